@@ -1,0 +1,984 @@
+/*
+ * larder.h - the storage core of Larder: documents, pending mutations, overlays, targets,
+ * indexes and compressed blobs in one LMDB environment, with exact byte accounting and a
+ * byte-budget LRU. SPDX-License-Identifier: Apache-2.0
+ *
+ * THE CONTRACT
+ *
+ *  1. Names. Functions are larder_<noun>_<verb>, types larder_<noun>, constants
+ *     LARDER_<NOUN>_<X>. Arguments: the subject, inputs, outputs, and last a nullable
+ *     larder_error. Sizes end in _bytes, counts in _count, durations in _us (microseconds).
+ *  2. Status. Every call that can fail returns int32_t: 0 (LARDER_OK) done, above 0 an expected
+ *     outcome (LARDER_NOT_FOUND, LARDER_END, ...), below 0 a failure (LARDER_E_...). Values are
+ *     pinned: they never change meaning. Details go into the caller's larder_error; nothing is
+ *     kept in thread-local or global memory. A failed call leaves the store as it was; one that
+ *     fails inside a write transaction leaves that transaction usable unless the status is a
+ *     storage failure (LARDER_E_IO .. LARDER_E_MAP_FULL), after which it can only be aborted.
+ *  3. Ownership. Inputs are copied before a call returns. Memory that comes out is either
+ *     borrowed (larder_bytes) or written into the caller's buffer; no function returns memory
+ *     to free. Buffer calls take (buffer, capacity_bytes, &needed_bytes): when the capacity is
+ *     too small they return LARDER_E_BUFFER_TOO_SMALL, set needed_bytes and write nothing, so a
+ *     call with a NULL buffer and 0 asks for the size.
+ *  4. Lifetimes. Borrowed bytes that come out of a transaction die at the next write through
+ *     that transaction or at its end, whichever is first. Bytes borrowed from a scan's scratch
+ *     (decoded ids) die at the next call on that scan. Bytes borrowed from a builder die at its
+ *     next call.
+ *  5. Threads. Each section says free (any threads at once), single (any thread, one at a
+ *     time) or pinned (only the thread that began it).
+ *  6. Handles are opaque. Closing functions accept NULL. Option structs begin with
+ *     struct_bytes and have an initialiser; call it before setting fields, so that later
+ *     versions can add fields.
+ *  7. Units. Sizes are bytes; times are larder_time (seconds and nanoseconds since the Unix
+ *     epoch, UTC) for stored instants and microseconds for durations.
+ *  8. Text is UTF-8 and is checked where it enters. A document name is the path below the
+ *     database's documents root, e.g. "cities/SF" or "cities/SF/landmarks/bridge".
+ *  9. Processes. A store is opened by one process at a time unless LARDER_OPEN_SHARED is set by
+ *     all of them, or LARDER_OPEN_READ_ONLY by the later ones. Handles do not survive fork().
+ * 10. ABI. Within one major version functions and constants are only added.
+ */
+#ifndef LARDER_H
+#define LARDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define LARDER_API __attribute__((visibility("default")))
+#else
+#define LARDER_API
+#endif
+
+/* ---------------------------------------------------------------- version (free) ---------- */
+
+#define LARDER_VERSION_MAJOR 0
+#define LARDER_VERSION_MINOR 1
+#define LARDER_VERSION_PATCH 0
+/* The newest on-disk format that this library reads and writes. */
+#define LARDER_FORMAT_VERSION 1
+
+/* The library's version, e.g. "0.1.0"; static text. */
+LARDER_API const char *larder_version(void);
+/* (major << 16) | (minor << 8) | patch of the library that is loaded. */
+LARDER_API uint32_t larder_version_number(void);
+/* The on-disk format this library writes. */
+LARDER_API uint32_t larder_format_version(void);
+
+/* ---------------------------------------------------------------- status (free) ----------- */
+
+enum {
+    LARDER_OK = 0,
+
+    /* expected outcomes */
+    LARDER_NOT_FOUND = 1, /* nothing is stored under that name or id */
+    LARDER_END = 2,       /* a scan has no further entry */
+    LARDER_COLD = 3,      /* the value lies in the compressed part: larder_record_load first */
+    LARDER_MORE = 4,      /* a bounded step did its share; call again for the rest */
+    LARDER_STOPPED = 5,   /* a progress callback asked to stop */
+
+    /* the caller's data */
+    LARDER_E_INVALID_ARGUMENT = -10,
+    LARDER_E_INVALID_NAME = -11,   /* a path, id, field path or user that Firestore forbids */
+    LARDER_E_INVALID_RECORD = -12, /* bytes that are not a record or value of this format */
+    LARDER_E_TOO_DEEP = -13,       /* maps and arrays nested beyond max_depth */
+    LARDER_E_TOO_LARGE = -14,      /* a document beyond max_document_bytes, or another limit */
+    LARDER_E_BUFFER_TOO_SMALL = -15,
+    LARDER_E_WRONG_TYPE = -16,
+    LARDER_E_EXISTS = -17,
+
+    /* the environment */
+    LARDER_E_ALREADY_OPEN = -30, /* this process has the store open: use that handle */
+    LARDER_E_LOCKED = -31,       /* another process has the store open exclusively */
+    LARDER_E_FORKED = -32,       /* the handle was made before fork() */
+    LARDER_E_NETWORK_FILE_SYSTEM = -33,
+    LARDER_E_NEWER_FORMAT = -34,
+    LARDER_E_FOREIGN_FILE = -35, /* a file is there that is not a Larder store */
+    LARDER_E_NO_STORE = -36,     /* nothing is there and creating was not asked for */
+    LARDER_E_READ_ONLY = -37,
+    LARDER_E_PERMISSION = -38,
+    LARDER_E_WRONG_THREAD = -39, /* a pinned handle used on another thread */
+    LARDER_E_TXN_ENDED = -40,    /* the transaction has failed or its environment is closing */
+    LARDER_E_BUSY = -41,         /* open handles or readers prevent the call */
+
+    /* storage failures */
+    LARDER_E_IO = -50,
+    LARDER_E_NO_SPACE = -51,
+    LARDER_E_NO_MEMORY = -52,
+    LARDER_E_WRITES_REFUSED = -53, /* an earlier sync failed: reopen before writing */
+    LARDER_E_READERS_FULL = -54,
+    LARDER_E_MAP_FULL = -55, /* one transaction outgrew the map; the map grows at the next */
+
+    /* stored data */
+    LARDER_E_CORRUPT = -70,
+    LARDER_E_NO_DICTIONARY = -71
+};
+
+/* A short sentence for a status; static text, also for values this version does not know. */
+LARDER_API const char *larder_strerror(int32_t status);
+/* The constant's name without prefix, e.g. "E_CORRUPT", or "unknown"; static text. */
+LARDER_API const char *larder_status_name(int32_t status);
+
+/* What went wrong, owned by the caller. Untouched by a call that succeeds. */
+typedef struct larder_error {
+    int32_t status;
+    int32_t system_code; /* errno or LMDB's code, 0 where there is none */
+    char message[248];   /* one line, NUL-terminated, UTF-8 */
+} larder_error;
+
+/* ---------------------------------------------------------------- basic types ------------- */
+
+/* Borrowed bytes; data may be NULL when size_bytes is 0. */
+typedef struct larder_bytes {
+    const void *data;
+    size_t size_bytes;
+} larder_bytes;
+
+/* An instant. nanoseconds is 0..999,999,999. {0, 0} means "none" where a version is meant.
+ * Stored instants lie between years 0001 and 9999 (seconds -62,135,596,800 .. 253,402,300,799),
+ * Firestore's range. */
+typedef struct larder_time {
+    int64_t seconds;
+    int32_t nanoseconds;
+    int32_t reserved; /* 0 */
+} larder_time;
+
+typedef struct larder_env larder_env;
+typedef struct larder_txn larder_txn;
+typedef struct larder_scan larder_scan;
+typedef struct larder_builder larder_builder;
+typedef struct larder_set larder_set;
+
+/* ---------------------------------------------------------------- limits (free) ----------- */
+
+/* Firestore's published limits; also functions, because bindings cannot read macros. */
+#define LARDER_NAME_MAX_BYTES 6144       /* a document name */
+#define LARDER_ID_MAX_BYTES 1500         /* a collection id or document id */
+#define LARDER_PATH_MAX_SEGMENTS 200     /* 100 levels of collections */
+#define LARDER_FIELD_NAME_MAX_BYTES 1500 /* a field name or a field path */
+#define LARDER_DOCUMENT_MAX_BYTES 1048576
+#define LARDER_DEPTH_MAX 20
+#define LARDER_BUDGET_MIN_BYTES 1048576
+#define LARDER_BUDGET_UNLIMITED (-1)
+#define LARDER_USER_MAX_BYTES 256         /* a user id */
+#define LARDER_PAYLOAD_MAX_BYTES 67108864 /* an opaque payload of a mutation batch or target */
+
+LARDER_API int64_t larder_limit_name_bytes(void);
+LARDER_API int64_t larder_limit_id_bytes(void);
+LARDER_API int64_t larder_limit_document_bytes(void);
+LARDER_API int64_t larder_limit_depth(void);
+LARDER_API int64_t larder_limit_budget_bytes(void); /* the smallest budget */
+
+/* ---------------------------------------------------------------- environment (free) ------ */
+
+enum {
+    LARDER_OPEN_CREATE = 1,     /* make the directory and the store where there is none */
+    LARDER_OPEN_READ_ONLY = 2,  /* no write transactions; another process may be writing */
+    LARDER_OPEN_SHARED = 4,     /* other processes may open it with this flag, too */
+    LARDER_OPEN_IN_MEMORY = 8,  /* path is ignored; nothing is left on disk after close */
+    LARDER_OPEN_ANY_FILE_SYSTEM = 16 /* do not refuse a network file system (memory maps and
+                                        locks are not reliable there) */
+};
+
+enum {
+    /* Each commit is on disk when it returns. */
+    LARDER_DURABILITY_EVERY_COMMIT = 0,
+    /* The store stays intact after a power cut, but the last commit may be missing: one disk
+     * flush a commit instead of two. There is no mode that risks the store itself. */
+    LARDER_DURABILITY_LAST_COMMIT_AT_RISK = 1
+};
+
+enum { LARDER_LOG_ERROR = 0, LARDER_LOG_WARNING = 1, LARDER_LOG_INFO = 2, LARDER_LOG_DEBUG = 3 };
+
+/* Called on whichever thread meets the event, never with a lock held that a larder call needs;
+ * message is one line and valid during the call. It must not call into larder. */
+typedef void (*larder_log_function)(void *context, int32_t level, const char *message);
+
+/* Memory for the library's own structures (LMDB's and zstd's come from malloc). allocate
+ * returns NULL when there is none; every size is above 0; release gets what allocate gave. */
+typedef struct larder_allocator {
+    void *context;
+    void *(*allocate)(void *context, size_t size_bytes);
+    void (*release)(void *context, void *memory);
+} larder_allocator;
+
+typedef struct larder_env_options {
+    size_t struct_bytes;
+    uint32_t flags;               /* LARDER_OPEN_...; default LARDER_OPEN_CREATE */
+    int32_t durability;           /* LARDER_DURABILITY_...; default EVERY_COMMIT */
+    int64_t budget_bytes;         /* default LARDER_BUDGET_UNLIMITED; else at least 1 MiB */
+    uint64_t map_bytes;           /* address space to reserve; 0: 1 TiB, or what the system
+                                     gives; the map grows beyond it by itself */
+    uint32_t max_readers;         /* read transactions at once over all processes; default 510 */
+    uint32_t max_depth;           /* default LARDER_DEPTH_MAX */
+    int64_t max_document_bytes;   /* default LARDER_DOCUMENT_MAX_BYTES */
+    int32_t compression_level;    /* zstd level of the cold part; default 1 */
+    uint32_t automatic_training;  /* 1: train a first dictionary by itself; default 1 */
+    uint32_t cold_field_bytes;    /* a value at least this large may go cold; 0: the default */
+    uint32_t manual_reclaim;      /* 1: a commit over budget does not evict; larder_lru_step
+                                     does; default 0 */
+    larder_log_function log;      /* default NULL */
+    void *log_context;
+    int32_t log_level;            /* the most detailed level wanted; default LARDER_LOG_WARNING */
+    int32_t reserved;
+    const larder_allocator *allocator; /* copied at open; NULL: malloc and free */
+} larder_env_options;
+
+LARDER_API void larder_env_options_init(larder_env_options *options, size_t struct_bytes);
+
+/* Opens the store in the directory path. options may be NULL for the defaults. Cleans stale
+ * readers. *env is set only on success. E_ALREADY_OPEN, E_LOCKED, E_NETWORK_FILE_SYSTEM,
+ * E_NEWER_FORMAT, E_FOREIGN_FILE, E_NO_STORE, E_PERMISSION, E_CORRUPT, E_IO, E_NO_MEMORY. */
+LARDER_API int32_t larder_env_open(const char *path, const larder_env_options *options,
+                                   larder_env **env, larder_error *error);
+
+/* Closes. LARDER_E_BUSY, and nothing done, while transactions of it are open; after fork() the
+ * child's close releases memory only. NULL is accepted. */
+LARDER_API int32_t larder_env_close(larder_env *env, larder_error *error);
+
+/* The directory it was opened in; "" for an in-memory store. Borrowed until close. */
+LARDER_API const char *larder_env_path(const larder_env *env);
+
+/* Makes every commit so far durable, whatever the durability mode. */
+LARDER_API int32_t larder_env_sync(larder_env *env, larder_error *error);
+
+/* Changes the budget (at least 1 MiB, or LARDER_BUDGET_UNLIMITED); takes effect at the next
+ * commit or larder_lru_step. The budget is not stored: it is an option of each open. */
+LARDER_API int32_t larder_env_set_budget(larder_env *env, int64_t budget_bytes,
+                                         larder_error *error);
+
+/* Rows and bytes of one category, as the accounting counts them: what its rows occupy in leaf
+ * pages (node header, key, value, slot), whole pages for values that overflow. */
+typedef struct larder_usage {
+    int64_t row_count;
+    int64_t size_bytes;
+} larder_usage;
+
+typedef struct larder_stat {
+    size_t struct_bytes;
+    larder_usage documents; /* records, the read-time index, the LRU log */
+    larder_usage overlays;
+    larder_usage mutations;
+    larder_usage indexes;
+    larder_usage targets;
+    larder_usage nodes;   /* the Realtime Database's tree */
+    larder_usage catalog; /* collections, shapes, dictionaries, named queries, globals */
+    int64_t total_bytes;  /* the sum of the above: what the budget is compared with */
+    int64_t budget_bytes;
+    int64_t document_count; /* found documents */
+    int64_t absent_count;   /* known-absent and unknown documents */
+    int64_t collection_count;
+    int64_t pending_batch_count; /* of all users */
+    int64_t raw_record_bytes;    /* of found documents, before cold parts were compressed */
+    int64_t stored_record_bytes; /* of the same, as stored */
+    int64_t file_bytes;          /* the data file's size */
+    int64_t free_bytes;          /* in pages of the data file that hold nothing */
+    uint64_t map_bytes;
+    uint64_t commit_number; /* rises by one with each commit that changed something */
+    int64_t evicted_document_count; /* since open */
+    int64_t evicted_bytes;          /* since open */
+    int64_t pinned_bytes;           /* found pinned while over budget at the last reclaim */
+    uint32_t reader_count;          /* read transactions open now, over all processes */
+    uint32_t format_version;
+    uint32_t dictionary_id; /* the one in use for new records, 0 for none */
+    uint32_t shape_count;
+} larder_stat;
+
+/* Fills stat, whose struct_bytes the caller has set, from the transaction's snapshot. */
+LARDER_API int32_t larder_env_stat(const larder_txn *txn, larder_stat *stat, larder_error *error);
+
+/* done and total are in units of the call (pages, documents, ...); total is 0 where it is not
+ * known. A return other than 0 stops the call with LARDER_STOPPED. */
+typedef int32_t (*larder_progress_function)(void *context, int64_t done, int64_t total);
+
+/* Copies the store to the directory target, which must be missing or empty, while others read
+ * and write: the copy is one snapshot, synced before the call returns. Progress in bytes. */
+LARDER_API int32_t larder_env_copy(larder_env *env, const char *target,
+                                   larder_progress_function progress, void *context,
+                                   larder_error *error);
+
+/* As larder_env_copy, but row by row in key order, so that pages are full and free pages are
+ * gone. To shrink a store: compact, close, and put the copy in its place. */
+LARDER_API int32_t larder_env_compact(larder_env *env, const char *target,
+                                      larder_progress_function progress, void *context,
+                                      larder_error *error);
+
+/* Handles of this library that are open in the process (environments, transactions, scans,
+ * builders, sets): 0 at the end of a clean test. */
+LARDER_API int64_t larder_live_handle_count(void);
+
+/* ---------------------------------------------------------------- transactions ------------ */
+
+/* Read (single): a snapshot as of one commit; never waits for a writer. Close it soon: pages
+ * freed after its commit cannot be used again while it is open. */
+LARDER_API int32_t larder_txn_begin_read(larder_env *env, const larder_txn **txn,
+                                         larder_error *error);
+/* Write (pinned): waits until no other write transaction is open, in this or another process.
+ * It may also be given to every call that reads, and sees its own writes. A thread that holds
+ * one must not begin another: LARDER_E_BUSY. */
+LARDER_API int32_t larder_txn_begin_write(larder_env *env, larder_txn **txn, larder_error *error);
+/* Commits and frees the handle, whatever the outcome; on failure nothing was changed. Over
+ * budget, it then reclaims space as larder_lru_step does. All scans must be closed. */
+LARDER_API int32_t larder_txn_commit(larder_txn *txn, larder_error *error);
+/* Drops the changes and frees the handle. */
+LARDER_API void larder_txn_abort(larder_txn *txn);
+/* Ends a read transaction and frees the handle. */
+LARDER_API void larder_txn_end_read(const larder_txn *txn);
+/* The number of the commit that a read transaction sees, or that a write transaction makes. */
+LARDER_API uint64_t larder_txn_commit_number(const larder_txn *txn);
+LARDER_API larder_env *larder_txn_env(const larder_txn *txn);
+
+/* ---------------------------------------------------------------- values (free) ----------- */
+
+/*
+ * A value is its encoded bytes (storage-format page). Bytes from a builder or a record that
+ * passed larder_record_open are well formed; other bytes go through larder_value_validate
+ * first. Accessors check bounds in any case and answer LARDER_E_INVALID_RECORD.
+ */
+
+/* In Firestore's type order: smaller sorts first. */
+enum {
+    LARDER_TYPE_NULL = 0,
+    LARDER_TYPE_BOOLEAN = 1,
+    LARDER_TYPE_INTEGER = 2,
+    LARDER_TYPE_DOUBLE = 3, /* sorts with INTEGER, by number */
+    LARDER_TYPE_TIMESTAMP = 4,
+    LARDER_TYPE_SERVER_TIMESTAMP = 5, /* pending: local write time and a previous value */
+    LARDER_TYPE_STRING = 6,
+    LARDER_TYPE_BYTES = 7,
+    LARDER_TYPE_REFERENCE = 8,
+    LARDER_TYPE_GEO_POINT = 9,
+    LARDER_TYPE_ARRAY = 10,
+    LARDER_TYPE_VECTOR = 11,
+    LARDER_TYPE_MAP = 12,
+    LARDER_TYPE_MAX = 13 /* sorts after everything; in bounds only, never in a record */
+};
+
+/* The type, or LARDER_E_INVALID_RECORD (below 0). */
+LARDER_API int32_t larder_value_type(larder_bytes value);
+/* Checks everything: tags, bounds, UTF-8, order of names, depth. */
+LARDER_API int32_t larder_value_validate(larder_bytes value, uint32_t max_depth,
+                                         larder_error *error);
+
+/* Each: LARDER_E_WRONG_TYPE when it is another type. */
+LARDER_API int32_t larder_value_get_boolean(larder_bytes value, int32_t *boolean);
+LARDER_API int32_t larder_value_get_integer(larder_bytes value, int64_t *integer);
+LARDER_API int32_t larder_value_get_double(larder_bytes value, double *number);
+LARDER_API int32_t larder_value_get_timestamp(larder_bytes value, larder_time *time);
+/* Text of a string, content of bytes, resource name of a reference. */
+LARDER_API int32_t larder_value_get_bytes(larder_bytes value, larder_bytes *content);
+LARDER_API int32_t larder_value_get_geo_point(larder_bytes value, double *latitude,
+                                              double *longitude);
+/* previous is empty (data NULL) when there is none. */
+LARDER_API int32_t larder_value_get_server_timestamp(larder_bytes value, larder_time *write_time,
+                                                     larder_bytes *previous);
+/* Elements of an array or vector, entries of a map. */
+LARDER_API int32_t larder_value_count(larder_bytes value, size_t *count);
+/* LARDER_NOT_FOUND beyond the end. Constant time. */
+LARDER_API int32_t larder_value_get_element(larder_bytes array, size_t position,
+                                            larder_bytes *element);
+LARDER_API int32_t larder_value_get_component(larder_bytes vector, size_t position,
+                                              double *component);
+/* Entries are in UTF-8 order of their names. Constant time. */
+LARDER_API int32_t larder_value_get_entry(larder_bytes map, size_t position, larder_bytes *name,
+                                          larder_bytes *value);
+/* LARDER_NOT_FOUND when there is no such name. Logarithmic time. */
+LARDER_API int32_t larder_value_find(larder_bytes map, larder_bytes name, larder_bytes *value);
+
+/* Firestore's total order (integers and doubles by exact number): below, equal to or above 0.
+ * Values that are not well formed sort before all others and equal to each other. */
+LARDER_API int32_t larder_value_compare(larder_bytes left, larder_bytes right);
+/* Firestore's equality, which is not "compares the same": 1 and 1.0 differ, 0.0 and -0.0
+ * differ, NaN equals NaN. 1 or 0. */
+LARDER_API int32_t larder_value_equal(larder_bytes left, larder_bytes right);
+/* What the value counts towards the document size limit, by Firestore's published rules. */
+LARDER_API int64_t larder_value_size(larder_bytes value);
+
+/*
+ * Order bytes: an encoding whose memcmp order is Firestore's order of values (numbers exactly,
+ * strings and bytes in full, no truncation). Index keys are made of them.
+ */
+enum { LARDER_ORDER_ASCENDING = 0, LARDER_ORDER_DESCENDING = 1 };
+LARDER_API int32_t larder_order_encode(larder_bytes value, int32_t direction, void *buffer,
+                                       size_t capacity_bytes, size_t *needed_bytes,
+                                       larder_error *error);
+/* The bytes before (end 0) or after (end 1) every value of the type's rank, for ranges such as
+ * "all strings". INTEGER and DOUBLE share a rank. */
+LARDER_API int32_t larder_order_encode_type(int32_t type, int32_t end, int32_t direction,
+                                            void *buffer, size_t capacity_bytes,
+                                            size_t *needed_bytes, larder_error *error);
+
+/* ---------------------------------------------------------------- field paths (free) ------ */
+
+/* A field path is encoded as its segments one after the other, each as a varint length and the
+ * UTF-8 name: segments may hold dots and quotes. */
+LARDER_API int32_t larder_path_encode(const larder_bytes *segments, size_t segment_count,
+                                      void *buffer, size_t capacity_bytes, size_t *needed_bytes,
+                                      larder_error *error);
+/* From Firestore's canonical text: a.b.`odd.name`, with \ as the escape inside backticks. */
+LARDER_API int32_t larder_path_parse(larder_bytes text, void *buffer, size_t capacity_bytes,
+                                     size_t *needed_bytes, larder_error *error);
+/* To that text. */
+LARDER_API int32_t larder_path_format(larder_bytes path, void *buffer, size_t capacity_bytes,
+                                      size_t *needed_bytes, larder_error *error);
+
+/* A path prepared for repeated look-up (single). It borrows path and remembers where the field
+ * lay in the last record shape, so a scan finds it without comparing names. */
+typedef struct larder_field {
+    larder_bytes path;
+    uint32_t shape;
+    int32_t position;
+} larder_field;
+LARDER_API void larder_field_init(larder_field *field, larder_bytes path);
+
+/* ---------------------------------------------------------------- records ----------------- */
+
+/*
+ * A record is a document's fields. The plain form is self-contained bytes, made by a builder
+ * and given to and copied out of the store. In the store the field names are shared between
+ * records of one shape and large values lie in a compressed part; a larder_record looks at
+ * either form in place.
+ */
+typedef struct larder_record {
+    larder_bytes names;      /* private */
+    larder_bytes values;     /* private */
+    larder_bytes cold;       /* private */
+    uint32_t cold_raw_bytes; /* private */
+    uint32_t dictionary;     /* private */
+    uint32_t shape;          /* private */
+    uint32_t flags;          /* private */
+    const larder_env *env;   /* private */
+} larder_record;
+
+/* Checks untrusted plain bytes (free) in full and looks at them: E_INVALID_RECORD, E_TOO_DEEP,
+ * E_TOO_LARGE. 0 for a limit means the default (20, 1 MiB). The record borrows bytes. */
+LARDER_API int32_t larder_record_open(larder_bytes plain, uint32_t max_depth,
+                                      int64_t max_document_bytes, larder_record *record,
+                                      larder_error *error);
+/* Fields at the top level. */
+LARDER_API size_t larder_record_count(const larder_record *record);
+/* Field by position in UTF-8 order of names. LARDER_COLD when the value is in the cold part:
+ * value is then empty and *type (nullable) its type. */
+LARDER_API int32_t larder_record_get_entry(const larder_record *record, size_t position,
+                                           larder_bytes *name, larder_bytes *value, int32_t *type);
+/* The value at a field path. LARDER_NOT_FOUND; LARDER_COLD as above (for a path that leads
+ * into a cold map, *type is that of the cold field). */
+LARDER_API int32_t larder_record_find(const larder_record *record, larder_field *field,
+                                      larder_bytes *value, int32_t *type);
+/* Bytes of the cold part when decompressed, 0 when everything is at hand. */
+LARDER_API size_t larder_record_cold_bytes(const larder_record *record);
+/* Decompresses the cold part into the caller's buffer of at least larder_record_cold_bytes;
+ * *loaded then never answers LARDER_COLD and borrows both. */
+LARDER_API int32_t larder_record_load(const larder_record *record, void *buffer,
+                                      size_t capacity_bytes, larder_record *loaded,
+                                      larder_error *error);
+/* Writes the plain form, decompressing as needed. */
+LARDER_API int32_t larder_record_copy(const larder_record *record, void *buffer,
+                                      size_t capacity_bytes, size_t *needed_bytes,
+                                      larder_error *error);
+/* What the fields count towards the document size limit, by Firestore's published rules (the
+ * name's share apart). E_CORRUPT below 0 for a cold part that does not decompress. */
+LARDER_API int64_t larder_record_size(const larder_record *record);
+
+/* ---- builder (single) ---- */
+
+/* allocator may be NULL for malloc. A builder is reused: finish, then reset or begin again. */
+LARDER_API int32_t larder_builder_create(const larder_allocator *allocator,
+                                         larder_builder **builder, larder_error *error);
+LARDER_API void larder_builder_close(larder_builder *builder);
+LARDER_API void larder_builder_reset(larder_builder *builder);
+/* Inside a map: names the next value. Any order; a name twice in one map fails at end_map. */
+LARDER_API int32_t larder_builder_name(larder_builder *builder, larder_bytes name,
+                                       larder_error *error);
+LARDER_API int32_t larder_builder_null(larder_builder *builder, larder_error *error);
+LARDER_API int32_t larder_builder_boolean(larder_builder *builder, int32_t boolean,
+                                          larder_error *error);
+LARDER_API int32_t larder_builder_integer(larder_builder *builder, int64_t integer,
+                                          larder_error *error);
+LARDER_API int32_t larder_builder_double(larder_builder *builder, double number,
+                                         larder_error *error);
+LARDER_API int32_t larder_builder_timestamp(larder_builder *builder, larder_time time,
+                                            larder_error *error);
+LARDER_API int32_t larder_builder_string(larder_builder *builder, larder_bytes text,
+                                         larder_error *error);
+LARDER_API int32_t larder_builder_bytes(larder_builder *builder, larder_bytes content,
+                                        larder_error *error);
+/* A full resource name, projects/P/databases/D/documents/... */
+LARDER_API int32_t larder_builder_reference(larder_builder *builder, larder_bytes name,
+                                            larder_error *error);
+LARDER_API int32_t larder_builder_geo_point(larder_builder *builder, double latitude,
+                                            double longitude, larder_error *error);
+LARDER_API int32_t larder_builder_vector(larder_builder *builder, const double *components,
+                                         size_t component_count, larder_error *error);
+/* previous: the value before, or empty bytes for none; a pending previous is replaced by its
+ * own previous, so nesting never grows. */
+LARDER_API int32_t larder_builder_server_timestamp(larder_builder *builder,
+                                                   larder_time write_time, larder_bytes previous,
+                                                   larder_error *error);
+/* The value that sorts after all others, for bounds. */
+LARDER_API int32_t larder_builder_max(larder_builder *builder, larder_error *error);
+LARDER_API int32_t larder_builder_begin_array(larder_builder *builder, larder_error *error);
+LARDER_API int32_t larder_builder_end_array(larder_builder *builder, larder_error *error);
+LARDER_API int32_t larder_builder_begin_map(larder_builder *builder, larder_error *error);
+LARDER_API int32_t larder_builder_end_map(larder_builder *builder, larder_error *error);
+/* Copies a well-formed encoded value. */
+LARDER_API int32_t larder_builder_value(larder_builder *builder, larder_bytes value,
+                                        larder_error *error);
+/* The finished root, which must be a map, as a plain record; borrowed until the next call. */
+LARDER_API int32_t larder_builder_finish_record(larder_builder *builder, larder_bytes *plain,
+                                                larder_error *error);
+/* The finished root as an encoded value; borrowed until the next call. */
+LARDER_API int32_t larder_builder_finish_value(larder_builder *builder, larder_bytes *value,
+                                               larder_error *error);
+
+/* A new plain record: base (NULL for no fields) with each path of mask set to its value in
+ * source, or deleted where source has none; maps on the way are made, other values on the way
+ * to a set are replaced by maps, and a delete below a missing or non-map value does nothing.
+ * Neither record may have a cold part (LARDER_COLD: load first). Resets builder. */
+LARDER_API int32_t larder_record_patch(const larder_record *base, const larder_record *source,
+                                       const larder_bytes *mask, size_t mask_count,
+                                       larder_builder *builder, larder_bytes *plain,
+                                       larder_error *error);
+
+/* ---------------------------------------------------------------- documents --------------- */
+
+enum {
+    LARDER_DOCUMENT_NOT_READ = 0, /* from a scan with LARDER_SCAN_KEYS_ONLY */
+    LARDER_DOCUMENT_FOUND = 1,
+    LARDER_DOCUMENT_ABSENT = 2, /* known not to exist */
+    LARDER_DOCUMENT_UNKNOWN = 3 /* exists at a version, contents unknown */
+};
+enum {
+    LARDER_DOCUMENT_COMMITTED_MUTATIONS = 1, /* acknowledged, not yet seen on the watch stream */
+    LARDER_DOCUMENT_LOCAL_MUTATIONS = 2      /* from an overlay; version is {0,0} */
+};
+
+/* Borrowed from its transaction (or scan). */
+typedef struct larder_document {
+    larder_bytes collection; /* path, e.g. "cities" */
+    larder_bytes id;
+    int32_t state;
+    uint32_t flags;
+    larder_time version;     /* of the contents, or of the knowledge of absence */
+    larder_time create_time; /* {0,0} when not known */
+    larder_time read_time;   /* when the cache learned it */
+    larder_record record;    /* of a found document */
+    int64_t batch_id;        /* with LOCAL_MUTATIONS: the largest pending batch that touches it */
+    int64_t stored_bytes;    /* of its row */
+} larder_document;
+
+/* What is written with a document; struct_bytes set by the caller (or larder_document_info_init). */
+typedef struct larder_document_info {
+    size_t struct_bytes;
+    int32_t state; /* FOUND, ABSENT or UNKNOWN */
+    uint32_t flags; /* COMMITTED_MUTATIONS or 0 */
+    larder_time version;
+    larder_time create_time;
+    larder_time read_time;
+} larder_document_info;
+LARDER_API void larder_document_info_init(larder_document_info *info, size_t struct_bytes);
+
+/* Writes a document; plain is a plain record for a found one and empty otherwise. Checks name,
+ * record and size; maintains indexes, the read-time index and accounting. */
+LARDER_API int32_t larder_document_put(larder_txn *txn, larder_bytes name,
+                                       const larder_document_info *info, larder_bytes plain,
+                                       larder_error *error);
+/* LARDER_NOT_FOUND when nothing is known of it. Ignores overlays. */
+LARDER_API int32_t larder_document_get(const larder_txn *txn, larder_bytes name,
+                                       larder_document *document, larder_error *error);
+/* Forgets what is known of it, with its index entries; targets and mutations keep their
+ * mention of it. LARDER_NOT_FOUND. */
+LARDER_API int32_t larder_document_remove(larder_txn *txn, larder_bytes name,
+                                          larder_error *error);
+/* The user's view: its overlay where there is one, else the document. */
+LARDER_API int32_t larder_document_get_local(const larder_txn *txn, larder_bytes user,
+                                             larder_bytes name, larder_document *document,
+                                             larder_error *error);
+
+/* ---- collections ---- */
+
+typedef struct larder_collection {
+    larder_bytes path;      /* borrowed until the scan's next call */
+    int64_t document_count; /* found documents */
+    int64_t size_bytes;     /* of its document rows */
+} larder_collection;
+/* LARDER_NOT_FOUND when the store holds nothing in it. */
+LARDER_API int32_t larder_collection_get(const larder_txn *txn, larder_bytes path,
+                                         larder_collection *collection, larder_error *error);
+/* Collections in path order; below a document (its direct sub-collections), or all of them
+ * when parent is empty. Ended with larder_scan_close. */
+LARDER_API int32_t larder_collection_scan(const larder_txn *txn, larder_bytes parent,
+                                          larder_scan **scan, larder_error *error);
+LARDER_API int32_t larder_collection_next(larder_scan *scan, larder_collection *collection,
+                                          larder_error *error);
+
+/* ---- scans (single; belong to their transaction; closed before it ends) ---- */
+
+enum {
+    LARDER_SCAN_REVERSE = 1,
+    LARDER_SCAN_KEYS_ONLY = 2,   /* collection and id only; the record is not read */
+    LARDER_SCAN_ALL_STATES = 4,  /* also absent and unknown documents */
+    LARDER_SCAN_LOCAL_VIEW = 8,  /* documents as options.user sees them, overlays merged in */
+    LARDER_SCAN_START_AFTER = 16, /* start is exclusive */
+    LARDER_SCAN_END_AT = 32       /* end is inclusive */
+};
+typedef struct larder_scan_options {
+    size_t struct_bytes;
+    uint32_t flags;
+    uint32_t reserved;
+    larder_bytes user;
+    /* Bounds in scan-independent (ascending) sense; empty for none. By name: document ids of
+     * the collection, or full names for a group. By index: order bytes. */
+    larder_bytes start;
+    larder_bytes end;
+} larder_scan_options;
+LARDER_API void larder_scan_options_init(larder_scan_options *options, size_t struct_bytes);
+
+/* Documents of one collection in name order (numeric ids first). */
+LARDER_API int32_t larder_scan_collection(const larder_txn *txn, larder_bytes path,
+                                          const larder_scan_options *options, larder_scan **scan,
+                                          larder_error *error);
+/* Documents of every collection with that last segment, in name order. */
+LARDER_API int32_t larder_scan_group(const larder_txn *txn, larder_bytes group,
+                                     const larder_scan_options *options, larder_scan **scan,
+                                     larder_error *error);
+/* Documents of a collection in (read time, name) order, from those whose read time is after
+ * since, or equal to it with an id after since_id (empty since_id: all of that time, too). */
+LARDER_API int32_t larder_scan_read_time(const larder_txn *txn, larder_bytes path,
+                                         larder_time since, larder_bytes since_id,
+                                         const larder_scan_options *options, larder_scan **scan,
+                                         larder_error *error);
+/* The next document, or LARDER_END. A damaged row is LARDER_E_CORRUPT, is logged with its key,
+ * and the next call goes on behind it. */
+LARDER_API int32_t larder_scan_next(larder_scan *scan, larder_document *document,
+                                    larder_error *error);
+LARDER_API void larder_scan_close(larder_scan *scan);
+
+/* ---------------------------------------------------------------- mutations --------------- */
+
+/* One document that a batch touches. base_version: the version it was based on, {0,0}: none. */
+typedef struct larder_mutation_document {
+    larder_bytes name;
+    larder_time base_version;
+} larder_mutation_document;
+
+typedef struct larder_batch {
+    int64_t batch_id;
+    larder_time local_write_time;
+    uint32_t attempt_count;
+    uint32_t document_count;
+    larder_time last_attempt;
+    larder_bytes last_error; /* text of the last failure, empty for none */
+    larder_bytes payload;    /* as appended */
+    larder_bytes documents;  /* private: larder_batch_get_document reads it */
+} larder_batch;
+
+/* Appends to the user's queue. Batch ids rise over all users and are never used again. */
+LARDER_API int32_t larder_mutation_append(larder_txn *txn, larder_bytes user,
+                                          larder_time local_write_time,
+                                          const larder_mutation_document *documents,
+                                          size_t document_count, larder_bytes payload,
+                                          int64_t *batch_id, larder_error *error);
+LARDER_API int32_t larder_mutation_get(const larder_txn *txn, larder_bytes user, int64_t batch_id,
+                                       larder_batch *batch, larder_error *error);
+/* The first batch with an id above after (0: the head of the queue), or LARDER_END. */
+LARDER_API int32_t larder_mutation_next(const larder_txn *txn, larder_bytes user, int64_t after,
+                                        larder_batch *batch, larder_error *error);
+LARDER_API int32_t larder_batch_get_document(const larder_batch *batch, size_t position,
+                                             larder_mutation_document *document);
+/* Removes a batch: acknowledged, rejected or cancelled. LARDER_NOT_FOUND. */
+LARDER_API int32_t larder_mutation_remove(larder_txn *txn, larder_bytes user, int64_t batch_id,
+                                          larder_error *error);
+/* Counts an attempt and keeps its error text (empty for none; cut at 1 KiB). */
+LARDER_API int32_t larder_mutation_record_attempt(larder_txn *txn, larder_bytes user,
+                                                  int64_t batch_id, larder_time when,
+                                                  larder_bytes error_text, larder_error *error);
+/* Ids of the user's batches that touch the document, ascending. Writes up to capacity ids;
+ * *id_count is the full number. */
+LARDER_API int32_t larder_mutation_find_document(const larder_txn *txn, larder_bytes user,
+                                                 larder_bytes name, int64_t *ids, size_t capacity,
+                                                 size_t *id_count, larder_error *error);
+/* The same for every document directly in a collection. */
+LARDER_API int32_t larder_mutation_find_collection(const larder_txn *txn, larder_bytes user,
+                                                   larder_bytes path, int64_t *ids,
+                                                   size_t capacity, size_t *id_count,
+                                                   larder_error *error);
+/* Batches in the user's queue. */
+LARDER_API int32_t larder_mutation_count(const larder_txn *txn, larder_bytes user, int64_t *count,
+                                         larder_error *error);
+/* Users that have a queue, in order: the first above after (empty: the very first, which may
+ * be the unauthenticated user ""; then found is 1), or LARDER_END. */
+LARDER_API int32_t larder_mutation_next_user(const larder_txn *txn, const larder_bytes *after,
+                                             larder_bytes *user, larder_error *error);
+
+/* ---------------------------------------------------------------- overlays ---------------- */
+
+/* The local view of one document for one user. plain is the view as a plain record, empty when
+ * the pending writes delete it. payload is the caller's (the overlay mutation). */
+LARDER_API int32_t larder_overlay_put(larder_txn *txn, larder_bytes user, larder_bytes name,
+                                      int64_t largest_batch_id, larder_bytes plain,
+                                      larder_bytes payload, larder_error *error);
+LARDER_API int32_t larder_overlay_get(const larder_txn *txn, larder_bytes user, larder_bytes name,
+                                      larder_document *view, larder_bytes *payload,
+                                      larder_error *error);
+LARDER_API int32_t larder_overlay_remove(larder_txn *txn, larder_bytes user, larder_bytes name,
+                                         larder_error *error);
+/* Removes those saved under the batch; *removed_count (nullable) says how many. */
+LARDER_API int32_t larder_overlay_remove_batch(larder_txn *txn, larder_bytes user,
+                                               int64_t batch_id, int64_t *removed_count,
+                                               larder_error *error);
+/* The user's overlays in a collection, in name order, whose batch id is above since_batch. */
+LARDER_API int32_t larder_overlay_scan_collection(const larder_txn *txn, larder_bytes user,
+                                                  larder_bytes path, int64_t since_batch,
+                                                  larder_scan **scan, larder_error *error);
+LARDER_API int32_t larder_overlay_scan_group(const larder_txn *txn, larder_bytes user,
+                                             larder_bytes group, int64_t since_batch,
+                                             larder_scan **scan, larder_error *error);
+/* The names that have an overlay saved under the batch. */
+LARDER_API int32_t larder_overlay_scan_batch(const larder_txn *txn, larder_bytes user,
+                                             int64_t batch_id, larder_scan **scan,
+                                             larder_error *error);
+
+/* ---------------------------------------------------------------- targets ----------------- */
+
+typedef struct larder_target {
+    size_t struct_bytes;
+    int32_t target_id; /* above 0 */
+    uint32_t flags;    /* the caller's */
+    int64_t sequence_number; /* the caller's; larger is more recently used */
+    larder_time snapshot_version;
+    larder_time limbo_free_version;
+    larder_bytes resume_token;
+    larder_bytes canonical_id; /* at most LARDER_NAME_MAX_BYTES */
+    larder_bytes query;        /* the caller's encoding of the target */
+} larder_target;
+
+/* Adds or replaces; its documents stay. Counts as a use. */
+LARDER_API int32_t larder_target_put(larder_txn *txn, const larder_target *target,
+                                     larder_error *error);
+LARDER_API int32_t larder_target_get(const larder_txn *txn, int32_t target_id,
+                                     larder_target *target, larder_error *error);
+/* Targets with that canonical id (they may differ: compare query). As mutation_find_document. */
+LARDER_API int32_t larder_target_find(const larder_txn *txn, larder_bytes canonical_id,
+                                      int32_t *ids, size_t capacity, size_t *id_count,
+                                      larder_error *error);
+/* The first target with an id above after, or LARDER_END. */
+LARDER_API int32_t larder_target_next(const larder_txn *txn, int32_t after, larder_target *target,
+                                      larder_error *error);
+/* Removes it with its documents' mention of it; the documents stay. */
+LARDER_API int32_t larder_target_remove(larder_txn *txn, int32_t target_id, larder_error *error);
+/* The highest target id ever stored, 0 for none. */
+LARDER_API int32_t larder_target_highest_id(const larder_txn *txn, int32_t *target_id,
+                                            larder_error *error);
+LARDER_API int32_t larder_target_add_document(larder_txn *txn, int32_t target_id,
+                                              larder_bytes name, larder_error *error);
+LARDER_API int32_t larder_target_remove_document(larder_txn *txn, int32_t target_id,
+                                                 larder_bytes name, larder_error *error);
+LARDER_API int32_t larder_target_document_count(const larder_txn *txn, int32_t target_id,
+                                                int64_t *count, larder_error *error);
+/* Its documents; those not in the store come as LARDER_DOCUMENT_NOT_READ with ALL_STATES. */
+LARDER_API int32_t larder_target_scan(const larder_txn *txn, int32_t target_id,
+                                      const larder_scan_options *options, larder_scan **scan,
+                                      larder_error *error);
+/* Targets that hold the document. As mutation_find_document. */
+LARDER_API int32_t larder_target_find_document(const larder_txn *txn, larder_bytes name,
+                                               int32_t *ids, size_t capacity, size_t *id_count,
+                                               larder_error *error);
+
+/* ---- bundles, named queries, globals: small values by name ---- */
+
+enum {
+    LARDER_NAMED_GLOBAL = 1, /* e.g. a stream token, the last remote snapshot version */
+    LARDER_NAMED_BUNDLE = 2,
+    LARDER_NAMED_QUERY = 3
+};
+/* time: a bundle's create time, a named query's read time. Name: 1 .. 1,500 bytes. */
+LARDER_API int32_t larder_named_put(larder_txn *txn, int32_t kind, larder_bytes name,
+                                    larder_time time, larder_bytes payload, larder_error *error);
+LARDER_API int32_t larder_named_get(const larder_txn *txn, int32_t kind, larder_bytes name,
+                                    larder_time *time, larder_bytes *payload, larder_error *error);
+LARDER_API int32_t larder_named_remove(larder_txn *txn, int32_t kind, larder_bytes name,
+                                       larder_error *error);
+/* The first name above after in byte order (empty: the first), or LARDER_END. */
+LARDER_API int32_t larder_named_next(const larder_txn *txn, int32_t kind, larder_bytes after,
+                                     larder_bytes *name, larder_time *time, larder_bytes *payload,
+                                     larder_error *error);
+
+/* ---------------------------------------------------------------- indexes ----------------- */
+
+enum { LARDER_SEGMENT_ASCENDING = 0, LARDER_SEGMENT_DESCENDING = 1, LARDER_SEGMENT_CONTAINS = 2 };
+#define LARDER_INDEX_MAX_SEGMENTS 16
+typedef struct larder_index_segment {
+    larder_bytes field_path; /* encoded, see larder_path_encode */
+    int32_t kind;
+    int32_t reserved;
+} larder_index_segment;
+typedef struct larder_index {
+    uint32_t index_id;
+    uint32_t segment_count;
+    larder_bytes group;
+    larder_index_segment segments[LARDER_INDEX_MAX_SEGMENTS];
+    int64_t entry_count;
+    int64_t size_bytes;
+    int32_t complete; /* 1: every document is indexed; only then use it for queries */
+    int32_t reserved;
+    int64_t backfilled_count; /* documents looked at by the back-fill so far */
+} larder_index;
+
+/* At most one CONTAINS segment. LARDER_OK also when an equal one is there: *index_id is its id.
+ * Complete at once when the group holds no documents. */
+LARDER_API int32_t larder_index_define(larder_txn *txn, larder_bytes group,
+                                       const larder_index_segment *segments, size_t segment_count,
+                                       uint32_t *index_id, larder_error *error);
+LARDER_API int32_t larder_index_get(const larder_txn *txn, uint32_t index_id, larder_index *index,
+                                    larder_error *error);
+/* The first index with an id above after, or LARDER_END. */
+LARDER_API int32_t larder_index_next(const larder_txn *txn, uint32_t after, larder_index *index,
+                                     larder_error *error);
+/* Removes up to max_entries entries (0: all); LARDER_MORE when some are left, and from the
+ * first call on the index is no longer maintained or found by larder_index_get. */
+LARDER_API int32_t larder_index_drop(larder_txn *txn, uint32_t index_id, int64_t max_entries,
+                                     larder_error *error);
+/* Indexes up to max_documents further documents or until max_us of processor time is used
+ * (0: no bound): LARDER_MORE, or LARDER_OK when complete. *done_count and *total_count
+ * (nullable): documents looked at so far and in all. */
+LARDER_API int32_t larder_index_backfill(larder_txn *txn, uint32_t index_id,
+                                         int64_t max_documents, int64_t max_us,
+                                         int64_t *done_count, int64_t *total_count,
+                                         larder_error *error);
+/* Documents whose entries lie between options.start and options.end, in entry order, then name
+ * order. collection: one collection, or empty for the whole group. Order bytes of a bound may
+ * be those of the first segments only; END_AT then takes everything that begins with them, and
+ * START_AFTER leaves it all out. Values whose order bytes together pass 240 bytes are cut in
+ * the index: such entries may come out of order among those with the same first 240 bytes and
+ * are for the caller to test again, as with every index. With a CONTAINS segment a document
+ * comes once an element that lies in the bounds. */
+LARDER_API int32_t larder_index_scan(const larder_txn *txn, uint32_t index_id,
+                                     larder_bytes collection, const larder_scan_options *options,
+                                     larder_scan **scan, larder_error *error);
+/* The order bytes of the entry that larder_scan_next gave last (cut as above; borrowed until
+ * the next call on the scan). */
+LARDER_API int32_t larder_index_scan_entry(const larder_scan *scan, larder_bytes *order_bytes,
+                                           larder_error *error);
+
+/* ---- sets of documents (single; belong to their transaction) ---- */
+
+LARDER_API int32_t larder_set_create(const larder_txn *txn, larder_set **set,
+                                     larder_error *error);
+LARDER_API void larder_set_close(larder_set *set);
+/* Adds what the scan still gives (best opened with KEYS_ONLY); doubles count once. */
+LARDER_API int32_t larder_set_add_scan(larder_set *set, larder_scan *scan, larder_error *error);
+/* Keeps what is also in other / adds what is in other. Of one transaction. */
+LARDER_API int32_t larder_set_intersect(larder_set *set, larder_set *other, larder_error *error);
+LARDER_API int32_t larder_set_union(larder_set *set, larder_set *other, larder_error *error);
+LARDER_API size_t larder_set_count(larder_set *set);
+/* The set's documents, in name order within each collection. The set stays as it is and must
+ * outlive the scan. */
+LARDER_API int32_t larder_set_scan(larder_set *set, const larder_scan_options *options,
+                                   larder_scan **scan, larder_error *error);
+
+/* ---------------------------------------------------------------- blobs ------------------- */
+
+typedef struct larder_train_result {
+    uint32_t dictionary_id;
+    uint32_t sample_count;
+    int64_t sample_bytes;
+    int64_t dictionary_bytes;
+    int64_t before_bytes; /* the samples compressed with what was in use before */
+    int64_t after_bytes;  /* the same with the new dictionary */
+} larder_train_result;
+
+/* Trains a dictionary from a spread of the store's own cold parts and makes it the one in use
+ * for what is written from now on; older ones stay readable. 0 for a parameter: the default
+ * (16 KiB, 256 KiB). LARDER_NOT_FOUND, and nothing done, when there are too few cold parts or
+ * the new one would not be smaller. */
+LARDER_API int32_t larder_blob_train(larder_txn *txn, size_t dictionary_bytes,
+                                     size_t max_sample_bytes, larder_train_result *result,
+                                     larder_error *error);
+/* Compresses again up to max_documents documents that use an older dictionary or none, from
+ * *cursor on (start with {0}): LARDER_MORE, or LARDER_OK when through. Dictionaries that no
+ * record uses any more are removed at the end. */
+LARDER_API int32_t larder_blob_repack(larder_txn *txn, int64_t max_documents, uint64_t *cursor,
+                                      int64_t *changed_count, larder_error *error);
+/* A frame of its own: raw size, dictionary id and checksum in front, zstd behind. For callers
+ * that keep large payloads. */
+LARDER_API int32_t larder_blob_compress(const larder_txn *txn, larder_bytes raw, void *buffer,
+                                        size_t capacity_bytes, size_t *needed_bytes,
+                                        larder_error *error);
+/* max_raw_bytes bounds what the frame may claim (E_TOO_LARGE) before anything is done. */
+LARDER_API int32_t larder_blob_decompress(const larder_txn *txn, larder_bytes frame,
+                                          size_t max_raw_bytes, void *buffer,
+                                          size_t capacity_bytes, size_t *needed_bytes,
+                                          larder_error *error);
+typedef struct larder_dictionary {
+    uint32_t dictionary_id;
+    uint32_t reserved;
+    int64_t size_bytes;
+    int64_t record_count; /* records that need it */
+} larder_dictionary;
+/* The first dictionary with an id above after, or LARDER_END. */
+LARDER_API int32_t larder_dictionary_next(const larder_txn *txn, uint32_t after,
+                                          larder_dictionary *dictionary, larder_error *error);
+
+/* ---------------------------------------------------------------- LRU (free) -------------- */
+
+/* Notes a use of the document; written with the next commit, so a read never becomes a write.
+ * At most 4,096 notes wait; beyond that the oldest are dropped, which makes eviction less
+ * exact, never wrong. */
+LARDER_API int32_t larder_lru_touch(larder_env *env, larder_bytes name, larder_error *error);
+/* Keeps a document, or a target and its documents, from eviction while this handle is open.
+ * Counted: as many unpins as pins. */
+LARDER_API int32_t larder_lru_pin(larder_env *env, larder_bytes name, larder_error *error);
+LARDER_API int32_t larder_lru_unpin(larder_env *env, larder_bytes name, larder_error *error);
+LARDER_API int32_t larder_lru_pin_target(larder_env *env, int32_t target_id, larder_error *error);
+LARDER_API int32_t larder_lru_unpin_target(larder_env *env, int32_t target_id,
+                                           larder_error *error);
+
+typedef struct larder_lru_result {
+    size_t struct_bytes;
+    int64_t examined_count;
+    int64_t evicted_count; /* documents */
+    int64_t target_count;  /* targets removed */
+    int64_t freed_bytes;
+    int64_t pinned_count; /* met and kept */
+    int64_t total_bytes;  /* after the step */
+    int64_t elapsed_us;
+} larder_lru_result;
+
+/* One write transaction of its own that evicts least recently used documents, and targets that
+ * nobody pins, until total_bytes is at most goal_bytes (negative: the budget), max_documents
+ * were examined or max_us have passed (0: 500 documents, 2,000 us). Kept: pinned documents,
+ * those that a pending mutation touches, those of pinned targets. LARDER_MORE: over the goal,
+ * and another step can free more; LARDER_OK: at or below the goal, or nothing more can go. */
+LARDER_API int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documents,
+                                   int64_t max_us, larder_lru_result *result,
+                                   larder_error *error);
+
+/* ---------------------------------------------------------------- check ------------------- */
+
+typedef struct larder_check_report {
+    size_t struct_bytes;
+    int64_t row_count; /* rows read */
+    int64_t document_count;
+    int64_t index_entry_count;
+    int64_t problem_count;
+} larder_check_report;
+
+/* table and key say where, message what; all valid during the call. Other than 0 stops. */
+typedef int32_t (*larder_problem_function)(void *context, const char *table, larder_bytes key,
+                                           const char *message);
+
+/* Verifies every row and every invariant between tables on the transaction's snapshot, and
+ * changes nothing. LARDER_OK: clean; LARDER_E_CORRUPT: problem_count says how many; the call
+ * itself failed otherwise. problem and progress (rows) may be NULL. */
+LARDER_API int32_t larder_check(const larder_txn *txn, larder_problem_function problem,
+                                larder_progress_function progress, void *context,
+                                larder_check_report *report, larder_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LARDER_H */

@@ -1,0 +1,136 @@
+/*
+ * bytes.h - loads, stores, varints, checksum, hash and a growing buffer.
+ *
+ * LMDB aligns values to 2 bytes only, so everything goes through memcpy. Stored integers are
+ * little-endian; integers inside keys are big-endian, so that memcmp orders them.
+ */
+#ifndef LARDER_BYTES_H
+#define LARDER_BYTES_H
+
+#include "larder.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "larder stores little-endian integers by memcpy; this host is big-endian"
+#endif
+
+static inline larder_bytes larder__bytes(const void *data, size_t size_bytes) {
+    larder_bytes bytes = {data, size_bytes};
+    return bytes;
+}
+static inline const uint8_t *larder__begin(larder_bytes bytes) {
+    return (const uint8_t *)bytes.data;
+}
+static inline bool larder__bytes_equal(larder_bytes a, larder_bytes b) {
+    return a.size_bytes == b.size_bytes &&
+           (a.size_bytes == 0 || memcmp(a.data, b.data, a.size_bytes) == 0);
+}
+/* memcmp, then length. */
+static inline int larder__bytes_compare(larder_bytes a, larder_bytes b) {
+    size_t shared = a.size_bytes < b.size_bytes ? a.size_bytes : b.size_bytes;
+    int order = shared == 0 ? 0 : memcmp(a.data, b.data, shared);
+    if (order != 0) return order < 0 ? -1 : 1;
+    return a.size_bytes < b.size_bytes ? -1 : a.size_bytes > b.size_bytes;
+}
+static inline bool larder__bytes_has_prefix(larder_bytes bytes, larder_bytes prefix) {
+    return bytes.size_bytes >= prefix.size_bytes &&
+           (prefix.size_bytes == 0 || memcmp(bytes.data, prefix.data, prefix.size_bytes) == 0);
+}
+
+static inline uint16_t larder__load16(const void *from) {
+    uint16_t v;
+    memcpy(&v, from, 2);
+    return v;
+}
+static inline uint32_t larder__load32(const void *from) {
+    uint32_t v;
+    memcpy(&v, from, 4);
+    return v;
+}
+static inline uint64_t larder__load64(const void *from) {
+    uint64_t v;
+    memcpy(&v, from, 8);
+    return v;
+}
+static inline void larder__store16(void *to, uint16_t v) { memcpy(to, &v, 2); }
+static inline void larder__store32(void *to, uint32_t v) { memcpy(to, &v, 4); }
+static inline void larder__store64(void *to, uint64_t v) { memcpy(to, &v, 8); }
+static inline uint32_t larder__load32_big(const void *from) {
+    return __builtin_bswap32(larder__load32(from));
+}
+static inline uint64_t larder__load64_big(const void *from) {
+    return __builtin_bswap64(larder__load64(from));
+}
+static inline void larder__store32_big(void *to, uint32_t v) {
+    larder__store32(to, __builtin_bswap32(v));
+}
+static inline void larder__store64_big(void *to, uint64_t v) {
+    larder__store64(to, __builtin_bswap64(v));
+}
+
+/* LEB128, at most 10 bytes. */
+#define LARDER__VARINT_MAX 10
+static inline size_t larder__varint_size(uint64_t v) {
+    size_t n = 1;
+    while (v >= 0x80) {
+        v >>= 7;
+        n++;
+    }
+    return n;
+}
+static inline size_t larder__varint_put(uint8_t *to, uint64_t v) {
+    size_t n = 0;
+    while (v >= 0x80) {
+        to[n++] = (uint8_t)(v | 0x80);
+        v >>= 7;
+    }
+    to[n++] = (uint8_t)v;
+    return n;
+}
+/* The bytes read, or 0 when the varint does not end before end or exceeds 64 bits. */
+static inline size_t larder__varint_get(const uint8_t *from, const uint8_t *end, uint64_t *v) {
+    uint64_t value = 0;
+    for (size_t n = 0; n < LARDER__VARINT_MAX && from + n < end; n++) {
+        uint8_t byte = from[n];
+        if (n == 9 && byte > 1) return 0;
+        value |= (uint64_t)(byte & 0x7f) << (7 * n);
+        if (byte < 0x80) {
+            *v = value;
+            return n + 1;
+        }
+    }
+    return 0;
+}
+
+/* CRC-32C (Castagnoli), by the processor's instruction where there is one. */
+uint32_t larder__crc32c(uint32_t seed, const void *data, size_t size_bytes);
+
+/* A 128-bit hash for keys of over-long names; stable on disk, not cryptographic. */
+void larder__hash128(larder_bytes bytes, uint8_t out[16]);
+/* A 64-bit hash for in-memory tables; not stable. */
+uint64_t larder__hash64(larder_bytes bytes);
+
+/* 1 when the bytes are well-formed UTF-8. */
+bool larder__utf8_is_valid(larder_bytes text);
+
+/* A buffer that grows; memory from the allocator. Zero-initialise with the allocator set. */
+typedef struct larder__buffer {
+    uint8_t *data;
+    size_t size_bytes;
+    size_t capacity_bytes;
+    const larder_allocator *allocator;
+} larder__buffer;
+
+/* Makes room for extra_bytes more; false when there is no memory (the buffer is unchanged). */
+bool larder__buffer_reserve(larder__buffer *buffer, size_t extra_bytes);
+bool larder__buffer_append(larder__buffer *buffer, const void *data, size_t size_bytes);
+void larder__buffer_free(larder__buffer *buffer);
+
+/* NULL allocator: malloc and free. */
+void *larder__allocate(const larder_allocator *allocator, size_t size_bytes);
+void larder__release(const larder_allocator *allocator, void *memory);
+extern const larder_allocator larder__default_allocator;
+
+#endif

@@ -1,0 +1,433 @@
+/*
+ * internal.h - the environment and transaction structures, and what one source file offers
+ * the others. Data flows down: public calls -> catalog, row -> table -> LMDB.
+ *
+ *   table.c    accounted get/put/remove and cursors over LMDB tables
+ *   catalog.c  collections, groups, users, shapes, long ids: names to numbers and back
+ *   row.c      a document's stored bytes
+ *   blob.c     dictionaries and compression
+ *   lru.c      epochs, pins, eviction
+ */
+#ifndef LARDER_INTERNAL_H
+#define LARDER_INTERNAL_H
+
+#include "bytes.h"
+#include "error.h"
+#include "key.h"
+#include "record.h"
+
+#include <lmdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* ---- tables ---- */
+
+typedef enum larder__table {
+    LARDER__CATALOG,
+    LARDER__DOCUMENTS,
+    LARDER__READ_TIMES,
+    LARDER__LRU,
+    LARDER__MUTATIONS,
+    LARDER__MUTATION_DOCUMENTS,
+    LARDER__OVERLAYS,
+    LARDER__OVERLAY_BATCHES,
+    LARDER__TARGETS,
+    LARDER__TARGET_DOCUMENTS,
+    LARDER__DOCUMENT_TARGETS,
+    LARDER__INDEX_ENTRIES,
+    LARDER__OVERLAY_ENTRIES,
+    LARDER__TABLE_COUNT
+} larder__table;
+
+/* What a table's rows are counted as. The order is that of the stored counters. */
+typedef enum larder__category {
+    LARDER__COUNT_DOCUMENTS,
+    LARDER__COUNT_OVERLAYS,
+    LARDER__COUNT_MUTATIONS,
+    LARDER__COUNT_INDEXES,
+    LARDER__COUNT_TARGETS,
+    LARDER__COUNT_NODES,
+    LARDER__COUNT_CATALOG,
+    LARDER__CATEGORY_COUNT
+} larder__category;
+
+extern const char *const larder__table_names[LARDER__TABLE_COUNT];
+extern const larder__category larder__table_categories[LARDER__TABLE_COUNT];
+
+/* Bytes a row occupies in its leaf page: header 8, slot 2, key and value rounded up to 2; a
+ * value that LMDB moves out takes a page number instead and whole pages. */
+int64_t larder__row_cost(size_t key_bytes, size_t value_bytes);
+
+/* Numbers kept in the catalog's counter row and changed with each commit. */
+typedef struct larder__counters {
+    larder_usage usage[LARDER__CATEGORY_COUNT];
+    int64_t found_count;
+    int64_t absent_count;
+    int64_t raw_record_bytes;
+    int64_t stored_record_bytes;
+    int64_t pending_batch_count;
+    int64_t collection_count;
+    int64_t next_batch_id;
+    int64_t highest_target_id;
+    int64_t next_collection;
+    int64_t next_group;
+    int64_t next_user;
+    int64_t next_index;
+    int64_t next_shape;
+    int64_t shape_bytes;
+    int64_t epoch;             /* the current LRU epoch */
+    int64_t epoch_bytes;       /* written or touched in it */
+    int64_t lru_entry_count;   /* entries in the LRU log, stale ones too */
+    int64_t dictionary_id;     /* in use, 0 none */
+    int64_t commit_number;
+    int64_t catalog_version;   /* rises when a name gets or loses its number */
+    int64_t reserved[6];
+} larder__counters;
+
+/* ---- environment (env.c) ---- */
+
+#define LARDER__SHAPE_MAX 4096           /* shapes in one store; beyond, names go inline */
+#define LARDER__SHAPE_NAMES_MAX 2048     /* bytes of one shape's names */
+#define LARDER__SHAPE_TOTAL_MAX 262144   /* bytes of all shapes' names */
+
+typedef struct larder__dictionary larder__dictionary; /* blob.c */
+typedef struct larder__blob_state larder__blob_state; /* blob.c: contexts, samples */
+typedef struct larder__lru_state larder__lru_state;   /* lru.c: touches and pins */
+typedef struct larder__index_cache larder__index_cache; /* index.c: definitions in memory */
+typedef struct larder__shape_cache larder__shape_cache; /* catalog.c */
+
+struct larder_env {
+    larder_allocator allocator;
+    uint64_t fork_generation;
+    uint32_t flags;
+    int32_t durability;
+    uint32_t max_depth;
+    uint32_t cold_field_bytes;
+    int64_t max_document_bytes;
+    int32_t compression_level;
+    bool automatic_training;
+    bool manual_reclaim;
+    _Atomic int64_t budget_bytes;
+    larder_log_function log;
+    void *log_context;
+    int32_t log_level;
+
+    MDB_env *mdb;
+    MDB_dbi dbis[LARDER__TABLE_COUNT];
+    int lock_file;
+    uint64_t map_bytes;
+    char *path;
+    uint64_t device, inode; /* in the registry of open stores */
+    struct larder_env *next_open;
+
+    pthread_mutex_t writer;       /* held from begin_write to its end */
+    pthread_mutex_t gate;         /* guards the fields below */
+    pthread_cond_t gate_changed;
+    int64_t open_reads, open_writes;
+    bool resizing;
+    uint64_t writer_thread; /* pthread_self of the writer, 0 none; under gate */
+    struct larder_txn *idle_reads; /* reset read transactions kept for reuse; under gate */
+    int64_t idle_count;
+    _Atomic bool writes_refused;
+    bool grow_wanted;
+
+    _Atomic uint64_t catalog_commit; /* the last commit of this process that changed names */
+    larder__shape_cache *shapes;
+    larder__blob_state *blobs;
+    larder__lru_state *lru;
+    larder__index_cache *indexes;
+
+    _Atomic int64_t evicted_count, evicted_bytes, pinned_bytes;
+};
+
+void larder__log(const larder_env *env, int32_t level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- transactions (txn.c) ---- */
+
+#define LARDER__COLLECTION_MEMO 4
+
+typedef struct larder__collection_memo { /* one remembered path -> number */
+    uint64_t number;
+    uint64_t group;
+    uint64_t commit; /* snapshot it was learned in */
+    uint16_t path_bytes;
+    char path[110];
+} larder__collection_memo;
+
+/* What a write transaction knows of a collection it changed; written at commit. */
+typedef struct larder__collection_delta {
+    uint64_t number;
+    int64_t found_delta;
+    int64_t bytes_delta;
+} larder__collection_delta;
+
+struct larder_txn {
+    larder_env *env;
+    MDB_txn *mdb;
+    struct larder_txn *next_idle;
+    uint64_t commit; /* the snapshot's commit number, or the one being made */
+    uint64_t thread; /* of a write transaction */
+    bool is_write;
+    bool failed;  /* a storage failure: only abort */
+    bool changed; /* something was written */
+    bool names_changed;
+    bool reclaiming; /* this transaction belongs to the LRU walker */
+    int32_t open_scans;
+    larder__counters counters; /* write: current values; read: of the snapshot, when loaded */
+    bool counters_loaded;
+    larder__collection_memo memo[LARDER__COLLECTION_MEMO];
+    uint32_t memo_next;
+
+    /* write only */
+    MDB_cursor *cursors[LARDER__TABLE_COUNT]; /* opened when first used */
+    larder__collection_delta *deltas;
+    size_t delta_count, delta_capacity;
+    larder__buffer row;     /* a row being built */
+    larder__buffer hot;     /* its values */
+    larder__buffer cold;    /* its cold container */
+    larder__buffer scratch; /* for whoever needs one inside one call */
+    larder__buffer lru_log; /* entries for the epoch, written at commit (lru.c) */
+};
+
+/* LARDER_OK when the transaction can be used for reading / writing from this thread; else fills
+ * error. Every public call begins with one of them. */
+int32_t larder__txn_check_read(const larder_txn *txn, larder_error *error);
+int32_t larder__txn_check_write(const larder_txn *txn, larder_error *error);
+/* Marks a write transaction as failed when status is a storage failure; returns status. */
+int32_t larder__txn_note(larder_txn *txn, int32_t status);
+/* The snapshot's counters (loads them the first time). */
+int32_t larder__txn_counters(const larder_txn *txn, const larder__counters **counters,
+                             larder_error *error);
+
+/* ---- tables (table.c). Values are borrowed until the next write or the transaction's end. */
+
+int32_t larder__table_get(const larder_txn *txn, larder__table table, larder_bytes key,
+                          larder_bytes *value, larder_error *error); /* OK, NOT_FOUND, < 0 */
+/* Inserts or replaces. value must not lie in the environment. */
+int32_t larder__table_put(larder_txn *txn, larder__table table, larder_bytes key,
+                          larder_bytes value, larder_error *error);
+int32_t larder__table_remove(larder_txn *txn, larder__table table, larder_bytes key,
+                             larder_error *error); /* OK, NOT_FOUND, < 0 */
+
+/* Sealed values: crc32c over key and payload (4), then the payload. For every row that is not
+ * empty, except document rows (which have their own) and LRU rows. A mismatch is E_CORRUPT and
+ * is logged with table and key. */
+int32_t larder__table_get_sealed(const larder_txn *txn, larder__table table, larder_bytes key,
+                                 larder_bytes *payload, larder_error *error);
+/* The payload is the parts one after the other. */
+int32_t larder__table_put_sealed(larder_txn *txn, larder__table table, larder_bytes key,
+                                 const larder_bytes *parts, size_t part_count,
+                                 larder_error *error);
+/* Checks a sealed value met by a cursor. */
+int32_t larder__unseal(const larder_txn *txn, larder__table table, larder_bytes key,
+                       larder_bytes value, larder_bytes *payload, larder_error *error);
+/* Logs the damage with table and key in hexadecimal and returns E_CORRUPT. */
+int32_t larder__corrupt(const larder_txn *txn, larder__table table, larder_bytes key,
+                        const char *what, larder_error *error);
+
+typedef struct larder__cursor {
+    const larder_txn *txn;
+    MDB_cursor *mdb;
+    larder__table table;
+    larder_bytes key, value;
+} larder__cursor;
+int32_t larder__cursor_open(const larder_txn *txn, larder__table table, larder__cursor *cursor,
+                            larder_error *error);
+void larder__cursor_close(larder__cursor *cursor); /* a zeroed or closed one is fine */
+/* Each sets key and value, or answers LARDER_END. */
+int32_t larder__cursor_seek(larder__cursor *cursor, larder_bytes at_least, larder_error *error);
+int32_t larder__cursor_seek_below(larder__cursor *cursor, larder_bytes below,
+                                  larder_error *error); /* the last key < below */
+int32_t larder__cursor_next(larder__cursor *cursor, larder_error *error);
+int32_t larder__cursor_previous(larder__cursor *cursor, larder_error *error);
+int32_t larder__cursor_last(larder__cursor *cursor, larder_error *error);
+/* Removes the row it stands on; the cursor then stands before the following one, so that
+ * larder__cursor_next gives that. */
+int32_t larder__cursor_remove(larder_txn *txn, larder__cursor *cursor, larder_error *error);
+
+/* ---- catalog (catalog.c) ---- */
+
+/* Checks a document name (or its parts) and finds its numbers. NOT_FOUND when the collection
+ * has none. The same with obtain gives it one. */
+int32_t larder__name_find(const larder_txn *txn, larder_bytes name, uint64_t *collection,
+                          larder__id *id, larder_error *error);
+int32_t larder__name_obtain(larder_txn *txn, larder_bytes name, uint64_t *collection,
+                            larder__id *id, larder_error *error);
+int32_t larder__collection_find(const larder_txn *txn, larder_bytes path, uint64_t *collection,
+                                larder_error *error);
+int32_t larder__collection_obtain(larder_txn *txn, larder_bytes path, uint64_t *collection,
+                                  larder_error *error);
+/* Path (borrowed from the transaction) and group of a number; E_CORRUPT when unknown. */
+int32_t larder__collection_info(const larder_txn *txn, uint64_t collection, larder_bytes *path,
+                                uint64_t *group, larder_error *error);
+/* Forgets the collection when no table mentions it any more. Call after removing a row that
+ * named it; cheap when documents remain. */
+int32_t larder__collection_release(larder_txn *txn, uint64_t collection, larder_error *error);
+/* Adds to what the collection's row counts, at commit. */
+int32_t larder__collection_count(larder_txn *txn, uint64_t collection, int64_t found_delta,
+                                 int64_t bytes_delta, larder_error *error);
+/* Writes the pending deltas; called by commit, and by readers inside a write transaction. */
+int32_t larder__collection_flush(larder_txn *txn, larder_error *error);
+int32_t larder__group_find(const larder_txn *txn, larder_bytes group, uint64_t *number,
+                           larder_error *error);
+/* The group's collections in path order: cursor is zeroed for the first; close it with
+ * larder__cursor_close. LARDER_END when done. */
+int32_t larder__group_next(const larder_txn *txn, uint64_t group, larder__cursor *cursor,
+                           uint64_t *collection, larder_error *error);
+int32_t larder__user_find(const larder_txn *txn, larder_bytes user, uint64_t *number,
+                          larder_error *error);
+int32_t larder__user_obtain(larder_txn *txn, larder_bytes user, uint64_t *number,
+                            larder_error *error);
+int32_t larder__user_name(const larder_txn *txn, uint64_t number, larder_bytes *user,
+                          larder_error *error);
+/* The text of an id in key form (long ones from the catalog); borrowed from the transaction or
+ * in scratch (32 bytes). */
+int32_t larder__id_text(const larder_txn *txn, uint64_t collection, larder_bytes key_form,
+                        char scratch[32], larder_bytes *text, larder_error *error);
+/* For a long id whose last row in one table went: forgets its text when no table mentions the
+ * document. Does nothing for others. */
+int32_t larder__id_release(larder_txn *txn, uint64_t collection, larder_bytes key_form,
+                           larder_error *error);
+
+/* Shapes: names containers shared between records. 0: not shared, write the names inline. */
+int32_t larder__shape_obtain(larder_txn *txn, larder_bytes names, uint32_t *shape,
+                             larder_error *error);
+int32_t larder__shape_names(const larder_txn *txn, uint32_t shape, larder_bytes *names,
+                            larder_error *error);
+
+/* Small catalog rows by kind byte, used by their owners: key = kind, then the owner's bytes. */
+enum {
+    LARDER__KIND_COUNTERS = 'a',
+    LARDER__KIND_FORMAT = 'b',
+    LARDER__KIND_COLLECTION_PATH = 'c',   /* path key -> number, (path when cut) */
+    LARDER__KIND_COLLECTION = 'd',        /* number -> group number, counts, path */
+    LARDER__KIND_GROUP = 'e',             /* id key form -> number, text */
+    LARDER__KIND_GROUP_MEMBER = 'f',      /* group number, path key -> collection number */
+    LARDER__KIND_LONG_ID = 'g',           /* collection number, key form -> text */
+    LARDER__KIND_USER = 'h',              /* text -> number */
+    LARDER__KIND_USER_NUMBER = 'i',       /* number -> text */
+    LARDER__KIND_SHAPE = 'j',             /* number -> names container */
+    LARDER__KIND_SHAPE_HASH = 'k',        /* hash128 -> number */
+    LARDER__KIND_DICTIONARY = 'l',        /* id (u32) -> record count, dictionary */
+    LARDER__KIND_INDEX = 'm',             /* number -> definition and state (index.c) */
+    LARDER__KIND_NAMED = 'n',             /* kind byte, name key -> named value (named.c) */
+    LARDER__KIND_QUEUE = 'o',             /* user number -> queue head (mutation.c) */
+    LARDER__KIND_CANONICAL = 'p',         /* hash128 of canonical id, target number -> empty */
+    LARDER__KIND_TARGET_COUNT = 'q'       /* target number -> document count */
+};
+
+/* ---- document rows (row.c) ---- */
+
+/* Builds the stored row of a document in txn->row. For a found document plain is checked and
+ * split, its shape obtained and its cold part compressed. *raw_bytes: the plain size. */
+int32_t larder__row_build(larder_txn *txn, larder_bytes key, const larder_document_info *info,
+                          larder_bytes plain, uint32_t epoch, larder_record *record,
+                          int64_t *raw_bytes, larder_error *error);
+/* Reads a row in place: checksum (bound to key), times, state, record view. collection and id
+ * of *document are left to the caller. */
+int32_t larder__row_read(const larder_txn *txn, larder__table table, larder_bytes key,
+                         larder_bytes row, larder_document *document, larder_error *error);
+/* The head only, without checksum or record: state, epoch, read time. False when too short. */
+bool larder__row_head(larder_bytes row, int32_t *state, uint32_t *epoch, larder_time *read_time);
+
+/* ---- blobs (blob.c) ---- */
+
+int32_t larder__blob_create(larder_env *env, larder_error *error);
+void larder__blob_destroy(larder_env *env);
+/* Compresses a cold container with the dictionary in use into out (appended, without the
+ * frame's magic number). *dictionary is the id used, 0 none. LARDER_NOT_FOUND when compression
+ * would not save enough: store it raw. */
+int32_t larder__cold_compress(larder_txn *txn, larder_bytes raw, larder__buffer *out,
+                              uint32_t *dictionary, larder_error *error);
+int32_t larder__cold_decompress(const larder_env *env, uint32_t dictionary, larder_bytes frame,
+                                void *buffer, size_t raw_bytes, larder_error *error);
+/* Makes sure a dictionary that a row names is in memory, so that decompressing needs no
+ * transaction. */
+int32_t larder__dictionary_load(const larder_txn *txn, uint32_t dictionary, larder_error *error);
+/* Counts a record that starts (+1) or stops (-1) using a dictionary. */
+int32_t larder__dictionary_count(larder_txn *txn, uint32_t dictionary, int64_t delta,
+                                 larder_error *error);
+int32_t larder__blob_commit(larder_txn *txn, larder_error *error);  /* before commit */
+void larder__blob_ended(larder_txn *txn, bool committed);           /* after it or abort */
+
+/* ---- LRU (lru.c) ---- */
+
+int32_t larder__lru_create(larder_env *env, larder_error *error);
+void larder__lru_destroy(larder_env *env);
+/* The epoch that a row written now gets; logs (collection, id) for it. */
+int32_t larder__lru_note(larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
+                         int64_t cost_bytes, uint32_t *epoch, larder_error *error);
+/* The same for a target, and for what the log forgets of a removed document. */
+int32_t larder__lru_note_target(larder_txn *txn, int32_t target_id, uint32_t *epoch,
+                                larder_error *error);
+int32_t larder__lru_commit(larder_txn *txn, larder_error *error);   /* before commit */
+void larder__lru_ended(larder_txn *txn, bool committed);
+
+/* ---- documents (document.c) ---- */
+
+/* Removes the row with its index entries, read time and counts. OK, NOT_FOUND. */
+int32_t larder__document_remove(larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
+                                larder_error *error);
+/* Fills *document by numbers: OK, NOT_FOUND. collection and id are set (id in scratch). */
+int32_t larder__document_read(const larder_txn *txn, uint64_t collection,
+                              larder_bytes id_key_form, larder_bytes collection_path,
+                              char scratch[32], larder_document *document, larder_error *error);
+/* Sets what a missing base with an overlay etc. shares: collection path and id text. */
+
+/* ---- overlays (overlay.c) ---- */
+
+/* The user's overlay of a document as a view: LOCAL_MUTATIONS set, version {0,0}, batch id and
+ * record filled; collection and id are left to the caller. OK, NOT_FOUND. */
+int32_t larder__overlay_read(const larder_txn *txn, uint64_t user, uint64_t collection,
+                             larder_bytes id_key_form, larder_document *view,
+                             larder_error *error);
+/* The same from a row met by a cursor over the overlays table. */
+int32_t larder__overlay_view(const larder_txn *txn, larder_bytes key, larder_bytes value,
+                             larder_document *view, larder_bytes *payload, larder_error *error);
+
+/* ---- indexes (index.c) ---- */
+
+int32_t larder__index_create_cache(larder_env *env, larder_error *error);
+void larder__index_destroy_cache(larder_env *env);
+void larder__index_ended(larder_txn *txn, bool committed);
+/* Moves the entries of one document from its old record to its new one; NULL: none. Records
+ * may be cold (it loads them when an indexed field needs it). */
+int32_t larder__index_update(larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
+                             const larder_record *old_record, const larder_record *new_record,
+                             larder_error *error);
+/* The same for a user's overlay. */
+int32_t larder__index_update_overlay(larder_txn *txn, uint64_t user, uint64_t collection,
+                                     larder_bytes id_key_form, const larder_record *old_record,
+                                     const larder_record *new_record, larder_error *error);
+
+/* ---- scans (scan.c) ---- */
+
+/* Every kind of scan begins with this. next fills the document; close frees what the kind
+ * owns (not the scan itself). */
+struct larder_scan {
+    const larder_txn *txn;
+    int32_t (*next)(larder_scan *scan, larder_document *document, larder_error *error);
+    void (*close)(larder_scan *scan);
+    int32_t (*entry)(const larder_scan *scan, larder_bytes *order_bytes); /* NULL: no index */
+    uint32_t flags;
+    bool ended;
+    bool is_collection_scan; /* for larder_collection_next only */
+    char scratch[32];        /* of decoded ids */
+    /* where the last document lies, for sets */
+    uint64_t collection;
+    larder_bytes id_key_form;
+};
+/* Allocates a zeroed scan of size_bytes, checks the options (nullable) and counts the handle. */
+int32_t larder__scan_create(const larder_txn *txn, size_t size_bytes,
+                            const larder_scan_options *options, larder_scan **scan,
+                            larder_error *error);
+/* Fills collection path (by number) and id text of a document and the scan's last position. */
+int32_t larder__scan_name(larder_scan *scan, uint64_t collection, larder_bytes id_key_form,
+                          larder_document *document, larder_error *error);
+
+/* ---- handles ---- */
+void larder__handle_opened(void);
+void larder__handle_closed(void);
+
+#endif
