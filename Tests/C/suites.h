@@ -1,0 +1,13 @@
+/* suites.h - every suite of the C tests, in the order they run; one a line: SUITE(name). */
+#ifndef LARDER_SUITES_H
+#define LARDER_SUITES_H
+
+#define TEST_SUITES(SUITE)                                                                         \
+    SUITE(bytes)                                                                                   \
+    SUITE(value)                                                                                   \
+    SUITE(order)                                                                                   \
+    SUITE(path)                                                                                    \
+    SUITE(builder)                                                                                 \
+    SUITE(record)
+
+#endif
