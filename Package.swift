@@ -1,0 +1,73 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let swiftSettings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+// The same as in CSources/larder/Makefile. SwiftPM leaves warning settings out when the package
+// is fetched as a dependency, so a newer compiler cannot break someone else's build.
+let cSettings: [CSetting] = [
+    .define("_GNU_SOURCE"),
+    .define("NDEBUG", .when(configuration: .release)),
+    .enableWarning("all"),
+    .enableWarning("extra"),
+    .enableWarning("pedantic"),
+    .enableWarning("shadow"),
+    .enableWarning("conversion"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "larder",
+    products: [
+        .library(name: "LarderStorage", targets: ["LarderModel", "LarderStorage"]),
+        .executable(name: "larder", targets: ["LarderTool"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0")
+    ],
+    targets: [
+        // LMDB, the B+ tree below everything; headers and library come from the system.
+        .systemLibrary(
+            name: "CLMDB", path: "CSources/lmdb", pkgConfig: "lmdb",
+            providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        // zstd, the compression of cold fields; headers and library come from the system.
+        .systemLibrary(
+            name: "CZstd", path: "CSources/zstd", pkgConfig: "libzstd",
+            providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
+        // The C core behind larder.h: records, tables, accounting, eviction.
+        .target(
+            name: "CLarder", dependencies: ["CLMDB", "CZstd"], path: "CSources/larder",
+            exclude: ["Makefile", "larder.pc.in", "larder.symbols"],
+            sources: ["src"], publicHeadersPath: "include", cSettings: cSettings,
+            linkerSettings: [.linkedLibrary("lmdb"), .linkedLibrary("zstd")]),
+        // Paths, values, and documents over record bytes.
+        .target(name: "LarderModel", dependencies: ["CLarder"], swiftSettings: swiftSettings),
+        // The Swift face of the C tables: scoped transactions, typed tables.
+        .target(
+            name: "LarderStorage", dependencies: ["LarderModel", "CLarder"],
+            swiftSettings: swiftSettings),
+        // The command-line tool `larder`.
+        .executableTarget(
+            name: "LarderTool",
+            dependencies: [
+                "LarderModel", "LarderStorage",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: swiftSettings),
+        // One test target a module, files mirroring its sources.
+        .testTarget(
+            name: "LarderModelTests", dependencies: ["LarderModel"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderStorageTests", dependencies: ["LarderModel", "LarderStorage"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderToolTests", dependencies: ["LarderTool"], swiftSettings: swiftSettings),
+    ],
+    swiftLanguageModes: [.v6],
+    cLanguageStandard: .c17
+)
