@@ -4,9 +4,11 @@
  * Suites are weak symbols, so that a part of the tests can be linked and run by name. A run
  * without a name fails when a listed suite is missing.
  */
-#define _GNU_SOURCE
-#include "test.h"
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* nftw */
+#endif
 #include "suites.h"
+#include "test.h"
 
 #include <ftw.h>
 #include <stdarg.h>
@@ -114,8 +116,7 @@ const char *test_directory(void) {
     }
     const char *root = getenv("TMPDIR");
     char *path = directories[directory_count];
-    snprintf(path, sizeof directories[0], "%s/larder-test-XXXXXX",
-             root && *root ? root : "/tmp");
+    snprintf(path, sizeof directories[0], "%s/larder-test-XXXXXX", root && *root ? root : "/tmp");
     if (!mkdtemp(path)) {
         perror(path);
         exit(2);
@@ -144,7 +145,8 @@ static double now_seconds(void) {
 
 static void start_random(void) {
     random_state = seed;
-    for (const char *c = running; *c; c++) random_state = (random_state ^ (uint8_t)*c) * 0x100000001b3u;
+    for (const char *c = running; *c; c++)
+        random_state = (random_state ^ (uint8_t)*c) * 0x100000001b3u;
 }
 
 static bool run_case(const test_case *test, bool verbose) {
@@ -181,8 +183,10 @@ int main(int argc, char **argv) {
         for (size_t i = 0; i < suite->case_count; i++) {
             snprintf(running, sizeof running, "%s/%s", suite->name, suite->cases[i].name);
             if (!strstr(running, filter)) continue;
-            if (run_case(&suite->cases[i], verbose)) passed++;
-            else failed++;
+            if (run_case(&suite->cases[i], verbose))
+                passed++;
+            else
+                failed++;
         }
     }
     printf("%d passed, %d failed (%lld checks)\n", passed, failed, (long long)atomic_load(&checks));

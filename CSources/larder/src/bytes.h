@@ -106,6 +106,14 @@ static inline size_t larder__varint_get(const uint8_t *from, const uint8_t *end,
 
 /* CRC-32C (Castagnoli), by the processor's instruction where there is one. */
 uint32_t larder__crc32c(uint32_t seed, const void *data, size_t size_bytes);
+/* The same by table, as processors without the instruction compute it. */
+uint32_t larder__crc32c_portable(uint32_t seed, const void *data, size_t size_bytes);
+
+/* Sorts count items of item_bytes (at most 64) in place: heap sort, no memory. compare answers
+ * below, equal to or above 0. */
+typedef int (*larder__compare_function)(const void *left, const void *right, const void *context);
+void larder__sort(void *items, size_t count, size_t item_bytes, larder__compare_function compare,
+                  const void *context);
 
 /* A 128-bit hash for keys of over-long names; stable on disk, not cryptographic. */
 void larder__hash128(larder_bytes bytes, uint8_t out[16]);
