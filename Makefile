@@ -1,0 +1,126 @@
+# Larder, from a fresh machine to measured figures. `make help` lists what can be asked for.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+# What the build needs from Debian besides make, a C compiler and Swift 6.2 or later.
+packages := liblmdb-dev libzstd-dev pkg-config
+check_packages := $(packages) clang-format python3
+bench_packages := $(packages) libsqlite3-dev
+
+step := .ci/step
+swift := swift
+# One scratch path a configuration, or they rebuild each other.
+build := $(abspath .build)
+c_tests := $(MAKE) --no-print-directory -C Tests/C BUILD=$(build)/c
+c_library := $(MAKE) --no-print-directory -C CSources/larder
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run test check bench install uninstall clean packages
+
+help:
+	@echo 'make run      build the tool, import a sample of real cities and answer from it'
+	@echo 'make test     C and Swift tests'
+	@echo 'make check    everything else: formats, layers, installation, sanitizers, crash tests,'
+	@echo '              fuzzers (about 20 minutes; make test first)'
+	@echo 'make bench    benchmarks in release mode, against raw LMDB and SQLite'
+	@echo 'make install  C library, header and pkg-config file, and the tool: PREFIX=$(PREFIX) DESTDIR='
+	@echo 'make clean    remove everything that was built'
+	@echo
+	@echo 'run, test, check and bench first install what is missing of these Debian packages:'
+	@echo '  $(sort $(check_packages) $(bench_packages))'
+
+packages:
+	@.ci/packages $(packages)
+
+# ---- run -------------------------------------------------------------------------------------
+
+run: packages
+	@$(step) 'build the tool' $(swift) build --product larder
+	@$(step) 'a store of cities' Tests/Scenarios/cities.sh $(build)/debug/larder
+
+# ---- test ------------------------------------------------------------------------------------
+
+test: packages
+	@$(step) 'larder.h alone, as C99 and C++17' $(c_tests) headers
+	@$(step) 'C unit tests, address and undefined-behaviour sanitizers' $(c_tests) test
+	@$(step) 'fuzzers: replay of the corpora' $(c_tests) replay
+	@$(step) 'exported symbols' Tests/Checks/symbols.sh $(build)/c/library
+	@$(step) 'Swift tests' $(swift) test
+	@echo
+	@echo 'make test: everything passed'
+
+# ---- check -----------------------------------------------------------------------------------
+
+checks := check-format check-layers check-compilers check-install check-consumer check-demo \
+	check-c-threads check-crash check-fuzz check-swift-threads check-swift-memory
+.PHONY: $(checks) check-packages
+
+check: $(checks)
+	@echo
+	@echo 'make check: everything passed'
+
+check-packages:
+	@.ci/packages $(check_packages)
+
+check-format: check-packages
+	@$(step) 'formatters' Tests/Checks/format.sh
+
+check-layers:
+	@$(step) 'imports and layers' Tests/Checks/layers.sh
+
+check-compilers: check-packages
+	@for compiler in gcc clang; do \
+		command -v $$compiler >/dev/null || continue; \
+		$(step) "C library by $$compiler, warnings as errors" \
+			$(c_library) -s CC=$$compiler BUILD=$(build)/c/library-$$compiler || exit 1; \
+	done
+
+check-install: check-packages
+	@$(step) 'installed C library: pkg-config, C, C++, Python' \
+		Tests/Checks/install.sh $(build)/c/library $(build)/c/install
+
+check-consumer: check-packages
+	@$(step) 'a Swift package that depends on Larder' Tests/Checks/consumer.sh $(build)/consumer
+
+check-demo: check-packages
+	@$(step) 'make run' $(MAKE) --no-print-directory run
+
+check-c-threads: check-packages
+	@$(step) 'C unit tests, thread sanitizer' $(c_tests) tsan
+
+check-crash: check-packages
+	@$(step) 'kill, power-cut and fault tests' $(c_tests) crash
+
+check-fuzz: check-packages
+	@$(step) 'fuzzers, 60 s each' $(c_tests) fuzz
+
+check-swift-threads: check-packages
+	@$(step) 'Swift tests, thread sanitizer' \
+		$(swift) test --sanitize=thread --scratch-path $(build)/thread
+
+# XCTest itself leaks; Swift Testing, which the tests use, does not.
+check-swift-memory: check-packages
+	@$(step) 'Swift tests, address sanitizer' \
+		$(swift) test --sanitize=address --disable-xctest --scratch-path $(build)/address
+
+# ---- bench, install, clean -------------------------------------------------------------------
+
+bench:
+	@.ci/packages $(bench_packages)
+	@$(step) 'C benchmark' $(MAKE) --no-print-directory -C Benchmarks/C run BUILD=$(build)/c/bench
+	@$(step) 'Swift benchmarks' $(swift) package --package-path Benchmarks benchmark
+
+install: packages
+	$(swift) build -c release --product larder
+	$(c_library) install PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' BUILD=$(build)/c/library
+	install -d '$(DESTDIR)$(PREFIX)/bin'
+	install -m 755 $(build)/release/larder '$(DESTDIR)$(PREFIX)/bin/larder'
+
+uninstall:
+	$(c_library) uninstall PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'
+	rm -f '$(DESTDIR)$(PREFIX)/bin/larder'
+
+clean:
+	rm -rf .build Benchmarks/.build Tests/Consumer/.build
