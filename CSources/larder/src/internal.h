@@ -81,7 +81,8 @@ typedef struct larder__counters {
     int64_t dictionary_id;     /* in use, 0 none */
     int64_t commit_number;
     int64_t catalog_version;   /* rises when a name gets or loses its number */
-    int64_t reserved[6];
+    int64_t next_dictionary;
+    int64_t reserved[5];
 } larder__counters;
 
 /* ---- environment (env.c) ---- */
@@ -118,6 +119,8 @@ struct larder_env {
     uint64_t map_bytes;
     char *path;
     uint64_t device, inode; /* in the registry of open stores */
+    uint64_t short_size_bytes; /* the data file's size when its end was missing, else 0 */
+    uint64_t short_from_page;
     struct larder_env *next_open;
 
     pthread_mutex_t writer;       /* held from begin_write to its end */
@@ -126,6 +129,7 @@ struct larder_env {
     int64_t open_reads, open_writes;
     bool resizing;
     uint64_t writer_thread; /* pthread_self of the writer, 0 none; under gate */
+    struct larder_txn *idle_write; /* the writer's structure, kept with its buffers */
     struct larder_txn *idle_reads; /* reset read transactions kept for reuse; under gate */
     int64_t idle_count;
     _Atomic bool writes_refused;
@@ -140,6 +144,7 @@ struct larder_env {
     _Atomic int64_t evicted_count, evicted_bytes, pinned_bytes;
 };
 
+bool larder__env_is_forked(const larder_env *env);
 void larder__log(const larder_env *env, int32_t level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -183,6 +188,7 @@ struct larder_txn {
     MDB_cursor *cursors[LARDER__TABLE_COUNT]; /* opened when first used */
     larder__collection_delta *deltas;
     size_t delta_count, delta_capacity;
+    larder__buffer old;     /* the row being replaced */
     larder__buffer row;     /* a row being built */
     larder__buffer hot;     /* its values */
     larder__buffer cold;    /* its cold container */
@@ -190,12 +196,17 @@ struct larder_txn {
     larder__buffer lru_log; /* entries for the epoch, written at commit (lru.c) */
 };
 
+/* Frees the read transactions kept for reuse and the writer's buffers. */
+void larder__txn_release_idle(larder_env *env);
 /* LARDER_OK when the transaction can be used for reading / writing from this thread; else fills
  * error. Every public call begins with one of them. */
 int32_t larder__txn_check_read(const larder_txn *txn, larder_error *error);
 int32_t larder__txn_check_write(const larder_txn *txn, larder_error *error);
 /* Marks a write transaction as failed when status is a storage failure; returns status. */
 int32_t larder__txn_note(larder_txn *txn, int32_t status);
+/* The same for a call that has begun to change rows: whatever failed, the transaction would keep
+ * half of the call's rows, so it can only be aborted. */
+int32_t larder__txn_note_partial(larder_txn *txn, int32_t status);
 /* The snapshot's counters (loads them the first time). */
 int32_t larder__txn_counters(const larder_txn *txn, const larder__counters **counters,
                              larder_error *error);
@@ -290,6 +301,9 @@ int32_t larder__id_text(const larder_txn *txn, uint64_t collection, larder_bytes
 int32_t larder__id_release(larder_txn *txn, uint64_t collection, larder_bytes key_form,
                            larder_error *error);
 
+int32_t larder__shape_create(larder_env *env, larder_error *error);
+void larder__shape_destroy(larder_env *env);
+void larder__shape_ended(larder_txn *txn, bool committed);
 /* Shapes: names containers shared between records. 0: not shared, write the names inline. */
 int32_t larder__shape_obtain(larder_txn *txn, larder_bytes names, uint32_t *shape,
                              larder_error *error);
@@ -361,7 +375,12 @@ int32_t larder__lru_note(larder_txn *txn, uint64_t collection, larder_bytes id_k
 /* The same for a target, and for what the log forgets of a removed document. */
 int32_t larder__lru_note_target(larder_txn *txn, int32_t target_id, uint32_t *epoch,
                                 larder_error *error);
+/* Writes waiting touches into their rows. */
+int32_t larder__lru_flush_touches(larder_txn *txn, larder_error *error);
 int32_t larder__lru_commit(larder_txn *txn, larder_error *error);   /* before commit */
+bool larder__lru_is_over_budget(const larder_txn *txn);
+/* Steps until below the budget or nothing can go; failures are logged. */
+void larder__lru_reclaim(larder_env *env);
 void larder__lru_ended(larder_txn *txn, bool committed);
 
 /* ---- documents (document.c) ---- */
@@ -386,10 +405,24 @@ int32_t larder__overlay_read(const larder_txn *txn, uint64_t user, uint64_t coll
 int32_t larder__overlay_view(const larder_txn *txn, larder_bytes key, larder_bytes value,
                              larder_document *view, larder_bytes *payload, larder_error *error);
 
+/* ---- targets (target.c) ---- */
+
+/* The LRU epoch in a target's row: OK, NOT_FOUND. Also of a target that is being removed. */
+int32_t larder__target_epoch(const larder_txn *txn, int32_t target_id, uint32_t *epoch,
+                             larder_error *error);
+int32_t larder__target_set_epoch(larder_txn *txn, int32_t target_id, uint32_t epoch,
+                                 larder_error *error);
+/* Removes up to max_documents of a target's documents and, with the last one, the target: OK
+ * when it is gone, LARDER_MORE while some are left (from the first call on the public calls do
+ * not find the target any more), NOT_FOUND. *removed counts the documents of this call. */
+int32_t larder__target_remove_some(larder_txn *txn, int32_t target_id, int64_t max_documents,
+                                   int64_t *removed, larder_error *error);
+
 /* ---- indexes (index.c) ---- */
 
 int32_t larder__index_create_cache(larder_env *env, larder_error *error);
 void larder__index_destroy_cache(larder_env *env);
+int32_t larder__index_commit(larder_txn *txn, larder_error *error); /* before commit */
 void larder__index_ended(larder_txn *txn, bool committed);
 /* Moves the entries of one document from its old record to its new one; NULL: none. Records
  * may be cold (it loads them when an indexed field needs it). */

@@ -1,0 +1,321 @@
+/*
+ * file.c - the store's directory, and its data file before LMDB maps it.
+ *
+ *   DIR/data.mdb    LMDB's pages          DIR/lock.mdb   LMDB's reader table
+ *   DIR/owner.lock  byte 0: write-locked by an exclusive opener, read-locked by shared ones.
+ *                   Read-only openers take no lock. Open-file-description locks, so that no
+ *                   other descriptor of the process can drop them.
+ *
+ * LMDB trusts its file: pages that lie behind the end of a truncated one end the process with
+ * SIGBUS. So the meta pages are read here first, and a file shorter than they say is accepted
+ * only when every missing page is on the free list (LMDB does not write pages that a
+ * transaction both allocates and frees).
+ */
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define DATA_FILE "data.mdb"
+#define LOCK_FILE "lock.mdb"
+#define OWNER_FILE "owner.lock"
+
+#define META_MAGIC 0xBEEFC0DEu
+#define META_VERSION 1
+#define META_HEADER 16 /* of an LMDB page */
+#define META_BYTES 136
+#define META_PAGE_SIZE_AT 24
+#define META_LAST_PAGE_AT 120
+#define META_TXN_AT 128
+#define SMALLEST_PAGE 256
+#define LARGEST_PAGE 65536
+
+int larder__file_make_directory(const char *path) {
+    if (mkdir(path, 0755) == 0) return 0;
+    if (errno == EEXIST) {
+        struct stat info;
+        if (stat(path, &info) != 0) return errno;
+        return S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
+    }
+    if (errno != ENOENT) return errno;
+    size_t size = strlen(path) + 1;
+    char *parent = malloc(size);
+    if (parent == NULL) return ENOMEM;
+    memcpy(parent, path, size);
+    int code = ENOENT;
+    char *slash = strrchr(parent, '/');
+    while (slash != NULL && slash != parent && slash[1] == '\0') { /* trailing slashes */
+        *slash = '\0';
+        slash = strrchr(parent, '/');
+    }
+    if (slash != NULL && slash != parent) {
+        *slash = '\0';
+        code = larder__file_make_directory(parent);
+        if (code == 0 && mkdir(path, 0755) != 0 && errno != EEXIST) code = errno;
+    }
+    free(parent);
+    return code;
+}
+
+bool larder__file_system_is_network(uint64_t type) {
+    switch (type) {
+    case 0x6969:     /* NFS */
+    case 0xff534d42: /* CIFS */
+    case 0xfe534d42: /* SMB2 */
+    case 0x517b:     /* SMB */
+    case 0x01021997: /* 9P */
+    case 0x5346414f: /* AFS */
+    case 0x73757245: /* Coda */
+    case 0x00c36400: /* Ceph */
+    case 0x0bd00bd0: /* Lustre */
+    case 0x564c:     /* NCP */
+    case 0x6b414653: /* kAFS */
+    case 0x01161970: /* GFS2 */
+    case 0x7461636f: /* OCFS2 */
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int32_t fail_path(larder_error *error, int code, const char *doing, const char *path) {
+    int32_t status = code == EACCES || code == EPERM || code == EROFS ? LARDER_E_PERMISSION
+                     : code == ENOSPC || code == EDQUOT               ? LARDER_E_NO_SPACE
+                     : code == ENOMEM                                 ? LARDER_E_NO_MEMORY
+                                                                      : LARDER_E_IO;
+    return larder__fail_system(error, status, code, "%s %s: %s", doing, path, strerror(code));
+}
+
+int32_t larder__file_prepare(larder_env *env, larder_error *error) {
+    struct stat info;
+    bool may_create = (env->flags & LARDER_OPEN_CREATE) != 0 &&
+                      (env->flags & LARDER_OPEN_READ_ONLY) == 0;
+    if (may_create) {
+        int code = larder__file_make_directory(env->path);
+        if (code == ENOTDIR)
+            return larder__fail(error, LARDER_E_FOREIGN_FILE,
+                                "%s is a file; a store is a directory", env->path);
+        if (code != 0) return fail_path(error, code, "making", env->path);
+    }
+    if (stat(env->path, &info) != 0) {
+        if (errno == ENOENT || errno == ENOTDIR)
+            return larder__fail(error, LARDER_E_NO_STORE, "there is no store at %s", env->path);
+        return fail_path(error, errno, "looking at", env->path);
+    }
+    if (!S_ISDIR(info.st_mode))
+        return larder__fail(error, LARDER_E_FOREIGN_FILE, "%s is a file; a store is a directory",
+                            env->path);
+    if ((env->flags & LARDER_OPEN_ANY_FILE_SYSTEM) == 0) {
+        struct statfs system;
+        if (statfs(env->path, &system) == 0 &&
+            larder__file_system_is_network((uint32_t)system.f_type))
+            return larder__fail(error, LARDER_E_NETWORK_FILE_SYSTEM,
+                                "%s is on a network file system, where memory maps and locks are "
+                                "not reliable",
+                                env->path);
+    }
+    env->device = (uint64_t)info.st_dev;
+    env->inode = (uint64_t)info.st_ino;
+    return LARDER_OK;
+}
+
+static void join(char *out, size_t size, const char *directory, const char *file) {
+    snprintf(out, size, "%s/%s", directory, file);
+}
+
+#define FILE_PATH_MAX 4352
+
+int32_t larder__file_lock(larder_env *env, larder_error *error) {
+    if ((env->flags & LARDER_OPEN_READ_ONLY) != 0) return LARDER_OK;
+    char path[FILE_PATH_MAX];
+    join(path, sizeof path, env->path, OWNER_FILE);
+    int flags = O_RDWR | O_CLOEXEC;
+    if ((env->flags & LARDER_OPEN_CREATE) != 0) flags |= O_CREAT;
+    env->lock_file = open(path, flags, 0644);
+    if (env->lock_file < 0) {
+        if (errno == ENOENT)
+            return larder__fail(error, LARDER_E_NO_STORE, "there is no store at %s", env->path);
+        return fail_path(error, errno, "opening", path);
+    }
+    bool is_shared = (env->flags & LARDER_OPEN_SHARED) != 0;
+    struct flock lock = {.l_type = (short)(is_shared ? F_RDLCK : F_WRLCK),
+                         .l_whence = SEEK_SET,
+                         .l_start = 0,
+                         .l_len = 1};
+    while (fcntl(env->lock_file, F_OFD_SETLK, &lock) != 0) {
+        if (errno == EINTR) continue;
+        if (errno != EAGAIN && errno != EACCES) return fail_path(error, errno, "locking", path);
+        return larder__fail(error, LARDER_E_LOCKED,
+                            "another process has %s open%s", env->path,
+                            is_shared ? " and does not share it" : "");
+    }
+    return LARDER_OK;
+}
+
+/* Reads exactly, or as much as there is. */
+static ssize_t read_at(int file, void *buffer, size_t size, off_t offset) {
+    size_t done = 0;
+    while (done < size) {
+        ssize_t n = pread(file, (char *)buffer + done, size - done, offset + (off_t)done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return -1;
+        if (n == 0) break;
+        done += (size_t)n;
+    }
+    return (ssize_t)done;
+}
+
+static bool meta_is_valid(const uint8_t *meta) {
+    return larder__load32(meta) == META_MAGIC && larder__load32(meta + 4) == META_VERSION;
+}
+
+int32_t larder__file_inspect(larder_env *env, larder_error *error) {
+    char path[FILE_PATH_MAX];
+    join(path, sizeof path, env->path, DATA_FILE);
+    int32_t status = LARDER_OK;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        if (errno != ENOENT) return fail_path(error, errno, "opening", path);
+        if ((env->flags & LARDER_OPEN_CREATE) != 0 && (env->flags & LARDER_OPEN_READ_ONLY) == 0)
+            return LARDER_OK;
+        return larder__fail(error, LARDER_E_NO_STORE, "there is no store at %s", env->path);
+    }
+    struct stat info;
+    uint8_t first[META_HEADER + META_BYTES], second[META_HEADER + META_BYTES];
+    if (fstat(file, &info) != 0) {
+        status = fail_path(error, errno, "looking at", path);
+        goto done;
+    }
+    if (info.st_size == 0) goto done; /* created and never written: LMDB begins it anew */
+    ssize_t size = read_at(file, first, sizeof first, 0);
+    if (size < 0) {
+        status = fail_path(error, errno, "reading", path);
+        goto done;
+    }
+    bool first_is_valid =
+        size == (ssize_t)sizeof first && meta_is_valid(first + META_HEADER);
+    uint32_t page = first_is_valid ? larder__load32(first + META_HEADER + META_PAGE_SIZE_AT)
+                                   : (uint32_t)sysconf(_SC_PAGESIZE);
+    if (page < SMALLEST_PAGE || page > LARGEST_PAGE || (page & (page - 1)) != 0) {
+        status = larder__fail(error, LARDER_E_FOREIGN_FILE, "%s is not an LMDB file", path);
+        goto done;
+    }
+    size = read_at(file, second, sizeof second, (off_t)page);
+    if (size < 0) {
+        status = fail_path(error, errno, "reading", path);
+        goto done;
+    }
+    bool second_is_valid =
+        size == (ssize_t)sizeof second && meta_is_valid(second + META_HEADER);
+    if (!first_is_valid) { /* LMDB itself starts from the first meta page */
+        status = second_is_valid
+                     ? larder__fail(error, LARDER_E_CORRUPT, "the first page of %s is damaged",
+                                    path)
+                     : larder__fail(error, LARDER_E_FOREIGN_FILE, "%s is not an LMDB file", path);
+        goto done;
+    }
+    if (!second_is_valid) {
+        status = larder__fail(error, LARDER_E_CORRUPT, "the second page of %s is damaged", path);
+        goto done;
+    }
+    const uint8_t *newest = first;
+    if (larder__load64(second + META_HEADER + META_TXN_AT) >
+        larder__load64(first + META_HEADER + META_TXN_AT))
+        newest = second;
+    uint64_t last_page = larder__load64(newest + META_HEADER + META_LAST_PAGE_AT);
+    if (last_page > (UINT64_C(1) << 47) / page) {
+        status = larder__fail(error, LARDER_E_CORRUPT, "the meta page of %s is damaged", path);
+        goto done;
+    }
+    uint64_t needed = (last_page + 1) * page;
+    if ((uint64_t)info.st_size < needed) {
+        env->short_from_page = (uint64_t)info.st_size / page;
+        if ((env->flags & LARDER_OPEN_READ_ONLY) != 0) {
+            status = larder__fail(error, LARDER_E_CORRUPT,
+                                  "%s ends before its last page: open it for writing once to "
+                                  "have it examined",
+                                  path);
+            goto done;
+        }
+        /* Zeros in place of what is missing: LMDB answers "corrupted" there, not SIGBUS. */
+        if (truncate(path, (off_t)needed) != 0)
+            status = fail_path(error, errno, "extending", path);
+        else
+            env->short_size_bytes = (uint64_t)info.st_size;
+    }
+done:
+    close(file);
+    return status;
+}
+
+/* Whether the free list names every page from first to last. */
+static int32_t tail_is_free(larder_env *env, uint64_t first, uint64_t last, bool *is_free) {
+    MDB_txn *txn;
+    MDB_cursor *cursor = NULL;
+    int code = mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &txn);
+    if (code != 0) return code;
+    uint64_t found = 0;
+    code = mdb_cursor_open(txn, 0, &cursor); /* LMDB's free list is table 0 */
+    MDB_val key, value;
+    while (code == 0 && (code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
+        size_t count = value.mv_size < 8 ? 0 : (size_t)larder__load64(value.mv_data);
+        if (count > value.mv_size / 8 - 1) count = value.mv_size / 8 - 1;
+        for (size_t i = 1; i <= count; i++) {
+            uint64_t page = larder__load64((const uint8_t *)value.mv_data + 8 * i);
+            if (page >= first && page <= last) found++;
+        }
+    }
+    if (cursor != NULL) mdb_cursor_close(cursor);
+    mdb_txn_abort(txn);
+    *is_free = found == last - first + 1;
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+int32_t larder__file_check_tail(larder_env *env, larder_error *error) {
+    if (env->short_size_bytes == 0) return LARDER_OK;
+    MDB_envinfo info;
+    bool is_free = false;
+    mdb_env_info(env->mdb, &info);
+    int code = tail_is_free(env, env->short_from_page, info.me_last_pgno, &is_free);
+    if (code == 0 && is_free) return LARDER_OK;
+    char path[FILE_PATH_MAX];
+    join(path, sizeof path, env->path, DATA_FILE);
+    if (truncate(path, (off_t)env->short_size_bytes) != 0)
+        larder__log(env, LARDER_LOG_WARNING, "could not restore the length of %s", path);
+    return larder__fail(error, LARDER_E_CORRUPT,
+                        "%s was cut off: it has %llu bytes and needs %llu", path,
+                        (unsigned long long)env->short_size_bytes,
+                        (unsigned long long)(info.me_last_pgno + 1) * 4096);
+}
+
+int32_t larder__file_make_memory(char path[LARDER__MEMORY_PATH_MAX], larder_error *error) {
+    const char *temporary = getenv("TMPDIR");
+    if (temporary == NULL || temporary[0] == '\0') temporary = "/tmp";
+    const char *places[] = {"/dev/shm", temporary};
+    int code = ENOENT;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        int size = snprintf(path, LARDER__MEMORY_PATH_MAX, "%s/larder-XXXXXX", places[i]);
+        if (size < 0 || size >= LARDER__MEMORY_PATH_MAX - 16) {
+            code = ENAMETOOLONG;
+            continue;
+        }
+        if (mkdtemp(path) != NULL) return LARDER_OK;
+        code = errno;
+    }
+    return fail_path(error, code, "making a directory for an in-memory store in", temporary);
+}
+
+void larder__file_remove_memory(const char *path) {
+    static const char *const files[] = {DATA_FILE, LOCK_FILE};
+    char file[LARDER__MEMORY_PATH_MAX + 16];
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        join(file, sizeof file, path, files[i]);
+        unlink(file);
+    }
+    rmdir(path);
+}

@@ -1,0 +1,26 @@
+/* file.h - the store's directory and data file, seen from outside LMDB. */
+#ifndef LARDER_FILE_H
+#define LARDER_FILE_H
+
+#include "internal.h"
+
+#define LARDER__MEMORY_PATH_MAX 256
+
+/* Makes the directory where asked to, refuses network file systems, sets device and inode. */
+int32_t larder__file_prepare(larder_env *env, larder_error *error);
+/* Takes the owner lock for the environment's mode. */
+int32_t larder__file_lock(larder_env *env, larder_error *error);
+/* Reads the data file's meta pages: foreign and truncated files are found before LMDB maps
+ * them. Sets env->file_is_short when pages at the end are missing. */
+int32_t larder__file_inspect(larder_env *env, larder_error *error);
+/* With LMDB open: missing pages at the end must all be free ones. */
+int32_t larder__file_check_tail(larder_env *env, larder_error *error);
+/* A fresh directory on a memory file system (else the temporary one), and its removal. */
+int32_t larder__file_make_memory(char path[LARDER__MEMORY_PATH_MAX], larder_error *error);
+void larder__file_remove_memory(const char *path);
+/* Whether statfs's f_type names a network file system. */
+bool larder__file_system_is_network(uint64_t type);
+/* Makes a directory with its parents; 0 or errno. */
+int larder__file_make_directory(const char *path);
+
+#endif

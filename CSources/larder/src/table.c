@@ -1,0 +1,260 @@
+/*
+ * table.c - accounted rows: every change of a table passes here, so that the counters are the
+ * sum of the rows at each commit.
+ */
+#include "internal.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+const char *const larder__table_names[LARDER__TABLE_COUNT] = {
+    [LARDER__CATALOG] = "catalog",
+    [LARDER__DOCUMENTS] = "documents",
+    [LARDER__READ_TIMES] = "read_times",
+    [LARDER__LRU] = "lru",
+    [LARDER__MUTATIONS] = "mutations",
+    [LARDER__MUTATION_DOCUMENTS] = "mutation_documents",
+    [LARDER__OVERLAYS] = "overlays",
+    [LARDER__OVERLAY_BATCHES] = "overlay_batches",
+    [LARDER__TARGETS] = "targets",
+    [LARDER__TARGET_DOCUMENTS] = "target_documents",
+    [LARDER__DOCUMENT_TARGETS] = "document_targets",
+    [LARDER__INDEX_ENTRIES] = "index_entries",
+    [LARDER__OVERLAY_ENTRIES] = "overlay_entries",
+};
+
+const larder__category larder__table_categories[LARDER__TABLE_COUNT] = {
+    [LARDER__CATALOG] = LARDER__COUNT_CATALOG,
+    [LARDER__DOCUMENTS] = LARDER__COUNT_DOCUMENTS,
+    [LARDER__READ_TIMES] = LARDER__COUNT_DOCUMENTS,
+    [LARDER__LRU] = LARDER__COUNT_DOCUMENTS,
+    [LARDER__MUTATIONS] = LARDER__COUNT_MUTATIONS,
+    [LARDER__MUTATION_DOCUMENTS] = LARDER__COUNT_MUTATIONS,
+    [LARDER__OVERLAYS] = LARDER__COUNT_OVERLAYS,
+    [LARDER__OVERLAY_BATCHES] = LARDER__COUNT_OVERLAYS,
+    [LARDER__TARGETS] = LARDER__COUNT_TARGETS,
+    [LARDER__TARGET_DOCUMENTS] = LARDER__COUNT_TARGETS,
+    [LARDER__DOCUMENT_TARGETS] = LARDER__COUNT_TARGETS,
+    [LARDER__INDEX_ENTRIES] = LARDER__COUNT_INDEXES,
+    [LARDER__OVERLAY_ENTRIES] = LARDER__COUNT_INDEXES,
+};
+
+#define PAGE_BYTES 4096
+#define PAGE_HEADER 16
+#define NODE_HEADER 8
+#define SLOT 2
+/* LMDB keeps at least two nodes in a page; a larger one goes to pages of its own. */
+#define NODE_MAX ((((PAGE_BYTES - PAGE_HEADER) / 2) & -2) - SLOT)
+
+int64_t larder__row_cost(size_t key_bytes, size_t value_bytes) {
+    size_t node = NODE_HEADER + key_bytes + value_bytes;
+    size_t pages = 0;
+    if (node > NODE_MAX) {
+        pages = (PAGE_HEADER + value_bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+        node = NODE_HEADER + key_bytes + sizeof(uint64_t);
+    }
+    node = (node + 1) & ~(size_t)1;
+    return (int64_t)(node + SLOT + pages * PAGE_BYTES);
+}
+
+static MDB_val as_val(larder_bytes bytes) {
+    MDB_val val = {bytes.size_bytes, (void *)(uintptr_t)bytes.data};
+    return val;
+}
+static larder_bytes as_bytes(MDB_val val) { return larder__bytes(val.mv_data, val.mv_size); }
+
+static void account(larder_txn *txn, larder__table table, int64_t rows, int64_t bytes) {
+    larder_usage *usage = &txn->counters.usage[larder__table_categories[table]];
+    usage->row_count += rows;
+    usage->size_bytes += bytes;
+    txn->changed = true;
+}
+
+static int32_t write_cursor(larder_txn *txn, larder__table table, MDB_cursor **cursor,
+                            larder_error *error) {
+    if (txn->cursors[table] == NULL) {
+        int code = mdb_cursor_open(txn->mdb, txn->env->dbis[table], &txn->cursors[table]);
+        if (code != 0) {
+            txn->cursors[table] = NULL;
+            return larder__txn_note(txn, larder__fail_mdb(error, code, "opening a cursor"));
+        }
+    }
+    *cursor = txn->cursors[table];
+    return LARDER_OK;
+}
+
+int32_t larder__table_get(const larder_txn *txn, larder__table table, larder_bytes key,
+                          larder_bytes *value, larder_error *error) {
+    MDB_val k = as_val(key), v;
+    int code = mdb_get(txn->mdb, txn->env->dbis[table], &k, &v);
+    if (code == MDB_NOTFOUND) return LARDER_NOT_FOUND;
+    if (code != 0) return larder__fail_mdb(error, code, "reading a row");
+    *value = as_bytes(v);
+    return LARDER_OK;
+}
+
+int32_t larder__table_put(larder_txn *txn, larder__table table, larder_bytes key,
+                          larder_bytes value, larder_error *error) {
+    MDB_cursor *cursor;
+    int32_t status = write_cursor(txn, table, &cursor, error);
+    if (status != LARDER_OK) return status;
+    MDB_val k = as_val(key), v = as_val(value);
+    int64_t cost = larder__row_cost(key.size_bytes, value.size_bytes);
+    int code = mdb_cursor_put(cursor, &k, &v, MDB_NOOVERWRITE);
+    if (code == 0) {
+        account(txn, table, 1, cost);
+        return LARDER_OK;
+    }
+    if (code == MDB_KEYEXIST) {
+        int64_t old_cost = larder__row_cost(key.size_bytes, v.mv_size);
+        unsigned flags = v.mv_size == value.size_bytes ? MDB_CURRENT : 0;
+        k = as_val(key);
+        v = as_val(value);
+        code = mdb_cursor_put(cursor, &k, &v, flags);
+        if (code == 0) {
+            account(txn, table, 0, cost - old_cost);
+            return LARDER_OK;
+        }
+    }
+    return larder__txn_note(txn, larder__fail_mdb(error, code, "writing a row"));
+}
+
+int32_t larder__table_remove(larder_txn *txn, larder__table table, larder_bytes key,
+                             larder_error *error) {
+    MDB_cursor *cursor;
+    int32_t status = write_cursor(txn, table, &cursor, error);
+    if (status != LARDER_OK) return status;
+    MDB_val k = as_val(key), v;
+    int code = mdb_cursor_get(cursor, &k, &v, MDB_SET_KEY);
+    if (code == MDB_NOTFOUND) return LARDER_NOT_FOUND;
+    if (code == 0) {
+        int64_t cost = larder__row_cost(key.size_bytes, v.mv_size);
+        code = mdb_cursor_del(cursor, 0);
+        if (code == 0) {
+            account(txn, table, -1, -cost);
+            return LARDER_OK;
+        }
+    }
+    return larder__txn_note(txn, larder__fail_mdb(error, code, "removing a row"));
+}
+
+/* ---- sealed values ---- */
+
+#define SEAL_BYTES 4
+
+int32_t larder__corrupt(const larder_txn *txn, larder__table table, larder_bytes key,
+                        const char *what, larder_error *error) {
+    char hex[2 * 64 + 1];
+    size_t shown = key.size_bytes < 64 ? key.size_bytes : 64;
+    for (size_t i = 0; i < shown; i++)
+        snprintf(hex + 2 * i, 3, "%02x", larder__begin(key)[i]);
+    hex[2 * shown] = '\0';
+    larder__log(txn->env, LARDER_LOG_ERROR, "damage in table %s, key %s%s: %s",
+                larder__table_names[table], hex, shown < key.size_bytes ? "..." : "", what);
+    return larder__fail(error, LARDER_E_CORRUPT, "damage in table %s, key %s: %s",
+                        larder__table_names[table], hex, what);
+}
+
+int32_t larder__unseal(const larder_txn *txn, larder__table table, larder_bytes key,
+                       larder_bytes value, larder_bytes *payload, larder_error *error) {
+    if (value.size_bytes < SEAL_BYTES)
+        return larder__corrupt(txn, table, key, "the row is too short", error);
+    *payload = larder__bytes(larder__begin(value) + SEAL_BYTES, value.size_bytes - SEAL_BYTES);
+    uint32_t crc = larder__crc32c(0, key.data, key.size_bytes);
+    crc = larder__crc32c(crc, payload->data, payload->size_bytes);
+    if (crc != larder__load32(value.data))
+        return larder__corrupt(txn, table, key, "the checksum does not match", error);
+    return LARDER_OK;
+}
+
+int32_t larder__table_get_sealed(const larder_txn *txn, larder__table table, larder_bytes key,
+                                 larder_bytes *payload, larder_error *error) {
+    larder_bytes value;
+    int32_t status = larder__table_get(txn, table, key, &value, error);
+    if (status != LARDER_OK) return status;
+    return larder__unseal(txn, table, key, value, payload, error);
+}
+
+int32_t larder__table_put_sealed(larder_txn *txn, larder__table table, larder_bytes key,
+                                 const larder_bytes *parts, size_t part_count,
+                                 larder_error *error) {
+    larder__buffer *row = &txn->row;
+    row->size_bytes = 0;
+    uint8_t seal[SEAL_BYTES] = {0};
+    bool has_memory = larder__buffer_append(row, seal, sizeof seal);
+    for (size_t i = 0; i < part_count && has_memory; i++)
+        has_memory = larder__buffer_append(row, parts[i].data, parts[i].size_bytes);
+    if (!has_memory)
+        return larder__txn_note(txn, larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a row"));
+    uint32_t crc = larder__crc32c(0, key.data, key.size_bytes);
+    crc = larder__crc32c(crc, row->data + SEAL_BYTES, row->size_bytes - SEAL_BYTES);
+    larder__store32(row->data, crc);
+    return larder__table_put(txn, table, key, larder__bytes(row->data, row->size_bytes), error);
+}
+
+/* ---- cursors ---- */
+
+int32_t larder__cursor_open(const larder_txn *txn, larder__table table, larder__cursor *cursor,
+                            larder_error *error) {
+    memset(cursor, 0, sizeof *cursor);
+    cursor->txn = txn;
+    cursor->table = table;
+    int code = mdb_cursor_open(txn->mdb, txn->env->dbis[table], &cursor->mdb);
+    if (code == 0) return LARDER_OK;
+    cursor->mdb = NULL;
+    return larder__fail_mdb(error, code, "opening a cursor");
+}
+
+void larder__cursor_close(larder__cursor *cursor) {
+    if (cursor->mdb != NULL) mdb_cursor_close(cursor->mdb);
+    cursor->mdb = NULL;
+}
+
+static int32_t move(larder__cursor *cursor, MDB_val *k, MDB_cursor_op op, larder_error *error) {
+    MDB_val v;
+    int code = mdb_cursor_get(cursor->mdb, k, &v, op);
+    if (code == MDB_NOTFOUND) return LARDER_END;
+    if (code != 0) return larder__fail_mdb(error, code, "moving a cursor");
+    cursor->key = as_bytes(*k);
+    cursor->value = as_bytes(v);
+    return LARDER_OK;
+}
+
+int32_t larder__cursor_seek(larder__cursor *cursor, larder_bytes at_least, larder_error *error) {
+    MDB_val k = as_val(at_least);
+    if (k.mv_size == 0) return move(cursor, &k, MDB_FIRST, error);
+    return move(cursor, &k, MDB_SET_RANGE, error);
+}
+
+int32_t larder__cursor_seek_below(larder__cursor *cursor, larder_bytes below,
+                                  larder_error *error) {
+    MDB_val k = as_val(below);
+    int32_t status = k.mv_size == 0 ? LARDER_END : move(cursor, &k, MDB_SET_RANGE, error);
+    if (status == LARDER_END)
+        return below.size_bytes == 0 ? LARDER_END : move(cursor, &k, MDB_LAST, error);
+    if (status != LARDER_OK) return status;
+    return move(cursor, &k, MDB_PREV, error);
+}
+
+int32_t larder__cursor_next(larder__cursor *cursor, larder_error *error) {
+    MDB_val k;
+    return move(cursor, &k, MDB_NEXT, error);
+}
+
+int32_t larder__cursor_previous(larder__cursor *cursor, larder_error *error) {
+    MDB_val k;
+    return move(cursor, &k, MDB_PREV, error);
+}
+
+int32_t larder__cursor_last(larder__cursor *cursor, larder_error *error) {
+    MDB_val k;
+    return move(cursor, &k, MDB_LAST, error);
+}
+
+int32_t larder__cursor_remove(larder_txn *txn, larder__cursor *cursor, larder_error *error) {
+    int64_t cost = larder__row_cost(cursor->key.size_bytes, cursor->value.size_bytes);
+    int code = mdb_cursor_del(cursor->mdb, 0);
+    if (code != 0) return larder__txn_note(txn, larder__fail_mdb(error, code, "removing a row"));
+    account(txn, cursor->table, -1, -cost);
+    return LARDER_OK;
+}

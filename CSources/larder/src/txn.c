@@ -1,0 +1,460 @@
+/*
+ * txn.c - transactions: their gate, the growing map, commit.
+ *
+ * LMDB's map can be replaced only while the process has no transaction open. The gate counts
+ * open ones; a writer that finds the map nearly full closes the gate, waits a moment for
+ * readers to leave, and grows it. With the default reservation of 1 TiB that never happens.
+ *
+ * Invariants: env->writer is held from begin_write to commit or abort; open_reads and
+ * open_writes count handles given out; read structures in idle_reads own a reset MDB_txn.
+ */
+#include "internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define MAP_MARGIN_BYTES (UINT64_C(1) << 30) /* more than one transaction can dirty */
+#define MAP_WAIT_US 1000000
+#define IDLE_READS_MAX 64
+
+static uint64_t this_thread(void) { return (uint64_t)(uintptr_t)pthread_self(); }
+
+/* ---- the gate ---- */
+
+static void gate_leave(larder_env *env, int64_t *counter) {
+    pthread_mutex_lock(&env->gate);
+    (*counter)--;
+    if (env->resizing) pthread_cond_broadcast(&env->gate_changed);
+    pthread_mutex_unlock(&env->gate);
+}
+
+/* Closes the gate and waits for readers; false when some stayed. Call with the gate locked. */
+static bool gate_close(larder_env *env) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += MAP_WAIT_US / 1000000;
+    env->resizing = true;
+    int code = 0;
+    while (env->open_reads > 0 && code == 0)
+        code = pthread_cond_timedwait(&env->gate_changed, &env->gate, &until);
+    return env->open_reads == 0;
+}
+
+static void gate_open(larder_env *env) {
+    env->resizing = false;
+    pthread_cond_broadcast(&env->gate_changed);
+}
+
+/* Replaces the map. size 0 adopts what another process made it. */
+static int32_t resize(larder_env *env, uint64_t size, larder_error *error) {
+    pthread_mutex_lock(&env->gate);
+    int32_t status = LARDER_OK;
+    if (!gate_close(env)) {
+        status = LARDER_E_BUSY;
+    } else {
+        int code = mdb_env_set_mapsize(env->mdb, size);
+        if (code != 0 && size != 0) {
+            larder__log(env, LARDER_LOG_ERROR, "growing the map to %llu bytes: %s",
+                        (unsigned long long)size, mdb_strerror(code));
+            if (mdb_env_set_mapsize(env->mdb, env->map_bytes) != 0)
+                atomic_store(&env->writes_refused, true);
+        }
+        if (code != 0) status = larder__fail_mdb(error, code, "growing the map");
+        MDB_envinfo info;
+        mdb_env_info(env->mdb, &info);
+        env->map_bytes = info.me_mapsize;
+    }
+    gate_open(env);
+    pthread_mutex_unlock(&env->gate);
+    return status;
+}
+
+/* Grows the map when the next transaction might not fit. Call as the writer. */
+static void make_room(larder_env *env) {
+    MDB_envinfo info;
+    mdb_env_info(env->mdb, &info);
+    uint64_t used = ((uint64_t)info.me_last_pgno + 1) * 4096;
+    if (info.me_mapsize >= used + MAP_MARGIN_BYTES && !env->grow_wanted) return;
+    uint64_t size = 2 * (uint64_t)info.me_mapsize;
+    if (size < used + 2 * MAP_MARGIN_BYTES) size = used + 2 * MAP_MARGIN_BYTES;
+    if (resize(env, size, NULL) == LARDER_OK)
+        env->grow_wanted = false;
+    else
+        larder__log(env, LARDER_LOG_WARNING,
+                    "the map could not grow beyond %llu bytes while transactions are open",
+                    (unsigned long long)info.me_mapsize);
+}
+
+/* ---- beginning ---- */
+
+static int32_t check_env(const larder_env *env, const void *out, larder_error *error) {
+    if (env == NULL || out == NULL)
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "env or txn is NULL");
+    if (larder__env_is_forked(env))
+        return larder__fail(error, LARDER_E_FORKED, "the handle was made before fork()");
+    return LARDER_OK;
+}
+
+static larder_txn *new_txn(larder_env *env) {
+    larder_txn *txn = larder__allocate(&env->allocator, sizeof *txn);
+    if (txn == NULL) return NULL;
+    memset(txn, 0, sizeof *txn);
+    txn->env = env;
+    txn->old.allocator = txn->row.allocator = txn->hot.allocator = &env->allocator;
+    txn->cold.allocator = txn->scratch.allocator = txn->lru_log.allocator = &env->allocator;
+    return txn;
+}
+
+static void free_txn(larder_txn *txn) {
+    larder_env *env = txn->env;
+    larder__buffer_free(&txn->old);
+    larder__buffer_free(&txn->row);
+    larder__buffer_free(&txn->hot);
+    larder__buffer_free(&txn->cold);
+    larder__buffer_free(&txn->scratch);
+    larder__buffer_free(&txn->lru_log);
+    larder__release(&env->allocator, txn->deltas);
+    larder__release(&env->allocator, txn);
+}
+
+void larder__txn_release_idle(larder_env *env) {
+    while (env->idle_reads != NULL) {
+        larder_txn *txn = env->idle_reads;
+        env->idle_reads = txn->next_idle;
+        if (txn->mdb != NULL && !larder__env_is_forked(env)) mdb_txn_abort(txn->mdb);
+        free_txn(txn);
+    }
+    env->idle_count = 0;
+    if (env->idle_write != NULL) free_txn(env->idle_write);
+    env->idle_write = NULL;
+}
+
+int32_t larder_txn_begin_read(larder_env *env, const larder_txn **txn, larder_error *error) {
+    int32_t status = check_env(env, txn, error);
+    if (status != LARDER_OK) return status;
+    larder_txn *read;
+    int code;
+    for (;;) {
+        pthread_mutex_lock(&env->gate);
+        while (env->resizing) pthread_cond_wait(&env->gate_changed, &env->gate);
+        read = env->idle_reads;
+        if (read != NULL) {
+            env->idle_reads = read->next_idle;
+            env->idle_count--;
+        }
+        env->open_reads++;
+        pthread_mutex_unlock(&env->gate);
+        if (read != NULL) {
+            code = mdb_txn_renew(read->mdb);
+        } else {
+            read = new_txn(env);
+            code = read == NULL ? ENOMEM : mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &read->mdb);
+            if (code != 0 && read != NULL) read->mdb = NULL;
+        }
+        if (code == 0) break;
+        if (read != NULL) {
+            if (read->mdb != NULL) mdb_txn_abort(read->mdb);
+            free_txn(read);
+        }
+        gate_leave(env, &env->open_reads);
+        if (code == MDB_MAP_RESIZED) {
+            status = resize(env, 0, error);
+            if (status != LARDER_OK) return status;
+            continue;
+        }
+        return larder__fail_mdb(error, code, "beginning a read transaction");
+    }
+    read->next_idle = NULL;
+    read->commit = mdb_txn_id(read->mdb);
+    read->counters_loaded = false;
+    read->open_scans = 0;
+    larder__handle_opened();
+    *txn = read;
+    return LARDER_OK;
+}
+
+void larder_txn_end_read(const larder_txn *const_txn) {
+    larder_txn *txn = (larder_txn *)(uintptr_t)const_txn;
+    if (txn == NULL || txn->is_write) return;
+    larder_env *env = txn->env;
+    larder__handle_closed();
+    if (larder__env_is_forked(env)) return; /* the parent's slot; nothing here is ours */
+    mdb_txn_reset(txn->mdb);
+    pthread_mutex_lock(&env->gate);
+    bool is_kept = env->idle_count < IDLE_READS_MAX;
+    if (is_kept) {
+        txn->next_idle = env->idle_reads;
+        env->idle_reads = txn;
+        env->idle_count++;
+    }
+    env->open_reads--;
+    if (env->resizing) pthread_cond_broadcast(&env->gate_changed);
+    pthread_mutex_unlock(&env->gate);
+    if (is_kept) return;
+    mdb_txn_abort(txn->mdb);
+    free_txn(txn);
+}
+
+static int32_t load_counters(larder_txn *txn, larder_error *error);
+
+/* Takes the writer's place: the thread must not have it already. */
+static int32_t enter_writer(larder_env *env, larder_error *error) {
+    uint64_t self = this_thread();
+    pthread_mutex_lock(&env->gate);
+    bool is_mine = env->writer_thread == self;
+    pthread_mutex_unlock(&env->gate);
+    if (is_mine)
+        return larder__fail(error, LARDER_E_BUSY, "this thread has a write transaction open");
+    pthread_mutex_lock(&env->writer);
+    pthread_mutex_lock(&env->gate);
+    env->writer_thread = self;
+    env->open_writes++;
+    pthread_mutex_unlock(&env->gate);
+    return LARDER_OK;
+}
+
+static void leave_writer(larder_env *env) {
+    pthread_mutex_lock(&env->gate);
+    env->writer_thread = 0;
+    env->open_writes--;
+    pthread_mutex_unlock(&env->gate);
+    pthread_mutex_unlock(&env->writer);
+}
+
+int32_t larder_txn_begin_write(larder_env *env, larder_txn **txn, larder_error *error) {
+    int32_t status = check_env(env, txn, error);
+    if (status != LARDER_OK) return status;
+    if ((env->flags & LARDER_OPEN_READ_ONLY) != 0)
+        return larder__fail(error, LARDER_E_READ_ONLY, "the store was opened read-only");
+    status = enter_writer(env, error);
+    if (status != LARDER_OK) return status;
+    larder_txn *write = NULL;
+    if (atomic_load(&env->writes_refused)) {
+        status = larder__fail(error, LARDER_E_WRITES_REFUSED,
+                              "an earlier sync failed: close and open the store again");
+        goto done;
+    }
+    make_room(env);
+    write = env->idle_write != NULL ? env->idle_write : new_txn(env);
+    env->idle_write = NULL;
+    if (write == NULL) {
+        status = larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a transaction");
+        goto done;
+    }
+    int code = mdb_txn_begin(env->mdb, NULL, 0, &write->mdb);
+    while (code == MDB_MAP_RESIZED) {
+        status = resize(env, 0, error);
+        if (status != LARDER_OK) goto done;
+        code = mdb_txn_begin(env->mdb, NULL, 0, &write->mdb);
+    }
+    if (code != 0) {
+        write->mdb = NULL;
+        status = larder__fail_mdb(error, code, "beginning a write transaction");
+        goto done;
+    }
+    write->is_write = true;
+    write->failed = write->changed = write->names_changed = write->reclaiming = false;
+    write->open_scans = 0;
+    write->thread = this_thread();
+    write->commit = mdb_txn_id(write->mdb);
+    write->delta_count = 0;
+    write->lru_log.size_bytes = 0;
+    write->counters_loaded = false;
+    memset(write->cursors, 0, sizeof write->cursors);
+    status = load_counters(write, error);
+    if (status != LARDER_OK) {
+        mdb_txn_abort(write->mdb);
+        write->mdb = NULL;
+    }
+done:
+    if (status != LARDER_OK) {
+        if (write != NULL) env->idle_write = write;
+        leave_writer(env);
+        return status;
+    }
+    larder__handle_opened();
+    *txn = write;
+    return LARDER_OK;
+}
+
+/* ---- checks ---- */
+
+int32_t larder__txn_check_read(const larder_txn *txn, larder_error *error) {
+    if (txn == NULL) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "txn is NULL");
+    if (larder__env_is_forked(txn->env))
+        return larder__fail(error, LARDER_E_FORKED, "the handle was made before fork()");
+    if (!txn->is_write) return LARDER_OK;
+    if (txn->thread != this_thread())
+        return larder__fail(error, LARDER_E_WRONG_THREAD,
+                            "a write transaction belongs to the thread that began it");
+    if (txn->failed)
+        return larder__fail(error, LARDER_E_TXN_ENDED,
+                            "the transaction has failed and can only be aborted");
+    return LARDER_OK;
+}
+
+int32_t larder__txn_check_write(const larder_txn *txn, larder_error *error) {
+    int32_t status = larder__txn_check_read(txn, error);
+    if (status == LARDER_OK && !txn->is_write)
+        status = larder__fail(error, LARDER_E_READ_ONLY, "this is a read transaction");
+    return status;
+}
+
+int32_t larder__txn_note(larder_txn *txn, int32_t status) {
+    if (status <= LARDER_E_IO && txn->is_write) {
+        txn->failed = true;
+        if (status == LARDER_E_MAP_FULL) txn->env->grow_wanted = true;
+    }
+    return status;
+}
+
+uint64_t larder_txn_commit_number(const larder_txn *txn) { return txn == NULL ? 0 : txn->commit; }
+larder_env *larder_txn_env(const larder_txn *txn) { return txn == NULL ? NULL : txn->env; }
+
+/* ---- counters ---- */
+
+static larder__key counter_key(void) {
+    larder__key key = {0};
+    larder__key_byte(&key, LARDER__KIND_COUNTERS);
+    return key;
+}
+
+static int32_t load_counters(larder_txn *txn, larder_error *error) {
+    larder__key key = counter_key();
+    larder_bytes payload;
+    memset(&txn->counters, 0, sizeof txn->counters);
+    int32_t status = larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key),
+                                              &payload, error);
+    if (status < 0) return status;
+    if (status == LARDER_OK) {
+        if (payload.size_bytes != sizeof txn->counters)
+            return larder__corrupt(txn, LARDER__CATALOG, larder__key_bytes(&key),
+                                   "the counter row has another size", error);
+        memcpy(&txn->counters, payload.data, sizeof txn->counters);
+    }
+    txn->counters_loaded = true;
+    return LARDER_OK;
+}
+
+int32_t larder__txn_counters(const larder_txn *txn, const larder__counters **counters,
+                             larder_error *error) {
+    int32_t status = LARDER_OK;
+    if (!txn->counters_loaded) status = load_counters((larder_txn *)(uintptr_t)txn, error);
+    *counters = &txn->counters;
+    return status;
+}
+
+/* The row counts itself, so it is sized before it is written: its size never changes. */
+static int32_t store_counters(larder_txn *txn, larder_error *error) {
+    larder__key key = counter_key();
+    larder_bytes none;
+    if (larder__table_get(txn, LARDER__CATALOG, larder__key_bytes(&key), &none, NULL) ==
+        LARDER_NOT_FOUND) {
+        larder_bytes blank = larder__bytes(&txn->counters, sizeof txn->counters);
+        int32_t status = larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key),
+                                                  &blank, 1, error);
+        if (status != LARDER_OK) return status;
+    }
+    larder_bytes part = larder__bytes(&txn->counters, sizeof txn->counters);
+    return larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), &part, 1,
+                                    error);
+}
+
+/* ---- ending ---- */
+
+static void close_cursors(larder_txn *txn) {
+    for (int t = 0; t < LARDER__TABLE_COUNT; t++) {
+        if (txn->cursors[t] != NULL) mdb_cursor_close(txn->cursors[t]);
+        txn->cursors[t] = NULL;
+    }
+}
+
+/* Tells the caches, gives the structure back and lets the next writer in. */
+static void finish_write(larder_txn *txn, bool committed) {
+    larder_env *env = txn->env;
+    larder__shape_ended(txn, committed);
+    larder__blob_ended(txn, committed);
+    larder__lru_ended(txn, committed);
+    larder__index_ended(txn, committed);
+    if (!committed) memset(txn->memo, 0, sizeof txn->memo);
+    txn->mdb = NULL;
+    env->idle_write = txn;
+    larder__handle_closed();
+    leave_writer(env);
+}
+
+void larder_txn_abort(larder_txn *txn) {
+    if (txn == NULL || !txn->is_write) return;
+    if (larder__env_is_forked(txn->env)) {
+        larder__handle_closed();
+        return;
+    }
+    if (txn->thread != this_thread()) {
+        larder__log(txn->env, LARDER_LOG_ERROR,
+                    "a write transaction was aborted on another thread: nothing done");
+        return;
+    }
+    close_cursors(txn);
+    mdb_txn_abort(txn->mdb);
+    finish_write(txn, false);
+}
+
+static int32_t prepare_commit(larder_txn *txn, larder_error *error) {
+    int32_t status = LARDER_OK;
+    if (!txn->reclaiming) status = larder__lru_flush_touches(txn, error);
+    if (status == LARDER_OK && !txn->changed) return LARDER_OK;
+    if (status == LARDER_OK) status = larder__blob_commit(txn, error);
+    if (status == LARDER_OK) status = larder__index_commit(txn, error);
+    if (status == LARDER_OK) status = larder__lru_commit(txn, error);
+    if (status == LARDER_OK) status = larder__collection_flush(txn, error);
+    if (status == LARDER_OK) {
+        if (txn->names_changed) txn->counters.catalog_version++;
+        txn->counters.commit_number = (int64_t)txn->commit;
+        status = store_counters(txn, error);
+    }
+    return status;
+}
+
+int32_t larder_txn_commit(larder_txn *txn, larder_error *error) {
+    int32_t status = larder__txn_check_write(txn, error);
+    if (status == LARDER_E_TXN_ENDED) {
+        larder_txn_abort(txn);
+        return status;
+    }
+    if (status != LARDER_OK) return status;
+    larder_env *env = txn->env;
+    if (txn->open_scans > 0)
+        status = larder__fail(error, LARDER_E_BUSY,
+                              "%d scans of the transaction are open: it was aborted",
+                              txn->open_scans);
+    if (status == LARDER_OK) status = prepare_commit(txn, error);
+    if (status != LARDER_OK) {
+        larder__txn_note(txn, status);
+        larder_txn_abort(txn);
+        return status;
+    }
+    close_cursors(txn);
+    bool is_over = !txn->reclaiming && txn->changed && !env->manual_reclaim &&
+                   larder__lru_is_over_budget(txn);
+    if (txn->names_changed) atomic_store(&env->catalog_commit, txn->commit);
+    int code = mdb_txn_commit(txn->mdb);
+    if (code != 0) {
+        status = larder__fail_mdb(error, code, "committing");
+        if (status == LARDER_E_MAP_FULL) env->grow_wanted = true;
+        /* A full disk or a full map is noticed before anything is referred to; anything else
+         * may be a failed sync, after which the kernel's pages cannot be trusted. */
+        if (status != LARDER_E_NO_SPACE && status != LARDER_E_MAP_FULL &&
+            status != LARDER_E_NO_MEMORY) {
+            atomic_store(&env->writes_refused, true);
+            larder__log(env, LARDER_LOG_ERROR, "a commit failed (%s): writes are refused until "
+                        "the store is opened again", mdb_strerror(code));
+        }
+        finish_write(txn, false);
+        return status;
+    }
+    finish_write(txn, true);
+    if (is_over) larder__lru_reclaim(env);
+    return LARDER_OK;
+}
