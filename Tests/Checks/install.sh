@@ -59,4 +59,4 @@ if readelf -d "$root/use-static" | grep -q liblarder; then
 fi
 "$root/use-static"
 
-python3 Tests/Python/test_larder.py "$lib/liblarder.so.$major"
+PYTHONDONTWRITEBYTECODE=1 python3 Tests/Python/test_larder.py "$lib/liblarder.so.$major"
