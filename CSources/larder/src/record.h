@@ -68,6 +68,49 @@ void larder__time_put(uint8_t to[LARDER__TIME_BYTES], larder_time time);
 bool larder__time_get(const uint8_t from[LARDER__TIME_BYTES], larder_time *time);
 int larder__time_compare(larder_time a, larder_time b);
 
+/* What is known of a tag; rank 0: no such tag in a value (cold included). */
+typedef struct larder__tag_info {
+    uint8_t rank;           /* of the type order, from 1; integers and doubles share one */
+    int8_t type;            /* LARDER_TYPE_... */
+    uint8_t exact_bytes;    /* of the whole value, 0 where it varies */
+    uint8_t document_bytes; /* towards the document size limit, where that is fixed */
+} larder__tag_info;
+extern const larder__tag_info larder__tags[256];
+
+/* Values deeper than this are malformed, whatever limit is asked for, so that recursion over
+ * them is bounded. */
+#define LARDER__DEPTH_LIMIT 128
+
+/* The integer of n payload bytes, 0 to 8. */
+static inline int64_t larder__integer_load(const uint8_t *payload, size_t n) {
+    uint64_t v;
+    if (n >= 4) {
+        uint64_t low = larder__load32(payload), high = larder__load32(payload + n - 4);
+        v = low | high << (8 * (n - 4));
+    } else if (n >= 2) {
+        uint64_t low = larder__load16(payload), high = larder__load16(payload + n - 2);
+        v = low | high << (8 * (n - 2));
+    } else if (n == 1) {
+        v = *payload;
+    } else {
+        return 0;
+    }
+    unsigned unused = 64 - 8 * (unsigned)n;
+    return (int64_t)(v << unused) >> unused;
+}
+/* The fewest payload bytes that keep an integer. */
+static inline size_t larder__integer_bytes(int64_t integer) {
+    uint64_t magnitude = (uint64_t)(integer < 0 ? ~integer : integer);
+    if (magnitude == 0) return integer == 0 ? 0 : 1;
+    return (size_t)(64 - __builtin_clzll(magnitude)) / 8 + 1;
+}
+static inline double larder__double_load(const void *from) {
+    double number;
+    memcpy(&number, from, 8);
+    return number;
+}
+#define LARDER__NAN_BITS 0x7ff8000000000000u
+
 /* A container opened in place. */
 typedef struct larder__container {
     size_t count;
@@ -78,33 +121,119 @@ typedef struct larder__container {
 } larder__container;
 
 /* False when the head does not fit in bytes. Bodies are checked as they are taken. */
-bool larder__container_open(larder_bytes bytes, larder__container *container);
+static inline bool larder__container_open(larder_bytes bytes, larder__container *container) {
+    if (bytes.size_bytes == 0) return false;
+    const uint8_t *at = larder__begin(bytes);
+    const uint8_t *limit = at + bytes.size_bytes;
+    uint64_t count = *at;
+    size_t count_bytes = 1;
+    if (count >= 0x80) count_bytes = larder__varint_get(at, limit, &count);
+    if (count_bytes == 0) return false;
+    at += count_bytes;
+    container->count = (size_t)count;
+    container->width = 1;
+    container->ends = at;
+    container->bodies = at;
+    container->limit = limit;
+    if (count == 0) return true;
+    if (at == limit) return false;
+    uint32_t width = *at++;
+    if (width != 1 && width != 2 && width != 4) return false;
+    if (count > (size_t)(limit - at) / width) return false;
+    container->width = width;
+    container->ends = at;
+    container->bodies = at + width * (size_t)count;
+    return true;
+}
+/* Where the body at a position that exists ends. */
+static inline size_t larder__container_end(const larder__container *c, size_t position) {
+    if (c->width == 1) return c->ends[position];
+    if (c->width == 2) return larder__load16(c->ends + 2 * position);
+    return larder__load32(c->ends + 4 * position);
+}
+/* Walks: the next body, beginning at *start (0 for the first), which moves to its end. Empty
+ * when its end is out of bounds, so that bodies never overlap, whatever the ends say. */
+static inline larder_bytes larder__container_walk(const larder__container *c, size_t position,
+                                                  size_t *start) {
+    size_t begin = *start, end = larder__container_end(c, position);
+    if (end < begin || end > (size_t)(c->limit - c->bodies)) return larder__bytes(NULL, 0);
+    *start = end;
+    return larder__bytes(c->bodies + begin, end - begin);
+}
 /* False beyond the end or when the ends are out of bounds. */
 static inline bool larder__container_get(const larder__container *c, size_t position,
                                          larder_bytes *body) {
     if (position >= c->count) return false;
-    size_t start = 0, end;
-    if (c->width == 1) {
-        if (position > 0) start = c->ends[position - 1];
-        end = c->ends[position];
-    } else if (c->width == 2) {
-        if (position > 0) start = larder__load16(c->ends + 2 * (position - 1));
-        end = larder__load16(c->ends + 2 * position);
-    } else {
-        if (position > 0) start = larder__load32(c->ends + 4 * (position - 1));
-        end = larder__load32(c->ends + 4 * position);
-    }
+    size_t start = position > 0 ? larder__container_end(c, position - 1) : 0;
+    size_t end = larder__container_end(c, position);
     if (start > end || end > (size_t)(c->limit - c->bodies)) return false;
     *body = larder__bytes(c->bodies + start, end - start);
     return true;
 }
 /* The bytes of the whole container, which must end inside limit; 0 when malformed. */
 size_t larder__container_size(const larder__container *c, const uint8_t *begin);
+/* The narrowest width for ends up to last_end. */
+static inline uint32_t larder__container_width(size_t last_end) {
+    return last_end <= UINT8_MAX ? 1 : last_end <= UINT16_MAX ? 2 : 4;
+}
+/* Bytes before the bodies of a container of count bodies that take body_bytes. */
+static inline size_t larder__container_head(size_t count, size_t body_bytes) {
+    size_t head = larder__varint_size(count);
+    return count == 0 ? head : head + 1 + count * larder__container_width(body_bytes);
+}
+/* Writes count and width; returns where the ends begin. */
+uint8_t *larder__container_begin(uint8_t *to, size_t count, uint32_t width);
+static inline void larder__container_put_end(uint8_t *ends, uint32_t width, size_t position,
+                                             size_t end) {
+    if (width == 1)
+        ends[position] = (uint8_t)end;
+    else if (width == 2)
+        larder__store16(ends + 2 * position, (uint16_t)end);
+    else
+        larder__store32(ends + 4 * position, (uint32_t)end);
+}
+/* Splits an entry of a map; false when malformed. */
+static inline bool larder__entry_split(larder_bytes entry, larder_bytes *name,
+                                       larder_bytes *value) {
+    if (entry.size_bytes == 0) return false;
+    const uint8_t *at = larder__begin(entry);
+    const uint8_t *end = at + entry.size_bytes;
+    uint64_t name_bytes = *at;
+    size_t n = 1;
+    if (name_bytes >= 0x80) n = larder__varint_get(at, end, &name_bytes);
+    if (n == 0 || name_bytes > (size_t)(end - at) - n) return false;
+    *name = larder__bytes(at + n, (size_t)name_bytes);
+    *value = larder__bytes(at + n + name_bytes, (size_t)(end - at) - n - (size_t)name_bytes);
+    return true;
+}
 /* Binary search in a names container: position, or -1. */
 ptrdiff_t larder__names_find(const larder__container *names, larder_bytes name);
 
+/* A check of untrusted values. max_depth is set by the caller; the rest is the outcome. */
+typedef struct larder__check {
+    uint32_t max_depth;
+    bool saw_max;        /* a maximum is among the values */
+    int64_t size;        /* what the values count towards the document size limit */
+    int32_t status;      /* of the first problem */
+    const char *problem; /* in words */
+} larder__check;
+/* Adds one value inside depth arrays and maps; false at the first problem. */
+bool larder__check_value(larder__check *check, larder_bytes value, uint32_t depth);
+/* Opens a container that must be canonical and fill bytes exactly. */
+bool larder__check_container(larder__check *check, larder_bytes bytes,
+                             larder__container *container);
+/* A field name: UTF-8, neither empty nor too long, after the previous one (empty: none). */
+bool larder__check_name(larder__check *check, larder_bytes name, larder_bytes previous);
+
 /* Flags of larder_record. */
 enum { LARDER__RECORD_LOADED = 1 }; /* cold is the decompressed container */
+
+/* The value at a position below the count; LARDER_COLD with *type set when it is cold. */
+int32_t larder__record_value(const larder_record *record, size_t position, larder_bytes *value,
+                             int32_t *type);
+/* blob.c: decompresses a cold part into exactly raw_bytes. */
+int32_t larder__cold_decompress(const larder_env *env, uint32_t dictionary, larder_bytes frame,
+                                void *buffer, size_t raw_bytes, larder_error *error);
 
 /* Splits a plain record for storing. hot receives the values container with cold tags, cold
  * the container of cold values (empty when nothing is cold enough). A top-level value of at

@@ -32,7 +32,8 @@ void larder__sort(void *items, size_t count, size_t item_bytes, larder__compare_
                   const void *context) {
     assert(item_bytes <= ITEM_MAX);
     uint8_t *base = items;
-    for (size_t i = count / 2; i > 0; i--) sink(base, i - 1, count, item_bytes, compare, context);
+    for (size_t i = count / 2; i > 0; i--)
+        sink(base, i - 1, count, item_bytes, compare, context);
     for (size_t left = count; left > 1; left--) {
         uint8_t held[ITEM_MAX];
         uint8_t *last = base + (left - 1) * item_bytes;
