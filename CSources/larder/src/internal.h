@@ -188,6 +188,7 @@ struct larder_txn {
     MDB_cursor *cursors[LARDER__TABLE_COUNT]; /* opened when first used */
     larder__collection_delta *deltas;
     size_t delta_count, delta_capacity;
+    larder__buffer sealed;  /* a sealed row being put (table.c) */
     larder__buffer old;     /* the row being replaced */
     larder__buffer row;     /* a row being built */
     larder__buffer hot;     /* its values */
@@ -206,7 +207,10 @@ int32_t larder__txn_check_write(const larder_txn *txn, larder_error *error);
 int32_t larder__txn_note(larder_txn *txn, int32_t status);
 /* The same for a call that has begun to change rows: whatever failed, the transaction would keep
  * half of the call's rows, so it can only be aborted. */
-int32_t larder__txn_note_partial(larder_txn *txn, int32_t status);
+static inline int32_t larder__txn_note_partial(larder_txn *txn, int32_t status) {
+    if (status < 0) txn->failed = true;
+    return status;
+}
 /* The snapshot's counters (loads them the first time). */
 int32_t larder__txn_counters(const larder_txn *txn, const larder__counters **counters,
                              larder_error *error);
@@ -269,6 +273,15 @@ int32_t larder__collection_find(const larder_txn *txn, larder_bytes path, uint64
                                 larder_error *error);
 int32_t larder__collection_obtain(larder_txn *txn, larder_bytes path, uint64_t *collection,
                                   larder_error *error);
+/* A collection's row; path is borrowed from the transaction. */
+typedef struct larder__collection_row {
+    uint64_t group;
+    int64_t found_count;
+    int64_t size_bytes;
+    larder_bytes path;
+} larder__collection_row;
+int32_t larder__collection_read(const larder_txn *txn, uint64_t collection,
+                                larder__collection_row *row, larder_error *error);
 /* Path (borrowed from the transaction) and group of a number; E_CORRUPT when unknown. */
 int32_t larder__collection_info(const larder_txn *txn, uint64_t collection, larder_bytes *path,
                                 uint64_t *group, larder_error *error);
@@ -308,7 +321,7 @@ void larder__shape_ended(larder_txn *txn, bool committed);
 int32_t larder__shape_obtain(larder_txn *txn, larder_bytes names, uint32_t *shape,
                              larder_error *error);
 int32_t larder__shape_names(const larder_txn *txn, uint32_t shape, larder_bytes *names,
-                            larder_error *error);
+                            uint32_t *serial, larder_error *error);
 
 /* Small catalog rows by kind byte, used by their owners: key = kind, then the owner's bytes. */
 enum {

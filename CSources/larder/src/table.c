@@ -70,17 +70,17 @@ static void account(larder_txn *txn, larder__table table, int64_t rows, int64_t 
     txn->changed = true;
 }
 
-static int32_t write_cursor(larder_txn *txn, larder__table table, MDB_cursor **cursor,
-                            larder_error *error) {
-    if (txn->cursors[table] == NULL) {
-        int code = mdb_cursor_open(txn->mdb, txn->env->dbis[table], &txn->cursors[table]);
-        if (code != 0) {
-            txn->cursors[table] = NULL;
-            return larder__txn_note(txn, larder__fail_mdb(error, code, "opening a cursor"));
-        }
+/* The transaction's cursor for writing in a table, or NULL with error filled. */
+static MDB_cursor *write_cursor(larder_txn *txn, larder__table table, larder_error *error) {
+    MDB_cursor *cursor = txn->cursors[table];
+    if (cursor != NULL) return cursor;
+    int code = mdb_cursor_open(txn->mdb, txn->env->dbis[table], &cursor);
+    if (code != 0) {
+        larder__txn_note(txn, larder__fail_mdb(error, code, "opening a cursor"));
+        return NULL;
     }
-    *cursor = txn->cursors[table];
-    return LARDER_OK;
+    txn->cursors[table] = cursor;
+    return cursor;
 }
 
 int32_t larder__table_get(const larder_txn *txn, larder__table table, larder_bytes key,
@@ -95,9 +95,8 @@ int32_t larder__table_get(const larder_txn *txn, larder__table table, larder_byt
 
 int32_t larder__table_put(larder_txn *txn, larder__table table, larder_bytes key,
                           larder_bytes value, larder_error *error) {
-    MDB_cursor *cursor;
-    int32_t status = write_cursor(txn, table, &cursor, error);
-    if (status != LARDER_OK) return status;
+    MDB_cursor *cursor = write_cursor(txn, table, error);
+    if (cursor == NULL) return LARDER_E_NO_MEMORY;
     MDB_val k = as_val(key), v = as_val(value);
     int64_t cost = larder__row_cost(key.size_bytes, value.size_bytes);
     int code = mdb_cursor_put(cursor, &k, &v, MDB_NOOVERWRITE);
@@ -121,9 +120,8 @@ int32_t larder__table_put(larder_txn *txn, larder__table table, larder_bytes key
 
 int32_t larder__table_remove(larder_txn *txn, larder__table table, larder_bytes key,
                              larder_error *error) {
-    MDB_cursor *cursor;
-    int32_t status = write_cursor(txn, table, &cursor, error);
-    if (status != LARDER_OK) return status;
+    MDB_cursor *cursor = write_cursor(txn, table, error);
+    if (cursor == NULL) return LARDER_E_NO_MEMORY;
     MDB_val k = as_val(key), v;
     int code = mdb_cursor_get(cursor, &k, &v, MDB_SET_KEY);
     if (code == MDB_NOTFOUND) return LARDER_NOT_FOUND;
@@ -178,7 +176,7 @@ int32_t larder__table_get_sealed(const larder_txn *txn, larder__table table, lar
 int32_t larder__table_put_sealed(larder_txn *txn, larder__table table, larder_bytes key,
                                  const larder_bytes *parts, size_t part_count,
                                  larder_error *error) {
-    larder__buffer *row = &txn->row;
+    larder__buffer *row = &txn->sealed;
     row->size_bytes = 0;
     uint8_t seal[SEAL_BYTES] = {0};
     bool has_memory = larder__buffer_append(row, seal, sizeof seal);

@@ -102,6 +102,7 @@ static larder_txn *new_txn(larder_env *env) {
     if (txn == NULL) return NULL;
     memset(txn, 0, sizeof *txn);
     txn->env = env;
+    txn->sealed.allocator = &env->allocator;
     txn->old.allocator = txn->row.allocator = txn->hot.allocator = &env->allocator;
     txn->cold.allocator = txn->scratch.allocator = txn->lru_log.allocator = &env->allocator;
     return txn;
@@ -109,6 +110,7 @@ static larder_txn *new_txn(larder_env *env) {
 
 static void free_txn(larder_txn *txn) {
     larder_env *env = txn->env;
+    larder__buffer_free(&txn->sealed);
     larder__buffer_free(&txn->old);
     larder__buffer_free(&txn->row);
     larder__buffer_free(&txn->hot);
