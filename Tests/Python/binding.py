@@ -6,6 +6,9 @@ larder_time. The rest turns Python's values, field names and `with` blocks into 
 
 import ctypes
 import os
+import shutil
+import tempfile
+import unittest
 
 from header import Header
 
@@ -405,3 +408,19 @@ def ids(call, txn, *arguments, kind=ctypes.c_int64):
     array = (kind * (count.value + 1))()
     ok(call, txn, *arguments, array, count.value + 1, byref(count))
     return list(array)[: count.value]
+
+
+class LarderTest(unittest.TestCase):
+    """A test with a directory of its own, after which no handle may be open."""
+
+    def setUp(self):
+        self.handles = lib.live_handle_count()
+        self.directory = tempfile.mkdtemp(prefix="larder-python-")
+        self.addCleanup(shutil.rmtree, self.directory)
+        text.alive.clear()
+
+    def tearDown(self):
+        self.assertEqual(lib.live_handle_count(), self.handles, "handles are left open")
+
+    def where(self, name):
+        return os.path.join(self.directory, name)
