@@ -585,7 +585,8 @@ LARDER_API void larder_document_info_init(larder_document_info *info, size_t str
 LARDER_API int32_t larder_document_put(larder_txn *txn, larder_bytes name,
                                        const larder_document_info *info, larder_bytes plain,
                                        larder_error *error);
-/* LARDER_NOT_FOUND when nothing is known of it. Ignores overlays. */
+/* LARDER_NOT_FOUND when nothing is known of it. Ignores overlays. collection and id of
+ * *document are parts of the caller's name. */
 LARDER_API int32_t larder_document_get(const larder_txn *txn, larder_bytes name,
                                        larder_document *document, larder_error *error);
 /* Forgets what is known of it, with its index entries; targets and mutations keep their
@@ -886,8 +887,8 @@ typedef struct larder_train_result {
     uint32_t sample_count;
     int64_t sample_bytes;
     int64_t dictionary_bytes;
-    int64_t before_bytes; /* the samples compressed with what was in use before */
-    int64_t after_bytes;  /* the same with the new dictionary */
+    int64_t before_bytes; /* samples kept out of training, compressed as before */
+    int64_t after_bytes;  /* the same samples with the new dictionary */
 } larder_train_result;
 
 /* Trains a dictionary from a spread of the store's own cold parts and makes it the one in use
@@ -897,11 +898,17 @@ typedef struct larder_train_result {
 LARDER_API int32_t larder_blob_train(larder_txn *txn, size_t dictionary_bytes,
                                      size_t max_sample_bytes, larder_train_result *result,
                                      larder_error *error);
+/* Where a repack stands; zero it to begin. */
+typedef struct larder_repack {
+    uint32_t key_bytes;
+    uint8_t key[512];
+} larder_repack;
 /* Compresses again up to max_documents documents that use an older dictionary or none, from
- * *cursor on (start with {0}): LARDER_MORE, or LARDER_OK when through. Dictionaries that no
- * record uses any more are removed at the end. */
-LARDER_API int32_t larder_blob_repack(larder_txn *txn, int64_t max_documents, uint64_t *cursor,
-                                      int64_t *changed_count, larder_error *error);
+ * where repack stands: LARDER_MORE, or LARDER_OK when through. *changed_count (nullable): rows
+ * that became smaller. Dictionaries that no record uses any more are removed at the end. */
+LARDER_API int32_t larder_blob_repack(larder_txn *txn, int64_t max_documents,
+                                      larder_repack *repack, int64_t *changed_count,
+                                      larder_error *error);
 /* A frame of its own: raw size, dictionary id and checksum in front, zstd behind. For callers
  * that keep large payloads. */
 LARDER_API int32_t larder_blob_compress(const larder_txn *txn, larder_bytes raw, void *buffer,

@@ -85,6 +85,8 @@ typedef struct larder__counters {
     int64_t reserved[5];
 } larder__counters;
 
+int64_t larder__counters_total(const larder__counters *counters);
+
 /* ---- environment (env.c) ---- */
 
 #define LARDER__SHAPE_MAX 4096           /* shapes in one store; beyond, names go inline */
@@ -355,6 +357,8 @@ int32_t larder__row_build(larder_txn *txn, larder_bytes key, const larder_docume
  * of *document are left to the caller. */
 int32_t larder__row_read(const larder_txn *txn, larder__table table, larder_bytes key,
                          larder_bytes row, larder_document *document, larder_error *error);
+/* What a record counts as raw: names, values, and the cold part before compression. */
+int64_t larder__row_raw_bytes(const larder_record *record);
 /* The head only, without checksum or record: state, epoch, read time. False when too short. */
 bool larder__row_head(larder_bytes row, int32_t *state, uint32_t *epoch, larder_time *read_time);
 
@@ -382,10 +386,13 @@ void larder__blob_ended(larder_txn *txn, bool committed);           /* after it 
 
 int32_t larder__lru_create(larder_env *env, larder_error *error);
 void larder__lru_destroy(larder_env *env);
-/* The epoch that a row written now gets; logs (collection, id) for it. */
+/* The epoch that a row written now gets. */
+uint32_t larder__lru_epoch(const larder_txn *txn);
+/* Notes that a document row of cost_bytes was written with it; adds (collection, id) to the
+ * epoch's log unless it is there. */
 int32_t larder__lru_note(larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
-                         int64_t cost_bytes, uint32_t *epoch, larder_error *error);
-/* The same for a target, and for what the log forgets of a removed document. */
+                         bool is_logged, int64_t cost_bytes, larder_error *error);
+/* The same for a target; *epoch is what its row keeps. */
 int32_t larder__lru_note_target(larder_txn *txn, int32_t target_id, uint32_t *epoch,
                                 larder_error *error);
 /* Writes waiting touches into their rows. */
@@ -398,14 +405,16 @@ void larder__lru_ended(larder_txn *txn, bool committed);
 
 /* ---- documents (document.c) ---- */
 
-/* Removes the row with its index entries, read time and counts. OK, NOT_FOUND. */
+/* Removes the row with its index entries, read time and counts, and releases a collection or
+ * long id that nothing mentions any more. OK, NOT_FOUND. *freed_bytes (nullable): what the
+ * counters lost. key_form must not lie in the environment. */
 int32_t larder__document_remove(larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
-                                larder_error *error);
-/* Fills *document by numbers: OK, NOT_FOUND. collection and id are set (id in scratch). */
+                                int64_t *freed_bytes, larder_error *error);
+/* Reads the row; collection and id of *document are left to the caller. OK, NOT_FOUND. */
 int32_t larder__document_read(const larder_txn *txn, uint64_t collection,
-                              larder_bytes id_key_form, larder_bytes collection_path,
-                              char scratch[32], larder_document *document, larder_error *error);
-/* Sets what a missing base with an overlay etc. shares: collection path and id text. */
+                              larder_bytes id_key_form, larder_document *document,
+                              larder_error *error);
+larder__key larder__document_key(uint64_t collection, larder_bytes id_key_form);
 
 /* ---- overlays (overlay.c) ---- */
 

@@ -1,0 +1,385 @@
+/*
+ * blob.c - zstd with dictionaries: contexts, the dictionary table, cold parts, frames.
+ *
+ *   catalog  l  dictionary id (u32) -> record count (8) | dictionary
+ *
+ * Ids are 1, 2, 3... in order of training; the one in use is in the counters. Frames in rows
+ * have no magic number and no dictionary id (the row says which): 8 bytes a record less.
+ * Prepared dictionaries live in a table by id that readers look at without a lock. Contexts
+ * are pooled; the writer has its own compressor.
+ *
+ * A frame of larder_blob_compress:
+ *   crc32c of the rest (4) | raw size varint | dictionary varint (0 none) | zstd frame
+ */
+#include "blob.h"
+
+#include <stdlib.h>
+
+#define DICTIONARY_MAX LARDER__DICTIONARY_MAX
+#define SAVING_PERCENT 8 /* compression that saves less is not worth its reading */
+#define POOL_MAX 16
+#define MAGIC_BYTES 4
+
+struct larder__dictionary {
+    ZSTD_DDict *decoder;
+    size_t size_bytes;
+};
+
+typedef struct context {
+    struct context *next;
+    ZSTD_DCtx *decoder;
+    larder__buffer frame;
+} context;
+
+
+int32_t larder__blob_create(larder_env *env, larder_error *error) {
+    larder__blob_state *state = larder__allocate(&env->allocator, sizeof *state);
+    if (state == NULL) return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for blobs");
+    memset(state, 0, sizeof *state);
+    env->blobs = state;
+    pthread_mutex_init(&state->lock, NULL);
+    state->samples.allocator = &env->allocator;
+    state->dictionaries =
+        larder__allocate(&env->allocator, DICTIONARY_MAX * sizeof *state->dictionaries);
+    if (state->dictionaries == NULL)
+        return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for blobs");
+    for (size_t i = 0; i < DICTIONARY_MAX; i++) atomic_init(&state->dictionaries[i], NULL);
+    return LARDER_OK;
+}
+
+static void free_context(context *c) {
+    const larder_allocator *allocator = c->frame.allocator;
+    ZSTD_freeDCtx(c->decoder);
+    larder__buffer_free(&c->frame);
+    larder__release(allocator, c);
+}
+
+static void free_dictionary(larder_env *env, larder__dictionary *dictionary) {
+    if (dictionary == NULL) return;
+    ZSTD_freeDDict(dictionary->decoder);
+    larder__release(&env->allocator, dictionary);
+}
+
+void larder__blob_destroy(larder_env *env) {
+    larder__blob_state *state = env->blobs;
+    if (state == NULL) return;
+    while (state->pool != NULL) {
+        context *c = state->pool;
+        state->pool = c->next;
+        free_context(c);
+    }
+    if (state->dictionaries != NULL)
+        for (size_t i = 0; i < DICTIONARY_MAX; i++)
+            free_dictionary(env, atomic_load(&state->dictionaries[i]));
+    larder__release(&env->allocator, state->dictionaries);
+    larder__release(&env->allocator, state->deltas);
+    larder__buffer_free(&state->samples);
+    larder__release(&env->allocator, state->sample_sizes);
+    ZSTD_freeCCtx(state->encoder);
+    ZSTD_freeCDict(state->encoder_dictionary);
+    pthread_mutex_destroy(&state->lock);
+    larder__release(&env->allocator, state);
+    env->blobs = NULL;
+}
+
+/* ---- the dictionary table ---- */
+
+larder__key larder__dictionary_key(uint32_t id) {
+    larder__key key;
+    larder__key_clear(&key);
+    larder__key_byte(&key, LARDER__KIND_DICTIONARY);
+    larder__key_u32(&key, id);
+    return key;
+}
+
+int32_t larder__dictionary_row(const larder_txn *txn, uint32_t id, int64_t *record_count,
+                               larder_bytes *content, larder_error *error) {
+    larder__key key = larder__dictionary_key(id);
+    larder_bytes payload;
+    int32_t status = larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key),
+                                              &payload, error);
+    if (status != LARDER_OK) return status;
+    if (payload.size_bytes < LARDER__DICTIONARY_HEAD)
+        return larder__corrupt(txn, LARDER__CATALOG, larder__key_bytes(&key),
+                               "a dictionary row that is too short", error);
+    *record_count = (int64_t)larder__load64(payload.data);
+    *content = larder__bytes(larder__begin(payload) + LARDER__DICTIONARY_HEAD,
+                             payload.size_bytes - LARDER__DICTIONARY_HEAD);
+    return LARDER_OK;
+}
+
+static larder__dictionary *cached(const larder_env *env, uint32_t id) {
+    if (id == 0 || id >= DICTIONARY_MAX) return NULL;
+    return atomic_load_explicit(&env->blobs->dictionaries[id], memory_order_acquire);
+}
+
+int32_t larder__dictionary_load(const larder_txn *txn, uint32_t id, larder_error *error) {
+    larder_env *env = txn->env;
+    if (cached(env, id) != NULL) return LARDER_OK;
+    int64_t record_count;
+    larder_bytes content;
+    int32_t status = id >= DICTIONARY_MAX
+                         ? LARDER_NOT_FOUND
+                         : larder__dictionary_row(txn, id, &record_count, &content, error);
+    if (status == LARDER_NOT_FOUND)
+        return larder__fail(error, LARDER_E_NO_DICTIONARY, "dictionary %u is not in the store",
+                            id);
+    if (status != LARDER_OK) return status;
+    larder__dictionary *added = larder__allocate(&env->allocator, sizeof *added), *there = NULL;
+    if (added == NULL) return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a dictionary");
+    added->size_bytes = content.size_bytes;
+    added->decoder = ZSTD_createDDict(content.data, content.size_bytes);
+    if (added->decoder == NULL) {
+        larder__release(&env->allocator, added);
+        return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a dictionary");
+    }
+    if (!atomic_compare_exchange_strong(&env->blobs->dictionaries[id], &there, added))
+        free_dictionary(env, added);
+    return LARDER_OK;
+}
+
+/* ---- decompressing ---- */
+
+static context *take_context(const larder_env *env) {
+    larder__blob_state *state = env->blobs;
+    pthread_mutex_lock(&state->lock);
+    context *c = state->pool;
+    if (c != NULL) {
+        state->pool = c->next;
+        state->pool_count--;
+    }
+    pthread_mutex_unlock(&state->lock);
+    if (c != NULL) return c;
+    c = larder__allocate(&env->allocator, sizeof *c);
+    if (c == NULL) return NULL;
+    memset(c, 0, sizeof *c);
+    c->frame.allocator = &env->allocator;
+    c->decoder = ZSTD_createDCtx();
+    if (c->decoder == NULL) {
+        larder__release(&env->allocator, c);
+        return NULL;
+    }
+    return c;
+}
+
+static void give_context(const larder_env *env, context *c) {
+    larder__blob_state *state = env->blobs;
+    pthread_mutex_lock(&state->lock);
+    bool is_kept = state->pool_count < POOL_MAX;
+    if (is_kept) {
+        c->next = state->pool;
+        state->pool = c;
+        state->pool_count++;
+    }
+    pthread_mutex_unlock(&state->lock);
+    if (!is_kept) free_context(c);
+}
+
+int32_t larder__cold_decompress(const larder_env *env, uint32_t dictionary, larder_bytes frame,
+                                void *buffer, size_t raw_bytes, larder_error *error) {
+    const larder__dictionary *d = cached(env, dictionary);
+    if (dictionary != 0 && d == NULL)
+        return larder__fail(error, LARDER_E_NO_DICTIONARY, "dictionary %u is not loaded",
+                            dictionary);
+    context *c = take_context(env);
+    if (c == NULL) return larder__fail(error, LARDER_E_NO_MEMORY, "no memory to decompress");
+    static const uint8_t magic[MAGIC_BYTES] = {0x28, 0xb5, 0x2f, 0xfd};
+    int32_t status = LARDER_OK;
+    c->frame.size_bytes = 0;
+    if (!larder__buffer_append(&c->frame, magic, sizeof magic) ||
+        !larder__buffer_append(&c->frame, frame.data, frame.size_bytes)) {
+        status = larder__fail(error, LARDER_E_NO_MEMORY, "no memory to decompress");
+    } else {
+        size_t got = ZSTD_decompress_usingDDict(c->decoder, buffer, raw_bytes, c->frame.data,
+                                                c->frame.size_bytes, d == NULL ? NULL : d->decoder);
+        if (ZSTD_isError(got))
+            status = larder__fail(error, LARDER_E_CORRUPT, "a compressed part: %s",
+                                  ZSTD_getErrorName(got));
+        else if (got != raw_bytes)
+            status = larder__fail(error, LARDER_E_CORRUPT,
+                                  "a compressed part has %zu bytes instead of %zu", got, raw_bytes);
+    }
+    give_context(env, c);
+    return status;
+}
+
+/* ---- compressing (the writer's) ---- */
+
+static int32_t prepare_encoder(larder_txn *txn, larder_error *error) {
+    larder_env *env = txn->env;
+    larder__blob_state *state = env->blobs;
+    if (state->encoder == NULL) {
+        state->encoder = ZSTD_createCCtx();
+        if (state->encoder == NULL)
+            return larder__fail(error, LARDER_E_NO_MEMORY, "no memory to compress");
+        ZSTD_CCtx_setParameter(state->encoder, ZSTD_c_compressionLevel, env->compression_level);
+        ZSTD_CCtx_setParameter(state->encoder, ZSTD_c_dictIDFlag, 0);
+        ZSTD_CCtx_setParameter(state->encoder, ZSTD_c_checksumFlag, 0);
+    }
+    uint32_t wanted = (uint32_t)txn->counters.dictionary_id;
+    if (state->encoder_id == wanted) return LARDER_OK;
+    ZSTD_CDict *prepared = NULL;
+    if (wanted != 0) {
+        int64_t record_count;
+        larder_bytes content;
+        int32_t status = larder__dictionary_row(txn, wanted, &record_count, &content, error);
+        if (status == LARDER_NOT_FOUND)
+            return larder__fail(error, LARDER_E_NO_DICTIONARY,
+                                "dictionary %u is not in the store", wanted);
+        if (status != LARDER_OK) return status;
+        prepared = ZSTD_createCDict(content.data, content.size_bytes, env->compression_level);
+        if (prepared == NULL)
+            return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a dictionary");
+    }
+    ZSTD_CCtx_refCDict(state->encoder, prepared);
+    ZSTD_freeCDict(state->encoder_dictionary);
+    state->encoder_dictionary = prepared;
+    state->encoder_id = wanted;
+    return LARDER_OK;
+}
+
+/* Appends a frame without its magic number. */
+static int32_t compress(larder_txn *txn, larder_bytes raw, larder__buffer *out,
+                        larder_error *error) {
+    size_t bound = ZSTD_compressBound(raw.size_bytes);
+    size_t start = out->size_bytes;
+    if (!larder__buffer_reserve(out, bound))
+        return larder__fail(error, LARDER_E_NO_MEMORY, "no memory to compress");
+    size_t got = ZSTD_compress2(txn->env->blobs->encoder, out->data + start, bound, raw.data,
+                                raw.size_bytes);
+    if (ZSTD_isError(got) || got < MAGIC_BYTES)
+        return larder__fail(error, LARDER_E_NO_MEMORY, "compressing: %s", ZSTD_getErrorName(got));
+    memmove(out->data + start, out->data + start + MAGIC_BYTES, got - MAGIC_BYTES);
+    out->size_bytes = start + got - MAGIC_BYTES;
+    return LARDER_OK;
+}
+
+int32_t larder__cold_compress(larder_txn *txn, larder_bytes raw, larder__buffer *out,
+                              uint32_t *dictionary, larder_error *error) {
+    int32_t status = prepare_encoder(txn, error);
+    if (status != LARDER_OK) return larder__txn_note(txn, status);
+    larder__blob_sample(txn, raw);
+    size_t start = out->size_bytes;
+    status = compress(txn, raw, out, error);
+    if (status != LARDER_OK) return larder__txn_note(txn, status);
+    *dictionary = txn->env->blobs->encoder_id;
+    size_t limit = raw.size_bytes - raw.size_bytes * SAVING_PERCENT / 100;
+    if (out->size_bytes - start < limit) return LARDER_OK;
+    out->size_bytes = start;
+    *dictionary = 0;
+    return LARDER_NOT_FOUND;
+}
+
+/* ---- frames of their own ---- */
+
+#define FRAME_HEAD_MAX (4 + 2 * LARDER__VARINT_MAX)
+
+int32_t larder_blob_compress(const larder_txn *txn, larder_bytes raw, void *buffer,
+                             size_t capacity_bytes, size_t *needed_bytes, larder_error *error) {
+    int32_t status = larder__txn_check_read(txn, error);
+    if (status != LARDER_OK) return status;
+    if (needed_bytes == NULL || (raw.data == NULL && raw.size_bytes > 0) ||
+        raw.size_bytes > LARDER_PAYLOAD_MAX_BYTES)
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
+                            "compress takes up to %d bytes and a place for the size",
+                            LARDER_PAYLOAD_MAX_BYTES);
+    larder_env *env = txn->env;
+    const larder__counters *counters;
+    status = larder__txn_counters(txn, &counters, error);
+    if (status != LARDER_OK) return status;
+    uint32_t id = (uint32_t)counters->dictionary_id;
+    larder_bytes content = {0};
+    if (id != 0) {
+        int64_t record_count;
+        status = larder__dictionary_row(txn, id, &record_count, &content, error);
+        if (status != LARDER_OK && status != LARDER_NOT_FOUND) return status;
+        if (status == LARDER_NOT_FOUND) id = 0;
+    }
+    larder__buffer out = {.allocator = &env->allocator};
+    ZSTD_CCtx *encoder = ZSTD_createCCtx();
+    size_t bound = ZSTD_compressBound(raw.size_bytes);
+    if (encoder == NULL || !larder__buffer_reserve(&out, FRAME_HEAD_MAX + bound)) {
+        status = larder__fail(error, LARDER_E_NO_MEMORY, "no memory to compress");
+        goto done;
+    }
+    size_t head = 4;
+    head += larder__varint_put(out.data + head, raw.size_bytes);
+    head += larder__varint_put(out.data + head, id);
+    ZSTD_CCtx_setParameter(encoder, ZSTD_c_compressionLevel, env->compression_level);
+    ZSTD_CCtx_setParameter(encoder, ZSTD_c_dictIDFlag, 0);
+    if (id != 0) ZSTD_CCtx_loadDictionary(encoder, content.data, content.size_bytes);
+    size_t got = ZSTD_compress2(encoder, out.data + head, bound, raw.data, raw.size_bytes);
+    if (ZSTD_isError(got)) {
+        status = larder__fail(error, LARDER_E_NO_MEMORY, "compressing: %s", ZSTD_getErrorName(got));
+        goto done;
+    }
+    *needed_bytes = head + got;
+    larder__store32(out.data, larder__crc32c(0, out.data + 4, head + got - 4));
+    status = capacity_bytes < head + got || buffer == NULL ? LARDER_E_BUFFER_TOO_SMALL : LARDER_OK;
+    if (status == LARDER_OK)
+        memcpy(buffer, out.data, head + got);
+    else
+        larder__fail(error, status, "the frame has %zu bytes", head + got);
+done:
+    ZSTD_freeCCtx(encoder);
+    larder__buffer_free(&out);
+    return status;
+}
+
+int32_t larder_blob_decompress(const larder_txn *txn, larder_bytes frame, size_t max_raw_bytes,
+                               void *buffer, size_t capacity_bytes, size_t *needed_bytes,
+                               larder_error *error) {
+    int32_t status = larder__txn_check_read(txn, error);
+    if (status != LARDER_OK) return status;
+    if (needed_bytes == NULL || (frame.data == NULL && frame.size_bytes > 0))
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "frame or needed_bytes is NULL");
+    const uint8_t *p = larder__begin(frame), *end = p + frame.size_bytes;
+    uint64_t raw_bytes, id;
+    if (frame.size_bytes < 4 ||
+        larder__crc32c(0, p + 4, frame.size_bytes - 4) != larder__load32(p))
+        return larder__fail(error, LARDER_E_INVALID_RECORD, "not a frame, or a damaged one");
+    p += 4;
+    size_t used = larder__varint_get(p, end, &raw_bytes);
+    if (used > 0) {
+        p += used;
+        used = larder__varint_get(p, end, &id);
+        p += used;
+    }
+    if (used == 0 || id >= DICTIONARY_MAX || end - p < MAGIC_BYTES)
+        return larder__fail(error, LARDER_E_INVALID_RECORD, "the frame's head is malformed");
+    if (raw_bytes > max_raw_bytes)
+        return larder__fail(error, LARDER_E_TOO_LARGE, "the frame holds %llu bytes; %zu are allowed",
+                            (unsigned long long)raw_bytes, max_raw_bytes);
+    *needed_bytes = (size_t)raw_bytes;
+    if (capacity_bytes < raw_bytes || (buffer == NULL && raw_bytes > 0))
+        return larder__fail(error, LARDER_E_BUFFER_TOO_SMALL, "the frame holds %llu bytes",
+                            (unsigned long long)raw_bytes);
+    if (id != 0) status = larder__dictionary_load(txn, (uint32_t)id, error);
+    if (status != LARDER_OK) return status;
+    uint8_t none[1];
+    status = larder__cold_decompress(
+        txn->env, (uint32_t)id,
+        larder__bytes(p + MAGIC_BYTES, (size_t)(end - p) - MAGIC_BYTES),
+        raw_bytes == 0 ? none : buffer, (size_t)raw_bytes, error);
+    return status == LARDER_E_CORRUPT ? LARDER_E_INVALID_RECORD : status;
+}
+
+int32_t larder_dictionary_next(const larder_txn *txn, uint32_t after,
+                               larder_dictionary *dictionary, larder_error *error) {
+    int32_t status = larder__txn_check_read(txn, error);
+    if (status != LARDER_OK) return status;
+    if (dictionary == NULL)
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "dictionary is NULL");
+    for (uint32_t id = after + 1; id > after && id < DICTIONARY_MAX; id++) {
+        int64_t record_count;
+        larder_bytes content;
+        status = larder__dictionary_row(txn, id, &record_count, &content, error);
+        if (status == LARDER_NOT_FOUND) continue;
+        if (status != LARDER_OK) return status;
+        larder_dictionary found = {id, 0, (int64_t)content.size_bytes,
+                                   record_count + larder__dictionary_delta(txn, id)};
+        *dictionary = found;
+        return LARDER_OK;
+    }
+    return LARDER_END;
+}

@@ -1,0 +1,43 @@
+/* blob.h - what blob.c (compression) and train.c (dictionaries) share. */
+#ifndef LARDER_BLOB_H
+#define LARDER_BLOB_H
+
+#include "internal.h"
+
+#include <zstd.h>
+
+#define LARDER__DICTIONARY_HEAD 8 /* the record count in a dictionary's row */
+#define LARDER__DICTIONARY_MAX 1024
+
+typedef struct larder__dictionary_delta { /* a count that changed in the write transaction */
+    uint32_t id;
+    int64_t records;
+} larder__dictionary_delta_row;
+
+struct larder__blob_state {
+    pthread_mutex_t lock; /* guards the pool */
+    struct context *pool;
+    size_t pool_count;
+    _Atomic(larder__dictionary *) *dictionaries;
+
+    /* the writer's */
+    ZSTD_CCtx *encoder;
+    ZSTD_CDict *encoder_dictionary;
+    uint32_t encoder_id;
+    larder__dictionary_delta_row *deltas;
+    size_t delta_count, delta_capacity;
+    larder__buffer samples; /* raw cold parts met before there is a dictionary */
+    size_t *sample_sizes;
+    size_t sample_count;
+};
+
+larder__key larder__dictionary_key(uint32_t id);
+/* Record count as stored, and content, borrowed. NOT_FOUND. */
+int32_t larder__dictionary_row(const larder_txn *txn, uint32_t id, int64_t *record_count,
+                               larder_bytes *content, larder_error *error);
+/* What the write transaction has yet to add to a dictionary's record count. */
+int64_t larder__dictionary_delta(const larder_txn *txn, uint32_t id);
+/* Keeps a raw cold part for the first training. */
+void larder__blob_sample(larder_txn *txn, larder_bytes raw);
+
+#endif
