@@ -56,8 +56,8 @@ static int32_t parse(larder__walk *walk, larder_error *error) {
 static int32_t gather_one(larder__walk *walk, larder_error *error) {
     char scratch[32];
     larder_bytes text;
-    int32_t status = larder__id_text(walk->txn, walk->collection, walk->id_key_form, scratch,
-                                     &text, error);
+    int32_t status =
+        larder__id_text(walk->txn, walk->collection, walk->id_key_form, scratch, &text, error);
     if (status != LARDER_OK) return status;
     larder__buffer *bytes = &walk->run_bytes;
     run_item item = {.key_at = bytes->size_bytes,
@@ -87,8 +87,10 @@ static int32_t gather(larder__walk *walk, larder_error *error) {
            larder__bytes_has_prefix(walk->cursor.key, larder__key_bytes(&walk->run_head))) {
         status = parse(walk, error);
         if (status == LARDER_OK) status = gather_one(walk, error);
-        if (status == LARDER_E_CORRUPT) outcome = status;
-        else if (status != LARDER_OK) return status;
+        if (status == LARDER_E_CORRUPT)
+            outcome = status;
+        else if (status != LARDER_OK)
+            return status;
         status = larder__cursor_next(&walk->cursor, error);
     }
     if (status < 0) return status;
@@ -108,8 +110,7 @@ static int32_t give_from_run(larder__walk *walk, larder_error *error) {
         walk->id_key_form = larder__bytes(key + item.key_bytes - item.id_bytes, item.id_bytes);
         walk->value = larder__bytes(NULL, 0);
         if (!walk->has_values) return LARDER_OK;
-        int32_t status =
-            larder__table_get(walk->txn, walk->table, walk->key, &walk->value, error);
+        int32_t status = larder__table_get(walk->txn, walk->table, walk->key, &walk->value, error);
         if (status != LARDER_NOT_FOUND) return status;
     }
     return LARDER_END;

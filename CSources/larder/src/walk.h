@@ -24,8 +24,8 @@ typedef struct larder__walk {
     larder_bytes key, id_key_form, value;
 
     /* the run being given */
-    larder__key run_head;      /* what its keys begin with; empty: none */
-    larder__buffer run_bytes;  /* keys and texts */
+    larder__key run_head;     /* what its keys begin with; empty: none */
+    larder__buffer run_bytes; /* keys and texts */
     larder__buffer run_items;
     size_t run_at;
 } larder__walk;
