@@ -2,10 +2,12 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+# For make bench: a file of real documents, NDJSON with an "id" in each line.
+CITIES ?=
 
 # What the build needs from Debian besides make, a C compiler and Swift 6.2 or later.
 packages := liblmdb-dev libzstd-dev pkg-config
-check_packages := $(packages) clang-format python3
+check_packages := $(packages) libsqlite3-dev clang-format python3
 bench_packages := $(packages) libsqlite3-dev
 
 step := .ci/step
@@ -54,7 +56,7 @@ test: packages
 # ---- check -----------------------------------------------------------------------------------
 
 checks := check-format check-layers check-compilers check-install check-consumer check-demo \
-	check-c-threads check-crash check-fuzz check-swift-threads check-swift-memory
+	check-bench check-c-threads check-crash check-fuzz check-swift-threads check-swift-memory
 .PHONY: $(checks) check-packages
 
 check: $(checks)
@@ -87,6 +89,10 @@ check-consumer: check-packages
 check-demo: check-packages
 	@$(step) 'make run' $(MAKE) --no-print-directory run
 
+check-bench: check-packages
+	@$(step) 'benchmark program, a short run' \
+		$(MAKE) --no-print-directory -s -C Benchmarks/C check BUILD=$(build)/c/bench
+
 check-c-threads: check-packages
 	@$(step) 'C unit tests, thread sanitizer' $(c_tests) tsan
 
@@ -109,8 +115,7 @@ check-swift-memory: check-packages
 
 bench:
 	@.ci/packages $(bench_packages)
-	@$(step) 'C benchmark' $(MAKE) --no-print-directory -C Benchmarks/C run BUILD=$(build)/c/bench
-	@$(step) 'Swift benchmarks' $(swift) package --package-path Benchmarks benchmark
+	@$(MAKE) --no-print-directory -C Benchmarks bench BUILD=$(build)/c/bench CITIES='$(CITIES)'
 
 install: packages
 	$(swift) build -c release --product larder
