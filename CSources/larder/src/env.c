@@ -410,6 +410,7 @@ int32_t larder_env_open(const char *path, const larder_env_options *options, lar
     int32_t status = check_options(&o, error);
     if (status != LARDER_OK) return status;
     bool in_memory = (o.flags & LARDER_OPEN_IN_MEMORY) != 0;
+    if (in_memory) o.flags |= LARDER_OPEN_CREATE; /* there is never one to find */
     if (!in_memory && (path == NULL || path[0] == '\0'))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "the path is empty");
     pthread_once(&fork_once, watch_forks);
