@@ -10,6 +10,7 @@ import re
 PLAIN = {
     "void": None,
     "char": ctypes.c_char,
+    "uint8_t": ctypes.c_uint8,
     "int32_t": ctypes.c_int32,
     "uint32_t": ctypes.c_uint32,
     "int64_t": ctypes.c_int64,

@@ -334,11 +334,11 @@ class Blobs(LarderTest):
                 self.assertGreater(result.dictionary_id, 0)
                 self.assertLess(result.after_bytes, result.before_bytes)
             with store.write() as txn:
-                cursor, changed = ctypes.c_uint64(0), ctypes.c_int64()
+                repack, changed = lib.t_repack(), ctypes.c_int64()
                 repacked, steps = 0, 0
                 while True:
                     status = ok(
-                        lib.blob_repack, txn, 1000, byref(cursor), byref(changed),
+                        lib.blob_repack, txn, 1000, byref(repack), byref(changed),
                         expect=(OK, MORE),
                     )
                     repacked += changed.value
