@@ -181,6 +181,7 @@ struct larder_txn {
     bool names_changed;
     bool reclaiming; /* this transaction belongs to the LRU walker */
     int32_t open_scans;
+    uint64_t write_count; /* rows changed by this structure's transactions */
     larder__counters counters; /* write: current values; read: of the snapshot, when loaded */
     bool counters_loaded;
     larder__collection_memo memo[LARDER__COLLECTION_MEMO];
@@ -207,6 +208,11 @@ int32_t larder__txn_check_read(const larder_txn *txn, larder_error *error);
 int32_t larder__txn_check_write(const larder_txn *txn, larder_error *error);
 /* Marks a write transaction as failed when status is a storage failure; returns status. */
 int32_t larder__txn_note(larder_txn *txn, int32_t status);
+/* The same for a call that has changed nothing so far: damage that it met is the call's failure,
+ * not the transaction's. */
+static inline int32_t larder__txn_note_unchanged(larder_txn *txn, int32_t status) {
+    return status == LARDER_E_CORRUPT ? status : larder__txn_note(txn, status);
+}
 /* The same for a call that has begun to change rows: whatever failed, the transaction would keep
  * half of the call's rows, so it can only be aborted. */
 static inline int32_t larder__txn_note_partial(larder_txn *txn, int32_t status) {
@@ -466,13 +472,25 @@ struct larder_scan {
     void (*close)(larder_scan *scan);
     int32_t (*entry)(const larder_scan *scan, larder_bytes *order_bytes); /* NULL: no index */
     uint32_t flags;
+    uint64_t write_count; /* of the transaction when it was opened */
     bool ended;
     bool is_collection_scan; /* for larder_collection_next only */
     char scratch[32];        /* of decoded ids */
     /* where the last document lies, for sets */
     uint64_t collection;
+    larder_bytes collection_path;
     larder_bytes id_key_form;
 };
+/* Where a scan has asked the kernel to read ahead. */
+typedef struct larder__ahead {
+    uint32_t count;
+    uintptr_t from, until;
+} larder__ahead;
+/* Checks the caller's options (nullable) and copies them. */
+int32_t larder__scan_options(const larder_scan_options *given, larder_scan_options *options,
+                             larder_error *error);
+/* LARDER_OK while the scan can be used: not after a write through its transaction. */
+int32_t larder__scan_check(const larder_scan *scan, larder_error *error);
 /* Allocates a zeroed scan of size_bytes, checks the options (nullable) and counts the handle. */
 int32_t larder__scan_create(const larder_txn *txn, size_t size_bytes,
                             const larder_scan_options *options, larder_scan **scan,
