@@ -14,8 +14,9 @@ step := .ci/step
 swift := swift
 # One scratch path a configuration, or they rebuild each other.
 build := $(abspath .build)
-c_tests := $(MAKE) --no-print-directory -C Tests/C BUILD=$(build)/c
-c_library := $(MAKE) --no-print-directory -C CSources/larder
+jobs := $(shell nproc 2>/dev/null || echo 2)
+c_tests := $(MAKE) --no-print-directory -j$(jobs) -C Tests/C BUILD=$(build)/c
+c_library := $(MAKE) --no-print-directory -j$(jobs) -C CSources/larder
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
