@@ -3,6 +3,7 @@
  *
  *   generator.c    the documents of the workload        sink.h     how a document is told
  *   raw_record.c   tag/length/value bytes, a sink       json.c     JSON text, a sink
+ *   larder_sink.c  Larder's plain records, a sink
  *   cities.c       real documents from an NDJSON file
  *   peer_*.c       Larder, raw LMDB and SQLite behind one table of functions
  *   writes.c reads.c disk.c    the operations           measure.c  clocks, page cache, files

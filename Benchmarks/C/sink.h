@@ -25,9 +25,10 @@ typedef struct sink {
     void (*end_map)(void);
 } sink;
 
-extern const sink raw_record_sink, json_sink;
+extern const sink raw_record_sink, json_sink, larder_sink;
 span raw_record_encoded(void);
 span json_encoded(void);
+span larder_encoded(void);
 /* The value at a top-level field of raw record bytes, without its tag; false when missing. */
 bool raw_record_find(span record, span name, span *value);
 
