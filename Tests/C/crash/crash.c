@@ -145,7 +145,7 @@ int crash_child(int (*work)(void *context), void *context, unsigned limit_second
     return WIFSIGNALED(status) ? -1 - WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-int32_t crash_compare(const char *path, model *expected, bool lenient) {
+int32_t crash_compare(const char *path, mirror *expected, bool lenient) {
     larder_env *env;
     larder_error error = {0};
     larder_env_options options;
@@ -153,22 +153,22 @@ int32_t crash_compare(const char *path, model *expected, bool lenient) {
     options.flags = 0;
     int32_t status = larder_env_open(path, &options, &env, &error);
     if (status != LARDER_OK) {
-        model_problem("open: %s: %s", larder_status_name(status), error.message);
+        mirror_problem("open: %s: %s", larder_status_name(status), error.message);
         return status;
     }
     const larder_txn *txn;
     status = larder_txn_begin_read(env, &txn, &error);
-    if (status != LARDER_OK) model_problem("begin_read: %s", error.message);
+    if (status != LARDER_OK) mirror_problem("begin_read: %s", error.message);
     else {
-        if (lenient) model_reconcile(expected, txn);
-        model_verify(expected, txn, NULL);
-        model_check(txn);
+        if (lenient) mirror_reconcile(expected, txn);
+        mirror_verify(expected, txn, NULL);
+        mirror_check(txn);
         larder_txn_end_read(txn);
     }
     int32_t closed = larder_env_close(env, &error);
-    if (closed != LARDER_OK) model_problem("close: %s", error.message);
+    if (closed != LARDER_OK) mirror_problem("close: %s", error.message);
     if (larder_live_handle_count() != 0)
-        model_problem("%lld handles are left", (long long)larder_live_handle_count());
+        mirror_problem("%lld handles are left", (long long)larder_live_handle_count());
     return LARDER_OK;
 }
 

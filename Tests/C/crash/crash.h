@@ -5,7 +5,7 @@
 #define LARDER_CRASH_H
 
 #include "larder.h"
-#include "model.h"
+#include "mirror.h"
 
 #include <sys/types.h>
 
@@ -33,9 +33,9 @@ int crash_finish(void);
  * SIGALRM: the time limit), else its exit status. What it prints goes where ours goes. */
 int crash_child(int (*work)(void *context), void *context, unsigned limit_seconds);
 
-/* Opens, compares with the model and checks; problems are counted by the model. expected is
+/* Opens, compares with the mirror and checks; problems are counted by the mirror. expected is
  * reconciled first when lenient. Returns larder_env_open's status. */
-int32_t crash_compare(const char *path, model *expected, bool lenient);
+int32_t crash_compare(const char *path, mirror *expected, bool lenient);
 
 /* Open file descriptors of this process. */
 int crash_descriptor_count(void);

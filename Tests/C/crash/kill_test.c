@@ -3,11 +3,11 @@
  *
  *     kill_test [--rounds 200] [--seed S] [--dir D]
  *
- * A child applies the model's random commits to a store and reports each one that was
+ * A child applies the mirror's random commits to a store and reports each one that was
  * acknowledged over a pipe. After a random number of reports and some random microseconds the
  * parent kills it with SIGKILL, opens the store and asks it for the sequence number that its
  * last commit wrote: it must be that of the last report, or the next one (committed, but not
- * yet reported). The store must then equal the model at that commit, and larder_check must be
+ * yet reported). The store must then equal the mirror at that commit, and larder_check must be
  * clean. The next round goes on with the same store; now and then a new one is begun, with
  * another durability mode, and with or without a budget that it exceeds.
  */
@@ -25,25 +25,25 @@ enum { ROUNDS_A_STORE = 12, REPORTS_AT_MOST = 12, DELAY_AT_MOST_US = 6000 };
 
 typedef struct store {
     char path[4096];
-    model *m;
-    model_profile profile;
+    mirror *m;
+    mirror_profile profile;
     int32_t durability;
     int64_t budget_bytes;
 } store;
 
-static void begin_store(store *s, const char *directory, model_random *random, uint64_t seed,
+static void begin_store(store *s, const char *directory, mirror_random *random, uint64_t seed,
                         long round) {
     snprintf(s->path, sizeof s->path, "%s/store", directory);
     crash_remove_tree(s->path);
-    model_free(s->m);
-    s->m = model_create();
+    mirror_free(s->m);
+    s->m = mirror_create();
     memset(&s->profile, 0, sizeof s->profile);
     s->profile.seed = seed + (uint64_t)round;
     s->profile.operations = 12;
-    s->durability = model_random_below(random, 2) ? LARDER_DURABILITY_EVERY_COMMIT
+    s->durability = mirror_random_below(random, 2) ? LARDER_DURABILITY_EVERY_COMMIT
                                                   : LARDER_DURABILITY_LAST_COMMIT_AT_RISK;
     s->budget_bytes = LARDER_BUDGET_UNLIMITED;
-    if (model_random_below(random, 2)) {
+    if (mirror_random_below(random, 2)) {
         s->profile.large = s->profile.lenient = true;
         s->budget_bytes = LARDER_BUDGET_MIN_BYTES;
     }
@@ -51,7 +51,7 @@ static void begin_store(store *s, const char *directory, model_random *random, u
 
 /* What the child does until it is killed. Exits by itself on a difference only. */
 static void write_until_killed(store *s, int reports, uint64_t seed) {
-    model_random random = model_random_from(seed, s->m->sequence);
+    mirror_random random = mirror_random_from(seed, s->m->sequence);
     larder_env *env;
     larder_error error;
     larder_env_options options;
@@ -65,22 +65,22 @@ static void write_until_killed(store *s, int reports, uint64_t seed) {
     for (;;) {
         larder_txn *txn;
         if (larder_txn_begin_write(env, &txn, &error) != LARDER_OK) break;
-        if (model_random_below(&random, 6) == 0) { /* changes that are dropped */
-            model *dropped = model_clone(s->m);
-            model_commit(dropped, txn, &s->profile, NULL);
-            model_free(dropped);
+        if (mirror_random_below(&random, 6) == 0) { /* changes that are dropped */
+            mirror *dropped = mirror_clone(s->m);
+            mirror_commit(dropped, txn, &s->profile, NULL);
+            mirror_free(dropped);
             larder_txn_abort(txn);
             continue;
         }
-        model_commit(s->m, txn, &s->profile, NULL);
+        mirror_commit(s->m, txn, &s->profile, NULL);
         if (larder_txn_commit(txn, &error) != LARDER_OK) break;
-        if (model_problem_count() > 0) _exit(5);
+        if (mirror_problem_count() > 0) _exit(5);
         if (write(reports, &s->m->sequence, sizeof s->m->sequence) !=
             (ssize_t)sizeof s->m->sequence)
             _exit(6);
-        if (model_random_below(&random, 4) == 0)
-            larder_lru_touch(env, model_name((int)model_random_below(&random, MODEL_NAMES)), NULL);
-        if (s->profile.lenient && model_random_below(&random, 8) == 0) {
+        if (mirror_random_below(&random, 4) == 0)
+            larder_lru_touch(env, mirror_name((int)mirror_random_below(&random, MIRROR_NAMES)), NULL);
+        if (s->profile.lenient && mirror_random_below(&random, 8) == 0) {
             larder_lru_result result = {.struct_bytes = sizeof result};
             int32_t status =
                 larder_lru_step(env, LARDER_BUDGET_MIN_BYTES / 2, 20, 0, &result, &error);
@@ -105,12 +105,12 @@ static uint64_t read_reports(int from, uint64_t first, uint64_t wanted) {
     return last;
 }
 
-static bool round_passes(store *s, model_random *random, long round) {
+static bool round_passes(store *s, mirror_random *random, long round) {
     int reports[2];
     if (pipe(reports) != 0) return false;
-    uint64_t wanted = model_random_below(random, REPORTS_AT_MOST + 1);
-    useconds_t delay_us = (useconds_t)model_random_below(random, DELAY_AT_MOST_US);
-    uint64_t child_seed = model_random_next(random);
+    uint64_t wanted = mirror_random_below(random, REPORTS_AT_MOST + 1);
+    useconds_t delay_us = (useconds_t)mirror_random_below(random, DELAY_AT_MOST_US);
+    uint64_t child_seed = mirror_random_next(random);
     fflush(NULL);
     pid_t child = fork();
     if (child < 0) return false;
@@ -145,25 +145,25 @@ static bool round_passes(store *s, model_random *random, long round) {
     }
     const larder_txn *txn;
     bool good = false;
-    model_problem_reset();
+    mirror_problem_reset();
     if (larder_txn_begin_read(env, &txn, &error) != LARDER_OK) {
         crash_fail("round %ld: begin_read: %s", round, error.message);
         larder_env_close(env, NULL);
         return false;
     }
-    int64_t stored = model_stored_sequence(txn);
+    int64_t stored = mirror_stored_sequence(txn);
     if (stored < (int64_t)acknowledged || stored > (int64_t)acknowledged + 1)
         crash_fail("round %ld: commit %llu was acknowledged, the store is at %lld", round,
                    (unsigned long long)acknowledged, (long long)stored);
     else {
-        while (s->m->sequence < (uint64_t)stored) model_commit(s->m, NULL, &s->profile, NULL);
-        if (s->profile.lenient) model_reconcile(s->m, txn);
-        model_verify(s->m, txn, NULL);
-        model_check(txn);
-        good = model_problem_count() == 0;
+        while (s->m->sequence < (uint64_t)stored) mirror_commit(s->m, NULL, &s->profile, NULL);
+        if (s->profile.lenient) mirror_reconcile(s->m, txn);
+        mirror_verify(s->m, txn, NULL);
+        mirror_check(txn);
+        good = mirror_problem_count() == 0;
         if (!good)
-            crash_fail("round %ld: %ld differences, first: %s", round, model_problem_count(),
-                       model_problem_text());
+            crash_fail("round %ld: %ld differences, first: %s", round, mirror_problem_count(),
+                       mirror_problem_text());
     }
     larder_txn_end_read(txn);
     if (larder_env_close(env, &error) != LARDER_OK || larder_live_handle_count() != 0) {
@@ -178,7 +178,7 @@ int main(int argc, char **argv) {
     uint64_t seed = crash_seed(argc, argv), commits = 0;
     store s = {.m = NULL};
     const char *directory = crash_directory(argc, argv, false);
-    model_random random = model_random_from(seed, 1);
+    mirror_random random = mirror_random_from(seed, 1);
     long stores = 0;
     for (long round = 0; round < rounds; round++) {
         if (!s.m || round % ROUNDS_A_STORE == 0) {
@@ -194,6 +194,6 @@ int main(int argc, char **argv) {
     }
     commits += s.m ? s.m->sequence : 0;
     printf("%ld kills, %ld stores, %llu commits\n", rounds, stores, (unsigned long long)commits);
-    model_free(s.m);
+    mirror_free(s.m);
     return crash_finish();
 }
