@@ -12,8 +12,8 @@
  *     outcome (LARDER_NOT_FOUND, LARDER_END, ...), below 0 a failure (LARDER_E_...). Values are
  *     pinned: they never change meaning. Details go into the caller's larder_error; nothing is
  *     kept in thread-local or global memory. A failed call leaves the store as it was; one that
- *     fails inside a write transaction leaves that transaction usable unless the status is a
- *     storage failure (LARDER_E_IO .. LARDER_E_MAP_FULL), after which it can only be aborted.
+ *     fails inside a write transaction leaves that transaction usable unless the status is
+ *     LARDER_E_IO or below (storage failure, damaged data): then it can only be aborted.
  *  3. Ownership. Inputs are copied before a call returns. Memory that comes out is either
  *     borrowed (larder_bytes) or written into the caller's buffer; no function returns memory
  *     to free. Buffer calls take (buffer, capacity_bytes, &needed_bytes): when the capacity is
@@ -615,7 +615,9 @@ LARDER_API int32_t larder_collection_scan(const larder_txn *txn, larder_bytes pa
 LARDER_API int32_t larder_collection_next(larder_scan *scan, larder_collection *collection,
                                           larder_error *error);
 
-/* ---- scans (single; belong to their transaction; closed before it ends) ---- */
+/* ---- scans (single; belong to their transaction; closed before it ends) ----
+ * A write through a write transaction ends the use of scans opened before it: they answer
+ * LARDER_E_INVALID_ARGUMENT and are to be closed. */
 
 enum {
     LARDER_SCAN_REVERSE = 1,
@@ -909,8 +911,8 @@ typedef struct larder_repack {
 LARDER_API int32_t larder_blob_repack(larder_txn *txn, int64_t max_documents,
                                       larder_repack *repack, int64_t *changed_count,
                                       larder_error *error);
-/* A frame of its own: raw size, dictionary id and checksum in front, zstd behind. For callers
- * that keep large payloads. */
+/* A frame of its own: checksum and raw size in front, zstd without a dictionary behind. For
+ * callers that keep large payloads. */
 LARDER_API int32_t larder_blob_compress(const larder_txn *txn, larder_bytes raw, void *buffer,
                                         size_t capacity_bytes, size_t *needed_bytes,
                                         larder_error *error);

@@ -9,7 +9,7 @@
  * are pooled; the writer has its own compressor.
  *
  * A frame of larder_blob_compress:
- *   crc32c of the rest (4) | raw size varint | dictionary varint (0 none) | zstd frame
+ *   crc32c of the rest (4) | raw size varint | 0 | zstd frame
  */
 #include "blob.h"
 
@@ -106,6 +106,17 @@ int32_t larder__dictionary_row(const larder_txn *txn, uint32_t id, int64_t *reco
     *content = larder__bytes(larder__begin(payload) + LARDER__DICTIONARY_HEAD,
                              payload.size_bytes - LARDER__DICTIONARY_HEAD);
     return LARDER_OK;
+}
+
+void larder__blob_forget(larder_env *env, uint32_t id) {
+    larder__blob_state *state = env->blobs;
+    if (id < DICTIONARY_MAX)
+        free_dictionary(env, atomic_exchange(&state->dictionaries[id], NULL));
+    if (state->encoder == NULL) return;
+    ZSTD_CCtx_refCDict(state->encoder, NULL);
+    ZSTD_freeCDict(state->encoder_dictionary);
+    state->encoder_dictionary = NULL;
+    state->encoder_id = 0;
 }
 
 static larder__dictionary *cached(const larder_env *env, uint32_t id) {
@@ -272,7 +283,7 @@ int32_t larder__cold_compress(larder_txn *txn, larder_bytes raw, larder__buffer 
 
 /* ---- frames of their own ---- */
 
-#define FRAME_HEAD_MAX (4 + 2 * LARDER__VARINT_MAX)
+#define FRAME_HEAD_MAX (4 + LARDER__VARINT_MAX + 1)
 
 int32_t larder_blob_compress(const larder_txn *txn, larder_bytes raw, void *buffer,
                              size_t capacity_bytes, size_t *needed_bytes, larder_error *error) {
@@ -284,17 +295,6 @@ int32_t larder_blob_compress(const larder_txn *txn, larder_bytes raw, void *buff
                             "compress takes up to %d bytes and a place for the size",
                             LARDER_PAYLOAD_MAX_BYTES);
     larder_env *env = txn->env;
-    const larder__counters *counters;
-    status = larder__txn_counters(txn, &counters, error);
-    if (status != LARDER_OK) return status;
-    uint32_t id = (uint32_t)counters->dictionary_id;
-    larder_bytes content = {0};
-    if (id != 0) {
-        int64_t record_count;
-        status = larder__dictionary_row(txn, id, &record_count, &content, error);
-        if (status != LARDER_OK && status != LARDER_NOT_FOUND) return status;
-        if (status == LARDER_NOT_FOUND) id = 0;
-    }
     larder__buffer out = {.allocator = &env->allocator};
     ZSTD_CCtx *encoder = ZSTD_createCCtx();
     size_t bound = ZSTD_compressBound(raw.size_bytes);
@@ -304,10 +304,8 @@ int32_t larder_blob_compress(const larder_txn *txn, larder_bytes raw, void *buff
     }
     size_t head = 4;
     head += larder__varint_put(out.data + head, raw.size_bytes);
-    head += larder__varint_put(out.data + head, id);
+    out.data[head++] = 0; /* no dictionary: those of the store come and go with its records */
     ZSTD_CCtx_setParameter(encoder, ZSTD_c_compressionLevel, env->compression_level);
-    ZSTD_CCtx_setParameter(encoder, ZSTD_c_dictIDFlag, 0);
-    if (id != 0) ZSTD_CCtx_loadDictionary(encoder, content.data, content.size_bytes);
     size_t got = ZSTD_compress2(encoder, out.data + head, bound, raw.data, raw.size_bytes);
     if (ZSTD_isError(got)) {
         status = larder__fail(error, LARDER_E_NO_MEMORY, "compressing: %s", ZSTD_getErrorName(got));
@@ -334,19 +332,16 @@ int32_t larder_blob_decompress(const larder_txn *txn, larder_bytes frame, size_t
     if (needed_bytes == NULL || (frame.data == NULL && frame.size_bytes > 0))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "frame or needed_bytes is NULL");
     const uint8_t *p = larder__begin(frame), *end = p + frame.size_bytes;
-    uint64_t raw_bytes, id;
+    uint64_t raw_bytes;
     if (frame.size_bytes < 4 ||
         larder__crc32c(0, p + 4, frame.size_bytes - 4) != larder__load32(p))
         return larder__fail(error, LARDER_E_INVALID_RECORD, "not a frame, or a damaged one");
     p += 4;
     size_t used = larder__varint_get(p, end, &raw_bytes);
-    if (used > 0) {
-        p += used;
-        used = larder__varint_get(p, end, &id);
-        p += used;
-    }
-    if (used == 0 || id >= DICTIONARY_MAX || end - p < MAGIC_BYTES)
+    p += used;
+    if (used == 0 || end - p < 1 + MAGIC_BYTES || *p != 0)
         return larder__fail(error, LARDER_E_INVALID_RECORD, "the frame's head is malformed");
+    p++;
     if (raw_bytes > max_raw_bytes)
         return larder__fail(error, LARDER_E_TOO_LARGE, "the frame holds %llu bytes; %zu are allowed",
                             (unsigned long long)raw_bytes, max_raw_bytes);
@@ -354,11 +349,9 @@ int32_t larder_blob_decompress(const larder_txn *txn, larder_bytes frame, size_t
     if (capacity_bytes < raw_bytes || (buffer == NULL && raw_bytes > 0))
         return larder__fail(error, LARDER_E_BUFFER_TOO_SMALL, "the frame holds %llu bytes",
                             (unsigned long long)raw_bytes);
-    if (id != 0) status = larder__dictionary_load(txn, (uint32_t)id, error);
-    if (status != LARDER_OK) return status;
     uint8_t none[1];
     status = larder__cold_decompress(
-        txn->env, (uint32_t)id,
+        txn->env, 0,
         larder__bytes(p + MAGIC_BYTES, (size_t)(end - p) - MAGIC_BYTES),
         raw_bytes == 0 ? none : buffer, (size_t)raw_bytes, error);
     return status == LARDER_E_CORRUPT ? LARDER_E_INVALID_RECORD : status;

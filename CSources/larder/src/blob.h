@@ -26,6 +26,8 @@ struct larder__blob_state {
     uint32_t encoder_id;
     larder__dictionary_delta_row *deltas;
     size_t delta_count, delta_capacity;
+    bool made_dictionary;  /* in the write transaction */
+    bool gave_up_training; /* until the store is opened again */
     larder__buffer samples; /* raw cold parts met before there is a dictionary */
     size_t *sample_sizes;
     size_t sample_count;
@@ -37,6 +39,8 @@ int32_t larder__dictionary_row(const larder_txn *txn, uint32_t id, int64_t *reco
                                larder_bytes *content, larder_error *error);
 /* What the write transaction has yet to add to a dictionary's record count. */
 int64_t larder__dictionary_delta(const larder_txn *txn, uint32_t id);
+/* Drops a prepared dictionary whose transaction was aborted. */
+void larder__blob_forget(larder_env *env, uint32_t id);
 /* Keeps a raw cold part for the first training. */
 void larder__blob_sample(larder_txn *txn, larder_bytes raw);
 

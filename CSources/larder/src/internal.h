@@ -363,6 +363,11 @@ int32_t larder__row_build(larder_txn *txn, larder_bytes key, const larder_docume
  * of *document are left to the caller. */
 int32_t larder__row_read(const larder_txn *txn, larder__table table, larder_bytes key,
                          larder_bytes row, larder_document *document, larder_error *error);
+/* Puts another cold part behind a row's head (which ends with the old dictionary's number) and
+ * leaves the row in txn->row. Numbers 0: no dictionary; is_raw: the old one was not compressed. */
+int32_t larder__row_replace_cold(larder_txn *txn, larder_bytes key, larder_bytes head,
+                                 uint32_t old_dictionary, bool is_raw, uint32_t dictionary,
+                                 larder_bytes frame, larder_error *error);
 /* What a record counts as raw: names, values, and the cold part before compression. */
 int64_t larder__row_raw_bytes(const larder_record *record);
 /* The head only, without checksum or record: state, epoch, read time. False when too short. */
@@ -404,6 +409,8 @@ int32_t larder__lru_note_target(larder_txn *txn, int32_t target_id, uint32_t *ep
 /* Writes waiting touches into their rows. */
 int32_t larder__lru_flush_touches(larder_txn *txn, larder_error *error);
 int32_t larder__lru_commit(larder_txn *txn, larder_error *error);   /* before commit */
+/* Something kept a document and went: the next walk begins at the oldest again. */
+void larder__lru_let_go(larder_env *env);
 bool larder__lru_is_over_budget(const larder_txn *txn);
 /* Steps until below the budget or nothing can go; failures are logged. */
 void larder__lru_reclaim(larder_env *env);

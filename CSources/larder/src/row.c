@@ -50,6 +50,10 @@ static bool put_head(larder__buffer *row, const larder_document_info *info, uint
            (!has_read || put_time(row, info->read_time));
 }
 
+static uint64_t dictionary_number(uint32_t dictionary, bool is_raw) {
+    return is_raw ? RAW_STORED : dictionary == 0 ? 0 : (uint64_t)dictionary + 1;
+}
+
 /* Names, values and cold part of a found document. */
 static int32_t put_record(larder_txn *txn, const larder_record *plain, larder_record *stored,
                           larder_error *error) {
@@ -94,7 +98,7 @@ static int32_t put_record(larder_txn *txn, const larder_record *plain, larder_re
         has_memory = put_varint(row, RAW_STORED) &&
                      larder__buffer_append(row, cold.data, cold.size_bytes);
     } else if (status == LARDER_OK) {
-        has_memory = put_varint(row, dictionary == 0 ? 0 : (uint64_t)dictionary + 1) &&
+        has_memory = put_varint(row, dictionary_number(dictionary, false)) &&
                      larder__buffer_append(row, txn->scratch.data, txn->scratch.size_bytes);
         stored->dictionary = dictionary;
     } else {
@@ -122,6 +126,21 @@ int32_t larder__row_build(larder_txn *txn, larder_bytes key, const larder_docume
         if (status != LARDER_OK) return status;
         *raw_bytes = larder__row_raw_bytes(record);
     }
+    larder__store32(row->data + CRC_AT, checksum(key, row->data, row->size_bytes));
+    return LARDER_OK;
+}
+
+int32_t larder__row_replace_cold(larder_txn *txn, larder_bytes key, larder_bytes head,
+                                 uint32_t old_dictionary, bool is_raw, uint32_t dictionary,
+                                 larder_bytes frame, larder_error *error) {
+    larder__buffer *row = &txn->row;
+    size_t kept =
+        head.size_bytes - larder__varint_size(dictionary_number(old_dictionary, is_raw));
+    row->size_bytes = 0;
+    if (!larder__buffer_append(row, head.data, kept) ||
+        !put_varint(row, dictionary_number(dictionary, false)) ||
+        !larder__buffer_append(row, frame.data, frame.size_bytes))
+        return no_memory(txn, error);
     larder__store32(row->data + CRC_AT, checksum(key, row->data, row->size_bytes));
     return LARDER_OK;
 }

@@ -15,6 +15,7 @@ struct larder_set {
     const larder_txn *txn;
     const larder_allocator *allocator;
     larder__items members; /* sorted */
+    int32_t open_scans;    /* while there are any, it does not change */
 };
 
 static int32_t no_memory(larder_error *error) {
@@ -26,6 +27,13 @@ static int32_t check_set(const larder_set *set, larder_error *error) {
     return larder__txn_check_read(set->txn, error);
 }
 
+static int32_t check_change(const larder_set *set, larder_error *error) {
+    int32_t status = check_set(set, error);
+    if (status == LARDER_OK && set->open_scans > 0)
+        return larder__fail(error, LARDER_E_BUSY, "a scan of the set is open");
+    return status;
+}
+
 int32_t larder_set_create(const larder_txn *txn, larder_set **set, larder_error *error) {
     int32_t status = larder__txn_check_read(txn, error);
     if (status != LARDER_OK) return status;
@@ -35,6 +43,7 @@ int32_t larder_set_create(const larder_txn *txn, larder_set **set, larder_error 
     if (created == NULL) return no_memory(error);
     created->txn = txn;
     created->allocator = allocator;
+    created->open_scans = 0;
     larder__items_init(&created->members, allocator);
     larder__handle_opened();
     *set = created;
@@ -98,7 +107,7 @@ static int32_t append_scan(larder__items *members, larder_scan *scan, larder_err
 }
 
 int32_t larder_set_add_scan(larder_set *set, larder_scan *scan, larder_error *error) {
-    int32_t status = check_set(set, error);
+    int32_t status = check_change(set, error);
     if (status != LARDER_OK) return status;
     if (scan == NULL || scan->txn != set->txn || scan->is_collection_scan)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
@@ -120,7 +129,7 @@ int32_t larder_set_add_scan(larder_set *set, larder_scan *scan, larder_error *er
 }
 
 static int32_t check_pair(const larder_set *set, const larder_set *other, larder_error *error) {
-    int32_t status = check_set(set, error);
+    int32_t status = check_change(set, error);
     if (status != LARDER_OK) return status;
     if (other == NULL || other->txn != set->txn)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
@@ -164,7 +173,7 @@ int32_t larder_set_union(larder_set *set, larder_set *other, larder_error *error
 
 typedef struct set_scan {
     larder_scan base;
-    const larder_set *set;
+    larder_set *set;
     bool has_user;
     uint64_t user;
     size_t at;      /* members given, in scan order */
@@ -294,6 +303,7 @@ static int32_t next_member(larder_scan *base, larder_document *document, larder_
 
 static void close_scan(larder_scan *base) {
     set_scan *scan = (set_scan *)base;
+    scan->set->open_scans--;
     larder__buffer_free(&scan->run);
     larder__buffer_free(&scan->texts);
 }
@@ -318,6 +328,7 @@ int32_t larder_set_scan(larder_set *set, const larder_scan_options *options, lar
     if (status != LARDER_OK) return status;
     set_scan *created = (set_scan *)base;
     created->set = set;
+    set->open_scans++;
     created->has_user = has_user;
     created->user = user;
     created->run.allocator = created->texts.allocator = set->allocator;

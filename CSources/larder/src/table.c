@@ -68,6 +68,9 @@ static void account(larder_txn *txn, larder__table table, int64_t rows, int64_t 
     usage->row_count += rows;
     usage->size_bytes += bytes;
     txn->changed = true;
+    txn->write_count++;
+    if (rows < 0 && (table == LARDER__MUTATION_DOCUMENTS || table == LARDER__DOCUMENT_TARGETS))
+        larder__lru_let_go(txn->env);
 }
 
 /* The transaction's cursor for writing in a table, or NULL with error filled. */

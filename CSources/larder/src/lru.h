@@ -1,0 +1,52 @@
+/*
+ * lru.h - what lru.c (the log and the walk) and pin.c (touches and pins) share.
+ *
+ * larder__lru_state, by who may use it: touches, pins and is_stale under its lock; the rest by
+ * the writer.
+ */
+#ifndef LARDER_LRU_H
+#define LARDER_LRU_H
+
+#include "row.h"
+
+/* One entry of the log. */
+typedef struct larder__lru_entry {
+    const uint8_t *begin;
+    size_t size_bytes;
+    uint64_t collection; /* 0: a target */
+    larder_bytes id;
+    int32_t target_id;
+} larder__lru_entry;
+bool larder__lru_entry_read(const uint8_t **at, const uint8_t *end, larder__lru_entry *entry);
+
+struct larder__lru_state {
+    pthread_mutex_t lock;
+    struct larder__touch_queue *queue;
+    struct larder__pin_table *pins;
+    _Atomic int64_t pin_count; /* documents and targets pinned */
+    _Atomic bool is_stale;     /* something passed over may go now: walk from the start */
+
+    larder__key from; /* the row the next step begins with; empty: the first */
+    size_t skip_bytes;
+    int64_t pinned_bytes; /* met since the walk began */
+    larder__key tidy_from;
+    larder__buffer row, kept;
+};
+
+/* A batch of touched names, taken out of the queue. */
+typedef struct larder__touches {
+    larder_bytes *names;
+    size_t count;
+    struct larder__touch_queue *queue;
+} larder__touches;
+void larder__lru_take_touches(larder_env *env, larder__touches *touches);
+void larder__lru_give_touches(larder_env *env, larder__touches *touches);
+
+bool larder__lru_has_pins(larder_env *env);
+bool larder__lru_is_pinned(larder_env *env, larder_bytes path, larder_bytes id);
+bool larder__lru_is_target_pinned(larder_env *env, int32_t target_id);
+/* Before a step: back to the start when something passed over may go now. */
+void larder__lru_begin_step(larder_env *env);
+void larder__lru_reset(larder_env *env);
+
+#endif

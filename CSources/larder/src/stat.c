@@ -1,0 +1,76 @@
+/* stat.c - figures of a snapshot. */
+#include "file.h"
+#include "internal.h"
+
+#include <sys/stat.h>
+
+/* Pages on LMDB's free list (its table 0), as of the snapshot. */
+static int count_free_pages(const larder_txn *txn, int64_t *pages) {
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    *pages = 0;
+    int code = mdb_cursor_open(txn->mdb, 0, &cursor);
+    if (code != 0) return code;
+    while ((code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0)
+        if (value.mv_size >= 8) *pages += (int64_t)larder__load64(value.mv_data);
+    mdb_cursor_close(cursor);
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+static void fill_counters(const larder__counters *c, larder_stat *s) {
+    s->documents = c->usage[LARDER__COUNT_DOCUMENTS];
+    s->overlays = c->usage[LARDER__COUNT_OVERLAYS];
+    s->mutations = c->usage[LARDER__COUNT_MUTATIONS];
+    s->indexes = c->usage[LARDER__COUNT_INDEXES];
+    s->targets = c->usage[LARDER__COUNT_TARGETS];
+    s->nodes = c->usage[LARDER__COUNT_NODES];
+    s->catalog = c->usage[LARDER__COUNT_CATALOG];
+    s->total_bytes = larder__counters_total(c);
+    s->document_count = c->found_count;
+    s->absent_count = c->absent_count;
+    s->collection_count = c->collection_count;
+    s->pending_batch_count = c->pending_batch_count;
+    s->raw_record_bytes = c->raw_record_bytes;
+    s->stored_record_bytes = c->stored_record_bytes;
+    s->dictionary_id = (uint32_t)c->dictionary_id;
+    s->shape_count = (uint32_t)c->next_shape;
+}
+
+int32_t larder_env_stat(const larder_txn *txn, larder_stat *stat_out, larder_error *error) {
+    int32_t status = larder__txn_check_read(txn, error);
+    if (status != LARDER_OK) return status;
+    if (stat_out == NULL || stat_out->struct_bytes < sizeof *stat_out)
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
+                            "stat is NULL or its struct_bytes is not set");
+    larder_env *env = txn->env;
+    const larder__counters *counters;
+    status = larder__txn_counters(txn, &counters, error);
+    if (status != LARDER_OK) return status;
+    larder_stat s = {.struct_bytes = stat_out->struct_bytes};
+    fill_counters(counters, &s);
+    s.budget_bytes = atomic_load(&env->budget_bytes);
+    int64_t free_pages = 0;
+    if (!txn->is_write) {
+        int code = count_free_pages(txn, &free_pages);
+        if (code != 0) return larder__fail_mdb(error, code, "counting free pages");
+    }
+    MDB_stat pages;
+    MDB_envinfo info;
+    mdb_env_stat(env->mdb, &pages);
+    mdb_env_info(env->mdb, &info);
+    s.free_bytes = free_pages * (int64_t)pages.ms_psize;
+    s.file_bytes = ((int64_t)info.me_last_pgno + 1) * (int64_t)pages.ms_psize;
+    mdb_filehandle_t file;
+    struct stat on_disk;
+    if (mdb_env_get_fd(env->mdb, &file) == 0 && fstat(file, &on_disk) == 0)
+        s.file_bytes = (int64_t)on_disk.st_size;
+    s.map_bytes = info.me_mapsize;
+    s.commit_number = txn->commit;
+    s.evicted_document_count = atomic_load(&env->evicted_count);
+    s.evicted_bytes = atomic_load(&env->evicted_bytes);
+    s.pinned_bytes = atomic_load(&env->pinned_bytes);
+    s.reader_count = info.me_numreaders;
+    s.format_version = LARDER_FORMAT_VERSION;
+    *stat_out = s;
+    return LARDER_OK;
+}
