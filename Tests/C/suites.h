@@ -8,6 +8,12 @@
     SUITE(order)                                                                                   \
     SUITE(path)                                                                                    \
     SUITE(builder)                                                                                 \
-    SUITE(record)
+    SUITE(record)                                                                                  \
+    SUITE(mutation)                                                                                \
+    SUITE(overlay)                                                                                 \
+    SUITE(target)                                                                                  \
+    SUITE(named)                                                                                   \
+    SUITE(environment)                                                                             \
+    SUITE(differential)
 
 #endif
