@@ -1,0 +1,47 @@
+import CLarder
+import Foundation
+
+extension larder_bytes {
+    /// The bytes as a buffer, valid as long as they are.
+    var buffer: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: size_bytes == 0 ? nil : data, count: size_bytes)
+    }
+
+    /// A copy of text; bytes that are not UTF-8 come as replacement characters.
+    var text: String { String(decoding: buffer, as: UTF8.self) }
+
+    /// A copy of the bytes.
+    var array: [UInt8] { [UInt8](buffer) }
+
+    init(_ buffer: UnsafeRawBufferPointer) {
+        self.init(data: buffer.baseAddress, size_bytes: buffer.count)
+    }
+}
+
+extension larder_time {
+    init(_ timestamp: Timestamp) {
+        self.init(
+            seconds: timestamp.seconds, nanoseconds: timestamp.nanoseconds, reserved: 0)
+    }
+
+    /// The instant, which the core has checked.
+    var timestamp: Timestamp { Timestamp(unchecked: seconds, nanoseconds) }
+}
+
+extension Int32 {
+    static let ok = Int32(LARDER_OK)
+    static let notFound = Int32(LARDER_NOT_FOUND)
+    static let cold = Int32(LARDER_COLD)
+}
+
+extension ComparisonResult {
+    init(order: Int32) {
+        self = order < 0 ? .orderedAscending : order > 0 ? .orderedDescending : .orderedSame
+    }
+}
+
+/// Calls with text as borrowed bytes.
+func withBytes<R>(_ text: String, _ body: (larder_bytes) -> R) -> R {
+    var text = text
+    return text.withUTF8 { body(larder_bytes(UnsafeRawBufferPointer($0))) }
+}

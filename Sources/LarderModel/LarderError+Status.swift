@@ -1,0 +1,39 @@
+import CLarder
+
+extension LarderError {
+    /// The error of a status that a call to the storage core returned.
+    package convenience init(status: Int32, systemCode: Int32 = 0, message: String = "") {
+        let condition = Condition(rawValue: status)
+        self.init(
+            condition.kind, message.isEmpty ? String(cString: larder_strerror(status)) : message,
+            condition: condition, systemCode: systemCode)
+    }
+
+    /// An argument that is never allowed, found before the storage core was asked.
+    package static func invalidArgument(_ message: String) -> LarderError {
+        LarderError(.invalidArgument, message, condition: .invalidArgument)
+    }
+
+    /// A path, id or field path that Firestore forbids.
+    package static func invalidName(_ message: String) -> LarderError {
+        LarderError(.invalidArgument, message, condition: .invalidName)
+    }
+}
+
+extension larder_error {
+    /// The text that the core put into the message.
+    var text: String {
+        withUnsafeBytes(of: message) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+    }
+}
+
+/// Throws unless the status is 0 or an expected outcome.
+func throwIfFailed(_ status: Int32, _ failure: larder_error) throws(LarderError) {
+    guard status < 0 else { return }
+    let described = failure.status == status
+    throw LarderError(
+        status: status, systemCode: described ? failure.system_code : 0,
+        message: described ? failure.text : "")
+}

@@ -1,0 +1,168 @@
+import CLarder
+public import Foundation
+
+/// A record lent to a closure: fields are found, compared and decoded in place.
+///
+/// It cannot be copied or kept. Comparing builds no value and allocates nothing, but where a
+/// field lies in the record's compressed part: that is decompressed once, into memory that a
+/// scan reuses.
+public struct RecordView: ~Copyable {
+    let record: UnsafePointer<larder_record>
+    private let scratch: RecordScratch?
+
+    /// Looks at a `larder_record` that stays where it is while the view lives.
+    package init(_ record: UnsafeRawPointer, scratch: RecordScratch?) {
+        self.record = record.assumingMemoryBound(to: larder_record.self)
+        self.scratch = scratch
+    }
+
+    /// The number of fields at the top level.
+    public var count: Int { larder_record_count(record) }
+
+    /// The value at a field, decoded; nil when there is none.
+    ///
+    /// - Throws: `dataLoss` when the compressed part is damaged.
+    public func value(at field: PreparedField) throws(LarderError) -> Value? {
+        guard let found = try find(field) else { return nil }
+        return try Value(decoding: found)
+    }
+
+    /// The type of the value at a field; nil when there is none.
+    ///
+    /// Decompresses nothing for fields at the top level.
+    public func type(of field: PreparedField) throws(LarderError) -> ValueType? {
+        guard let found = try find(field, orType: { _ in true }) else { return nil }
+        switch found {
+        case .value(let value): return ValueType(rawValue: larder_value_type(value))
+        case .type(let type): return type
+        }
+    }
+
+    /// Lends the value at a field to a closure; nil, without a call, when there is none.
+    public func withValue<R>(
+        at field: PreparedField, _ body: (borrowing ValueView) throws(LarderError) -> R
+    ) throws(LarderError) -> R? {
+        guard let found = try find(field) else { return nil }
+        return try body(ValueView(found))
+    }
+
+    /// The order of the value at a field and another value, nil when there is no such field.
+    ///
+    /// A compressed field of another type is not decompressed.
+    public func compare(_ field: PreparedField, to other: EncodedValue)
+        throws(LarderError) -> ComparisonResult?
+    {
+        let rank = other.type.rank
+        guard let found = try find(field, orType: { $0.rank != rank }) else { return nil }
+        switch found {
+        case .value(let value):
+            return other.withBorrowedBytes {
+                ComparisonResult(order: larder_value_compare(value, $0))
+            }
+        case .type(let type):
+            return type.rank < rank ? .orderedAscending : .orderedDescending
+        }
+    }
+
+    /// The order of a field in two records; nil where one of them has no such field.
+    public func compare(_ field: PreparedField, with other: borrowing RecordView)
+        throws(LarderError) -> ComparisonResult?
+    {
+        guard let left = try find(field), let right = try other.find(field) else { return nil }
+        return ComparisonResult(order: larder_value_compare(left, right))
+    }
+
+    /// Whether the value at a field equals another, by Firestore's equality; false when there
+    /// is no such field.
+    public func isEqual(_ field: PreparedField, to other: EncodedValue) throws(LarderError) -> Bool {
+        let type = other.type
+        guard case .value(let value)? = try find(field, orType: { $0 != type }) else {
+            return false
+        }
+        return other.withBorrowedBytes { larder_value_equal(value, $0) != 0 }
+    }
+
+    /// Calls the closure with every field at the top level, in UTF-8 order of names.
+    ///
+    /// - Throws: `dataLoss` when the compressed part is damaged.
+    public func forEachField(
+        _ body: (String, borrowing ValueView) -> IterationStep
+    ) throws(LarderError) {
+        let whole = try scratch == nil || larder_record_cold_bytes(record) == 0 ? record : load()
+        for position in 0..<larder_record_count(whole) {
+            var (name, value) = (larder_bytes(), larder_bytes())
+            let status = larder_record_get_entry(whole, position, &name, &value, nil)
+            guard status == .ok else { throw LarderError(status: status) }
+            if body(name.text, ValueView(value)) == .stop { return }
+        }
+    }
+
+    /// All fields, decoded.
+    ///
+    /// - Throws: `dataLoss` when the compressed part is damaged.
+    public func fields() throws(LarderError) -> MapValue {
+        var entries: [MapValue.Element] = []
+        entries.reserveCapacity(count)
+        var failure: LarderError?
+        try forEachField { name, value in
+            do throws(LarderError) {
+                entries.append((name, try value.value()))
+                return .continue
+            } catch {
+                failure = error
+                return .stop
+            }
+        }
+        if let failure { throw failure }
+        return MapValue(ordered: entries)
+    }
+
+    /// A copy of the record that outlives the closure.
+    ///
+    /// - Throws: `dataLoss` when the compressed part is damaged.
+    public func copy() throws(LarderError) -> Record {
+        let whole = try larder_record_cold_bytes(record) == 0 ? record : load()
+        return Record(
+            storage: try RecordStorage { buffer, capacity, needed in
+                larder_record_copy(whole, buffer, capacity, needed, nil)
+            })
+    }
+}
+
+extension RecordView {
+    /// What a look-up found: a value, or the type alone of one that is compressed.
+    private enum Found {
+        case value(larder_bytes)
+        case type(ValueType)
+    }
+
+    private func load() throws(LarderError) -> UnsafePointer<larder_record> {
+        guard let scratch else { return record }
+        return try scratch.load(record)
+    }
+
+    private func find(_ field: PreparedField) throws(LarderError) -> larder_bytes? {
+        guard case .value(let value)? = try find(field, orType: { _ in false }) else { return nil }
+        return value
+    }
+
+    /// Finds a field; of a compressed one at the top level the type alone where that will do.
+    private func find(_ field: PreparedField, orType typeWillDo: (ValueType) -> Bool)
+        throws(LarderError) -> Found?
+    {
+        var value = larder_bytes()
+        var type: Int32 = 0
+        var status = larder_record_find(record, field.pointer, &value, &type)
+        if status == .cold {
+            if field.isTopLevel, let known = ValueType(rawValue: type), typeWillDo(known) {
+                return .type(known)
+            }
+            status = larder_record_find(try load(), field.pointer, &value, &type)
+        }
+        switch status {
+        case .ok: return .value(value)
+        case .notFound: return nil
+        default: throw LarderError(status: status)
+        }
+    }
+}

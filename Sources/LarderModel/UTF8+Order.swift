@@ -1,0 +1,50 @@
+/// Text as Firestore sees it: its UTF-8 bytes. Swift's `==` and `<` on `String` follow Unicode's
+/// canonical equivalence, so that a composed and a decomposed "é" would be one field name.
+extension String {
+    /// Whether both texts are the same bytes.
+    package func hasSameUTF8(as other: String) -> Bool {
+        utf8Order(to: other) == 0
+    }
+
+    /// The byte order of both texts: below, equal to or above 0.
+    package func utf8Order(to other: String) -> Int {
+        utf8.byteOrder(to: other.utf8)
+    }
+
+    /// Feeds the bytes to a hasher, as `hasSameUTF8(as:)` compares them.
+    package func hashUTF8(into hasher: inout Hasher) {
+        let hashed: Void? = utf8.withContiguousStorageIfAvailable { bytes in
+            hasher.combine(bytes: UnsafeRawBufferPointer(bytes))
+        }
+        if hashed == nil {
+            Array(utf8).withUnsafeBytes { hasher.combine(bytes: $0) }
+        }
+        hasher.combine(0xff as UInt8)
+    }
+}
+
+extension Collection where Element == UInt8 {
+    /// The order of both byte sequences, the shorter first where one begins the other.
+    package func byteOrder(to other: some Collection<UInt8>) -> Int {
+        let order = withContiguousStorageIfAvailable { left in
+            other.withContiguousStorageIfAvailable { right in
+                orderOfBytes(UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
+            }
+        }
+        if case .some(.some(let order)) = order { return order }
+        return Array(self).withUnsafeBytes { left in
+            Array(other).withUnsafeBytes { right in orderOfBytes(left, right) }
+        }
+    }
+}
+
+private func orderOfBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+    let shared = Swift.min(left.count, right.count)
+    var position = 0
+    while position < shared {
+        let (l, r) = (left[position], right[position])
+        if l != r { return l < r ? -1 : 1 }
+        position += 1
+    }
+    return left.count - right.count
+}

@@ -1,0 +1,116 @@
+import CLarder
+
+extension Value {
+    /// Decodes an encoded value, with everything in it.
+    init(decoding bytes: larder_bytes) throws(LarderError) {
+        let code = larder_value_type(bytes)
+        guard let type = ValueType(rawValue: code) else { throw Self.malformed }
+        switch type {
+        case .null:
+            self = .null
+        case .boolean:
+            var boolean: Int32 = 0
+            try Self.check(larder_value_get_boolean(bytes, &boolean))
+            self = .boolean(boolean != 0)
+        case .integer:
+            var integer: Int64 = 0
+            try Self.check(larder_value_get_integer(bytes, &integer))
+            self = .integer(integer)
+        case .double:
+            var number = 0.0
+            try Self.check(larder_value_get_double(bytes, &number))
+            self = .double(number)
+        case .timestamp:
+            var time = larder_time()
+            try Self.check(larder_value_get_timestamp(bytes, &time))
+            self = .timestamp(time.timestamp)
+        case .serverTimestamp:
+            self = .serverTimestamp(try Self.pendingTimestamp(bytes))
+        case .string:
+            self = .string(try Self.content(bytes).text)
+        case .bytes:
+            self = .bytes(try Self.content(bytes).array)
+        case .reference:
+            self = .reference(ResourceName(try Self.content(bytes).text))
+        case .geoPoint:
+            var (latitude, longitude) = (0.0, 0.0)
+            try Self.check(larder_value_get_geo_point(bytes, &latitude, &longitude))
+            self = .geoPoint(GeoPoint(unchecked: latitude, longitude))
+        case .array:
+            self = .array(try Self.elements(bytes))
+        case .vector:
+            self = .vector(VectorValue(try Self.components(bytes)))
+        case .map:
+            self = .map(try Self.entries(bytes))
+        case .max:
+            self = .max
+        }
+    }
+
+    static var malformed: LarderError {
+        LarderError(status: Int32(LARDER_E_INVALID_RECORD))
+    }
+
+    private static func check(_ status: Int32) throws(LarderError) {
+        guard status == .ok else { throw LarderError(status: status) }
+    }
+
+    private static func content(_ value: larder_bytes) throws(LarderError) -> larder_bytes {
+        var content = larder_bytes()
+        try check(larder_value_get_bytes(value, &content))
+        return content
+    }
+
+    private static func count(_ value: larder_bytes) throws(LarderError) -> Int {
+        var count = 0
+        try check(larder_value_count(value, &count))
+        return count
+    }
+
+    private static func pendingTimestamp(_ value: larder_bytes)
+        throws(LarderError) -> PendingServerTimestamp
+    {
+        var time = larder_time()
+        var previous = larder_bytes()
+        try check(larder_value_get_server_timestamp(value, &time, &previous))
+        return PendingServerTimestamp(
+            localWriteTime: time.timestamp,
+            previous: previous.size_bytes == 0 ? nil : try Value(decoding: previous))
+    }
+
+    private static func elements(_ array: larder_bytes) throws(LarderError) -> [Value] {
+        let count = try count(array)
+        var values: [Value] = []
+        values.reserveCapacity(count)
+        for position in 0..<count {
+            var element = larder_bytes()
+            try check(larder_value_get_element(array, position, &element))
+            values.append(try Value(decoding: element))
+        }
+        return values
+    }
+
+    private static func components(_ vector: larder_bytes) throws(LarderError) -> [Double] {
+        let count = try count(vector)
+        var components: [Double] = []
+        components.reserveCapacity(count)
+        for position in 0..<count {
+            var component = 0.0
+            try check(larder_value_get_component(vector, position, &component))
+            components.append(component)
+        }
+        return components
+    }
+
+    private static func entries(_ map: larder_bytes) throws(LarderError) -> MapValue {
+        let count = try count(map)
+        var entries: [MapValue.Element] = []
+        entries.reserveCapacity(count)
+        for position in 0..<count {
+            var (name, value) = (larder_bytes(), larder_bytes())
+            try check(larder_value_get_entry(map, position, &name, &value))
+            entries.append((name.text, try Value(decoding: value)))
+        }
+        return MapValue(ordered: entries)
+    }
+}

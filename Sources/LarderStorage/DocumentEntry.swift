@@ -1,0 +1,85 @@
+import CLarder
+public import LarderModel
+
+/// A document lent to a closure: nothing of it is copied until it is asked for.
+///
+/// It cannot be copied or kept; ``document()`` makes a ``Document`` that can.
+public struct DocumentEntry: ~Copyable {
+    private let source: UnsafePointer<larder_document>
+    private let scan: OpaquePointer?
+
+    /// The fields, to look at in place; empty unless the document is found.
+    public let record: RecordView
+
+    init(_ source: UnsafePointer<larder_document>, scratch: RecordScratch, scan: OpaquePointer?) {
+        self.source = source
+        self.scan = scan
+        let record = UnsafeRawPointer(source)
+            + (MemoryLayout<larder_document>.offset(of: \.record) ?? 0)
+        self.record = RecordView(record, scratch: scratch)
+    }
+
+    /// The document's path.
+    public var path: DocumentPath {
+        DocumentPath(unchecked: source.pointee.collection.text + "/" + source.pointee.id.text)
+    }
+
+    /// The path of the collection that the document is in.
+    public var collection: CollectionPath {
+        CollectionPath(unchecked: source.pointee.collection.text)
+    }
+
+    /// The document's id.
+    public var id: String { source.pointee.id.text }
+
+    /// Gives the bytes of the id to a closure without copying them; valid inside it only.
+    public func withUnsafeID<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
+        body(source.pointee.id.buffer)
+    }
+
+    /// What is known of the document.
+    public var state: Document.State { Document.State(rawValue: source.pointee.state) ?? .notRead }
+
+    /// The version of the contents or of the knowledge of absence; ``SnapshotVersion/none``
+    /// with ``hasLocalMutations``.
+    public var version: SnapshotVersion { source.pointee.version.version }
+
+    /// When the document was created, where that is known.
+    public var createTime: Timestamp? { source.pointee.create_time.knownTimestamp }
+
+    /// The snapshot in which the store learned it.
+    public var readTime: SnapshotVersion { source.pointee.read_time.version }
+
+    /// Whether pending writes made this view; it comes from an overlay.
+    public var hasLocalMutations: Bool { has(LARDER_DOCUMENT_LOCAL_MUTATIONS) }
+
+    /// Whether an acknowledged write made it that the watch stream has not confirmed yet.
+    public var hasCommittedMutations: Bool { has(LARDER_DOCUMENT_COMMITTED_MUTATIONS) }
+
+    /// With ``hasLocalMutations``, the largest pending batch that touches it, else 0.
+    public var largestBatchID: Int64 { hasLocalMutations ? source.pointee.batch_id : 0 }
+
+    /// What its row occupies in the store, in bytes.
+    public var storedBytes: Int64 { source.pointee.stored_bytes }
+
+    /// In a scan of an index, the order bytes of the entry that led here, which the core cuts
+    /// at 240 bytes; nil in other scans.
+    public var indexOrderBytes: [UInt8]? {
+        guard let scan else { return nil }
+        var bytes = larder_bytes()
+        return larder_index_scan_entry(scan, &bytes, nil) == .ok ? bytes.array : nil
+    }
+
+    /// A copy that outlives the closure. Linear in the size of the record.
+    ///
+    /// - Throws: `dataLoss` when the compressed part is damaged.
+    public func document() throws(LarderError) -> Document {
+        Document(
+            path: path, state: state, record: state == .found ? try record.copy() : nil,
+            version: version, createTime: createTime, readTime: readTime,
+            hasLocalMutations: hasLocalMutations, hasCommittedMutations: hasCommittedMutations,
+            largestBatchID: largestBatchID, storedBytes: storedBytes)
+    }
+
+    private func has(_ flag: Int) -> Bool { source.pointee.flags & UInt32(flag) != 0 }
+}

@@ -1,0 +1,115 @@
+import CLarder
+import LarderModel
+
+/// An open scan of the core, closed when it goes; with it the sets that it is made of.
+struct DocumentScan: ~Copyable {
+    let handle: OpaquePointer
+    private let set: OpaquePointer?
+    private let isIndexScan: Bool
+
+    /// Opens a scan of a source through a transaction, which must outlive it.
+    init(_ source: DocumentSource, _ options: ScanOptions, _ reader: OpaquePointer)
+        throws(LarderError)
+    {
+        var opened: OpaquePointer?
+        var set: OpaquePointer?
+        switch source.kind {
+        case .union, .intersection:
+            var inner = options
+            inner.readsNamesOnly = true
+            inner.isReversed = false
+            set = try Self.makeSet(source, inner, reader)
+        default:
+            break
+        }
+        do throws(LarderError) {
+            _ = try source.withBounds(options) { (bounds) throws(LarderError) in
+                try call { failure in
+                    guard let set else {
+                        return source.open(reader, bounds, &opened, failure)
+                    }
+                    return larder_set_scan(set, bounds, &opened, failure)
+                }
+            }
+        } catch {
+            larder_set_close(set)
+            throw error
+        }
+        guard let opened else {
+            larder_set_close(set)
+            throw LarderError(status: Int32(LARDER_E_NO_MEMORY))
+        }
+        handle = opened
+        self.set = set
+        if case .index = source.kind { isIndexScan = true } else { isIndexScan = false }
+    }
+
+    deinit {
+        larder_scan_close(handle)
+        larder_set_close(set)
+    }
+
+    /// Lends each document to a closure until it stops or there is no further one.
+    borrowing func forEach(
+        skippingDamaged: Bool,
+        _ body: (borrowing DocumentEntry) throws(LarderError) -> IterationStep
+    ) throws(LarderError) {
+        let document = UnsafeMutablePointer<larder_document>.allocate(capacity: 1)
+        document.initialize(to: larder_document())
+        defer { document.deallocate() }
+        let scratch = RecordScratch()
+        var failure = larder_error()
+        while true {
+            let status = larder_scan_next(handle, document, &failure)
+            if status == .end { return }
+            if status == .corrupt, skippingDamaged { continue }
+            guard status == .ok else { throw error(of: status, failure) }
+            scratch.reset()
+            let entry = DocumentEntry(
+                document, scratch: scratch, scan: isIndexScan ? handle : nil)
+            if try body(entry) == .stop { return }
+        }
+    }
+
+    /// The set of a source's documents, for the caller to close.
+    private static func makeSet(
+        _ source: DocumentSource, _ options: ScanOptions, _ reader: OpaquePointer
+    ) throws(LarderError) -> OpaquePointer {
+        var created: OpaquePointer?
+        try call { larder_set_create(reader, &created, $0) }
+        guard let set = created else { throw LarderError(status: Int32(LARDER_E_NO_MEMORY)) }
+        do throws(LarderError) {
+            try fill(set, source, options, reader)
+            return set
+        } catch {
+            larder_set_close(set)
+            throw error
+        }
+    }
+
+    private static func fill(
+        _ set: OpaquePointer, _ source: DocumentSource, _ options: ScanOptions,
+        _ reader: OpaquePointer
+    ) throws(LarderError) {
+        let isUnion: Bool
+        let parts: [DocumentSource]
+        switch source.kind {
+        case .union(let sources): (isUnion, parts) = (true, sources)
+        case .intersection(let sources): (isUnion, parts) = (false, sources)
+        default:
+            let scan = try DocumentScan(source, options, reader)
+            try call { larder_set_add_scan(set, scan.handle, $0) }
+            return
+        }
+        guard let first = parts.first else { return }
+        try fill(set, first, options, reader)
+        for part in parts.dropFirst() {
+            let other = try makeSet(part, options, reader)
+            defer { larder_set_close(other) }
+            try call {
+                isUnion
+                    ? larder_set_union(set, other, $0) : larder_set_intersect(set, other, $0)
+            }
+        }
+    }
+}

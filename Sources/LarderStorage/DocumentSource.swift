@@ -1,0 +1,131 @@
+public import LarderModel
+
+/// Which documents a scan gives, and in what order.
+public struct DocumentSource: Sendable {
+    indirect enum Kind: Sendable {
+        case collection(CollectionPath, ScanBounds)
+        case group(String, ScanBounds)
+        case readTime(CollectionPath, SnapshotVersion, afterID: String)
+        case target(Int32)
+        case index(UInt32, CollectionPath?, ScanBounds)
+        case overlays(UserID, CollectionPath, since: Int64)
+        case groupOverlays(UserID, String, since: Int64)
+        case batchOverlays(UserID, Int64)
+        case union([DocumentSource])
+        case intersection([DocumentSource])
+    }
+
+    let kind: Kind
+
+    /// The documents directly in a collection, in name order.
+    ///
+    /// - Parameters:
+    ///   - path: the collection.
+    ///   - start: the first document id; nil for the first of the collection.
+    ///   - end: the last document id; nil for the last of the collection.
+    public static func collection(
+        _ path: CollectionPath, from start: ScanBound? = nil, to end: ScanBound? = nil
+    ) -> DocumentSource {
+        DocumentSource(kind: .collection(path, ScanBounds(start: start, end: end)))
+    }
+
+    /// The documents of every collection with an id, in name order.
+    ///
+    /// - Parameters:
+    ///   - id: the collections' id.
+    ///   - start: the first document path; nil for the first of the group.
+    ///   - end: the last document path; nil for the last of the group.
+    public static func group(
+        _ id: String, from start: ScanBound? = nil, to end: ScanBound? = nil
+    ) -> DocumentSource {
+        DocumentSource(kind: .group(id, ScanBounds(start: start, end: end)))
+    }
+
+    /// The documents of a collection in the order of read time and name, from those read after
+    /// a version, or read at it with an id after another.
+    public static func readSince(
+        _ version: SnapshotVersion, afterID id: String = "", in path: CollectionPath
+    ) -> DocumentSource {
+        DocumentSource(kind: .readTime(path, version, afterID: id))
+    }
+
+    /// The documents of a target. Those that the store does not know come as
+    /// ``LarderModel/Document/State/notRead`` with ``ScanOptions/includesAllStates``.
+    public static func target(_ id: Int32) -> DocumentSource {
+        DocumentSource(kind: .target(id))
+    }
+
+    /// The documents whose entries in an index lie between two bounds, in entry order.
+    ///
+    /// Entries are cut at 240 bytes: test what comes again, as with every index.
+    ///
+    /// - Parameters:
+    ///   - id: the index; see ``IndexInfo/isComplete``.
+    ///   - collection: one collection; nil for the whole group.
+    ///   - start: order bytes of the first segments, or of all.
+    ///   - end: order bytes of the first segments, or of all.
+    public static func index(
+        _ id: UInt32, in collection: CollectionPath? = nil, from start: ScanBound? = nil,
+        to end: ScanBound? = nil
+    ) -> DocumentSource {
+        DocumentSource(kind: .index(id, collection, ScanBounds(start: start, end: end)))
+    }
+
+    /// A user's overlays in a collection, saved under a batch above the given one.
+    public static func overlays(
+        of user: UserID, in path: CollectionPath, sinceBatch batch: Int64 = 0
+    ) -> DocumentSource {
+        DocumentSource(kind: .overlays(user, path, since: batch))
+    }
+
+    /// A user's overlays in every collection with an id, saved under a batch above the given one.
+    public static func overlays(
+        of user: UserID, inGroup id: String, sinceBatch batch: Int64 = 0
+    ) -> DocumentSource {
+        DocumentSource(kind: .groupOverlays(user, id, since: batch))
+    }
+
+    /// A user's overlays that were saved under one batch.
+    public static func overlays(of user: UserID, savedUnder batch: Int64) -> DocumentSource {
+        DocumentSource(kind: .batchOverlays(user, batch))
+    }
+
+    /// The documents of at least one source, each once, in name order within each collection.
+    public static func union(_ sources: [DocumentSource]) -> DocumentSource {
+        DocumentSource(kind: .union(sources))
+    }
+
+    /// The documents of every one of the sources, in name order within each collection.
+    public static func intersection(_ sources: [DocumentSource]) -> DocumentSource {
+        DocumentSource(kind: .intersection(sources))
+    }
+}
+
+/// An end of a range of names or index entries.
+public struct ScanBound: Hashable, Sendable {
+    /// A document id, a document path or order bytes, as the source has it.
+    let bytes: [UInt8]
+
+    /// Whether what equals the bound is in the range.
+    public let isInclusive: Bool
+
+    /// A bound at a document id, for a collection.
+    public static func id(_ id: String, isInclusive: Bool = true) -> ScanBound {
+        ScanBound(bytes: Array(id.utf8), isInclusive: isInclusive)
+    }
+
+    /// A bound at a document, for a collection group.
+    public static func path(_ path: DocumentPath, isInclusive: Bool = true) -> ScanBound {
+        ScanBound(bytes: Array(path.string.utf8), isInclusive: isInclusive)
+    }
+
+    /// A bound at order bytes, for an index; see ``LarderModel/EncodedValue/orderBytes(isDescending:)``.
+    public static func orderBytes(_ bytes: [UInt8], isInclusive: Bool = true) -> ScanBound {
+        ScanBound(bytes: bytes, isInclusive: isInclusive)
+    }
+}
+
+struct ScanBounds: Sendable {
+    var start: ScanBound?
+    var end: ScanBound?
+}

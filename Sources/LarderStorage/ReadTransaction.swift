@@ -1,0 +1,8 @@
+/// One commit of a store, to read from inside the closure of `Store.read`.
+///
+/// It does not change while others write, and cannot be copied or kept. Keep it short: pages
+/// freed after its commit cannot be used again while it is open.
+public struct ReadTransaction: ~Copyable, ReadableTransaction {
+    /// The commit that the transaction reads.
+    public let snapshot: Snapshot
+}

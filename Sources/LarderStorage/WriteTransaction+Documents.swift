@@ -1,0 +1,87 @@
+import CLarder
+public import LarderModel
+
+extension WriteTransaction {
+    /// Writes a document that exists; replaces what was known of it.
+    ///
+    /// Indexes, accounting and the order by read time follow in the same transaction.
+    ///
+    /// - Parameters:
+    ///   - record: its fields.
+    ///   - path: the document.
+    ///   - version: the version of the fields.
+    ///   - createTime: when it was created; nil when that is not known.
+    ///   - readTime: the snapshot in which it was learnt; nil for the version.
+    ///   - hasCommittedMutations: whether an acknowledged write made it that the watch stream
+    ///     has not confirmed yet.
+    /// - Throws: `invalidArgument` for a record beyond the store's limits of depth and size.
+    public mutating func put(
+        _ record: Record, at path: DocumentPath, version: SnapshotVersion,
+        createTime: Timestamp? = nil, readTime: SnapshotVersion? = nil,
+        hasCommittedMutations: Bool = false
+    ) throws(LarderError) {
+        var info = Self.info(LARDER_DOCUMENT_FOUND, version, readTime, hasCommittedMutations)
+        if let createTime { info.create_time = larder_time(createTime) }
+        try put(record, at: path, info)
+    }
+
+    /// Notes that a document is known not to exist.
+    public mutating func putAbsent(
+        at path: DocumentPath, version: SnapshotVersion, readTime: SnapshotVersion? = nil,
+        hasCommittedMutations: Bool = false
+    ) throws(LarderError) {
+        try put(
+            nil, at: path,
+            Self.info(LARDER_DOCUMENT_ABSENT, version, readTime, hasCommittedMutations))
+    }
+
+    /// Notes that a document exists at a version, with unknown contents.
+    public mutating func putUnknown(
+        at path: DocumentPath, version: SnapshotVersion, readTime: SnapshotVersion? = nil,
+        hasCommittedMutations: Bool = true
+    ) throws(LarderError) {
+        try put(
+            nil, at: path,
+            Self.info(LARDER_DOCUMENT_UNKNOWN, version, readTime, hasCommittedMutations))
+    }
+
+    /// Forgets what is known of a document; its overlays, mutations and targets stay.
+    ///
+    /// - Returns: whether anything was known.
+    @discardableResult
+    public mutating func remove(_ path: DocumentPath) throws(LarderError) -> Bool {
+        let status = try call { failure in
+            withBytes(path.string) { larder_document_remove(writer, $0, failure) }
+        }
+        return status == .ok
+    }
+
+    private static func info(
+        _ state: Int, _ version: SnapshotVersion, _ readTime: SnapshotVersion?,
+        _ hasCommittedMutations: Bool
+    ) -> larder_document_info {
+        var info = larder_document_info()
+        larder_document_info_init(&info, MemoryLayout<larder_document_info>.size)
+        info.state = Int32(state)
+        info.flags = hasCommittedMutations ? UInt32(LARDER_DOCUMENT_COMMITTED_MUTATIONS) : 0
+        info.version = larder_time(version)
+        info.read_time = larder_time(readTime ?? version)
+        return info
+    }
+
+    private func put(_ record: Record?, at path: DocumentPath, _ info: larder_document_info)
+        throws(LarderError)
+    {
+        var info = info
+        try call { failure in
+            withBytes(path.string) { name in
+                guard let record else {
+                    return larder_document_put(writer, name, &info, .none, failure)
+                }
+                return record.withUnsafeBytes {
+                    larder_document_put(writer, name, &info, larder_bytes($0), failure)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+/// Changes that become one commit when the closure of `Store.write` returns, and none when
+/// it throws.
+///
+/// It reads what it has written. It cannot be copied or kept.
+public struct WriteTransaction: ~Copyable, ReadableTransaction {
+    /// The newest commit, with the changes so far.
+    public let snapshot: Snapshot
+
+    /// The core's transaction, to write through.
+    var writer: OpaquePointer { snapshot.reader }
+}
