@@ -133,9 +133,12 @@ static void join(char *out, size_t size, const char *directory, const char *file
 int32_t larder__file_lock(larder_env *env, larder_error *error) {
     if ((env->flags & LARDER_OPEN_READ_ONLY) != 0) return LARDER_OK;
     char path[FILE_PATH_MAX];
+    /* A copy of a store has no owner file yet: that is made whenever there is data. */
+    join(path, sizeof path, env->path, DATA_FILE);
+    bool has_data = access(path, F_OK) == 0;
     join(path, sizeof path, env->path, OWNER_FILE);
     int flags = O_RDWR | O_CLOEXEC;
-    if ((env->flags & LARDER_OPEN_CREATE) != 0) flags |= O_CREAT;
+    if (has_data || (env->flags & LARDER_OPEN_CREATE) != 0) flags |= O_CREAT;
     env->lock_file = open(path, flags, 0644);
     if (env->lock_file < 0) {
         if (errno == ENOENT)
