@@ -1,549 +1,695 @@
-/*
- * model.c - the model's universe, state and records.
- */
+/* model.c - see model.h. */
 #include "model.h"
+#include "make.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <math.h>
 
-/* ---- random numbers ---- */
-
-uint64_t model_random_next(model_random *random) {
-    uint64_t z = (random->state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-uint64_t model_random_below(model_random *random, uint64_t bound) {
-    return model_random_next(random) % bound;
-}
-model_random model_random_from(uint64_t seed, uint64_t stream) {
-    model_random random = {seed * 0x9e3779b97f4a7c15u ^ stream * 0xc2b2ae3d27d4eb4fu};
-    model_random_next(&random);
-    return random;
+static void *keep(const void *data, size_t size) {
+    larder_bytes zeros = {NULL, 0};
+    void *memory = calloc(1, size ? size : 1);
+    if (!memory) abort();
+    if (data && size) memcpy(memory, data, size);
+    zeros = make_copy((larder_bytes){memory, size});
+    free(memory);
+    return (void *)(uintptr_t)zeros.data;
 }
 
-/* ---- problems ---- */
-
-static long problem_count;
-static char problem_text[512];
-static bool problem_print = true;
-
-long model_problem_count(void) { return problem_count; }
-const char *model_problem_text(void) { return problem_text; }
-void model_problem_print(bool print) { problem_print = print; }
-void model_problem_reset(void) {
-    problem_count = 0;
-    problem_text[0] = 0;
-}
-void model_problem(const char *format, ...) {
-    char text[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    if (problem_count++ == 0) memcpy(problem_text, text, sizeof text);
-    if (problem_print && problem_count <= 20) fprintf(stderr, "difference: %s\n", text);
+static model *new_model(int32_t type) {
+    model *made = keep(NULL, sizeof *made);
+    made->type = type;
+    return made;
 }
 
-static void *must(void *memory) {
-    if (!memory) {
-        fprintf(stderr, "model: out of memory\n");
-        exit(3);
-    }
-    return memory;
-}
+/* ---- random values ---- */
 
-/* ---- universe ---- */
+static const int64_t integers[] = {0,
+                                   1,
+                                   -1,
+                                   2,
+                                   127,
+                                   128,
+                                   -128,
+                                   -129,
+                                   255,
+                                   32767,
+                                   32768,
+                                   -32768,
+                                   -32769,
+                                   8388607,
+                                   8388608,
+                                   INT32_MAX,
+                                   INT32_MIN,
+                                   9007199254740991,
+                                   9007199254740992,
+                                   9007199254740993,
+                                   -9007199254740991,
+                                   -9007199254740992,
+                                   -9007199254740993,
+                                   9007199254740994,
+                                   4611686018427387904,
+                                   4611686018427387905,
+                                   -4611686018427387905,
+                                   INT64_MAX,
+                                   INT64_MAX - 1,
+                                   INT64_MAX - 511,
+                                   INT64_MAX - 512,
+                                   INT64_MAX - 513,
+                                   INT64_MAX - 1023,
+                                   INT64_MAX - 1024,
+                                   INT64_MIN,
+                                   INT64_MIN + 1,
+                                   INT64_MIN + 1024,
+                                   INT64_MIN + 1025};
 
-static char *names[MODEL_NAMES];
-static char *ids[MODEL_IDS];
-static char *collections[MODEL_COLLECTIONS];
-
-static char *repeated(const char *head, char fill, size_t fill_count, const char *tail) {
-    size_t head_size = strlen(head), tail_size = strlen(tail);
-    char *text = must(malloc(head_size + fill_count + tail_size + 1));
-    memcpy(text, head, head_size);
-    memset(text + head_size, fill, fill_count);
-    memcpy(text + head_size + fill_count, tail, tail_size + 1);
-    return text;
-}
-
-/* Ids of each awkward kind: numeric ones, other spellings of a number, first bytes 0 and 1,
- * lengths around the 200 bytes of a key form, the longest, and ordinary ones. */
-static void make_ids(void) {
-    static const char *const fixed[] = {
-        "SF", "LA", "1", "a", "b", "B", "z", "a.b", "with space", "caf\xc3\xa9",
-        "\xe6\x97\xa5\xe6\x9c\xac", "\xf0\x9f\x98\x80", "__id7__", "__id42__", "__id-5__",
-        "__id007__", "__id9223372036854775807__", "__id", "_", "\x01one", "~", "{", "0", "10", "9",
-        "mQ3bWq8xLk0sJd7hTz2f", "mQ3bWq8xLk0sJd7hTz2g", "Zz0aYy1bXx2cWw3dVv4e"};
-    size_t count = 0;
-    for (; count < sizeof fixed / sizeof fixed[0]; count++) ids[count] = repeated(fixed[count], 0, 0, "");
-    ids[count++] = repeated("L", 'l', 183, "");     /* 184 */
-    ids[count++] = repeated("L", 'l', 197, "");     /* 198 */
-    ids[count++] = repeated("L", 'l', 197, "a");    /* 199: the longest that is kept whole */
-    ids[count++] = repeated("L", 'l', 197, "ab");   /* 200: long */
-    ids[count++] = repeated("L", 'l', 197, "aa");   /* 200, the same first 184 bytes */
-    ids[count++] = repeated("L", 'l', 250, "z");
-    ids[count++] = repeated("L", 'l', 250, "");
-    ids[count++] = repeated("L", 'l', 190, "\xc3\xa9");
-    ids[count++] = repeated("Q", 'q', 1499, "");    /* 1,500: the longest id */
-    ids[count++] = repeated("Q", 'q', 1498, "a");
-    ids[count++] = repeated("__id123456789", '_', 2, "");
-    ids[count++] = repeated("__id1", '0', 300, "");
-    if (count != MODEL_IDS) abort();
-}
-
-static void make_universe(void) {
-    if (names[0]) return;
-    make_ids();
-    collections[0] = repeated("cities", 0, 0, "");
-    collections[1] = repeated("cities/SF/landmarks", 0, 0, "");
-    collections[2] = repeated("cities/LA/landmarks", 0, 0, "");
-    collections[3] = repeated("landmarks", 0, 0, "");
-    collections[4] = repeated("landmarks/1/landmarks", 0, 0, "");
-    collections[5] = repeated("rooms", 0, 0, "");
-    /* two paths whose key forms share what is kept of a cut one */
-    collections[6] = repeated("rooms/", 'r', 450, "/cities");
-    collections[7] = repeated("rooms/", 'r', 451, "/cities");
-    for (int c = 0; c < MODEL_COLLECTIONS; c++)
-        for (int i = 0; i < MODEL_IDS; i++) {
-            char *name = repeated(collections[c], '/', 1, ids[i]);
-            names[c * MODEL_IDS + i] = name;
-        }
-}
-
-static larder_bytes text_bytes(const char *text) {
-    larder_bytes bytes = {text, strlen(text)};
-    return bytes;
-}
-
-larder_bytes model_user(int user) {
-    static const char *const users[MODEL_USERS] = {"", "alice", "user/with \xc3\xa9"};
-    return text_bytes(users[user]);
-}
-larder_bytes model_collection(int collection) {
-    make_universe();
-    return text_bytes(collections[collection]);
-}
-larder_bytes model_group(int collection) {
-    larder_bytes path = model_collection(collection);
-    const char *slash = strrchr(path.data, '/');
-    return slash ? text_bytes(slash + 1) : path;
-}
-larder_bytes model_id(int name) {
-    make_universe();
-    return text_bytes(ids[name % MODEL_IDS]);
-}
-larder_bytes model_name(int name) {
-    make_universe();
-    return text_bytes(names[name]);
-}
-int model_name_collection(int name) { return name / MODEL_IDS; }
-
-int32_t model_target_id(int target) {
-    static const int32_t target_ids[MODEL_TARGETS] = {1,   2,     4,       7,
-                                                      300, 70000, 5000000, 2147483647};
-    return target_ids[target];
-}
-larder_bytes model_canonical(int canonical) {
-    static char *canonicals[MODEL_CANONICALS];
-    if (!canonicals[0]) {
-        canonicals[0] = repeated("cities|f:|ob:__name__asc", 0, 0, "");
-        canonicals[1] = repeated("landmarks|cg:landmarks|ob:n", 0, 0, "");
-        canonicals[2] = repeated("rooms|f:", 'c', 1200, "");
-        canonicals[3] = repeated("rooms|f:", 'd', LARDER_NAME_MAX_BYTES - 8, "");
-    }
-    return text_bytes(canonicals[canonical]);
-}
-larder_bytes model_named(int named) {
-    static char *keys[MODEL_NAMED];
-    if (!keys[0]) {
-        static const char *const fixed[] = {"sequence", "a", "ab", "b", "B", "0", "\x01", "with space"};
-        size_t count = sizeof fixed / sizeof fixed[0];
-        for (size_t i = 0; i < count; i++) keys[i] = repeated(fixed[i], 0, 0, "");
-        keys[count++] = repeated("n", 'n', 254, "");
-        keys[count++] = repeated("n", 'n', 600, "a");
-        keys[count++] = repeated("n", 'n', 600, "b");
-        keys[count++] = repeated("n", 'n', 1499, "");
-        if (count != MODEL_NAMED) abort();
-    }
-    return text_bytes(keys[named]);
-}
-
-const model_index_definition *model_index(int index) {
-    static model_index_definition definitions[MODEL_INDEXES];
-    static uint8_t paths[16][16];
-    static bool made;
-    if (!made) {
-        static const struct {
-            const char *group;
-            const char *fields[3];
-            int32_t kinds[3];
-        } plan[MODEL_INDEXES] = {
-            {"cities", {"n"}, {LARDER_SEGMENT_ASCENDING}},
-            {"cities", {"s"}, {LARDER_SEGMENT_DESCENDING}},
-            {"landmarks", {"n", "s"}, {LARDER_SEGMENT_ASCENDING, LARDER_SEGMENT_DESCENDING}},
-            {"landmarks", {"t"}, {LARDER_SEGMENT_CONTAINS}},
-            {"cities", {"t", "n"}, {LARDER_SEGMENT_CONTAINS, LARDER_SEGMENT_DESCENDING}},
-            {"landmarks", {"m.x"}, {LARDER_SEGMENT_ASCENDING}},
-            {"rooms", {"k", "when"}, {LARDER_SEGMENT_DESCENDING, LARDER_SEGMENT_ASCENDING}},
-        };
-        int used = 0;
-        for (int i = 0; i < MODEL_INDEXES; i++) {
-            model_index_definition *d = &definitions[i];
-            d->group = text_bytes(plan[i].group);
-            for (size_t s = 0; s < 3 && plan[i].fields[s]; s++) {
-                size_t needed = 0;
-                if (larder_path_parse(text_bytes(plan[i].fields[s]), paths[used], sizeof paths[0],
-                                      &needed, NULL) != LARDER_OK)
-                    abort();
-                d->segments[s].field_path = (larder_bytes){paths[used++], needed};
-                d->segments[s].kind = plan[i].kinds[s];
-                d->segment_count++;
-            }
-        }
-        made = true;
-    }
-    return &definitions[index];
-}
-
-/* ---- order of names ---- */
-
-static bool numeric_segment(larder_bytes segment, long long *value) {
-    char text[64];
-    if (segment.size_bytes <= 6 || segment.size_bytes >= sizeof text) return false;
-    memcpy(text, segment.data, segment.size_bytes);
-    text[segment.size_bytes] = 0;
-    if (strncmp(text, "__id", 4) != 0 || strcmp(text + segment.size_bytes - 2, "__") != 0)
-        return false;
-    text[segment.size_bytes - 2] = 0;
-    const char *digits = text + 4 + (text[4] == '-');
-    if (*digits == 0 || digits[strspn(digits, "0123456789")] != 0) return false;
-    *value = strtoll(text + 4, NULL, 10);
-    return true;
-}
-
-static int bytes_compare(larder_bytes a, larder_bytes b) {
-    size_t shared = a.size_bytes < b.size_bytes ? a.size_bytes : b.size_bytes;
-    int order = shared ? memcmp(a.data, b.data, shared) : 0;
-    if (order) return order;
-    return a.size_bytes < b.size_bytes ? -1 : a.size_bytes > b.size_bytes;
-}
-
-/* Numeric ids first, by number; the plain spelling of a number before others of it. */
-int model_segment_compare(larder_bytes a, larder_bytes b) {
-    long long x = 0, y = 0;
-    bool a_numeric = numeric_segment(a, &x), b_numeric = numeric_segment(b, &y);
-    if (a_numeric != b_numeric) return a_numeric ? -1 : 1;
-    if (a_numeric) {
-        if (x != y) return x < y ? -1 : 1;
-        if (a.size_bytes != b.size_bytes) return a.size_bytes < b.size_bytes ? -1 : 1;
-    }
-    return bytes_compare(a, b);
-}
-
-int model_path_compare(larder_bytes a, larder_bytes b) {
-    const char *p = a.data, *p_end = p + a.size_bytes;
-    const char *q = b.data, *q_end = q + b.size_bytes;
-    while (p < p_end && q < q_end) {
-        const char *p_stop = memchr(p, '/', (size_t)(p_end - p));
-        const char *q_stop = memchr(q, '/', (size_t)(q_end - q));
-        if (!p_stop) p_stop = p_end;
-        if (!q_stop) q_stop = q_end;
-        larder_bytes left = {p, (size_t)(p_stop - p)}, right = {q, (size_t)(q_stop - q)};
-        int order = model_segment_compare(left, right);
-        if (order) return order;
-        p = p_stop < p_end ? p_stop + 1 : p_end;
-        q = q_stop < q_end ? q_stop + 1 : q_end;
-    }
-    return p < p_end ? 1 : q < q_end ? -1 : 0;
-}
-
-/* ---- state ---- */
-
-model_blob *model_blob_keep(model_blob *blob) {
-    if (blob) blob->references++;
-    return blob;
-}
-void model_blob_release(model_blob *blob) {
-    if (blob && --blob->references == 0) free(blob);
-}
-
-model *model_create(void) {
-    make_universe();
-    model *m = must(calloc(1, sizeof *m));
-    m->next_batch_id = 1;
-    return m;
-}
-
-static void keep_all(model *m, int delta) {
-#define KEEP(blob)                                                                                 \
-    do {                                                                                           \
-        if (delta > 0) model_blob_keep(blob);                                                      \
-        else model_blob_release(blob);                                                             \
-    } while (0)
-    for (int n = 0; n < MODEL_NAMES; n++) {
-        KEEP(m->documents[n].plain);
-        for (int u = 0; u < MODEL_USERS; u++) {
-            KEEP(m->overlays[u][n].plain);
-            KEEP(m->overlays[u][n].payload);
-        }
-    }
-    for (int b = 0; b < MODEL_BATCHES; b++) {
-        KEEP(m->batches[b].last_error);
-        KEEP(m->batches[b].payload);
-    }
-    for (int t = 0; t < MODEL_TARGETS; t++) {
-        KEEP(m->targets[t].resume_token);
-        KEEP(m->targets[t].query);
-    }
-    for (int k = 0; k < MODEL_NAMED_KINDS; k++)
-        for (int n = 0; n < MODEL_NAMED; n++) KEEP(m->named[k][n].payload);
-#undef KEEP
-}
-
-model *model_clone(const model *from) {
-    model *m = must(malloc(sizeof *m));
-    memcpy(m, from, sizeof *m);
-    keep_all(m, 1);
-    return m;
-}
-void model_free(model *m) {
-    if (!m) return;
-    keep_all(m, -1);
-    free(m);
-}
-
-/* ---- records ---- */
-
-static larder_builder *shared_builder(void) {
-    static larder_builder *builder;
-    if (!builder && larder_builder_create(NULL, &builder, NULL) != LARDER_OK) must(NULL);
-    larder_builder_reset(builder);
-    return builder;
-}
-
-static void random_text(model_random *random, char *to, size_t size) {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz      ABCDE";
-    for (size_t i = 0; i < size; i++) to[i] = letters[model_random_below(random, sizeof letters - 1)];
-}
-
-static void put_number(larder_builder *b, model_random *random) {
-    switch (model_random_below(random, 8)) {
-    case 0: larder_builder_double(b, (double)model_random_below(random, 20) + 0.5, NULL); break;
-    case 1: larder_builder_double(b, (double)model_random_below(random, 20), NULL); break;
-    case 2: larder_builder_integer(b, (int64_t)model_random_next(random), NULL); break;
-    case 3: {
-        static const double odd[] = {0.0, -0.0, -1e300, 1e-300, 9007199254740993.0};
-        larder_builder_double(b, odd[model_random_below(random, 5)], NULL);
-        break;
-    }
-    case 4: larder_builder_double(b, __builtin_nan(""), NULL); break;
-    default: larder_builder_integer(b, (int64_t)model_random_below(random, 20) - 3, NULL); break;
-    }
-}
-
-static void put_string(larder_builder *b, model_random *random) {
-    static const char *const few[] = {"", "a", "ab", "b", "\xc3\xa9", "\xf0\x9f\x98\x80", "Berlin", "z"};
-    char text[400];
-    size_t size;
-    switch (model_random_below(random, 12)) {
+static int64_t random_integer(void) {
+    switch (test_random_below(4)) {
     case 0:
-        size = model_random_below(random, 30);
-        random_text(random, text, size);
-        break;
-    case 1: /* longer than what an index entry keeps */
-        size = 236 + model_random_below(random, 20);
-        memset(text, 'i', size);
-        if (size > 240) random_text(random, text + 240, size - 240);
-        break;
-    default: {
-        const char *one = few[model_random_below(random, 8)];
-        size = strlen(one);
-        memcpy(text, one, size);
+        return (int64_t)test_random_below(5) - 2;
+    case 1:
+        return (int64_t)(test_random() >> test_random_below(64));
+    case 2:
+        return -(int64_t)(test_random() >> (1 + test_random_below(63)));
+    default:
+        return integers[test_random_below(sizeof integers / sizeof integers[0])];
     }
-    }
-    larder_bytes bytes = {text, size};
-    larder_builder_string(b, bytes, NULL);
 }
 
-static void put_scalar(larder_builder *b, model_random *random) {
-    switch (model_random_below(random, 10)) {
-    case 0: larder_builder_null(b, NULL); break;
-    case 1: larder_builder_boolean(b, (int32_t)model_random_below(random, 2), NULL); break;
-    case 2: {
-        larder_bytes content = {"\x00\xff\x01z", model_random_below(random, 5)};
-        larder_builder_bytes(b, content, NULL);
-        break;
-    }
+static double random_double(void) {
+    static const double doubles[] = {0.0,
+                                     -0.0,
+                                     0.5,
+                                     -0.5,
+                                     1.0,
+                                     -1.0,
+                                     1.5,
+                                     0x1p53,
+                                     -0x1p53,
+                                     0x1.0000000000001p53,
+                                     0x1p62,
+                                     0x1p63,
+                                     -0x1p63,
+                                     0x1.fffffffffffffp62,
+                                     -0x1.0000000000001p63,
+                                     0x1p64,
+                                     5e-324,
+                                     -5e-324,
+                                     1.7976931348623157e308};
+    double number;
+    uint64_t bits;
+    switch (test_random_below(6)) {
+    case 0:
+        return NAN;
+    case 1:
+        return test_random_below(2) ? INFINITY : -INFINITY;
+    case 2:
+        return (double)random_integer();
     case 3:
-        larder_builder_reference(
-            b, text_bytes(model_random_below(random, 2) ? "projects/p/databases/d/documents/c/a"
-                                                        : "projects/p/databases/d/documents/c/b"),
-            NULL);
-        break;
+        return nextafter((double)random_integer(), test_random_below(2) ? 1e300 : -1e300);
     case 4:
-        larder_builder_geo_point(b, (double)model_random_below(random, 90),
-                                 -(double)model_random_below(random, 180), NULL);
-        break;
-    case 5: {
-        double components[3] = {1.0, (double)model_random_below(random, 3), -0.5};
-        larder_builder_vector(b, components, model_random_below(random, 4), NULL);
-        break;
-    }
-    case 6: put_string(b, random); break;
-    default: put_number(b, random); break;
+        bits = test_random();
+        memcpy(&number, &bits, 8);
+        return number;
+    default:
+        return doubles[test_random_below(sizeof doubles / sizeof doubles[0])];
     }
 }
 
-static larder_time random_time(model_random *random) {
-    larder_time time = {(int64_t)(1700000000 + model_random_below(random, 50)),
-                        (int32_t)(model_random_below(random, 3) * 1000), 0};
+static larder_time random_time(void) {
+    static const int64_t seconds[] = {0, 1, -1, -62135596800, 253402300799, 1700000000};
+    static const int32_t nanoseconds[] = {0, 1, 999999999, 500};
+    larder_time time = {seconds[test_random_below(6)], nanoseconds[test_random_below(4)], 0};
     return time;
 }
 
-static void name(larder_builder *b, const char *text) {
-    larder_builder_name(b, text_bytes(text), NULL);
-}
-
-model_blob *model_record(model_random *random, bool large) {
-    larder_builder *b = shared_builder();
-    larder_builder_begin_map(b, NULL);
-    if (model_random_below(random, 10) < 8) name(b, "n"), put_number(b, random);
-    if (model_random_below(random, 10) < 8) name(b, "s"), put_string(b, random);
-    if (model_random_below(random, 10) < 6) {
-        name(b, "t");
-        if (model_random_below(random, 8) == 0) put_scalar(b, random); /* no array: no entry */
-        else {
-            larder_builder_begin_array(b, NULL);
-            for (uint64_t left = model_random_below(random, 5); left > 0; left--) {
-                if (model_random_below(random, 2)) put_number(b, random);
-                else put_string(b, random);
-            }
-            larder_builder_end_array(b, NULL);
-        }
-    }
-    if (model_random_below(random, 10) < 6) {
-        name(b, "m");
-        larder_builder_begin_map(b, NULL);
-        if (model_random_below(random, 4)) name(b, "x"), put_scalar(b, random);
-        name(b, "deep");
-        larder_builder_begin_map(b, NULL);
-        if (model_random_below(random, 2)) name(b, "z"), put_string(b, random);
-        larder_builder_end_map(b, NULL);
-        larder_builder_end_map(b, NULL);
-    }
-    if (model_random_below(random, 10) < 5) name(b, "k"), put_scalar(b, random);
-    if (model_random_below(random, 10) < 5) {
-        name(b, "when");
-        if (model_random_below(random, 5)) larder_builder_timestamp(b, random_time(random), NULL);
-        else {
-            larder_bytes none = {NULL, 0};
-            larder_builder_server_timestamp(b, random_time(random), none, NULL);
-        }
-    }
-    if (model_random_below(random, 20) == 0) name(b, "odd.na`me"), put_scalar(b, random);
-    uint64_t part = model_random_below(random, 10);
-    if (large || part < 3) {
-        static uint8_t content[30000];
-        size_t size = large ? 2000 + model_random_below(random, 28000)
-                            : 100 + model_random_below(random, 3000);
-        name(b, "big");
-        if (large) {
-            for (size_t i = 0; i < size; i += 8) {
-                uint64_t word = model_random_next(random);
-                memcpy(content + i, &word, size - i < 8 ? size - i : 8);
-            }
-            larder_bytes bytes = {content, size};
-            larder_builder_bytes(b, bytes, NULL);
-        } else {
-            random_text(random, (char *)content, size);
-            larder_bytes bytes = {content, size};
-            larder_builder_string(b, bytes, NULL);
-        }
-    }
-    larder_builder_end_map(b, NULL);
-    larder_bytes plain;
-    larder_error error;
-    if (larder_builder_finish_record(b, &plain, &error) != LARDER_OK) {
-        fprintf(stderr, "model: the record was not built: %s\n", error.message);
-        exit(3);
-    }
-    model_blob *blob = must(malloc(sizeof *blob + plain.size_bytes));
-    blob->references = 1;
-    blob->size_bytes = plain.size_bytes;
-    memcpy(blob->data, plain.data, plain.size_bytes);
-    return blob;
-}
-
-/* ---- index entries ---- */
-
-static size_t append_order(larder_bytes value, int32_t kind, uint8_t *to, size_t used,
-                           size_t capacity) {
-    size_t needed = 0;
-    int32_t direction =
-        kind == LARDER_SEGMENT_DESCENDING ? LARDER_ORDER_DESCENDING : LARDER_ORDER_ASCENDING;
-    if (larder_order_encode(value, direction, to + used, capacity - used, &needed, NULL) !=
-        LARDER_OK) {
-        fprintf(stderr, "model: a value has no order bytes\n");
-        exit(3);
-    }
-    return used + needed;
-}
-
-void model_index_entries(int index, larder_bytes plain,
-                         void (*visit)(void *context, larder_bytes order_bytes), void *context) {
-    enum { CAPACITY = 8192, ELEMENTS = 16 };
-    static uint8_t order[ELEMENTS][CAPACITY];
-    size_t sizes[ELEMENTS] = {0};
-    size_t count = 1;
-    const model_index_definition *d = model_index(index);
-    larder_record record;
-    if (larder_record_open(plain, 0, 0, &record, NULL) != LARDER_OK) {
-        model_problem("a record of the model does not open");
-        return;
-    }
-    for (size_t s = 0; s < d->segment_count; s++) {
-        larder_field field;
-        larder_field_init(&field, d->segments[s].field_path);
-        larder_bytes value;
-        if (larder_record_find(&record, &field, &value, NULL) != LARDER_OK) return;
-        if (d->segments[s].kind != LARDER_SEGMENT_CONTAINS) {
-            for (size_t e = 0; e < count; e++)
-                sizes[e] = append_order(value, d->segments[s].kind, order[e], sizes[e], CAPACITY);
+/* Characters of 1 to 4 bytes, those that UTF-16 order gets wrong, and NUL. */
+static larder_bytes random_text(size_t max_count) {
+    static const char *const characters[] = {"a",
+                                             "b",
+                                             "\x01",
+                                             "~",
+                                             "\x7f",
+                                             "\xc3\xa9",
+                                             "\xef\xbf\xbf",
+                                             "z",
+                                             "\xee\x80\x80",
+                                             "\xf0\x90\x80\x80",
+                                             "\xf4\x8f\xbf\xbf"};
+    char text[256];
+    size_t size = 0, count = test_random_below(max_count + 1);
+    for (size_t i = 0; i < count; i++) {
+        if (test_random_below(8) == 0) {
+            text[size++] = 0;
             continue;
         }
-        /* an entry for each element, equal ones once; the elements' bytes follow what is there */
-        size_t elements = 0;
-        if (larder_value_type(value) != LARDER_TYPE_ARRAY ||
-            larder_value_count(value, &elements) != LARDER_OK)
-            return;
-        uint8_t before[CAPACITY];
-        size_t before_size = sizes[0];
-        memcpy(before, order[0], before_size);
-        count = 0;
-        for (size_t e = 0; e < elements; e++) {
-            larder_bytes element;
-            if (larder_value_get_element(value, e, &element) != LARDER_OK) return;
-            memcpy(order[count], before, before_size);
-            sizes[count] =
-                append_order(element, LARDER_SEGMENT_CONTAINS, order[count], before_size, CAPACITY);
-            bool known = false;
-            for (size_t o = 0; o < count; o++)
-                known |= sizes[o] == sizes[count] && memcmp(order[o], order[count], sizes[o]) == 0;
-            if (!known) count++;
-        }
+        const char *character = characters[test_random_below(11)];
+        memcpy(text + size, character, strlen(character));
+        size += strlen(character);
     }
-    for (size_t e = 0; e < count; e++) {
-        larder_bytes bytes = {order[e], sizes[e] < MODEL_ORDER_MAX ? sizes[e] : MODEL_ORDER_MAX};
-        bool known = false; /* cut ones may have become equal */
-        for (size_t o = 0; o < e; o++) {
-            larder_bytes other = {order[o], sizes[o] < MODEL_ORDER_MAX ? sizes[o] : MODEL_ORDER_MAX};
-            known |= bytes_compare(bytes, other) == 0;
-        }
-        if (!known) visit(context, bytes);
+    return make_copy((larder_bytes){text, size});
+}
+
+static larder_bytes random_content(void) {
+    static const uint8_t bytes[] = {0, 0, 1, 2, 0x7f, 0x80, 0xfe, 0xff};
+    uint8_t content[8];
+    size_t size = test_random_below(5);
+    for (size_t i = 0; i < size; i++)
+        content[i] = bytes[test_random_below(8)];
+    return make_copy((larder_bytes){content, size});
+}
+
+static larder_bytes random_reference(void) {
+    static const char *const segments[] = {"a", "b", "a\x01", "ab", "__id7__", "", "a.", "a-"};
+    char text[256] = "";
+    size_t count = test_random_below(5);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 || test_random_below(4) == 0) strcat(text, "/");
+        strcat(text, segments[test_random_below(8)]);
     }
+    return make_copy(test_text(text));
+}
+
+static double random_degrees(double limit) {
+    static const double choices[] = {0.0, -0.0, 1, -1, 45.5, 90, -90};
+    double degrees = choices[test_random_below(7)];
+    return limit == 180 && test_random_below(4) == 0 ? 2 * degrees : degrees;
+}
+
+static int compare_bytes(larder_bytes a, larder_bytes b) {
+    for (size_t i = 0; i < a.size_bytes && i < b.size_bytes; i++) {
+        int difference = ((const uint8_t *)a.data)[i] - ((const uint8_t *)b.data)[i];
+        if (difference) return difference < 0 ? -1 : 1;
+    }
+    return a.size_bytes < b.size_bytes ? -1 : a.size_bytes > b.size_bytes;
+}
+
+static larder_bytes random_name(void) {
+    static const char *const names[] = {"a", "b", "c", "aa", "ab", "\xc3\xa9", "a.b", "long name"};
+    if (test_random_below(6) == 0) {
+        larder_bytes name = random_text(3);
+        if (name.size_bytes > 0) return name;
+    }
+    return make_copy(test_text(names[test_random_below(8)]));
+}
+
+/* Inserts in order; replaces one of the same name. */
+static void map_put(model *map, larder_bytes name, const model *value) {
+    size_t at = 0;
+    while (at < map->count && compare_bytes(map->names[at], name) < 0)
+        at++;
+    bool present = at < map->count && compare_bytes(map->names[at], name) == 0;
+    if (!present) {
+        larder_bytes *names = keep(NULL, (map->count + 1) * sizeof *names);
+        const model **items = keep(NULL, (map->count + 1) * sizeof *items);
+        for (size_t i = 0; i < map->count; i++) {
+            names[i + (i >= at)] = map->names[i];
+            items[i + (i >= at)] = map->items[i];
+        }
+        map->names = names;
+        map->items = items;
+        map->count++;
+    }
+    map->names[at] = name;
+    map->items[at] = value;
+}
+
+static void map_remove(model *map, larder_bytes name) {
+    size_t kept = 0;
+    for (size_t i = 0; i < map->count; i++) {
+        if (compare_bytes(map->names[i], name) == 0) continue;
+        map->names[kept] = map->names[i];
+        map->items[kept++] = map->items[i];
+    }
+    map->count = kept;
+}
+
+static const model *map_get(const model *map, larder_bytes name) {
+    for (size_t i = 0; i < map->count; i++)
+        if (compare_bytes(map->names[i], name) == 0) return map->items[i];
+    return NULL;
+}
+
+static model *copy_map(const model *map) {
+    model *copy = new_model(LARDER_TYPE_MAP);
+    if (map && map->type == LARDER_TYPE_MAP) {
+        copy->count = map->count;
+        copy->names = keep(map->names, map->count * sizeof *map->names);
+        copy->items = keep(map->items, map->count * sizeof *map->items);
+    }
+    return copy;
+}
+
+const model *model_random_map(int depth) {
+    model *map = new_model(LARDER_TYPE_MAP);
+    size_t count = test_random_below(5);
+    for (size_t i = 0; i < count; i++)
+        map_put(map, random_name(), model_random(depth));
+    return map;
+}
+
+const model *model_random(int depth) {
+    int32_t type = (int32_t)test_random_below(13);
+    if (depth <= 0 && (type == LARDER_TYPE_ARRAY || type == LARDER_TYPE_MAP))
+        type = LARDER_TYPE_INTEGER;
+    if (type == LARDER_TYPE_MAP) return model_random_map(depth - 1);
+    model *made = new_model(type);
+    switch (type) {
+    case LARDER_TYPE_BOOLEAN:
+        made->boolean = test_random_below(2);
+        break;
+    case LARDER_TYPE_INTEGER:
+        made->integer = random_integer();
+        break;
+    case LARDER_TYPE_DOUBLE:
+        made->number = random_double();
+        break;
+    case LARDER_TYPE_SERVER_TIMESTAMP:
+        made->time = random_time();
+        if (test_random_below(2)) {
+            made->previous = model_random(depth > 0 ? 1 : 0);
+            if (made->previous->type == LARDER_TYPE_SERVER_TIMESTAMP) made->previous = NULL;
+        }
+        break;
+    case LARDER_TYPE_TIMESTAMP:
+        made->time = random_time();
+        break;
+    case LARDER_TYPE_STRING:
+        made->text = random_text(5);
+        break;
+    case LARDER_TYPE_BYTES:
+        made->text = random_content();
+        break;
+    case LARDER_TYPE_REFERENCE:
+        made->text = random_reference();
+        break;
+    case LARDER_TYPE_GEO_POINT:
+        made->number = random_degrees(90);
+        made->second = random_degrees(180);
+        break;
+    case LARDER_TYPE_ARRAY:
+        made->count = test_random_below(4);
+        made->items = keep(NULL, made->count * sizeof *made->items);
+        for (size_t i = 0; i < made->count; i++)
+            made->items[i] = model_random(depth - 1);
+        break;
+    case LARDER_TYPE_VECTOR:
+        made->count = test_random_below(4);
+        made->numbers = keep(NULL, made->count * sizeof *made->numbers);
+        for (size_t i = 0; i < made->count; i++)
+            made->numbers[i] = random_double();
+        break;
+    default:
+        break;
+    }
+    return made;
+}
+
+const model *model_vary(const model *value, int depth) {
+    model *copy;
+    switch (test_random_below(4)) {
+    case 0:
+        return value;
+    case 1:
+        return model_random(depth);
+    default:
+        break;
+    }
+    if (value->count > 0 && value->type == LARDER_TYPE_ARRAY) {
+        copy = keep(value, sizeof *value);
+        copy->items = keep(value->items, value->count * sizeof *value->items);
+        size_t at = test_random_below(value->count);
+        copy->items[at] = model_vary(value->items[at], depth - 1);
+        return copy;
+    }
+    if (value->type == LARDER_TYPE_MAP) {
+        copy = copy_map(value);
+        larder_bytes name = random_name();
+        const model *old = map_get(copy, name);
+        map_put(copy, name, old ? model_vary(old, depth - 1) : model_random(depth - 1));
+        return copy;
+    }
+    copy = keep(value, sizeof *value);
+    if (value->type == LARDER_TYPE_INTEGER) {
+        copy->type = LARDER_TYPE_DOUBLE;
+        copy->number = (double)value->integer;
+    } else if (value->type == LARDER_TYPE_SERVER_TIMESTAMP) {
+        copy->previous = NULL;
+    } else if (value->type == LARDER_TYPE_DOUBLE) {
+        copy->number = -value->number;
+    }
+    return copy;
+}
+
+/* ---- encoding and decoding ---- */
+
+void model_build(larder_builder *builder, const model *value) {
+    larder_bytes previous = {NULL, 0};
+    switch (value->type) {
+    case LARDER_TYPE_NULL:
+        CHECK_OK(larder_builder_null(builder, &test_error));
+        break;
+    case LARDER_TYPE_BOOLEAN:
+        CHECK_OK(larder_builder_boolean(builder, value->boolean, &test_error));
+        break;
+    case LARDER_TYPE_INTEGER:
+        CHECK_OK(larder_builder_integer(builder, value->integer, &test_error));
+        break;
+    case LARDER_TYPE_DOUBLE:
+        CHECK_OK(larder_builder_double(builder, value->number, &test_error));
+        break;
+    case LARDER_TYPE_TIMESTAMP:
+        CHECK_OK(larder_builder_timestamp(builder, value->time, &test_error));
+        break;
+    case LARDER_TYPE_SERVER_TIMESTAMP:
+        if (value->previous) previous = model_encode(value->previous);
+        CHECK_OK(larder_builder_server_timestamp(builder, value->time, previous, &test_error));
+        break;
+    case LARDER_TYPE_STRING:
+        CHECK_OK(larder_builder_string(builder, value->text, &test_error));
+        break;
+    case LARDER_TYPE_BYTES:
+        CHECK_OK(larder_builder_bytes(builder, value->text, &test_error));
+        break;
+    case LARDER_TYPE_REFERENCE:
+        CHECK_OK(larder_builder_reference(builder, value->text, &test_error));
+        break;
+    case LARDER_TYPE_GEO_POINT:
+        CHECK_OK(larder_builder_geo_point(builder, value->number, value->second, &test_error));
+        break;
+    case LARDER_TYPE_VECTOR:
+        CHECK_OK(larder_builder_vector(builder, value->numbers, value->count, &test_error));
+        break;
+    case LARDER_TYPE_ARRAY:
+        CHECK_OK(larder_builder_begin_array(builder, &test_error));
+        for (size_t i = 0; i < value->count; i++)
+            model_build(builder, value->items[i]);
+        CHECK_OK(larder_builder_end_array(builder, &test_error));
+        break;
+    case LARDER_TYPE_MAP: {
+        CHECK_OK(larder_builder_begin_map(builder, &test_error));
+        /* from a random name on, and round */
+        size_t first = value->count ? test_random_below(value->count) : 0;
+        for (size_t i = 0; i < value->count; i++) {
+            size_t at = (first + i) % value->count;
+            CHECK_OK(larder_builder_name(builder, value->names[at], &test_error));
+            model_build(builder, value->items[at]);
+        }
+        CHECK_OK(larder_builder_end_map(builder, &test_error));
+        break;
+    }
+    default:
+        CHECK(false);
+    }
+}
+
+static larder_bytes encode(const model *value, bool as_record) {
+    larder_builder *builder = NULL;
+    larder_bytes bytes = {NULL, 0};
+    if (larder_builder_create(NULL, &builder, &test_error) != LARDER_OK) abort();
+    model_build(builder, value);
+    CHECK_OK(as_record ? larder_builder_finish_record(builder, &bytes, &test_error)
+                       : larder_builder_finish_value(builder, &bytes, &test_error));
+    bytes = make_copy(bytes);
+    larder_builder_close(builder);
+    return bytes;
+}
+
+larder_bytes model_encode(const model *value) { return encode(value, false); }
+larder_bytes model_encode_record(const model *map) { return encode(map, true); }
+
+const model *model_decode(larder_bytes value) {
+    int32_t type = larder_value_type(value), boolean = 0, status = LARDER_OK;
+    larder_bytes name, item;
+    if (type < 0) return NULL;
+    model *made = new_model(type);
+    switch (type) {
+    case LARDER_TYPE_NULL:
+        break;
+    case LARDER_TYPE_BOOLEAN:
+        status = larder_value_get_boolean(value, &boolean);
+        made->boolean = boolean != 0;
+        break;
+    case LARDER_TYPE_INTEGER:
+        status = larder_value_get_integer(value, &made->integer);
+        break;
+    case LARDER_TYPE_DOUBLE:
+        status = larder_value_get_double(value, &made->number);
+        break;
+    case LARDER_TYPE_TIMESTAMP:
+        status = larder_value_get_timestamp(value, &made->time);
+        break;
+    case LARDER_TYPE_SERVER_TIMESTAMP:
+        status = larder_value_get_server_timestamp(value, &made->time, &item);
+        if (status == LARDER_OK && item.size_bytes > 0 && !(made->previous = model_decode(item)))
+            return NULL;
+        break;
+    case LARDER_TYPE_STRING:
+    case LARDER_TYPE_BYTES:
+    case LARDER_TYPE_REFERENCE:
+        status = larder_value_get_bytes(value, &made->text);
+        break;
+    case LARDER_TYPE_GEO_POINT:
+        status = larder_value_get_geo_point(value, &made->number, &made->second);
+        break;
+    case LARDER_TYPE_VECTOR:
+        if (larder_value_count(value, &made->count) != LARDER_OK) return NULL;
+        made->numbers = keep(NULL, made->count * sizeof *made->numbers);
+        for (size_t i = 0; status == LARDER_OK && i < made->count; i++)
+            status = larder_value_get_component(value, i, &made->numbers[i]);
+        break;
+    case LARDER_TYPE_ARRAY:
+    case LARDER_TYPE_MAP:
+        if (larder_value_count(value, &made->count) != LARDER_OK) return NULL;
+        made->items = keep(NULL, made->count * sizeof *made->items);
+        made->names = keep(NULL, made->count * sizeof *made->names);
+        for (size_t i = 0; status == LARDER_OK && i < made->count; i++) {
+            status = type == LARDER_TYPE_ARRAY ? larder_value_get_element(value, i, &item)
+                                               : larder_value_get_entry(value, i, &name, &item);
+            if (status == LARDER_OK && type == LARDER_TYPE_MAP) made->names[i] = make_copy(name);
+            if (status == LARDER_OK && !(made->items[i] = model_decode(item))) return NULL;
+        }
+        break;
+    default:
+        return NULL;
+    }
+    return status == LARDER_OK ? made : NULL;
+}
+
+const model *model_decode_record(const larder_record *record) {
+    model *map = new_model(LARDER_TYPE_MAP);
+    map->count = larder_record_count(record);
+    map->items = keep(NULL, map->count * sizeof *map->items);
+    map->names = keep(NULL, map->count * sizeof *map->names);
+    for (size_t i = 0; i < map->count; i++) {
+        larder_bytes value;
+        int32_t type;
+        if (larder_record_get_entry(record, i, &map->names[i], &value, &type) != LARDER_OK)
+            return NULL;
+        map->names[i] = make_copy(map->names[i]);
+        map->items[i] = model_decode(value);
+        if (!map->items[i] || map->items[i]->type != type) return NULL;
+    }
+    return map;
+}
+
+/* ---- rules ---- */
+
+/* long double holds every int64_t and every double exactly. */
+static int compare_numbers(const model *a, const model *b) {
+    bool a_nan = a->type == LARDER_TYPE_DOUBLE && isnan(a->number);
+    bool b_nan = b->type == LARDER_TYPE_DOUBLE && isnan(b->number);
+    if (a_nan || b_nan) return (int)b_nan - (int)a_nan;
+    long double x =
+        a->type == LARDER_TYPE_INTEGER ? (long double)a->integer : (long double)a->number;
+    long double y =
+        b->type == LARDER_TYPE_INTEGER ? (long double)b->integer : (long double)b->number;
+    return x < y ? -1 : x > y;
+}
+
+static int compare_doubles(double a, double b) {
+    model x = {.type = LARDER_TYPE_DOUBLE, .number = a};
+    model y = {.type = LARDER_TYPE_DOUBLE, .number = b};
+    return compare_numbers(&x, &y);
+}
+
+static size_t split_segments(larder_bytes path, larder_bytes *segments) {
+    const char *text = path.data;
+    size_t count = 0, start = 0;
+    for (size_t i = 0; i <= path.size_bytes; i++) {
+        if (i < path.size_bytes && text[i] != '/') continue;
+        if (i > start) segments[count++] = (larder_bytes){text + start, i - start};
+        start = i + 1;
+    }
+    return count;
+}
+
+static int compare_sizes(size_t a, size_t b) { return a < b ? -1 : a > b; }
+
+static int compare_references(larder_bytes a, larder_bytes b) {
+    larder_bytes x[130], y[130];
+    size_t x_count = split_segments(a, x), y_count = split_segments(b, y);
+    for (size_t i = 0; i < x_count && i < y_count; i++) {
+        int order = compare_bytes(x[i], y[i]);
+        if (order) return order;
+    }
+    return compare_sizes(x_count, y_count);
+}
+
+int model_compare(const model *a, const model *b) {
+    int32_t a_rank = a->type == LARDER_TYPE_DOUBLE ? LARDER_TYPE_INTEGER : a->type;
+    int32_t b_rank = b->type == LARDER_TYPE_DOUBLE ? LARDER_TYPE_INTEGER : b->type;
+    if (a_rank != b_rank) return a_rank < b_rank ? -1 : 1;
+    int order;
+    switch (a_rank) {
+    case LARDER_TYPE_BOOLEAN:
+        return (int)a->boolean - (int)b->boolean;
+    case LARDER_TYPE_INTEGER:
+        return compare_numbers(a, b);
+    case LARDER_TYPE_TIMESTAMP:
+    case LARDER_TYPE_SERVER_TIMESTAMP:
+        if (a->time.seconds != b->time.seconds) return a->time.seconds < b->time.seconds ? -1 : 1;
+        return a->time.nanoseconds < b->time.nanoseconds
+                   ? -1
+                   : a->time.nanoseconds > b->time.nanoseconds;
+    case LARDER_TYPE_STRING:
+    case LARDER_TYPE_BYTES:
+        return compare_bytes(a->text, b->text);
+    case LARDER_TYPE_REFERENCE:
+        return compare_references(a->text, b->text);
+    case LARDER_TYPE_GEO_POINT:
+        order = compare_doubles(a->number, b->number);
+        return order ? order : compare_doubles(a->second, b->second);
+    case LARDER_TYPE_VECTOR:
+        if (a->count != b->count) return compare_sizes(a->count, b->count);
+        for (size_t i = 0; i < a->count; i++)
+            if ((order = compare_doubles(a->numbers[i], b->numbers[i])) != 0) return order;
+        return 0;
+    case LARDER_TYPE_ARRAY:
+    case LARDER_TYPE_MAP:
+        for (size_t i = 0; i < a->count && i < b->count; i++) {
+            if (a_rank == LARDER_TYPE_MAP && (order = compare_bytes(a->names[i], b->names[i])) != 0)
+                return order;
+            if ((order = model_compare(a->items[i], b->items[i])) != 0) return order;
+        }
+        return compare_sizes(a->count, b->count);
+    default:
+        return 0;
+    }
+}
+
+static bool same_double(double a, double b) {
+    if (isnan(a) || isnan(b)) return isnan(a) && isnan(b);
+    return a == b && !signbit(a) == !signbit(b);
+}
+
+/* exactly: previous values and the zeros of geo points count, too. */
+static bool equal(const model *a, const model *b, bool exactly) {
+    if (a->type != b->type || a->count != b->count) return false;
+    switch (a->type) {
+    case LARDER_TYPE_BOOLEAN:
+        return a->boolean == b->boolean;
+    case LARDER_TYPE_INTEGER:
+        return a->integer == b->integer;
+    case LARDER_TYPE_DOUBLE:
+        return same_double(a->number, b->number);
+    case LARDER_TYPE_SERVER_TIMESTAMP:
+        if (exactly) {
+            if (!a->previous != !b->previous) return false;
+            if (a->previous && !equal(a->previous, b->previous, true)) return false;
+        }
+        return a->time.seconds == b->time.seconds && a->time.nanoseconds == b->time.nanoseconds;
+    case LARDER_TYPE_TIMESTAMP:
+        return a->time.seconds == b->time.seconds && a->time.nanoseconds == b->time.nanoseconds;
+    case LARDER_TYPE_STRING:
+    case LARDER_TYPE_BYTES:
+    case LARDER_TYPE_REFERENCE:
+        return compare_bytes(a->text, b->text) == 0;
+    case LARDER_TYPE_GEO_POINT:
+        return exactly ? same_double(a->number, b->number) && same_double(a->second, b->second)
+                       : a->number == b->number && a->second == b->second;
+    case LARDER_TYPE_VECTOR:
+        for (size_t i = 0; i < a->count; i++)
+            if (!same_double(a->numbers[i], b->numbers[i])) return false;
+        return true;
+    case LARDER_TYPE_ARRAY:
+    case LARDER_TYPE_MAP:
+        for (size_t i = 0; i < a->count; i++) {
+            if (a->type == LARDER_TYPE_MAP && compare_bytes(a->names[i], b->names[i]) != 0)
+                return false;
+            if (!equal(a->items[i], b->items[i], exactly)) return false;
+        }
+        return true;
+    default:
+        return true;
+    }
+}
+
+bool model_equal(const model *a, const model *b) { return equal(a, b, false); }
+bool model_same(const model *a, const model *b) { return equal(a, b, true); }
+
+int64_t model_size(const model *value) {
+    int64_t total = 0;
+    switch (value->type) {
+    case LARDER_TYPE_NULL:
+    case LARDER_TYPE_BOOLEAN:
+        return 1;
+    case LARDER_TYPE_STRING:
+    case LARDER_TYPE_REFERENCE:
+        return (int64_t)value->text.size_bytes + 1;
+    case LARDER_TYPE_BYTES:
+        return (int64_t)value->text.size_bytes;
+    case LARDER_TYPE_GEO_POINT:
+        return 16;
+    case LARDER_TYPE_VECTOR:
+        return 8 * (int64_t)value->count;
+    case LARDER_TYPE_ARRAY:
+    case LARDER_TYPE_MAP:
+        for (size_t i = 0; i < value->count; i++) {
+            total += model_size(value->items[i]);
+            if (value->type == LARDER_TYPE_MAP) total += (int64_t)value->names[i].size_bytes + 1;
+        }
+        return total;
+    default:
+        return 8;
+    }
+}
+
+/* ---- patch ---- */
+
+static const model *find_path(const model *map, const model_path *path) {
+    const model *value = map;
+    for (size_t i = 0; value && i < path->count; i++)
+        value = value->type == LARDER_TYPE_MAP ? map_get(value, path->segments[i]) : NULL;
+    return value;
+}
+
+static const model *set_path(const model *map, const model_path *path, size_t at,
+                             const model *value) {
+    model *copy = copy_map(map);
+    if (at + 1 == path->count)
+        map_put(copy, path->segments[at], value);
+    else
+        map_put(copy, path->segments[at],
+                set_path(map_get(copy, path->segments[at]), path, at + 1, value));
+    return copy;
+}
+
+static const model *delete_path(const model *map, const model_path *path, size_t at) {
+    model *copy = copy_map(map);
+    const model *below = map_get(copy, path->segments[at]);
+    if (at + 1 == path->count)
+        map_remove(copy, path->segments[at]);
+    else if (below && below->type == LARDER_TYPE_MAP)
+        map_put(copy, path->segments[at], delete_path(below, path, at + 1));
+    return copy;
+}
+
+const model *model_patch(const model *base, const model *source, const model_path *paths,
+                         size_t path_count) {
+    const model *result = copy_map(base);
+    for (size_t i = 0; i < path_count; i++) {
+        const model *value = find_path(source, &paths[i]);
+        result = value ? set_path(result, &paths[i], 0, value) : delete_path(result, &paths[i], 0);
+    }
+    return result;
 }

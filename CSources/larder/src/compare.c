@@ -233,7 +233,8 @@ static bool equal_containers(larder_bytes a, larder_bytes b, bool maps, uint32_t
 }
 
 /* In canonical form equal values have equal bytes, but for the previous values of pending
- * server timestamps, which do not count: so only they and what may hold them is looked into. */
+ * server timestamps, which do not count, and the zeros of geo points, which are one (both SDKs
+ * compare degrees as numbers): so only they and what may hold them is looked into. */
 __attribute__((noinline)) static bool equal_values(larder_bytes a, larder_bytes b, uint32_t depth) {
     if (a.size_bytes == 0 || b.size_bytes == 0) return a.size_bytes == b.size_bytes;
     const uint8_t *left = larder__begin(a), *right = larder__begin(b);
@@ -245,6 +246,8 @@ __attribute__((noinline)) static bool equal_values(larder_bytes a, larder_bytes 
         return equal_double(left + 1, right + 1);
     case LARDER__TAG_SERVER_TIMESTAMP:
         return memcmp(left + 1, right + 1, LARDER__TIME_BYTES) == 0;
+    case LARDER__TAG_GEO_POINT:
+        return compare_geo_points(left + 1, right + 1) == 0;
     case LARDER__TAG_VECTOR:
         if (a.size_bytes != b.size_bytes) return false;
         for (size_t i = 1; i < a.size_bytes; i += 8)
