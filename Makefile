@@ -41,7 +41,7 @@ packages:
 
 run: packages
 	@$(step) 'build the tool' $(swift) build --product larder
-	@$(step) 'a store of cities' Tests/Scenarios/cities.sh $(build)/debug/larder
+	@$(step) 'a store of cities' Tests/Checks/cities.sh .build/debug/larder .build/cities
 
 # ---- test ------------------------------------------------------------------------------------
 
