@@ -15,7 +15,7 @@ extension LarderError {
             rawValue = Int32(status)
         }
 
-        /// The status's name in `larder.h` without its prefix, e.g. `E_CORRUPT`.
+        /// The status's name in `larder.h` without its prefix, such as `E_CORRUPT`.
         public var description: String {
             String(cString: larder_status_name(rawValue))
         }

@@ -70,7 +70,11 @@ public struct MapValue: Sendable {
         var (low, high) = (0, entries.count)
         while low < high {
             let middle = (low + high) / 2
-            if entries[middle].name.utf8Order(to: name) < 0 { low = middle + 1 } else { high = middle }
+            if entries[middle].name.utf8Order(to: name) < 0 {
+                low = middle + 1
+            } else {
+                high = middle
+            }
         }
         return low
     }

@@ -66,7 +66,9 @@ public struct Record: Sendable {
         withView { view in (try? view.fields()) ?? MapValue() }
     }
 
-    /// The value at a field path, nil when there is none. Logarithmic in the number of fields.
+    /// The value at a field path, nil when there is none.
+    ///
+    /// Logarithmic in the number of fields.
     public subscript(path: FieldPath) -> Value? {
         let field = PreparedField(path)
         return withView { view in

@@ -74,7 +74,8 @@ public struct RecordView: ~Copyable {
 
     /// Whether the value at a field equals another, by Firestore's equality; false when there
     /// is no such field.
-    public func isEqual(_ field: PreparedField, to other: EncodedValue) throws(LarderError) -> Bool {
+    public func isEqual(_ field: PreparedField, to other: EncodedValue) throws(LarderError) -> Bool
+    {
         let type = other.type
         guard case .value(let value)? = try find(field, orType: { $0 != type }) else {
             return false

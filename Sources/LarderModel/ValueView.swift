@@ -1,7 +1,7 @@
 import CLarder
 public import Foundation
 
-/// A value lent to a closure in its encoded form. It cannot be copied or kept.
+/// A value lent to a closure in its encoded form, which cannot be copied or kept.
 public struct ValueView: ~Copyable {
     private let bytes: larder_bytes
 

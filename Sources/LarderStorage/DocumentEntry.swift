@@ -14,7 +14,8 @@ public struct DocumentEntry: ~Copyable {
     init(_ source: UnsafePointer<larder_document>, scratch: RecordScratch, scan: OpaquePointer?) {
         self.source = source
         self.scan = scan
-        let record = UnsafeRawPointer(source)
+        let record =
+            UnsafeRawPointer(source)
             + (MemoryLayout<larder_document>.offset(of: \.record) ?? 0)
         self.record = RecordView(record, scratch: scratch)
     }
@@ -70,7 +71,9 @@ public struct DocumentEntry: ~Copyable {
         return larder_index_scan_entry(scan, &bytes, nil) == .ok ? bytes.array : nil
     }
 
-    /// A copy that outlives the closure. Linear in the size of the record.
+    /// A copy that outlives the closure.
+    ///
+    /// Linear in the size of the record.
     ///
     /// - Throws: `dataLoss` when the compressed part is damaged.
     public func document() throws(LarderError) -> Document {

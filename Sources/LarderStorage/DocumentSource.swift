@@ -49,8 +49,10 @@ public struct DocumentSource: Sendable {
         DocumentSource(kind: .readTime(path, version, afterID: id))
     }
 
-    /// The documents of a target. Those that the store does not know come as
-    /// ``LarderModel/Document/State/notRead`` with ``ScanOptions/includesAllStates``.
+    /// The documents of a target.
+    ///
+    /// Those that the store does not know come as ``LarderModel/Document/State/notRead`` with
+    /// ``ScanOptions/includesAllStates``.
     public static func target(_ id: Int32) -> DocumentSource {
         DocumentSource(kind: .target(id))
     }

@@ -27,19 +27,23 @@ extension ReadableTransaction where Self: ~Copyable {
         at path: DocumentPath, asSeenBy user: UserID? = nil,
         _ body: (borrowing DocumentEntry) throws(LarderError) -> R
     ) throws(LarderError) -> R? {
-        var document = larder_document()
-        let status = try call { failure in
-            withBytes(path.string) { name in
-                guard let user else {
-                    return larder_document_get(snapshot.reader, name, &document, failure)
+        let reader = snapshot.reader
+        let result: Result<R?, LarderError> = withBytes(path.string) { name in
+            Result { () throws(LarderError) -> R? in
+                var document = larder_document()
+                let status = try call { failure in
+                    guard let user else {
+                        return larder_document_get(reader, name, &document, failure)
+                    }
+                    return withBytes(user.string) {
+                        larder_document_get_local(reader, $0, name, &document, failure)
+                    }
                 }
-                return withBytes(user.string) {
-                    larder_document_get_local(snapshot.reader, $0, name, &document, failure)
-                }
+                // The document borrows the name.
+                return status == .ok ? try withEntry(&document, body) : nil
             }
         }
-        guard status == .ok else { return nil }
-        return try withEntry(&document, body)
+        return try result.get()
     }
 }
 

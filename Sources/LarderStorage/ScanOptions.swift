@@ -13,8 +13,9 @@ public struct ScanOptions: Sendable {
     /// Whose pending writes are merged in; nil for documents as the backend last had them.
     public var user: UserID?
 
-    /// Whether damaged rows are passed over; they are logged in any case. Otherwise the first
-    /// one ends the scan with an error.
+    /// Whether damaged rows are passed over; otherwise the first one ends the scan with an error.
+    ///
+    /// They are logged in any case.
     public var skipsDamaged: Bool
 
     /// Forwards, records and all, found documents only, unless said otherwise.

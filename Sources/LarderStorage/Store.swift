@@ -65,9 +65,9 @@ public final class Store: @unchecked Sendable {
         state.withLock { _ = larder_env_close($0.environment, nil) }
     }
 
-    /// Closes the store; later calls fail. The last reference does so by itself.
+    /// Closes the store; later calls fail.
     ///
-    /// Closing twice does nothing.
+    /// The last reference does so by itself. Closing twice does nothing.
     ///
     /// - Throws: `failedPrecondition` with the condition `busy` while transactions or other
     ///   calls are under way; the store is then still open.

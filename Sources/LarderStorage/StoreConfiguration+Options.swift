@@ -25,9 +25,10 @@ extension StoreConfiguration {
         options.max_document_bytes = maxDocumentBytes
         options.compression_level = Int32(clamping: compressionLevel)
         options.automatic_training = trainsAutomatically ? 1 : 0
-        options.cold_field_bytes = try coldFieldBytes.map { (bytes) throws(LarderError) in
-            try Self.count(bytes, "coldFieldBytes")
-        } ?? 0
+        options.cold_field_bytes =
+            try coldFieldBytes.map { (bytes) throws(LarderError) in
+                try Self.count(bytes, "coldFieldBytes")
+            } ?? 0
         options.manual_reclaim = evictsAutomatically ? 0 : 1
         options.log_level = logLevel.rawValue
         return options

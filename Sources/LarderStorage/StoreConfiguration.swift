@@ -95,8 +95,9 @@ public struct StoreConfiguration: Sendable {
     /// Whether a network file system is accepted, where memory maps and locks are unreliable.
     public var allowsNetworkFileSystem = false
 
-    /// Called with each log message, on whichever thread meets the event. It must not call
-    /// into the store.
+    /// Called with each log message, on whichever thread meets the event.
+    ///
+    /// It must not call into the store.
     public var log: (@Sendable (LogLevel, String) -> Void)?
 
     /// The most detailed level that is logged.
