@@ -390,8 +390,7 @@ static void close_files(larder_env *env) {
     if (env->mdb != NULL) mdb_env_close(env->mdb);
     env->mdb = NULL;
     if (env->inode != 0) registry_remove(env);
-    if (env->lock_file >= 0) close(env->lock_file);
-    env->lock_file = -1;
+    larder__file_unlock(env);
 }
 
 int32_t larder_env_open(const char *path, const larder_env_options *options, larder_env **env,
@@ -432,7 +431,7 @@ int32_t larder_env_close(larder_env *env, larder_error *error) {
     if (env == NULL) return LARDER_OK;
     if (larder__env_is_forked(env)) {
         /* LMDB's handle stays: closing it would clear the parent's reader slots. */
-        if (env->lock_file >= 0) close(env->lock_file);
+        if (env->lock_file >= 0) close(env->lock_file); /* which leaves the parent's lock */
         larder__handle_closed();
         release_env(env);
         return LARDER_OK;

@@ -160,6 +160,15 @@ int32_t larder__file_lock(larder_env *env, larder_error *error) {
     return LARDER_OK;
 }
 
+/* Closing alone would leave the lock to children that were forked meanwhile. */
+void larder__file_unlock(larder_env *env) {
+    if (env->lock_file < 0) return;
+    struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+    fcntl(env->lock_file, F_OFD_SETLK, &lock);
+    close(env->lock_file);
+    env->lock_file = -1;
+}
+
 /* Reads exactly, or as much as there is. */
 static ssize_t read_at(int file, void *buffer, size_t size, off_t offset) {
     size_t done = 0;

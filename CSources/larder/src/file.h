@@ -10,6 +10,8 @@
 int32_t larder__file_prepare(larder_env *env, larder_error *error);
 /* Takes the owner lock for the environment's mode. */
 int32_t larder__file_lock(larder_env *env, larder_error *error);
+/* Gives it up and closes its file; nothing to do when there is none. */
+void larder__file_unlock(larder_env *env);
 /* Reads the data file's meta pages: foreign and truncated files are found before LMDB maps
  * them. Sets env->file_is_short when pages at the end are missing. */
 int32_t larder__file_inspect(larder_env *env, larder_error *error);

@@ -141,7 +141,7 @@ static size_t definition_count(const larder__index_cache *cache) {
     return cache->definitions.size_bytes / sizeof(larder__index_definition);
 }
 
-static void set_definition(larder__index_definition *definition, const larder__index_row *row) {
+void larder__index_describe(larder__index_definition *definition, const larder__index_row *row) {
     definition->segment_count = row->segment_count;
     definition->contains = -1;
     definition->next = -1;
@@ -186,7 +186,7 @@ static void link_definitions(larder__index_cache *cache) {
         larder__index_row row;
         size_t size_bytes = definition->bytes.size_bytes;
         if (larder__index_parse(larder__bytes(at, size_bytes), &row))
-            set_definition(definition, &row);
+            larder__index_describe(definition, &row);
         at += size_bytes;
         for (size_t before = i; before-- > 0;) {
             larder__index_definition *other = larder__index_at(cache, (int32_t)before);

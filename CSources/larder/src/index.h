@@ -68,6 +68,9 @@ typedef struct larder__index_definition {
     int64_t size_delta;
 } larder__index_definition;
 
+/* Fills a zeroed definition, its id apart, from a row, whose bytes it borrows. */
+void larder__index_describe(larder__index_definition *definition, const larder__index_row *row);
+
 /* Buffers for making entries, reused. */
 typedef struct larder__index_work {
     larder__buffer head, tail; /* order bytes before and after a CONTAINS segment */

@@ -189,9 +189,8 @@ static int32_t set_document_epoch(larder_txn *txn, uint64_t collection, larder_b
                              larder__bytes(txn->old.data, txn->old.size_bytes), error);
 }
 
-/* Whether an entry of the log at epoch is the row's own. */
-static int32_t is_current(const larder_txn *txn, const larder__lru_entry *entry, uint32_t epoch,
-                          bool *current, larder_error *error) {
+int32_t larder__lru_is_current(const larder_txn *txn, const larder__lru_entry *entry,
+                               uint32_t epoch, bool *current, larder_error *error) {
     uint32_t known = 0;
     int32_t status = entry->collection == 0
                          ? larder__target_epoch(txn, entry->target_id, &known, error)
@@ -240,7 +239,7 @@ static int32_t tidy_row(larder_txn *txn, larder_bytes row_key, larder_bytes valu
     int64_t dropped = 0;
     while (at < end && larder__lru_entry_read(&at, end, &entry)) {
         bool current;
-        int32_t status = is_current(txn, &entry, epoch, &current, error);
+        int32_t status = larder__lru_is_current(txn, &entry, epoch, &current, error);
         if (status < 0) return status;
         (*examined)++;
         if (!current)
@@ -475,7 +474,7 @@ static int32_t look_at_document(step *s, const larder__lru_entry *entry, uint32_
 static int32_t look_at(step *s, const larder__lru_entry *entry, uint32_t epoch, int *outcome,
                        larder_error *error) {
     bool current;
-    int32_t status = is_current(s->txn, entry, epoch, &current, error);
+    int32_t status = larder__lru_is_current(s->txn, entry, epoch, &current, error);
     if (status == LARDER_E_CORRUPT) { /* a damaged row is not evicted: check reports it */
         *outcome = KEPT;
         return LARDER_OK;

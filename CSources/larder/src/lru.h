@@ -19,6 +19,10 @@ typedef struct larder__lru_entry {
 } larder__lru_entry;
 bool larder__lru_entry_read(const uint8_t **at, const uint8_t *end, larder__lru_entry *entry);
 
+/* Whether an entry of the log at epoch is the row's own: it is stale otherwise. */
+int32_t larder__lru_is_current(const larder_txn *txn, const larder__lru_entry *entry,
+                               uint32_t epoch, bool *current, larder_error *error);
+
 struct larder__lru_state {
     pthread_mutex_t lock;
     struct larder__touch_queue *queue;

@@ -347,7 +347,7 @@ static int bound_in(larder_bytes path, larder_bytes bound, larder_bytes *id, boo
         *is_below = slash != NULL;
         return 0;
     }
-    return larder__path_compare(path, collection);
+    return larder__path_compare(path, bound);
 }
 
 /* Opens the stream of a member with the bounds that hold in it. *is_empty: nothing can match. */

@@ -312,6 +312,8 @@ int32_t larder_set_scan(larder_set *set, const larder_scan_options *options, lar
                         larder_error *error) {
     larder_scan_options checked;
     int32_t status = check_set(set, error);
+    if (status == LARDER_OK && scan == NULL)
+        status = larder__fail(error, LARDER_E_INVALID_ARGUMENT, "scan is NULL");
     if (status == LARDER_OK) status = larder__scan_options(options, &checked, error);
     if (status != LARDER_OK) return status;
     if (checked.start.size_bytes > 0 || checked.end.size_bytes > 0)

@@ -16,10 +16,12 @@ static int32_t settle(larder__cursor *cursor, const larder__key *prefix, int32_t
     return status == LARDER_END ? LARDER_OK : status;
 }
 
-/* Long ids begin and end a range by their head: ids that share it are compared by text. */
-static larder_bytes seek_part(const larder__id *id) {
-    return larder__bytes(id->bytes, id->is_long ? LARDER__ID_HEAD : id->size_bytes);
+/* Ids longer than a head begin and end a range by it: those that share it, which lie among long
+ * ones in hash order, are compared by text. */
+static larder_bytes head_of(larder_bytes id) {
+    return id.size_bytes > LARDER__ID_HEAD ? larder__bytes(id.data, LARDER__ID_HEAD) : id;
 }
+static larder_bytes seek_part(const larder__id *id) { return head_of(larder__id_bytes(id)); }
 
 static int32_t begin(larder__stream *s, larder__cursor *cursor, const larder__key *prefix,
                      bool *has, larder_error *error) {
@@ -36,7 +38,7 @@ static int32_t begin(larder__stream *s, larder__cursor *cursor, const larder__ke
         if (s->end.size_bytes > 0) {
             larder_bytes part = seek_part(&s->end);
             larder__key_append(&key, part.data, part.size_bytes);
-            if (s->end.is_long)
+            if (s->end.size_bytes > LARDER__ID_HEAD)
                 is_bounded = larder__key_successor(&key);
             else
                 larder__key_byte(&key, 0); /* the end itself is looked at, then refused */
@@ -112,7 +114,7 @@ static int32_t next_raw(larder__stream *s, larder_error *error) {
     return LARDER_OK;
 }
 
-/* ---- runs of long ids ---- */
+/* ---- runs of ids that share their first LARDER__ID_HEAD bytes ---- */
 
 static int by_text(const void *a, const void *b) {
     return larder__bytes_compare(((const larder__run_entry *)a)->text,
@@ -141,12 +143,13 @@ static int32_t take_run(larder__stream *s, larder_error *error) {
     s->run = NULL;
     s->run_count = s->run_at = 0;
     int32_t status = LARDER_OK;
-    while (status == LARDER_OK && larder__id_key_is_long(s->current) &&
+    while (status == LARDER_OK && s->current.size_bytes > LARDER__ID_HEAD &&
            memcmp(s->current.data, head, sizeof head) == 0) {
         if (s->run_count == capacity) status = grow_run(s, &capacity, error);
         if (status != LARDER_OK) return status;
         larder__run_entry *entry = &s->run[s->run_count];
-        memcpy(entry->id, s->current.data, LARDER__ID_MAX);
+        entry->size_bytes = (uint8_t)s->current.size_bytes;
+        memcpy(entry->id, s->current.data, s->current.size_bytes);
         status = larder__id_text(s->txn, s->collection, s->current, scratch, &entry->text, error);
         if (status != LARDER_OK) return status;
         s->run_count++;
@@ -169,24 +172,12 @@ static int32_t take_run(larder__stream *s, larder_error *error) {
 
 /* Compares the current id with a bound in name order. */
 static int compare_bound(const larder__stream *s, const larder__id *bound, larder_bytes text) {
-    larder_bytes id = s->current;
-    if (larder__id_key_is_long(id) && bound->is_long &&
-        memcmp(id.data, bound->bytes, LARDER__ID_HEAD) == 0)
+    larder_bytes id = s->current, other = larder__id_bytes(bound);
+    int order = larder__bytes_compare(head_of(id), head_of(other));
+    if (order != 0) return order;
+    if (id.size_bytes > LARDER__ID_HEAD && other.size_bytes > LARDER__ID_HEAD)
         return larder__bytes_compare(s->run[s->run_at].text, text);
-    if (bound->is_long || larder__id_key_is_long(id)) {
-        /* One of them is cut: the shorter one decides before the hash is reached. */
-        larder_bytes a = larder__id_key_is_long(id) ? larder__bytes(id.data, LARDER__ID_HEAD) : id;
-        larder_bytes b = seek_part(bound);
-        int order = larder__bytes_compare(a, b);
-        if (order != 0) {
-            size_t shared = a.size_bytes < b.size_bytes ? a.size_bytes : b.size_bytes;
-            if (memcmp(a.data, b.data, shared) != 0) return order;
-        }
-        /* Equal as far as they go: compare the rest by text where there is any. */
-        larder_bytes whole = larder__id_key_is_long(id) ? s->run[s->run_at].text : id;
-        return larder__bytes_compare(whole, bound->is_long ? text : larder__id_bytes(bound));
-    }
-    return larder__bytes_compare(id, larder__id_bytes(bound));
+    return (id.size_bytes > other.size_bytes) - (id.size_bytes < other.size_bytes);
 }
 
 /* 0: inside; -1: before the start; 1: behind the end. */
@@ -205,7 +196,7 @@ static int place(const larder__stream *s) {
 static int32_t next_any(larder__stream *s, larder_error *error) {
     if (s->run != NULL && s->run_at + 1 < s->run_count) {
         s->run_at++;
-        s->current = larder__bytes(s->run[s->run_at].id, LARDER__ID_MAX);
+        s->current = larder__bytes(s->run[s->run_at].id, s->run[s->run_at].size_bytes);
         return LARDER_OK;
     }
     if (s->run != NULL) {
@@ -213,9 +204,9 @@ static int32_t next_any(larder__stream *s, larder_error *error) {
         s->run = NULL;
     }
     int32_t status = next_raw(s, error);
-    if (status != LARDER_OK || !larder__id_key_is_long(s->current)) return status;
+    if (status != LARDER_OK || s->current.size_bytes <= LARDER__ID_HEAD) return status;
     status = take_run(s, error);
-    if (status == LARDER_OK) s->current = larder__bytes(s->run[0].id, LARDER__ID_MAX);
+    if (status == LARDER_OK) s->current = larder__bytes(s->run[0].id, s->run[0].size_bytes);
     return status;
 }
 

@@ -2,16 +2,17 @@
  * stream.h - one collection's documents in name order, a user's overlays merged in.
  *
  * Under every scan by name. A stream stands on an id ("current"); base says that the documents
- * table has it, overlay that the user's overlays do. Long ids that share their first 184 bytes
- * lie in the tables in hash order: the stream collects such a run, puts it in order by text,
- * and gives it from memory.
+ * table has it, overlay that the user's overlays do. Of ids that share their first 184 bytes the
+ * long ones lie in the tables in hash order, among the others: the stream collects such a run,
+ * puts it in order by text, and gives it from memory.
  */
 #ifndef LARDER_STREAM_H
 #define LARDER_STREAM_H
 
 #include "internal.h"
 
-typedef struct larder__run_entry { /* of a run of long ids */
+typedef struct larder__run_entry { /* of a run of ids with one head */
+    uint8_t size_bytes;
     uint8_t id[LARDER__ID_MAX];
     larder_bytes text;
 } larder__run_entry;
