@@ -319,13 +319,6 @@ void mirror_free(mirror *m) {
 
 /* ---- records ---- */
 
-static larder_builder *shared_builder(void) {
-    static larder_builder *builder;
-    if (!builder && larder_builder_create(NULL, &builder, NULL) != LARDER_OK) must(NULL);
-    larder_builder_reset(builder);
-    return builder;
-}
-
 static void random_text(mirror_random *random, char *to, size_t size) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz      ABCDE";
     for (size_t i = 0; i < size; i++) to[i] = letters[mirror_random_below(random, sizeof letters - 1)];
@@ -410,7 +403,8 @@ static void name(larder_builder *b, const char *text) {
 }
 
 mirror_blob *mirror_record(mirror_random *random, bool large) {
-    larder_builder *b = shared_builder();
+    larder_builder *b;
+    if (larder_builder_create(NULL, &b, NULL) != LARDER_OK) must(NULL);
     larder_builder_begin_map(b, NULL);
     if (mirror_random_below(random, 10) < 8) name(b, "n"), put_number(b, random);
     if (mirror_random_below(random, 10) < 8) name(b, "s"), put_string(b, random);
@@ -476,6 +470,7 @@ mirror_blob *mirror_record(mirror_random *random, bool large) {
     blob->references = 1;
     blob->size_bytes = plain.size_bytes;
     memcpy(blob->data, plain.data, plain.size_bytes);
+    larder_builder_close(b);
     return blob;
 }
 

@@ -23,7 +23,13 @@ static int32_t leave(int32_t status) {
 
 enum { NO_USER = -1 };
 
+/* A name's head and its length, for messages. */
+#define SHOWN(bytes)                                                                               \
+    (bytes).size_bytes < 24 ? (int)(bytes).size_bytes : 24,                                        \
+        (bytes).data ? (const char *)(bytes).data : "", (bytes).size_bytes < 24 ? "" : "..."
+
 typedef struct checker {
+    const larder_scan_options *options; /* of the scan at hand, for messages */
     const mirror *m;
     const larder_txn *txn;
     const mirror_profile *profile;
@@ -160,6 +166,12 @@ static void reverse(list *l) {
  * each collection. not_stored: states of documents that are not there are NOT_READ. */
 static void walk(checker *c, larder_scan *scan, const list *expected, int user, bool keys_only,
                  bool in_order, bool not_stored, const char *what) {
+    char note[120];
+    if (c->options) {
+        snprintf(note, sizeof note, "%s (flags %u, bounds %.*s%s .. %.*s%s)", what,
+                 c->options->flags, SHOWN(c->options->start), SHOWN(c->options->end));
+        what = note;
+    }
     list given = {.count = 0};
     for (;;) {
         larder_document document;
@@ -195,10 +207,12 @@ static void walk(checker *c, larder_scan *scan, const list *expected, int user, 
     for (int i = 0; i < given.count && i < want.count; i++)
         if (given.names[i] != want.names[i]) {
             larder_bytes a = mirror_name(given.names[i]), b = mirror_name(want.names[i]);
-            mirror_problem("at commit %llu: %s: place %d holds %.*s instead of %.*s",
-                          (unsigned long long)c->m->sequence, what, i,
-                          a.size_bytes < 60 ? (int)a.size_bytes : 60, (const char *)a.data,
-                          b.size_bytes < 60 ? (int)b.size_bytes : 60, (const char *)b.data);
+            mirror_problem("at commit %llu: %s: place %d of %d holds %.*s (%zu bytes) instead of "
+                           "%.*s (%zu bytes)",
+                           (unsigned long long)c->m->sequence, what, i, want.count,
+                           a.size_bytes < 60 ? (int)a.size_bytes : 60, (const char *)a.data,
+                           a.size_bytes, b.size_bytes < 60 ? (int)b.size_bytes : 60,
+                           (const char *)b.data, b.size_bytes);
             break;
         }
 done:
@@ -269,9 +283,11 @@ static void scan_collection(checker *c, int collection, bool bounded) {
     larder_scan *scan;
     int32_t status = CALL(larder_scan_collection(c->txn, mirror_collection(collection), &options,
                                                  &scan, &c->error));
+    c->options = &options;
     if (expect(c, status, LARDER_OK, "scan_collection", collection))
         walk(c, scan, &expected, user, options.flags & LARDER_SCAN_KEYS_ONLY, true, false,
              "scan of a collection");
+    c->options = NULL;
 }
 
 static void scan_group(checker *c, int collection, bool bounded) {
@@ -292,9 +308,11 @@ static void scan_group(checker *c, int collection, bool bounded) {
     if (options.flags & LARDER_SCAN_REVERSE) reverse(&expected);
     larder_scan *scan;
     int32_t status = CALL(larder_scan_group(c->txn, group, &options, &scan, &c->error));
+    c->options = &options;
     if (expect(c, status, LARDER_OK, "scan_group", collection))
         walk(c, scan, &expected, user, options.flags & LARDER_SCAN_KEYS_ONLY, true, false,
              "scan of a group");
+    c->options = NULL;
 }
 
 static const mirror *sorting_mirror; /* for qsort's comparison */
@@ -960,12 +978,19 @@ static void check_stat(checker *c) {
     larder_stat stat = {.struct_bytes = sizeof stat};
     int32_t status = CALL(larder_env_stat(c->txn, &stat, &c->error));
     if (!expect(c, status, LARDER_OK, "env_stat", 0)) return;
-    int64_t found = 0, absent = 0, pending = 0, raw = 0, overlays = 0;
+    int64_t found = 0, absent = 0, pending = 0, raw = 0, stored = 0, overlays = 0;
     for (int name = 0; name < MIRROR_NAMES; name++) {
         const mirror_document *d = &c->m->documents[name];
         found += d->state == LARDER_DOCUMENT_FOUND;
         absent += d->state != 0 && d->state != LARDER_DOCUMENT_FOUND;
-        if (d->state == LARDER_DOCUMENT_FOUND) raw += (int64_t)d->plain->size_bytes;
+        larder_document document;
+        if (d->state == LARDER_DOCUMENT_FOUND &&
+            expect(c, CALL(larder_document_get(c->txn, mirror_name(name), &document, &c->error)),
+                   LARDER_OK, "document_get", name)) {
+            raw += (int64_t)(document.record.names.size_bytes +
+                             document.record.values.size_bytes + document.record.cold_raw_bytes);
+            stored += document.stored_bytes;
+        }
         for (int user = 0; user < MIRROR_USERS; user++) overlays += c->m->overlays[user][name].present;
     }
     for (int b = 0; b < MIRROR_BATCHES; b++) pending += c->m->batches[b].present;
@@ -974,6 +999,8 @@ static void check_stat(checker *c) {
     require(c, stat.pending_batch_count == pending, "stat: pending batches",
             (int)stat.pending_batch_count);
     require(c, stat.raw_record_bytes == raw, "stat: raw record bytes", (int)stat.raw_record_bytes);
+    require(c, stat.stored_record_bytes == stored, "stat: stored record bytes",
+            (int)stat.stored_record_bytes);
     require(c, (stat.overlays.row_count > 0) == (overlays > 0), "stat: overlay rows",
             (int)stat.overlays.row_count);
     require(c, (stat.mutations.row_count > 0) == (pending > 0), "stat: mutation rows",
@@ -996,6 +1023,7 @@ int32_t mirror_verify(const mirror *m, const larder_txn *txn, const mirror_profi
     c->m = m;
     c->txn = txn;
     c->profile = profile;
+    c->options = NULL;
     c->random = mirror_random_from(m->sequence, 77);
     c->status = 0;
     memset(&c->error, 0, sizeof c->error);

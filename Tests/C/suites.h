@@ -12,6 +12,10 @@
     SUITE(mutation)                                                                                \
     SUITE(overlay)                                                                                 \
     SUITE(target)                                                                                  \
+    SUITE(index)                                                                                   \
+    SUITE(index_model)                                                                             \
+    SUITE(index_memory)                                                                            \
+    SUITE(set)                                                                                     \
     SUITE(named)                                                                                   \
     SUITE(environment)                                                                             \
     SUITE(differential)

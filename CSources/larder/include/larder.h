@@ -174,10 +174,10 @@ LARDER_API int64_t larder_limit_budget_bytes(void); /* the smallest budget */
 /* ---------------------------------------------------------------- environment (free) ------ */
 
 enum {
-    LARDER_OPEN_CREATE = 1,     /* make the directory and the store where there is none */
-    LARDER_OPEN_READ_ONLY = 2,  /* no write transactions; another process may be writing */
-    LARDER_OPEN_SHARED = 4,     /* other processes may open it with this flag, too */
-    LARDER_OPEN_IN_MEMORY = 8,  /* path is ignored; nothing is left on disk after close */
+    LARDER_OPEN_CREATE = 1,          /* make the directory and the store where there is none */
+    LARDER_OPEN_READ_ONLY = 2,       /* no write transactions; another process may be writing */
+    LARDER_OPEN_SHARED = 4,          /* other processes may open it with this flag, too */
+    LARDER_OPEN_IN_MEMORY = 8,       /* path is ignored; nothing is left on disk after close */
     LARDER_OPEN_ANY_FILE_SYSTEM = 16 /* do not refuse a network file system (memory maps and
                                         locks are not reliable there) */
 };
@@ -206,22 +206,22 @@ typedef struct larder_allocator {
 
 typedef struct larder_env_options {
     size_t struct_bytes;
-    uint32_t flags;               /* LARDER_OPEN_...; default LARDER_OPEN_CREATE */
-    int32_t durability;           /* LARDER_DURABILITY_...; default EVERY_COMMIT */
-    int64_t budget_bytes;         /* default LARDER_BUDGET_UNLIMITED; else at least 1 MiB */
-    uint64_t map_bytes;           /* address space to reserve; 0: 1 TiB, or what the system
+    uint32_t flags;              /* LARDER_OPEN_...; default LARDER_OPEN_CREATE */
+    int32_t durability;          /* LARDER_DURABILITY_...; default EVERY_COMMIT */
+    int64_t budget_bytes;        /* default LARDER_BUDGET_UNLIMITED; else at least 1 MiB */
+    uint64_t map_bytes;          /* address space to reserve; 0: 1 TiB, or what the system
                                      gives; the map grows beyond it by itself */
-    uint32_t max_readers;         /* read transactions at once over all processes; default 510 */
-    uint32_t max_depth;           /* default LARDER_DEPTH_MAX */
-    int64_t max_document_bytes;   /* default LARDER_DOCUMENT_MAX_BYTES */
-    int32_t compression_level;    /* zstd level of the cold part; default 1 */
-    uint32_t automatic_training;  /* 1: train a first dictionary by itself; default 1 */
-    uint32_t cold_field_bytes;    /* a value at least this large may go cold; 0: the default */
-    uint32_t manual_reclaim;      /* 1: a commit over budget does not evict; larder_lru_step
+    uint32_t max_readers;        /* read transactions at once over all processes; default 510 */
+    uint32_t max_depth;          /* default LARDER_DEPTH_MAX */
+    int64_t max_document_bytes;  /* default LARDER_DOCUMENT_MAX_BYTES */
+    int32_t compression_level;   /* zstd level of the cold part; default 1 */
+    uint32_t automatic_training; /* 1: train a first dictionary by itself; default 1 */
+    uint32_t cold_field_bytes;   /* a value at least this large may go cold; 0: the default */
+    uint32_t manual_reclaim;     /* 1: a commit over budget does not evict; larder_lru_step
                                      does; default 0 */
-    larder_log_function log;      /* default NULL */
+    larder_log_function log;     /* default NULL */
     void *log_context;
-    int32_t log_level;            /* the most detailed level wanted; default LARDER_LOG_WARNING */
+    int32_t log_level; /* the most detailed level wanted; default LARDER_LOG_WARNING */
     int32_t reserved;
     const larder_allocator *allocator; /* copied at open; NULL: malloc and free */
 } larder_env_options;
@@ -276,7 +276,7 @@ typedef struct larder_stat {
     int64_t file_bytes;          /* the data file's size */
     int64_t free_bytes;          /* in pages of the data file that hold nothing */
     uint64_t map_bytes;
-    uint64_t commit_number; /* rises by one with each commit that changed something */
+    uint64_t commit_number;         /* rises by one with each commit that changed something */
     int64_t evicted_document_count; /* since open */
     int64_t evicted_bytes;          /* since open */
     int64_t pinned_bytes;           /* found pinned while over budget at the last reclaim */
@@ -514,9 +514,8 @@ LARDER_API int32_t larder_builder_vector(larder_builder *builder, const double *
                                          size_t component_count, larder_error *error);
 /* previous: the value before, or empty bytes for none; a pending previous is replaced by its
  * own previous, so nesting never grows. */
-LARDER_API int32_t larder_builder_server_timestamp(larder_builder *builder,
-                                                   larder_time write_time, larder_bytes previous,
-                                                   larder_error *error);
+LARDER_API int32_t larder_builder_server_timestamp(larder_builder *builder, larder_time write_time,
+                                                   larder_bytes previous, larder_error *error);
 /* The value that sorts after all others, for bounds. */
 LARDER_API int32_t larder_builder_max(larder_builder *builder, larder_error *error);
 LARDER_API int32_t larder_builder_begin_array(larder_builder *builder, larder_error *error);
@@ -572,7 +571,7 @@ typedef struct larder_document {
 /* What is written with a document; struct_bytes set by the caller (or larder_document_info_init). */
 typedef struct larder_document_info {
     size_t struct_bytes;
-    int32_t state; /* FOUND, ABSENT or UNKNOWN */
+    int32_t state;  /* FOUND, ABSENT or UNKNOWN */
     uint32_t flags; /* COMMITTED_MUTATIONS or 0 */
     larder_time version;
     larder_time create_time;
@@ -591,8 +590,7 @@ LARDER_API int32_t larder_document_get(const larder_txn *txn, larder_bytes name,
                                        larder_document *document, larder_error *error);
 /* Forgets what is known of it, with its index entries; targets and mutations keep their
  * mention of it. LARDER_NOT_FOUND. */
-LARDER_API int32_t larder_document_remove(larder_txn *txn, larder_bytes name,
-                                          larder_error *error);
+LARDER_API int32_t larder_document_remove(larder_txn *txn, larder_bytes name, larder_error *error);
 /* The user's view: its overlay where there is one, else the document. */
 LARDER_API int32_t larder_document_get_local(const larder_txn *txn, larder_bytes user,
                                              larder_bytes name, larder_document *document,
@@ -621,9 +619,9 @@ LARDER_API int32_t larder_collection_next(larder_scan *scan, larder_collection *
 
 enum {
     LARDER_SCAN_REVERSE = 1,
-    LARDER_SCAN_KEYS_ONLY = 2,   /* collection and id only; the record is not read */
-    LARDER_SCAN_ALL_STATES = 4,  /* also absent and unknown documents */
-    LARDER_SCAN_LOCAL_VIEW = 8,  /* documents as options.user sees them, overlays merged in */
+    LARDER_SCAN_KEYS_ONLY = 2,    /* collection and id only; the record is not read */
+    LARDER_SCAN_ALL_STATES = 4,   /* also absent and unknown documents */
+    LARDER_SCAN_LOCAL_VIEW = 8,   /* documents as options.user sees them, overlays merged in */
     LARDER_SCAN_START_AFTER = 16, /* start is exclusive */
     LARDER_SCAN_END_AT = 32       /* end is inclusive */
 };
@@ -705,9 +703,8 @@ LARDER_API int32_t larder_mutation_find_document(const larder_txn *txn, larder_b
                                                  size_t *id_count, larder_error *error);
 /* The same for every document directly in a collection. */
 LARDER_API int32_t larder_mutation_find_collection(const larder_txn *txn, larder_bytes user,
-                                                   larder_bytes path, int64_t *ids,
-                                                   size_t capacity, size_t *id_count,
-                                                   larder_error *error);
+                                                   larder_bytes path, int64_t *ids, size_t capacity,
+                                                   size_t *id_count, larder_error *error);
 /* Batches in the user's queue. */
 LARDER_API int32_t larder_mutation_count(const larder_txn *txn, larder_bytes user, int64_t *count,
                                          larder_error *error);
@@ -729,9 +726,8 @@ LARDER_API int32_t larder_overlay_get(const larder_txn *txn, larder_bytes user, 
 LARDER_API int32_t larder_overlay_remove(larder_txn *txn, larder_bytes user, larder_bytes name,
                                          larder_error *error);
 /* Removes those saved under the batch; *removed_count (nullable) says how many. */
-LARDER_API int32_t larder_overlay_remove_batch(larder_txn *txn, larder_bytes user,
-                                               int64_t batch_id, int64_t *removed_count,
-                                               larder_error *error);
+LARDER_API int32_t larder_overlay_remove_batch(larder_txn *txn, larder_bytes user, int64_t batch_id,
+                                               int64_t *removed_count, larder_error *error);
 /* The user's overlays in a collection, in name order, whose batch id is above since_batch. */
 LARDER_API int32_t larder_overlay_scan_collection(const larder_txn *txn, larder_bytes user,
                                                   larder_bytes path, int64_t since_batch,
@@ -748,8 +744,8 @@ LARDER_API int32_t larder_overlay_scan_batch(const larder_txn *txn, larder_bytes
 
 typedef struct larder_target {
     size_t struct_bytes;
-    int32_t target_id; /* above 0 */
-    uint32_t flags;    /* the caller's */
+    int32_t target_id;       /* above 0 */
+    uint32_t flags;          /* the caller's */
     int64_t sequence_number; /* the caller's; larger is more recently used */
     larder_time snapshot_version;
     larder_time limbo_free_version;
@@ -775,8 +771,8 @@ LARDER_API int32_t larder_target_remove(larder_txn *txn, int32_t target_id, lard
 /* The highest target id ever stored, 0 for none. */
 LARDER_API int32_t larder_target_highest_id(const larder_txn *txn, int32_t *target_id,
                                             larder_error *error);
-LARDER_API int32_t larder_target_add_document(larder_txn *txn, int32_t target_id,
-                                              larder_bytes name, larder_error *error);
+LARDER_API int32_t larder_target_add_document(larder_txn *txn, int32_t target_id, larder_bytes name,
+                                              larder_error *error);
 LARDER_API int32_t larder_target_remove_document(larder_txn *txn, int32_t target_id,
                                                  larder_bytes name, larder_error *error);
 LARDER_API int32_t larder_target_document_count(const larder_txn *txn, int32_t target_id,
@@ -847,9 +843,8 @@ LARDER_API int32_t larder_index_drop(larder_txn *txn, uint32_t index_id, int64_t
 /* Indexes up to max_documents further documents or until max_us of processor time is used
  * (0: no bound): LARDER_MORE, or LARDER_OK when complete. *done_count and *total_count
  * (nullable): documents looked at so far and in all. */
-LARDER_API int32_t larder_index_backfill(larder_txn *txn, uint32_t index_id,
-                                         int64_t max_documents, int64_t max_us,
-                                         int64_t *done_count, int64_t *total_count,
+LARDER_API int32_t larder_index_backfill(larder_txn *txn, uint32_t index_id, int64_t max_documents,
+                                         int64_t max_us, int64_t *done_count, int64_t *total_count,
                                          larder_error *error);
 /* Documents whose entries lie between options.start and options.end, in entry order, then name
  * order. collection: one collection, or empty for the whole group. Order bytes of a bound may
@@ -868,8 +863,7 @@ LARDER_API int32_t larder_index_scan_entry(const larder_scan *scan, larder_bytes
 
 /* ---- sets of documents (single; belong to their transaction) ---- */
 
-LARDER_API int32_t larder_set_create(const larder_txn *txn, larder_set **set,
-                                     larder_error *error);
+LARDER_API int32_t larder_set_create(const larder_txn *txn, larder_set **set, larder_error *error);
 LARDER_API void larder_set_close(larder_set *set);
 /* Adds what the scan still gives (best opened with KEYS_ONLY); doubles count once. */
 LARDER_API int32_t larder_set_add_scan(larder_set *set, larder_scan *scan, larder_error *error);
@@ -908,9 +902,8 @@ typedef struct larder_repack {
 /* Compresses again up to max_documents documents that use an older dictionary or none, from
  * where repack stands: LARDER_MORE, or LARDER_OK when through. *changed_count (nullable): rows
  * that became smaller. Dictionaries that no record uses any more are removed at the end. */
-LARDER_API int32_t larder_blob_repack(larder_txn *txn, int64_t max_documents,
-                                      larder_repack *repack, int64_t *changed_count,
-                                      larder_error *error);
+LARDER_API int32_t larder_blob_repack(larder_txn *txn, int64_t max_documents, larder_repack *repack,
+                                      int64_t *changed_count, larder_error *error);
 /* A frame of its own: checksum and raw size in front, zstd without a dictionary behind. For
  * callers that keep large payloads. */
 LARDER_API int32_t larder_blob_compress(const larder_txn *txn, larder_bytes raw, void *buffer,
@@ -918,9 +911,8 @@ LARDER_API int32_t larder_blob_compress(const larder_txn *txn, larder_bytes raw,
                                         larder_error *error);
 /* max_raw_bytes bounds what the frame may claim (E_TOO_LARGE) before anything is done. */
 LARDER_API int32_t larder_blob_decompress(const larder_txn *txn, larder_bytes frame,
-                                          size_t max_raw_bytes, void *buffer,
-                                          size_t capacity_bytes, size_t *needed_bytes,
-                                          larder_error *error);
+                                          size_t max_raw_bytes, void *buffer, size_t capacity_bytes,
+                                          size_t *needed_bytes, larder_error *error);
 typedef struct larder_dictionary {
     uint32_t dictionary_id;
     uint32_t reserved;
@@ -942,8 +934,7 @@ LARDER_API int32_t larder_lru_touch(larder_env *env, larder_bytes name, larder_e
 LARDER_API int32_t larder_lru_pin(larder_env *env, larder_bytes name, larder_error *error);
 LARDER_API int32_t larder_lru_unpin(larder_env *env, larder_bytes name, larder_error *error);
 LARDER_API int32_t larder_lru_pin_target(larder_env *env, int32_t target_id, larder_error *error);
-LARDER_API int32_t larder_lru_unpin_target(larder_env *env, int32_t target_id,
-                                           larder_error *error);
+LARDER_API int32_t larder_lru_unpin_target(larder_env *env, int32_t target_id, larder_error *error);
 
 typedef struct larder_lru_result {
     size_t struct_bytes;
@@ -962,8 +953,7 @@ typedef struct larder_lru_result {
  * those that a pending mutation touches, those of pinned targets. LARDER_MORE: over the goal,
  * and another step can free more; LARDER_OK: at or below the goal, or nothing more can go. */
 LARDER_API int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documents,
-                                   int64_t max_us, larder_lru_result *result,
-                                   larder_error *error);
+                                   int64_t max_us, larder_lru_result *result, larder_error *error);
 
 /* ---------------------------------------------------------------- check ------------------- */
 

@@ -31,7 +31,6 @@ typedef struct context {
     larder__buffer frame;
 } context;
 
-
 int32_t larder__blob_create(larder_env *env, larder_error *error) {
     larder__blob_state *state = larder__allocate(&env->allocator, sizeof *state);
     if (state == NULL) return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for blobs");
@@ -43,7 +42,8 @@ int32_t larder__blob_create(larder_env *env, larder_error *error) {
         larder__allocate(&env->allocator, DICTIONARY_MAX * sizeof *state->dictionaries);
     if (state->dictionaries == NULL)
         return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for blobs");
-    for (size_t i = 0; i < DICTIONARY_MAX; i++) atomic_init(&state->dictionaries[i], NULL);
+    for (size_t i = 0; i < DICTIONARY_MAX; i++)
+        atomic_init(&state->dictionaries[i], NULL);
     return LARDER_OK;
 }
 
@@ -96,8 +96,8 @@ int32_t larder__dictionary_row(const larder_txn *txn, uint32_t id, int64_t *reco
                                larder_bytes *content, larder_error *error) {
     larder__key key = larder__dictionary_key(id);
     larder_bytes payload;
-    int32_t status = larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key),
-                                              &payload, error);
+    int32_t status =
+        larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), &payload, error);
     if (status != LARDER_OK) return status;
     if (payload.size_bytes < LARDER__DICTIONARY_HEAD)
         return larder__corrupt(txn, LARDER__CATALOG, larder__key_bytes(&key),
@@ -110,8 +110,7 @@ int32_t larder__dictionary_row(const larder_txn *txn, uint32_t id, int64_t *reco
 
 void larder__blob_forget(larder_env *env, uint32_t id) {
     larder__blob_state *state = env->blobs;
-    if (id < DICTIONARY_MAX)
-        free_dictionary(env, atomic_exchange(&state->dictionaries[id], NULL));
+    if (id < DICTIONARY_MAX) free_dictionary(env, atomic_exchange(&state->dictionaries[id], NULL));
     if (state->encoder == NULL) return;
     ZSTD_CCtx_refCDict(state->encoder, NULL);
     ZSTD_freeCDict(state->encoder_dictionary);
@@ -133,8 +132,7 @@ int32_t larder__dictionary_load(const larder_txn *txn, uint32_t id, larder_error
                          ? LARDER_NOT_FOUND
                          : larder__dictionary_row(txn, id, &record_count, &content, error);
     if (status == LARDER_NOT_FOUND)
-        return larder__fail(error, LARDER_E_NO_DICTIONARY, "dictionary %u is not in the store",
-                            id);
+        return larder__fail(error, LARDER_E_NO_DICTIONARY, "dictionary %u is not in the store", id);
     if (status != LARDER_OK) return status;
     larder__dictionary *added = larder__allocate(&env->allocator, sizeof *added), *there = NULL;
     if (added == NULL) return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a dictionary");
@@ -235,8 +233,8 @@ static int32_t prepare_encoder(larder_txn *txn, larder_error *error) {
         larder_bytes content;
         int32_t status = larder__dictionary_row(txn, wanted, &record_count, &content, error);
         if (status == LARDER_NOT_FOUND)
-            return larder__fail(error, LARDER_E_NO_DICTIONARY,
-                                "dictionary %u is not in the store", wanted);
+            return larder__fail(error, LARDER_E_NO_DICTIONARY, "dictionary %u is not in the store",
+                                wanted);
         if (status != LARDER_OK) return status;
         prepared = ZSTD_createCDict(content.data, content.size_bytes, env->compression_level);
         if (prepared == NULL)
@@ -333,8 +331,7 @@ int32_t larder_blob_decompress(const larder_txn *txn, larder_bytes frame, size_t
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "frame or needed_bytes is NULL");
     const uint8_t *p = larder__begin(frame), *end = p + frame.size_bytes;
     uint64_t raw_bytes;
-    if (frame.size_bytes < 4 ||
-        larder__crc32c(0, p + 4, frame.size_bytes - 4) != larder__load32(p))
+    if (frame.size_bytes < 4 || larder__crc32c(0, p + 4, frame.size_bytes - 4) != larder__load32(p))
         return larder__fail(error, LARDER_E_INVALID_RECORD, "not a frame, or a damaged one");
     p += 4;
     size_t used = larder__varint_get(p, end, &raw_bytes);
@@ -343,7 +340,8 @@ int32_t larder_blob_decompress(const larder_txn *txn, larder_bytes frame, size_t
         return larder__fail(error, LARDER_E_INVALID_RECORD, "the frame's head is malformed");
     p++;
     if (raw_bytes > max_raw_bytes)
-        return larder__fail(error, LARDER_E_TOO_LARGE, "the frame holds %llu bytes; %zu are allowed",
+        return larder__fail(error, LARDER_E_TOO_LARGE,
+                            "the frame holds %llu bytes; %zu are allowed",
                             (unsigned long long)raw_bytes, max_raw_bytes);
     *needed_bytes = (size_t)raw_bytes;
     if (capacity_bytes < raw_bytes || (buffer == NULL && raw_bytes > 0))
@@ -351,14 +349,13 @@ int32_t larder_blob_decompress(const larder_txn *txn, larder_bytes frame, size_t
                             (unsigned long long)raw_bytes);
     uint8_t none[1];
     status = larder__cold_decompress(
-        txn->env, 0,
-        larder__bytes(p + MAGIC_BYTES, (size_t)(end - p) - MAGIC_BYTES),
+        txn->env, 0, larder__bytes(p + MAGIC_BYTES, (size_t)(end - p) - MAGIC_BYTES),
         raw_bytes == 0 ? none : buffer, (size_t)raw_bytes, error);
     return status == LARDER_E_CORRUPT ? LARDER_E_INVALID_RECORD : status;
 }
 
-int32_t larder_dictionary_next(const larder_txn *txn, uint32_t after,
-                               larder_dictionary *dictionary, larder_error *error) {
+int32_t larder_dictionary_next(const larder_txn *txn, uint32_t after, larder_dictionary *dictionary,
+                               larder_error *error) {
     int32_t status = larder__txn_check_read(txn, error);
     if (status != LARDER_OK) return status;
     if (dictionary == NULL)

@@ -272,7 +272,7 @@ int32_t larder_builder_max(larder_builder *builder, larder_error *error) {
 
 /* ---- encoded values ---- */
 
-static int32_t check_value(larder_builder *builder, larder_bytes value, larder__check *check,
+static int32_t check_value(larder_builder *builder, larder_bytes value, larder__value_check *check,
                            larder_error *error) {
     size_t open = builder->finished ? 0 : builder->depth;
     memset(check, 0, sizeof *check);
@@ -288,7 +288,7 @@ int32_t larder__builder_raw(larder_builder *builder, larder_bytes value, larder_
 }
 
 int32_t larder_builder_value(larder_builder *builder, larder_bytes value, larder_error *error) {
-    larder__check check;
+    larder__value_check check;
     int32_t status = check_value(builder, value, &check, error);
     if (status != LARDER_OK) return status;
     status = larder__builder_raw(builder, value, error);
@@ -300,7 +300,7 @@ int32_t larder_builder_server_timestamp(larder_builder *builder, larder_time wri
                                         larder_bytes previous, larder_error *error) {
     int32_t status = check_time(write_time, error);
     if (status != LARDER_OK) return status;
-    larder__check check = {0};
+    larder__value_check check = {0};
     if (previous.size_bytes > 0) {
         status = check_value(builder, previous, &check, error);
         if (status != LARDER_OK) return status;

@@ -26,8 +26,8 @@
 static int32_t find_number(const larder_txn *txn, const larder__key *key, uint64_t *number,
                            larder_error *error) {
     larder_bytes payload;
-    int32_t status = larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(key),
-                                              &payload, error);
+    int32_t status =
+        larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(key), &payload, error);
     if (status != LARDER_OK) return status;
     const uint8_t *p = larder__begin(payload);
     if (larder__varint_get(p, p + payload.size_bytes, number) == 0)
@@ -40,8 +40,7 @@ static int32_t put_number(larder_txn *txn, const larder__key *key, uint64_t numb
     uint8_t varint[LARDER__VARINT_MAX];
     larder_bytes parts[2] = {larder__bytes(varint, larder__varint_put(varint, number)), text};
     txn->names_changed = true;
-    return larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(key), parts, 2,
-                                    error);
+    return larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(key), parts, 2, error);
 }
 
 static larder__key kind_key(uint8_t kind) {
@@ -167,8 +166,7 @@ static void memo_keep(const larder_txn *txn, larder_bytes path, uint64_t number)
         if (mutable_txn->memo[i].path_bytes == path.size_bytes &&
             memcmp(mutable_txn->memo[i].path, path.data, path.size_bytes) == 0)
             slot = i;
-    if (slot == LARDER__COLLECTION_MEMO)
-        slot = mutable_txn->memo_next++ % LARDER__COLLECTION_MEMO;
+    if (slot == LARDER__COLLECTION_MEMO) slot = mutable_txn->memo_next++ % LARDER__COLLECTION_MEMO;
     larder__collection_memo *memo = &mutable_txn->memo[slot];
     memo->number = number;
     memo->commit = txn->commit;
@@ -207,8 +205,7 @@ static int32_t put_info(larder_txn *txn, uint64_t number, uint64_t group, int64_
     larder__store64(head + size, (uint64_t)found);
     larder__store64(head + size + 8, (uint64_t)bytes);
     larder_bytes parts[2] = {larder__bytes(head, size + INFO_FIXED), path};
-    return larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), parts, 2,
-                                    error);
+    return larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), parts, 2, error);
 }
 
 static larder__key member_key(uint64_t group, larder_bytes path) {
@@ -242,12 +239,12 @@ int32_t larder__collection_obtain(larder_txn *txn, larder_bytes path, uint64_t *
     return status != LARDER_OK ? status : collection_obtain(txn, path, collection, error);
 }
 
-int32_t larder__collection_read(const larder_txn *txn, uint64_t number,
-                                larder__collection_row *row, larder_error *error) {
+int32_t larder__collection_read(const larder_txn *txn, uint64_t number, larder__collection_row *row,
+                                larder_error *error) {
     larder__key key = number_key(LARDER__KIND_COLLECTION, number);
     larder_bytes payload;
-    int32_t status = larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key),
-                                              &payload, error);
+    int32_t status =
+        larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), &payload, error);
     if (status == LARDER_NOT_FOUND)
         return larder__corrupt(txn, LARDER__CATALOG, larder__key_bytes(&key),
                                "a collection number without a row", error);
@@ -335,8 +332,8 @@ static int32_t flush_delta(larder_txn *txn, const larder__collection_delta *delt
     uint8_t path[LARDER_NAME_MAX_BYTES];
     memcpy(path, row.path.data, row.path.size_bytes);
     return put_info(txn, delta->number, row.group, row.found_count + delta->found_delta,
-                    row.size_bytes + delta->bytes_delta,
-                    larder__bytes(path, row.path.size_bytes), error);
+                    row.size_bytes + delta->bytes_delta, larder__bytes(path, row.path.size_bytes),
+                    error);
 }
 
 int32_t larder__collection_flush(larder_txn *txn, larder_error *error) {
@@ -356,15 +353,14 @@ static int32_t is_mentioned(const larder_txn *txn, larder__table table, const la
     int32_t status = larder__cursor_open(txn, table, &cursor, error);
     if (status != LARDER_OK) return status;
     status = larder__cursor_seek(&cursor, larder__key_bytes(prefix), error);
-    *found = status == LARDER_OK &&
-             larder__bytes_has_prefix(cursor.key, larder__key_bytes(prefix));
+    *found = status == LARDER_OK && larder__bytes_has_prefix(cursor.key, larder__key_bytes(prefix));
     larder__cursor_close(&cursor);
     return status == LARDER_END ? LARDER_OK : status;
 }
 
 /* Whether any user has an overlay whose key goes on with (collection, id prefix). */
-static int32_t has_overlay(const larder_txn *txn, uint64_t collection, larder_bytes id,
-                           bool *found, larder_error *error) {
+static int32_t has_overlay(const larder_txn *txn, uint64_t collection, larder_bytes id, bool *found,
+                           larder_error *error) {
     *found = false;
     if (txn->counters.usage[LARDER__COUNT_OVERLAYS].row_count == 0) return LARDER_OK;
     int32_t status = LARDER_OK;
@@ -399,8 +395,7 @@ static int32_t in_use(const larder_txn *txn, uint64_t collection, larder_bytes i
             larder__key_idz(&key, id);
         status = is_mentioned(txn, tables[i], &key, found, error);
     }
-    if (status == LARDER_OK && !*found)
-        status = has_overlay(txn, collection, id, found, error);
+    if (status == LARDER_OK && !*found) status = has_overlay(txn, collection, id, found, error);
     return status;
 }
 
@@ -423,19 +418,18 @@ int32_t larder__collection_release(larder_txn *txn, uint64_t collection, larder_
     memset(txn->memo, 0, sizeof txn->memo);
     txn->counters.collection_count--;
     for (size_t i = 0; i < 3 && status == LARDER_OK; i++)
-        status =
-            larder__table_remove(txn, LARDER__CATALOG, larder__key_bytes(&keys[i]), error);
+        status = larder__table_remove(txn, LARDER__CATALOG, larder__key_bytes(&keys[i]), error);
     if (status == LARDER_NOT_FOUND)
-        return larder__txn_note(txn, larder__corrupt(txn, LARDER__CATALOG,
-                                                     larder__key_bytes(&keys[2]),
-                                                     "a collection with rows missing", error));
+        return larder__txn_note(txn,
+                                larder__corrupt(txn, LARDER__CATALOG, larder__key_bytes(&keys[2]),
+                                                "a collection with rows missing", error));
     return status;
 }
 
 /* ---- names ---- */
 
-static int32_t name_parts(larder_bytes name, larder_bytes *path, larder__id *id,
-                          larder_bytes *text, larder_error *error) {
+static int32_t name_parts(larder_bytes name, larder_bytes *path, larder__id *id, larder_bytes *text,
+                          larder_error *error) {
     int32_t status = larder__path_check(name, 0, error);
     if (status != LARDER_OK) return status;
     larder__name_split(name, path, text);
@@ -463,8 +457,7 @@ int32_t larder__name_obtain(larder_txn *txn, larder_bytes name, uint64_t *collec
     if (status == LARDER_OK) status = collection_obtain(txn, path, collection, error);
     if (status != LARDER_OK || !id->is_long) return status;
     larder__key key = long_id_key(*collection, larder__id_bytes(id));
-    status = larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), &known,
-                                      error);
+    status = larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), &known, error);
     if (status == LARDER_NOT_FOUND)
         return larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), &text, 1,
                                         error);
@@ -479,8 +472,8 @@ int32_t larder__id_text(const larder_txn *txn, uint64_t collection, larder_bytes
     larder__key key;
     if (larder__id_key_is_long(key_form)) {
         key = long_id_key(collection, key_form);
-        int32_t status = larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key),
-                                                  text, error);
+        int32_t status =
+            larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), text, error);
         if (status != LARDER_NOT_FOUND) return status;
     } else if (larder__id_decode(key_form, scratch, text)) {
         return LARDER_OK;

@@ -24,8 +24,7 @@ int32_t larder__audit_report(larder__audit *c, larder__table table, larder_bytes
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     c->report->problem_count++;
-    if (c->problem == NULL ||
-        c->problem(c->context, larder__table_names[table], key, message) == 0)
+    if (c->problem == NULL || c->problem(c->context, larder__table_names[table], key, message) == 0)
         return LARDER_OK;
     return larder__fail(c->error, LARDER_STOPPED, "stopped by the caller");
 }
@@ -86,8 +85,7 @@ static int32_t walk_table(larder__audit *c, larder__table table) {
                          larder__begin(cursor.key)[0] == LARDER__KIND_FORMAT;
         if (!is_format) { /* written before there are counters */
             usage->row_count++;
-            usage->size_bytes +=
-                larder__row_cost(cursor.key.size_bytes, cursor.value.size_bytes);
+            usage->size_bytes += larder__row_cost(cursor.key.size_bytes, cursor.value.size_bytes);
         }
         c->rows[table]++;
         status = row_checks[table](c, cursor.key, cursor.value);
@@ -182,10 +180,12 @@ static int32_t compare_totals(larder__audit *c) {
 
 static int32_t run(larder__audit *c) {
     static const larder__table order[LARDER__TABLE_COUNT] = {
-        LARDER__CATALOG,         LARDER__DOCUMENTS,        LARDER__READ_TIMES,
-        LARDER__LRU,             LARDER__MUTATIONS,        LARDER__MUTATION_DOCUMENTS,
-        LARDER__OVERLAYS,        LARDER__OVERLAY_BATCHES,  LARDER__TARGETS,
-        LARDER__TARGET_DOCUMENTS, LARDER__DOCUMENT_TARGETS, LARDER__INDEX_ENTRIES,
+        LARDER__CATALOG,          LARDER__DOCUMENTS,
+        LARDER__READ_TIMES,       LARDER__LRU,
+        LARDER__MUTATIONS,        LARDER__MUTATION_DOCUMENTS,
+        LARDER__OVERLAYS,         LARDER__OVERLAY_BATCHES,
+        LARDER__TARGETS,          LARDER__TARGET_DOCUMENTS,
+        LARDER__DOCUMENT_TARGETS, LARDER__INDEX_ENTRIES,
         LARDER__OVERLAY_ENTRIES,
     };
     int32_t status = larder__audit_index_begin(c);
@@ -203,8 +203,8 @@ static int32_t run(larder__audit *c) {
 }
 
 int32_t larder_check(const larder_txn *txn, larder_problem_function problem,
-                     larder_progress_function progress, void *context,
-                     larder_check_report *report, larder_error *error) {
+                     larder_progress_function progress, void *context, larder_check_report *report,
+                     larder_error *error) {
     int32_t status = larder__txn_check_read(txn, error);
     if (status != LARDER_OK) return status;
     if (report == NULL || report->struct_bytes < sizeof *report)
@@ -235,8 +235,7 @@ int32_t larder_check(const larder_txn *txn, larder_problem_function problem,
         status = run(c);
     }
     report->document_count = c->documents.found_count + c->documents.absent_count;
-    report->index_entry_count =
-        c->rows[LARDER__INDEX_ENTRIES] + c->rows[LARDER__OVERLAY_ENTRIES];
+    report->index_entry_count = c->rows[LARDER__INDEX_ENTRIES] + c->rows[LARDER__OVERLAY_ENTRIES];
     larder__audit_index_free(c);
     larder__index_work_free(&c->work);
     larder__items_free(&c->current);

@@ -27,13 +27,13 @@ typedef struct larder__audit {
     larder__document_sums documents, collection; /* of all, of the one being read */
     uint64_t collection_number;                  /* 0 before the first */
     int64_t dictionary_uses[LARDER__DICTIONARY_MAX];
-    int64_t queue_batches;   /* of the user being read */
-    uint64_t queue_user;     /* 0 before the first */
-    int64_t queue_total;     /* over the queue rows */
+    int64_t queue_batches; /* of the user being read */
+    uint64_t queue_user;   /* 0 before the first */
+    int64_t queue_total;   /* over the queue rows */
     int64_t collection_rows, collection_found, collection_bytes;
     int64_t shape_bytes;
     int64_t lru_entries;
-    larder__items current;   /* distinct entries of the LRU log that count */
+    larder__items current; /* distinct entries of the LRU log that count */
     larder__buffer scratch, plain;
 
     struct larder__audit_index *indexes;
@@ -67,8 +67,7 @@ int32_t larder__audit_lru(larder__audit *check, larder_bytes key, larder_bytes v
 int32_t larder__audit_overlay(larder__audit *check, larder_bytes key, larder_bytes value);
 int32_t larder__audit_overlay_batch(larder__audit *check, larder_bytes key, larder_bytes value);
 int32_t larder__audit_mutation(larder__audit *check, larder_bytes key, larder_bytes value);
-int32_t larder__audit_mutation_document(larder__audit *check, larder_bytes key,
-                                        larder_bytes value);
+int32_t larder__audit_mutation_document(larder__audit *check, larder_bytes key, larder_bytes value);
 int32_t larder__audit_target(larder__audit *check, larder_bytes key, larder_bytes value);
 int32_t larder__audit_target_document(larder__audit *check, larder_bytes key, larder_bytes value);
 int32_t larder__audit_document_target(larder__audit *check, larder_bytes key, larder_bytes value);
@@ -82,9 +81,8 @@ int32_t larder__audit_queue_end(larder__audit *check);
 
 /* Indexes: read the definitions, test a record's entries, compare the counts. */
 int32_t larder__audit_index_begin(larder__audit *check);
-int32_t larder__audit_index_record(larder__audit *check, const uint64_t *user,
-                                   uint64_t collection, larder_bytes id,
-                                   const larder_record *record, larder_bytes key);
+int32_t larder__audit_index_record(larder__audit *check, const uint64_t *user, uint64_t collection,
+                                   larder_bytes id, const larder_record *record, larder_bytes key);
 int32_t larder__audit_index_end(larder__audit *check);
 void larder__audit_index_free(larder__audit *check);
 

@@ -15,8 +15,7 @@ static int32_t no_memory(larder__audit *c) {
 /* A definition's own copy of its row. */
 static int32_t take_definition(larder__audit *c, uint32_t number, larder_bytes payload) {
     const larder_allocator *allocator = &c->txn->env->allocator;
-    larder__audit_index *grown =
-        larder__allocate(allocator, (c->index_count + 1) * sizeof *grown);
+    larder__audit_index *grown = larder__allocate(allocator, (c->index_count + 1) * sizeof *grown);
     if (grown == NULL) return no_memory(c);
     if (c->index_count > 0) memcpy(grown, c->indexes, c->index_count * sizeof *grown);
     larder__release(allocator, c->indexes);
@@ -69,13 +68,14 @@ int32_t larder__audit_index_begin(larder__audit *c) {
 }
 
 void larder__audit_index_free(larder__audit *c) {
-    for (size_t i = 0; i < c->index_count; i++) larder__buffer_free(&c->indexes[i].row);
+    for (size_t i = 0; i < c->index_count; i++)
+        larder__buffer_free(&c->indexes[i].row);
     larder__release(&c->txn->env->allocator, c->indexes);
 }
 
-static int32_t check_expected(larder__audit *c, larder__audit_index *index,
-                              const uint64_t *user, uint64_t collection, larder_bytes id,
-                              larder__index_view *view, larder_bytes key) {
+static int32_t check_expected(larder__audit *c, larder__audit_index *index, const uint64_t *user,
+                              uint64_t collection, larder_bytes id, larder__index_view *view,
+                              larder_bytes key) {
     larder__table table = user == NULL ? LARDER__INDEX_ENTRIES : LARDER__OVERLAY_ENTRIES;
     larder__table owner = user == NULL ? LARDER__DOCUMENTS : LARDER__OVERLAYS;
     larder__items *items = &c->work.new_items;
@@ -84,8 +84,8 @@ static int32_t check_expected(larder__audit *c, larder__audit_index *index,
     larder__items_clear(items);
     larder__key_clear(&prefix);
     larder__index_prefix(&prefix, user, index->definition.index_id, collection);
-    int32_t status = larder__index_collect(&index->definition, view, larder__key_bytes(&prefix),
-                                           id, &c->work, items, &error);
+    int32_t status = larder__index_collect(&index->definition, view, larder__key_bytes(&prefix), id,
+                                           &c->work, items, &error);
     if (status != LARDER_OK) return larder__audit_damage(c, owner, key, status, &error);
     if (!larder__items_sort(items, 0)) return no_memory(c);
     for (size_t i = 0; i < larder__items_count(items); i++) {
@@ -100,8 +100,8 @@ static int32_t check_expected(larder__audit *c, larder__audit_index *index,
             status = larder__audit_report(c, owner, key, "an entry in index %u is missing",
                                           index->definition.index_id);
         else if (status == LARDER_OK &&
-                 !larder__bytes_equal(
-                     value, larder__index_entry_value(larder__items_at(items, i)->mark)))
+                 !larder__bytes_equal(value,
+                                      larder__index_entry_value(larder__items_at(items, i)->mark)))
             status = larder__audit_report(c, owner, key, "its entry in index %u is malformed",
                                           index->definition.index_id);
         if (status != LARDER_OK) return larder__audit_damage(c, owner, key, status, &error);
@@ -110,14 +110,12 @@ static int32_t check_expected(larder__audit *c, larder__audit_index *index,
 }
 
 int32_t larder__audit_index_record(larder__audit *c, const uint64_t *user, uint64_t collection,
-                                   larder_bytes id, const larder_record *record,
-                                   larder_bytes key) {
+                                   larder_bytes id, const larder_record *record, larder_bytes key) {
     if (c->index_count == 0) return LARDER_OK;
     larder_bytes path;
     larder_error error = {0};
     int32_t status = larder__collection_info(c->txn, collection, &path, NULL, &error);
-    if (status != LARDER_OK)
-        return larder__audit_damage(c, LARDER__DOCUMENTS, key, status, &error);
+    if (status != LARDER_OK) return larder__audit_damage(c, LARDER__DOCUMENTS, key, status, &error);
     larder_bytes group = larder__path_last(path);
     larder__index_view view = {.record = record, .cold = &c->work.new_cold};
     for (size_t i = 0; i < c->index_count && status == LARDER_OK; i++)
@@ -165,19 +163,17 @@ int32_t larder__audit_index_end(larder__audit *c) {
         larder__key_number(&key, index->definition.index_id);
         if (index->stored_entries != index->found_entries ||
             index->stored_bytes != index->found_bytes)
-            status = larder__audit_report(c, LARDER__CATALOG, larder__key_bytes(&key),
-                                          "the index counts %lld entries and %lld bytes; its rows "
-                                          "are %lld and %lld",
-                                          (long long)index->stored_entries,
-                                          (long long)index->stored_bytes,
-                                          (long long)index->found_entries,
-                                          (long long)index->found_bytes);
+            status = larder__audit_report(
+                c, LARDER__CATALOG, larder__key_bytes(&key),
+                "the index counts %lld entries and %lld bytes; its rows "
+                "are %lld and %lld",
+                (long long)index->stored_entries, (long long)index->stored_bytes,
+                (long long)index->found_entries, (long long)index->found_bytes);
         larder__index_row row;
         bool is_dropping =
             larder__index_parse(larder__bytes(index->row.data, index->row.size_bytes), &row) &&
             row.state == LARDER__INDEX_DROPPING;
-        if (status == LARDER_OK && !is_dropping &&
-            index->expected_entries != index->found_entries)
+        if (status == LARDER_OK && !is_dropping && index->expected_entries != index->found_entries)
             status = larder__audit_report(c, LARDER__CATALOG, larder__key_bytes(&key),
                                           "documents make %lld entries, the index has %lld",
                                           (long long)index->expected_entries,

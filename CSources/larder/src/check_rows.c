@@ -19,8 +19,7 @@ int32_t larder__audit_collection_end(larder__audit *c) {
     int32_t status = larder__collection_read(c->txn, c->collection_number, &row, &error);
     if (status != LARDER_OK)
         return larder__audit_damage(c, LARDER__CATALOG, larder__key_bytes(&key), status, &error);
-    if (row.found_count != c->collection.found_count ||
-        row.size_bytes != c->collection.cost_bytes)
+    if (row.found_count != c->collection.found_count || row.size_bytes != c->collection.cost_bytes)
         return larder__audit_report(c, LARDER__CATALOG, larder__key_bytes(&key),
                                     "a collection counts %lld documents and %lld bytes; its rows "
                                     "are %lld and %lld",
@@ -57,8 +56,8 @@ static int32_t check_record(larder__audit *c, larder__table table, larder_bytes 
     }
     if (status == LARDER_OK) {
         larder_record opened;
-        status = larder_record_open(larder__bytes(c->plain.data, needed), 64,
-                                    INT64_C(16) << 20, &opened, &error);
+        status = larder_record_open(larder__bytes(c->plain.data, needed), 64, INT64_C(16) << 20,
+                                    &opened, &error);
     }
     return larder__audit_damage(c, table, key, status, &error);
 }
@@ -79,14 +78,12 @@ int32_t larder__audit_document(larder__audit *c, larder_bytes key, larder_bytes 
         c->collection_number = collection;
     }
     int32_t status = larder__row_read(c->txn, LARDER__DOCUMENTS, key, value, &document, &error);
-    if (status != LARDER_OK)
-        return larder__audit_damage(c, LARDER__DOCUMENTS, key, status, &error);
+    if (status != LARDER_OK) return larder__audit_damage(c, LARDER__DOCUMENTS, key, status, &error);
     int64_t cost = larder__row_cost(key.size_bytes, value.size_bytes);
     add_sums(&c->documents, &document, cost);
     add_sums(&c->collection, &document, cost);
     status = larder__id_text(c->txn, collection, id, scratch, &text, &error);
-    if (status != LARDER_OK)
-        return larder__audit_damage(c, LARDER__DOCUMENTS, key, status, &error);
+    if (status != LARDER_OK) return larder__audit_damage(c, LARDER__DOCUMENTS, key, status, &error);
     larder__key time;
     larder__key_clear(&time);
     larder__key_number(&time, collection);
@@ -104,8 +101,8 @@ int32_t larder__audit_read_time(larder__audit *c, larder_bytes key, larder_bytes
     const uint8_t *at = larder__begin(key), *end = at + key.size_bytes;
     uint64_t collection;
     larder_time time;
-    if (!larder__key_read_number(&at, end, &collection) || !larder__key_read_time(&at, end, &time) ||
-        at >= end || value.size_bytes != 0)
+    if (!larder__key_read_number(&at, end, &collection) ||
+        !larder__key_read_time(&at, end, &time) || at >= end || value.size_bytes != 0)
         return larder__audit_report(c, LARDER__READ_TIMES, key, BAD_KEY);
     larder__key document = larder__document_key(collection, larder__bytes(at, (size_t)(end - at)));
     return larder__audit_mention(c, LARDER__READ_TIMES, key, LARDER__DOCUMENTS, &document);
@@ -145,8 +142,7 @@ int32_t larder__audit_lru(larder__audit *c, larder_bytes key, larder_bytes value
 static bool read_overlay_key(larder_bytes key, uint64_t *user, uint64_t *collection,
                              larder_bytes *id) {
     const uint8_t *at = larder__begin(key), *end = at + key.size_bytes;
-    return larder__key_read_number(&at, end, user) &&
-           larder__audit_place(at, end, collection, id);
+    return larder__key_read_number(&at, end, user) && larder__audit_place(at, end, collection, id);
 }
 
 int32_t larder__audit_overlay(larder__audit *c, larder_bytes key, larder_bytes value) {
@@ -163,8 +159,7 @@ int32_t larder__audit_overlay(larder__audit *c, larder_bytes key, larder_bytes v
         status = larder__collection_info(c->txn, collection, &path, NULL, &error);
     if (status == LARDER_OK)
         status = larder__id_text(c->txn, collection, id, scratch, &text, &error);
-    if (status != LARDER_OK)
-        return larder__audit_damage(c, LARDER__OVERLAYS, key, status, &error);
+    if (status != LARDER_OK) return larder__audit_damage(c, LARDER__OVERLAYS, key, status, &error);
     larder__key batch;
     larder__key_clear(&batch);
     larder__key_number(&batch, user);
@@ -221,9 +216,8 @@ int32_t larder__audit_queue_end(larder__audit *c) {
                                               &payload, &error);
     if (status < 0)
         return larder__audit_damage(c, LARDER__CATALOG, larder__key_bytes(&key), status, &error);
-    int64_t count = status == LARDER_OK && payload.size_bytes == 8
-                        ? (int64_t)larder__load64(payload.data)
-                        : 0;
+    int64_t count =
+        status == LARDER_OK && payload.size_bytes == 8 ? (int64_t)larder__load64(payload.data) : 0;
     if (count == c->queue_batches) return LARDER_OK;
     return larder__audit_report(c, LARDER__CATALOG, larder__key_bytes(&key),
                                 "a queue counts %lld batches and has %lld", (long long)count,
@@ -252,8 +246,7 @@ int32_t larder__audit_mutation(larder__audit *c, larder_bytes key, larder_bytes 
         if (status != LARDER_OK) return status;
     }
     int32_t status = larder__unseal(c->txn, LARDER__MUTATIONS, key, value, &payload, &error);
-    if (status != LARDER_OK)
-        return larder__audit_damage(c, LARDER__MUTATIONS, key, status, &error);
+    if (status != LARDER_OK) return larder__audit_damage(c, LARDER__MUTATIONS, key, status, &error);
     if (!larder__batch_parse(payload, (int64_t)id, &batch))
         return larder__audit_report(c, LARDER__MUTATIONS, key, "the batch is malformed");
     for (uint32_t i = 0; i < batch.document_count; i++) {
@@ -356,8 +349,8 @@ int32_t larder__audit_target(larder__audit *c, larder_bytes key, larder_bytes va
     if (status != LARDER_OK) return larder__audit_damage(c, LARDER__TARGETS, key, status, &error);
     if (counted == listed) return LARDER_OK;
     return larder__audit_report(c, LARDER__TARGETS, key,
-                                "the target counts %lld documents and has %lld",
-                                (long long)counted, (long long)listed);
+                                "the target counts %lld documents and has %lld", (long long)counted,
+                                (long long)listed);
 }
 
 int32_t larder__audit_target_document(larder__audit *c, larder_bytes key, larder_bytes value) {

@@ -45,7 +45,8 @@ typedef struct path_scan {
 
 static size_t count_segments(larder_bytes path) {
     size_t count = path.size_bytes > 0;
-    for (size_t i = 0; i < path.size_bytes; i++) count += larder__begin(path)[i] == '/';
+    for (size_t i = 0; i < path.size_bytes; i++)
+        count += larder__begin(path)[i] == '/';
     return count;
 }
 
@@ -94,15 +95,12 @@ int32_t larder_collection_next(larder_scan *base, larder_collection *collection,
     return LARDER_END;
 }
 
-static void close_paths(larder_scan *base) {
-    larder__cursor_close(&((path_scan *)base)->cursor);
-}
+static void close_paths(larder_scan *base) { larder__cursor_close(&((path_scan *)base)->cursor); }
 
 int32_t larder_collection_scan(const larder_txn *txn, larder_bytes parent, larder_scan **scan,
                                larder_error *error) {
     int32_t status = larder__txn_check_read(txn, error);
-    if (status == LARDER_OK && parent.size_bytes > 0)
-        status = larder__path_check(parent, 0, error);
+    if (status == LARDER_OK && parent.size_bytes > 0) status = larder__path_check(parent, 0, error);
     if (status != LARDER_OK) return status;
     larder_scan *created;
     status = larder__scan_create(txn, sizeof(path_scan) + parent.size_bytes, NULL, &created, error);

@@ -58,7 +58,8 @@ static int32_t check_target(larder_env *env, const char *target, larder_error *e
 static int32_t begin(copy *c, const char *target, larder_error *error) {
     size_t size = strlen(target);
     memcpy(c->partial, target, size + 1);
-    while (size > 1 && c->partial[size - 1] == '/') c->partial[--size] = '\0';
+    while (size > 1 && c->partial[size - 1] == '/')
+        c->partial[--size] = '\0';
     snprintf(c->partial + size, sizeof c->partial - size, ".partial-XXXXXX");
     char parent[PATH_BYTES];
     memcpy(parent, target, size);
@@ -102,7 +103,8 @@ static int32_t publish(copy *c, const char *target, larder_error *error) {
     c->partial[0] = '\0';
     snprintf(path, sizeof path, "%s", target);
     size_t size = strlen(path);
-    while (size > 1 && path[size - 1] == '/') path[--size] = '\0';
+    while (size > 1 && path[size - 1] == '/')
+        path[--size] = '\0';
     char *slash = strrchr(path, '/');
     if (slash == NULL)
         snprintf(path, sizeof path, ".");
@@ -306,8 +308,8 @@ done:
 /* ---- both ---- */
 
 static int32_t make_copy(larder_env *env, const char *target_path,
-                         int32_t (*fill)(copy *, larder_error *),
-                         larder_progress_function progress, void *context, larder_error *error) {
+                         int32_t (*fill)(copy *, larder_error *), larder_progress_function progress,
+                         void *context, larder_error *error) {
     int32_t status = check_target(env, target_path, error);
     if (status != LARDER_OK) return status;
     copy c = {.env = env, .progress = progress, .context = context};
@@ -318,13 +320,12 @@ static int32_t make_copy(larder_env *env, const char *target_path,
     return status;
 }
 
-int32_t larder_env_copy(larder_env *env, const char *target_path,
-                        larder_progress_function progress, void *context, larder_error *error) {
+int32_t larder_env_copy(larder_env *env, const char *target_path, larder_progress_function progress,
+                        void *context, larder_error *error) {
     return make_copy(env, target_path, copy_pages, progress, context, error);
 }
 
 int32_t larder_env_compact(larder_env *env, const char *target_path,
-                           larder_progress_function progress, void *context,
-                           larder_error *error) {
+                           larder_progress_function progress, void *context, larder_error *error) {
     return make_copy(env, target_path, copy_rows, progress, context, error);
 }

@@ -65,7 +65,8 @@ static int32_t read_old(larder_txn *txn, larder_bytes key, larder_document *docu
     if (status != LARDER_OK) return status;
     txn->old.size_bytes = 0;
     if (!larder__buffer_append(&txn->old, row.data, row.size_bytes))
-        return larder__txn_note(txn, larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a row"));
+        return larder__txn_note(txn,
+                                larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a row"));
     return larder__row_read(txn, LARDER__DOCUMENTS, key,
                             larder__bytes(txn->old.data, txn->old.size_bytes), document, error);
 }
@@ -97,8 +98,7 @@ static int32_t check_info(const larder_document_info *info, larder_bytes plain,
                             "a time outside the years 0001 to 9999, or nanoseconds outside "
                             "0..999999999");
     if (info->state != LARDER_DOCUMENT_FOUND && plain.size_bytes > 0)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
-                            "only a found document has a record");
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "only a found document has a record");
     return LARDER_OK;
 }
 
@@ -113,8 +113,8 @@ static int32_t move_read_time(larder_txn *txn, uint64_t collection, larder_bytes
         if (status < 0) return status;
     }
     larder__key key = read_time_key(collection, read_time, id);
-    return larder__table_put(txn, LARDER__READ_TIMES, larder__key_bytes(&key),
-                             larder__bytes("", 0), error);
+    return larder__table_put(txn, LARDER__READ_TIMES, larder__key_bytes(&key), larder__bytes("", 0),
+                             error);
 }
 
 /* Everything behind the checks. The row lies in txn->row, the old one in txn->old. */
@@ -186,24 +186,21 @@ int32_t larder_document_put(larder_txn *txn, larder_bytes name, const larder_doc
 
 /* ---- get ---- */
 
-int32_t larder__document_read(const larder_txn *txn, uint64_t collection,
-                              larder_bytes id_key_form, larder_document *document,
-                              larder_error *error) {
+int32_t larder__document_read(const larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
+                              larder_document *document, larder_error *error) {
     larder__key key = larder__document_key(collection, id_key_form);
     larder_bytes row;
     int32_t status =
         larder__table_get(txn, LARDER__DOCUMENTS, larder__key_bytes(&key), &row, error);
     if (status != LARDER_OK) return status;
-    return larder__row_read(txn, LARDER__DOCUMENTS, larder__key_bytes(&key), row, document,
-                            error);
+    return larder__row_read(txn, LARDER__DOCUMENTS, larder__key_bytes(&key), row, document, error);
 }
 
 int32_t larder_document_get(const larder_txn *txn, larder_bytes name, larder_document *document,
                             larder_error *error) {
     int32_t status = larder__txn_check_read(txn, error);
     if (status != LARDER_OK) return status;
-    if (document == NULL)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "document is NULL");
+    if (document == NULL) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "document is NULL");
     uint64_t collection;
     larder__id id;
     status = larder__name_find(txn, name, &collection, &id, error);
@@ -217,8 +214,7 @@ int32_t larder_document_get_local(const larder_txn *txn, larder_bytes user, lard
                                   larder_document *document, larder_error *error) {
     int32_t status = larder__txn_check_read(txn, error);
     if (status != LARDER_OK) return status;
-    if (document == NULL)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "document is NULL");
+    if (document == NULL) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "document is NULL");
     uint64_t collection, number;
     larder__id id;
     status = larder__user_find(txn, user, &number, error);
@@ -228,8 +224,8 @@ int32_t larder_document_get_local(const larder_txn *txn, larder_bytes user, lard
     if (status != LARDER_OK) return status;
     status = LARDER_NOT_FOUND;
     if (has_user)
-        status = larder__overlay_read(txn, number, collection, larder__id_bytes(&id), document,
-                                      error);
+        status =
+            larder__overlay_read(txn, number, collection, larder__id_bytes(&id), document, error);
     if (status == LARDER_NOT_FOUND)
         status = larder__document_read(txn, collection, larder__id_bytes(&id), document, error);
     if (status == LARDER_OK) larder__name_split(name, &document->collection, &document->id);

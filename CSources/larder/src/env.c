@@ -137,8 +137,8 @@ static int32_t check_options(const larder_env_options *o, larder_error *error) {
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
                             "compression_level %d is not in -7..19", o->compression_level);
     if (o->max_readers < 2 || o->max_readers > 65536)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
-                            "max_readers %u is not in 2..65536", o->max_readers);
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "max_readers %u is not in 2..65536",
+                            o->max_readers);
     if (o->map_bytes != 0 && o->map_bytes < SMALLEST_MAP_BYTES)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
                             "map_bytes %llu is below 1 MiB (0 means the default)",
@@ -199,8 +199,7 @@ static int32_t check_format(MDB_val value, larder_error *error) {
         memcmp(value.mv_data, FORMAT_MAGIC, sizeof FORMAT_MAGIC - 1) != 0)
         return larder__fail(error, LARDER_E_FOREIGN_FILE,
                             "an LMDB file is there that is not a Larder store");
-    uint32_t format =
-        larder__load32((const uint8_t *)value.mv_data + sizeof FORMAT_MAGIC - 1);
+    uint32_t format = larder__load32((const uint8_t *)value.mv_data + sizeof FORMAT_MAGIC - 1);
     if (format > LARDER_FORMAT_VERSION)
         return larder__fail(error, LARDER_E_NEWER_FORMAT,
                             "the store has format %u; this library reads up to %d", format,
@@ -266,8 +265,8 @@ static int32_t adopt_tables(larder_env *env, larder_error *error) {
         goto done;
     }
     if (code == 0)
-        code = mdb_dbi_open(txn, larder__table_names[LARDER__CATALOG], 0,
-                            &env->dbis[LARDER__CATALOG]);
+        code =
+            mdb_dbi_open(txn, larder__table_names[LARDER__CATALOG], 0, &env->dbis[LARDER__CATALOG]);
     if (code == 0) {
         MDB_val key = format_key(), value;
         code = mdb_get(txn, env->dbis[LARDER__CATALOG], &key, &value);
@@ -369,8 +368,7 @@ static int32_t open_parts(larder_env *env, const larder_env_options *o, larder_e
         if (status == LARDER_OK && !registry_add(env)) {
             env->inode = env->device = 0;
             status = larder__fail(error, LARDER_E_ALREADY_OPEN,
-                                  "this process has %s open already: share that handle",
-                                  env->path);
+                                  "this process has %s open already: share that handle", env->path);
         }
         if (status == LARDER_OK) status = larder__file_lock(env, error);
         if (status == LARDER_OK) status = larder__file_inspect(env, error);
@@ -403,8 +401,7 @@ int32_t larder_env_open(const char *path, const larder_env_options *options, lar
             return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
                                 "options.struct_bytes is %zu: call larder_env_options_init",
                                 options->struct_bytes);
-        memcpy(&o, options,
-               options->struct_bytes < sizeof o ? options->struct_bytes : sizeof o);
+        memcpy(&o, options, options->struct_bytes < sizeof o ? options->struct_bytes : sizeof o);
     }
     int32_t status = check_options(&o, error);
     if (status != LARDER_OK) return status;

@@ -93,8 +93,8 @@ static int32_t fail_path(larder_error *error, int code, const char *doing, const
 
 int32_t larder__file_prepare(larder_env *env, larder_error *error) {
     struct stat info;
-    bool may_create = (env->flags & LARDER_OPEN_CREATE) != 0 &&
-                      (env->flags & LARDER_OPEN_READ_ONLY) == 0;
+    bool may_create =
+        (env->flags & LARDER_OPEN_CREATE) != 0 && (env->flags & LARDER_OPEN_READ_ONLY) == 0;
     if (may_create) {
         int code = larder__file_make_directory(env->path);
         if (code == ENOTDIR)
@@ -153,8 +153,7 @@ int32_t larder__file_lock(larder_env *env, larder_error *error) {
     while (fcntl(env->lock_file, F_OFD_SETLK, &lock) != 0) {
         if (errno == EINTR) continue;
         if (errno != EAGAIN && errno != EACCES) return fail_path(error, errno, "locking", path);
-        return larder__fail(error, LARDER_E_LOCKED,
-                            "another process has %s open%s", env->path,
+        return larder__fail(error, LARDER_E_LOCKED, "another process has %s open%s", env->path,
                             is_shared ? " and does not share it" : "");
     }
     return LARDER_OK;
@@ -209,8 +208,7 @@ int32_t larder__file_inspect(larder_env *env, larder_error *error) {
         status = fail_path(error, errno, "reading", path);
         goto done;
     }
-    bool first_is_valid =
-        size == (ssize_t)sizeof first && meta_is_valid(first + META_HEADER);
+    bool first_is_valid = size == (ssize_t)sizeof first && meta_is_valid(first + META_HEADER);
     uint32_t page = first_is_valid ? larder__load32(first + META_HEADER + META_PAGE_SIZE_AT)
                                    : (uint32_t)sysconf(_SC_PAGESIZE);
     if (page < SMALLEST_PAGE || page > LARGEST_PAGE || (page & (page - 1)) != 0) {
@@ -222,13 +220,12 @@ int32_t larder__file_inspect(larder_env *env, larder_error *error) {
         status = fail_path(error, errno, "reading", path);
         goto done;
     }
-    bool second_is_valid =
-        size == (ssize_t)sizeof second && meta_is_valid(second + META_HEADER);
+    bool second_is_valid = size == (ssize_t)sizeof second && meta_is_valid(second + META_HEADER);
     if (!first_is_valid) { /* LMDB itself starts from the first meta page */
-        status = second_is_valid
-                     ? larder__fail(error, LARDER_E_CORRUPT, "the first page of %s is damaged",
-                                    path)
-                     : larder__fail(error, LARDER_E_FOREIGN_FILE, "%s is not an LMDB file", path);
+        status =
+            second_is_valid
+                ? larder__fail(error, LARDER_E_CORRUPT, "the first page of %s is damaged", path)
+                : larder__fail(error, LARDER_E_FOREIGN_FILE, "%s is not an LMDB file", path);
         goto done;
     }
     if (!second_is_valid) {
@@ -299,9 +296,8 @@ int32_t larder__file_check_tail(larder_env *env, larder_error *error) {
     join(path, sizeof path, env->path, DATA_FILE);
     if (truncate(path, (off_t)env->short_size_bytes) != 0)
         larder__log(env, LARDER_LOG_WARNING, "could not restore the length of %s", path);
-    return larder__fail(error, LARDER_E_CORRUPT,
-                        "%s was cut off: it has %llu bytes and needs %llu", path,
-                        (unsigned long long)env->short_size_bytes,
+    return larder__fail(error, LARDER_E_CORRUPT, "%s was cut off: it has %llu bytes and needs %llu",
+                        path, (unsigned long long)env->short_size_bytes,
                         (unsigned long long)(info.me_last_pgno + 1) * 4096);
 }
 

@@ -75,12 +75,12 @@ typedef struct larder__counters {
     int64_t next_index;
     int64_t next_shape;
     int64_t shape_bytes;
-    int64_t epoch;             /* the current LRU epoch */
-    int64_t epoch_bytes;       /* written or touched in it */
-    int64_t lru_entry_count;   /* entries in the LRU log, stale ones too */
-    int64_t dictionary_id;     /* in use, 0 none */
+    int64_t epoch;           /* the current LRU epoch */
+    int64_t epoch_bytes;     /* written or touched in it */
+    int64_t lru_entry_count; /* entries in the LRU log, stale ones too */
+    int64_t dictionary_id;   /* in use, 0 none */
     int64_t commit_number;
-    int64_t catalog_version;   /* rises when a name gets or loses its number */
+    int64_t catalog_version; /* rises when a name gets or loses its number */
     int64_t next_dictionary;
     int64_t reserved[5];
 } larder__counters;
@@ -89,13 +89,13 @@ int64_t larder__counters_total(const larder__counters *counters);
 
 /* ---- environment (env.c) ---- */
 
-#define LARDER__SHAPE_MAX 4096           /* shapes in one store; beyond, names go inline */
-#define LARDER__SHAPE_NAMES_MAX 2048     /* bytes of one shape's names */
-#define LARDER__SHAPE_TOTAL_MAX 262144   /* bytes of all shapes' names */
+#define LARDER__SHAPE_MAX 4096         /* shapes in one store; beyond, names go inline */
+#define LARDER__SHAPE_NAMES_MAX 2048   /* bytes of one shape's names */
+#define LARDER__SHAPE_TOTAL_MAX 262144 /* bytes of all shapes' names */
 
-typedef struct larder__dictionary larder__dictionary; /* blob.c */
-typedef struct larder__blob_state larder__blob_state; /* blob.c: contexts, samples */
-typedef struct larder__lru_state larder__lru_state;   /* lru.c: touches and pins */
+typedef struct larder__dictionary larder__dictionary;   /* blob.c */
+typedef struct larder__blob_state larder__blob_state;   /* blob.c: contexts, samples */
+typedef struct larder__lru_state larder__lru_state;     /* lru.c: touches and pins */
 typedef struct larder__index_cache larder__index_cache; /* index.c: definitions in memory */
 typedef struct larder__shape_cache larder__shape_cache; /* catalog.c */
 
@@ -120,17 +120,17 @@ struct larder_env {
     int lock_file;
     uint64_t map_bytes;
     char *path;
-    uint64_t device, inode; /* in the registry of open stores */
+    uint64_t device, inode;    /* in the registry of open stores */
     uint64_t short_size_bytes; /* the data file's size when its end was missing, else 0 */
     uint64_t short_from_page;
     struct larder_env *next_open;
 
-    pthread_mutex_t writer;       /* held from begin_write to its end */
-    pthread_mutex_t gate;         /* guards the fields below */
+    pthread_mutex_t writer; /* held from begin_write to its end */
+    pthread_mutex_t gate;   /* guards the fields below */
     pthread_cond_t gate_changed;
     int64_t open_reads, open_writes;
     bool resizing;
-    uint64_t writer_thread; /* pthread_self of the writer, 0 none; under gate */
+    uint64_t writer_thread;        /* pthread_self of the writer, 0 none; under gate */
     struct larder_txn *idle_write; /* the writer's structure, kept with its buffers */
     struct larder_txn *idle_reads; /* reset read transactions kept for reuse; under gate */
     int64_t idle_count;
@@ -181,7 +181,7 @@ struct larder_txn {
     bool names_changed;
     bool reclaiming; /* this transaction belongs to the LRU walker */
     int32_t open_scans;
-    uint64_t write_count; /* rows changed by this structure's transactions */
+    uint64_t write_count;      /* rows changed by this structure's transactions */
     larder__counters counters; /* write: current values; read: of the snapshot, when loaded */
     bool counters_loaded;
     larder__collection_memo memo[LARDER__COLLECTION_MEMO];
@@ -240,8 +240,7 @@ int32_t larder__table_get_sealed(const larder_txn *txn, larder__table table, lar
                                  larder_bytes *payload, larder_error *error);
 /* The payload is the parts one after the other. */
 int32_t larder__table_put_sealed(larder_txn *txn, larder__table table, larder_bytes key,
-                                 const larder_bytes *parts, size_t part_count,
-                                 larder_error *error);
+                                 const larder_bytes *parts, size_t part_count, larder_error *error);
 /* Checks a sealed value met by a cursor. */
 int32_t larder__unseal(const larder_txn *txn, larder__table table, larder_bytes key,
                        larder_bytes value, larder_bytes *payload, larder_error *error);
@@ -335,21 +334,21 @@ int32_t larder__shape_names(const larder_txn *txn, uint32_t shape, larder_bytes 
 enum {
     LARDER__KIND_COUNTERS = 'a',
     LARDER__KIND_FORMAT = 'b',
-    LARDER__KIND_COLLECTION_PATH = 'c',   /* path key -> number, (path when cut) */
-    LARDER__KIND_COLLECTION = 'd',        /* number -> group number, counts, path */
-    LARDER__KIND_GROUP = 'e',             /* id key form -> number, text */
-    LARDER__KIND_GROUP_MEMBER = 'f',      /* group number, path key -> collection number */
-    LARDER__KIND_LONG_ID = 'g',           /* collection number, key form -> text */
-    LARDER__KIND_USER = 'h',              /* text -> number */
-    LARDER__KIND_USER_NUMBER = 'i',       /* number -> text */
-    LARDER__KIND_SHAPE = 'j',             /* number -> names container */
-    LARDER__KIND_SHAPE_HASH = 'k',        /* hash128 -> number */
-    LARDER__KIND_DICTIONARY = 'l',        /* id (u32) -> record count, dictionary */
-    LARDER__KIND_INDEX = 'm',             /* number -> definition and state (index.c) */
-    LARDER__KIND_NAMED = 'n',             /* kind byte, name key -> named value (named.c) */
-    LARDER__KIND_QUEUE = 'o',             /* user number -> queue head (mutation.c) */
-    LARDER__KIND_CANONICAL = 'p',         /* hash128 of canonical id, target number -> empty */
-    LARDER__KIND_TARGET_COUNT = 'q'       /* target number -> document count */
+    LARDER__KIND_COLLECTION_PATH = 'c', /* path key -> number, (path when cut) */
+    LARDER__KIND_COLLECTION = 'd',      /* number -> group number, counts, path */
+    LARDER__KIND_GROUP = 'e',           /* id key form -> number, text */
+    LARDER__KIND_GROUP_MEMBER = 'f',    /* group number, path key -> collection number */
+    LARDER__KIND_LONG_ID = 'g',         /* collection number, key form -> text */
+    LARDER__KIND_USER = 'h',            /* text -> number */
+    LARDER__KIND_USER_NUMBER = 'i',     /* number -> text */
+    LARDER__KIND_SHAPE = 'j',           /* number -> names container */
+    LARDER__KIND_SHAPE_HASH = 'k',      /* hash128 -> number */
+    LARDER__KIND_DICTIONARY = 'l',      /* id (u32) -> record count, dictionary */
+    LARDER__KIND_INDEX = 'm',           /* number -> definition and state (index.c) */
+    LARDER__KIND_NAMED = 'n',           /* kind byte, name key -> named value (named.c) */
+    LARDER__KIND_QUEUE = 'o',           /* user number -> queue head (mutation.c) */
+    LARDER__KIND_CANONICAL = 'p',       /* hash128 of canonical id, target number -> empty */
+    LARDER__KIND_TARGET_COUNT = 'q'     /* target number -> document count */
 };
 
 /* ---- document rows (row.c) ---- */
@@ -390,8 +389,8 @@ int32_t larder__dictionary_load(const larder_txn *txn, uint32_t dictionary, lard
 /* Counts a record that starts (+1) or stops (-1) using a dictionary. */
 int32_t larder__dictionary_count(larder_txn *txn, uint32_t dictionary, int64_t delta,
                                  larder_error *error);
-int32_t larder__blob_commit(larder_txn *txn, larder_error *error);  /* before commit */
-void larder__blob_ended(larder_txn *txn, bool committed);           /* after it or abort */
+int32_t larder__blob_commit(larder_txn *txn, larder_error *error); /* before commit */
+void larder__blob_ended(larder_txn *txn, bool committed);          /* after it or abort */
 
 /* ---- LRU (lru.c) ---- */
 
@@ -408,7 +407,7 @@ int32_t larder__lru_note_target(larder_txn *txn, int32_t target_id, uint32_t *ep
                                 larder_error *error);
 /* Writes waiting touches into their rows. */
 int32_t larder__lru_flush_touches(larder_txn *txn, larder_error *error);
-int32_t larder__lru_commit(larder_txn *txn, larder_error *error);   /* before commit */
+int32_t larder__lru_commit(larder_txn *txn, larder_error *error); /* before commit */
 /* Something kept a document and went: the next walk begins at the oldest again. */
 void larder__lru_let_go(larder_env *env);
 bool larder__lru_is_over_budget(const larder_txn *txn);
@@ -424,9 +423,8 @@ void larder__lru_ended(larder_txn *txn, bool committed);
 int32_t larder__document_remove(larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
                                 int64_t *freed_bytes, larder_error *error);
 /* Reads the row; collection and id of *document are left to the caller. OK, NOT_FOUND. */
-int32_t larder__document_read(const larder_txn *txn, uint64_t collection,
-                              larder_bytes id_key_form, larder_document *document,
-                              larder_error *error);
+int32_t larder__document_read(const larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
+                              larder_document *document, larder_error *error);
 larder__key larder__document_key(uint64_t collection, larder_bytes id_key_form);
 
 /* ---- overlays (overlay.c) ---- */
@@ -434,8 +432,7 @@ larder__key larder__document_key(uint64_t collection, larder_bytes id_key_form);
 /* The user's overlay of a document as a view: LOCAL_MUTATIONS set, version {0,0}, batch id and
  * record filled; collection and id are left to the caller. OK, NOT_FOUND. */
 int32_t larder__overlay_read(const larder_txn *txn, uint64_t user, uint64_t collection,
-                             larder_bytes id_key_form, larder_document *view,
-                             larder_error *error);
+                             larder_bytes id_key_form, larder_document *view, larder_error *error);
 /* The same from a row met by a cursor over the overlays table. */
 int32_t larder__overlay_view(const larder_txn *txn, larder_bytes key, larder_bytes value,
                              larder_document *view, larder_bytes *payload, larder_error *error);

@@ -74,7 +74,8 @@ bool larder__key_read_number(const uint8_t **at, const uint8_t *end, uint64_t *n
     size_t size = (size_t)(*p - 0xf0) + 1;
     if (size > 8 || (size_t)(end - p) < size + 1 || p[1] == 0) return false;
     uint64_t value = 0;
-    for (size_t i = 1; i <= size; i++) value = value << 8 | p[i];
+    for (size_t i = 1; i <= size; i++)
+        value = value << 8 | p[i];
     if (value < NUMBER_ONE_BYTE) return false;
     *number = value;
     *at = p + size + 1;
@@ -312,8 +313,8 @@ int32_t larder__path_check(larder_bytes path, int parity, larder_error *error) {
                                 "segment %d of the %s has %zu bytes; %d are allowed", count, kind,
                                 segment.size_bytes, LARDER_ID_MAX_BYTES);
         const char *text = segment.data;
-        bool dots = text[0] == '.' && (segment.size_bytes == 1 ||
-                                       (segment.size_bytes == 2 && text[1] == '.'));
+        bool dots = text[0] == '.' &&
+                    (segment.size_bytes == 1 || (segment.size_bytes == 2 && text[1] == '.'));
         if (dots || is_reserved(segment))
             return larder__fail(error, LARDER_E_INVALID_NAME,
                                 "segment %d of the %s, '%.*s', is reserved", count, kind, shown,
@@ -332,13 +333,13 @@ int32_t larder__path_check(larder_bytes path, int parity, larder_error *error) {
 larder_bytes larder__path_last(larder_bytes path) {
     const char *p = path.data;
     size_t start = path.size_bytes;
-    while (start > 0 && p[start - 1] != '/') start--;
+    while (start > 0 && p[start - 1] != '/')
+        start--;
     return larder__bytes(p + start, path.size_bytes - start);
 }
 
 void larder__name_split(larder_bytes name, larder_bytes *collection, larder_bytes *id) {
     *id = larder__path_last(name);
     size_t used = id->size_bytes + 1;
-    *collection =
-        larder__bytes(name.data, name.size_bytes >= used ? name.size_bytes - used : 0);
+    *collection = larder__bytes(name.data, name.size_bytes >= used ? name.size_bytes - used : 0);
 }

@@ -40,10 +40,10 @@
 #include "bytes.h"
 
 #define LARDER__KEY_MAX 511
-#define LARDER__ID_MAX 200        /* key form of an id */
-#define LARDER__ID_HEAD 184       /* of a long one: the bytes before the hash */
-#define LARDER__PATH_MAX 400      /* key form of a collection path */
-#define LARDER__ORDER_MAX 240     /* order bytes in an index entry */
+#define LARDER__ID_MAX 200    /* key form of an id */
+#define LARDER__ID_HEAD 184   /* of a long one: the bytes before the hash */
+#define LARDER__PATH_MAX 400  /* key form of a collection path */
+#define LARDER__ORDER_MAX 240 /* order bytes in an index entry */
 #define LARDER__NUMBER_MAX 9
 
 typedef struct larder__key {

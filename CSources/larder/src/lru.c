@@ -35,7 +35,8 @@
 
 int64_t larder__counters_total(const larder__counters *counters) {
     int64_t total = 0;
-    for (int c = 0; c < LARDER__CATEGORY_COUNT; c++) total += counters->usage[c].size_bytes;
+    for (int c = 0; c < LARDER__CATEGORY_COUNT; c++)
+        total += counters->usage[c].size_bytes;
     return total;
 }
 
@@ -129,8 +130,8 @@ static int32_t write_log(larder_txn *txn, uint32_t epoch, larder_error *error) {
         chunk = last_chunk + 1;
         if (cursor.value.size_bytes < CHUNK_BYTES) { /* goes on in the last row */
             chunk = last_chunk;
-            has_memory = larder__buffer_append(&txn->scratch, cursor.value.data,
-                                               cursor.value.size_bytes);
+            has_memory =
+                larder__buffer_append(&txn->scratch, cursor.value.data, cursor.value.size_bytes);
         }
     }
     larder__cursor_close(&cursor);
@@ -144,14 +145,13 @@ static int32_t write_log(larder_txn *txn, uint32_t epoch, larder_error *error) {
         }
         larder__key key = log_key(epoch, chunk++);
         if (has_memory)
-            status = larder__table_put(
-                txn, LARDER__LRU, larder__key_bytes(&key),
-                larder__bytes(txn->scratch.data, txn->scratch.size_bytes), error);
+            status =
+                larder__table_put(txn, LARDER__LRU, larder__key_bytes(&key),
+                                  larder__bytes(txn->scratch.data, txn->scratch.size_bytes), error);
         txn->scratch.size_bytes = 0;
     }
     txn->lru_log.size_bytes = 0;
-    if (!has_memory)
-        status = larder__fail(error, LARDER_E_NO_MEMORY, "no memory for the LRU");
+    if (!has_memory) status = larder__fail(error, LARDER_E_NO_MEMORY, "no memory for the LRU");
     return larder__txn_note(txn, status);
 }
 
@@ -218,8 +218,7 @@ int32_t larder__lru_flush_touches(larder_txn *txn, larder_error *error) {
         status = set_document_epoch(txn, collection, larder__id_bytes(&id), epoch, error);
         if (status == LARDER_OK)
             status = larder__lru_note(txn, collection, larder__id_bytes(&id), false,
-                                      larder__row_cost(key.size_bytes, txn->old.size_bytes),
-                                      error);
+                                      larder__row_cost(key.size_bytes, txn->old.size_bytes), error);
     }
     larder__lru_give_touches(txn->env, &touches);
     return status < 0 ? larder__txn_note(txn, status) : LARDER_OK;
@@ -356,14 +355,14 @@ static int32_t has_pending_mutation(const larder_txn *txn, uint64_t collection, 
     int32_t status = larder__cursor_open(txn, LARDER__MUTATION_DOCUMENTS, &cursor, error);
     if (status != LARDER_OK) return status;
     status = larder__cursor_seek(&cursor, larder__key_bytes(&prefix), error);
-    *found = status == LARDER_OK &&
-             larder__bytes_has_prefix(cursor.key, larder__key_bytes(&prefix));
+    *found =
+        status == LARDER_OK && larder__bytes_has_prefix(cursor.key, larder__key_bytes(&prefix));
     larder__cursor_close(&cursor);
     return status < 0 ? status : LARDER_OK;
 }
 
-static int32_t is_pinned(const larder_txn *txn, uint64_t collection, larder_bytes id,
-                         bool *pinned, larder_error *error) {
+static int32_t is_pinned(const larder_txn *txn, uint64_t collection, larder_bytes id, bool *pinned,
+                         larder_error *error) {
     *pinned = false;
     if (larder__lru_has_pins(txn->env)) {
         larder_bytes path, text;
@@ -381,8 +380,7 @@ static int32_t is_pinned(const larder_txn *txn, uint64_t collection, larder_byte
 /* Removes a part of a target. *outcome AGAIN: some of it is left. */
 static int32_t remove_target(step *s, int32_t target_id, int *outcome, larder_error *error) {
     int64_t removed = 0, before = larder__counters_total(&s->txn->counters);
-    int32_t status =
-        larder__target_remove_some(s->txn, target_id, TARGET_PART, &removed, error);
+    int32_t status = larder__target_remove_some(s->txn, target_id, TARGET_PART, &removed, error);
     if (status < 0) return status;
     s->result->freed_bytes += before - larder__counters_total(&s->txn->counters);
     *outcome = status == LARDER_MORE ? AGAIN : GONE;
@@ -393,8 +391,8 @@ static int32_t remove_target(step *s, int32_t target_id, int *outcome, larder_er
 
 /* The targets of a document: pinned, a younger epoch to go to, or one to remove first. */
 static int32_t look_at_targets(const larder_txn *txn, const larder__lru_entry *entry,
-                               uint32_t epoch, bool *pinned, uint32_t *younger,
-                               int32_t *removable, larder_error *error) {
+                               uint32_t epoch, bool *pinned, uint32_t *younger, int32_t *removable,
+                               larder_error *error) {
     *pinned = false;
     *younger = 0;
     *removable = 0;
@@ -574,8 +572,8 @@ static int32_t check_step(const larder_env *env, int64_t max_documents, int64_t 
     return LARDER_OK;
 }
 
-int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documents,
-                        int64_t max_us, larder_lru_result *result, larder_error *error) {
+int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documents, int64_t max_us,
+                        larder_lru_result *result, larder_error *error) {
     int32_t status = check_step(env, max_documents, max_us, result, error);
     if (status != LARDER_OK) return status;
     larder_lru_result blank = {.struct_bytes = result->struct_bytes};
@@ -628,8 +626,7 @@ void larder__lru_reclaim(larder_env *env) {
         larder_lru_result result = {.struct_bytes = sizeof result};
         int32_t status = larder_lru_step(env, -1, 0, 0, &result, &error);
         if (status == LARDER_MORE) continue;
-        if (status < 0)
-            larder__log(env, LARDER_LOG_WARNING, "reclaiming space: %s", error.message);
+        if (status < 0) larder__log(env, LARDER_LOG_WARNING, "reclaiming space: %s", error.message);
         return;
     }
 }

@@ -153,9 +153,9 @@ void larder__lru_give_touches(larder_env *env, larder__touches *touches) {
 
 static pin **find(larder__pin_table *table, uint64_t hash, larder_bytes name, int32_t target_id) {
     pin **link = &table->slots[hash % table->slot_count];
-    while (*link != NULL && !((*link)->hash == hash && (*link)->target_id == target_id &&
-                              larder__bytes_equal(
-                                  larder__bytes((*link)->name, (*link)->size_bytes), name)))
+    while (*link != NULL &&
+           !((*link)->hash == hash && (*link)->target_id == target_id &&
+             larder__bytes_equal(larder__bytes((*link)->name, (*link)->size_bytes), name)))
         link = &(*link)->next;
     return link;
 }

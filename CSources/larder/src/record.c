@@ -23,7 +23,8 @@ bool larder__record_parts(larder_bytes plain, larder_bytes *names, larder_bytes 
     return true;
 }
 
-static int32_t fail_check(const larder__check *check, larder_bytes name, larder_error *error) {
+static int32_t fail_check(const larder__value_check *check, larder_bytes name,
+                          larder_error *error) {
     if (name.size_bytes == 0)
         return larder__fail(error, check->status, "record: %s", check->problem);
     return larder__fail(error, check->status, "record: field \"%.*s\": %s", (int)name.size_bytes,
@@ -44,7 +45,7 @@ int32_t larder_record_open(larder_bytes plain, uint32_t max_depth, int64_t max_d
                             "document is %lld",
                             plain.size_bytes, (long long)max_document_bytes);
     const larder_bytes nothing = {NULL, 0};
-    larder__check check = {.max_depth = max_depth};
+    larder__value_check check = {.max_depth = max_depth};
     larder_bytes names_bytes, values_bytes;
     if (!larder__record_parts(plain, &names_bytes, &values_bytes))
         return larder__fail(error, LARDER_E_INVALID_RECORD, "the bytes do not begin as a record");

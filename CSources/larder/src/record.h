@@ -210,20 +210,20 @@ static inline bool larder__entry_split(larder_bytes entry, larder_bytes *name,
 ptrdiff_t larder__names_find(const larder__container *names, larder_bytes name);
 
 /* A check of untrusted values. max_depth is set by the caller; the rest is the outcome. */
-typedef struct larder__check {
+typedef struct larder__value_check {
     uint32_t max_depth;
     bool saw_max;        /* a maximum is among the values */
     int64_t size;        /* what the values count towards the document size limit */
     int32_t status;      /* of the first problem */
     const char *problem; /* in words */
-} larder__check;
+} larder__value_check;
 /* Adds one value inside depth arrays and maps; false at the first problem. */
-bool larder__check_value(larder__check *check, larder_bytes value, uint32_t depth);
+bool larder__check_value(larder__value_check *check, larder_bytes value, uint32_t depth);
 /* Opens a container that must be canonical and fill bytes exactly. */
-bool larder__check_container(larder__check *check, larder_bytes bytes,
+bool larder__check_container(larder__value_check *check, larder_bytes bytes,
                              larder__container *container);
 /* A field name: UTF-8, neither empty nor too long, after the previous one (empty: none). */
-bool larder__check_name(larder__check *check, larder_bytes name, larder_bytes previous);
+bool larder__check_name(larder__value_check *check, larder_bytes name, larder_bytes previous);
 
 /* Flags of larder_record. */
 enum { LARDER__RECORD_LOADED = 1 }; /* cold is the decompressed container */

@@ -39,8 +39,8 @@ static bool put_head(larder__buffer *row, const larder_document_info *info, uint
     uint8_t head[LARDER__ROW_VERSION_AT] = {0};
     head[0] = (uint8_t)info->state;
     if ((info->flags & LARDER_DOCUMENT_COMMITTED_MUTATIONS) != 0) head[0] |= LARDER__ROW_COMMITTED;
-    bool has_create = !is_same_time(info->create_time,
-                                    implied_create_time(info->state, info->version));
+    bool has_create =
+        !is_same_time(info->create_time, implied_create_time(info->state, info->version));
     bool has_read = !is_same_time(info->read_time, info->version);
     if (has_create) head[0] |= LARDER__ROW_CREATE_TIME;
     if (has_read) head[0] |= LARDER__ROW_READ_TIME;
@@ -60,8 +60,8 @@ static int32_t put_record(larder_txn *txn, const larder_record *plain, larder_re
     larder__buffer *row = &txn->row;
     uint32_t shape, serial = 0;
     larder_bytes names = plain->names;
-    int32_t status = larder__record_split(plain, txn->env->cold_field_bytes, &txn->hot,
-                                          &txn->cold, error);
+    int32_t status =
+        larder__record_split(plain, txn->env->cold_field_bytes, &txn->hot, &txn->cold, error);
     if (status != LARDER_OK) return larder__txn_note(txn, status);
     status = larder__shape_obtain(txn, plain->names, &shape, error);
     if (status == LARDER_OK && shape != 0)
@@ -95,8 +95,8 @@ static int32_t put_record(larder_txn *txn, const larder_record *plain, larder_re
     txn->scratch.size_bytes = 0;
     status = larder__cold_compress(txn, cold, &txn->scratch, &dictionary, error);
     if (status == LARDER_NOT_FOUND) {
-        has_memory = put_varint(row, RAW_STORED) &&
-                     larder__buffer_append(row, cold.data, cold.size_bytes);
+        has_memory =
+            put_varint(row, RAW_STORED) && larder__buffer_append(row, cold.data, cold.size_bytes);
     } else if (status == LARDER_OK) {
         has_memory = put_varint(row, dictionary_number(dictionary, false)) &&
                      larder__buffer_append(row, txn->scratch.data, txn->scratch.size_bytes);
@@ -134,8 +134,7 @@ int32_t larder__row_replace_cold(larder_txn *txn, larder_bytes key, larder_bytes
                                  uint32_t old_dictionary, bool is_raw, uint32_t dictionary,
                                  larder_bytes frame, larder_error *error) {
     larder__buffer *row = &txn->row;
-    size_t kept =
-        head.size_bytes - larder__varint_size(dictionary_number(old_dictionary, is_raw));
+    size_t kept = head.size_bytes - larder__varint_size(dictionary_number(old_dictionary, is_raw));
     row->size_bytes = 0;
     if (!larder__buffer_append(row, head.data, kept) ||
         !put_varint(row, dictionary_number(dictionary, false)) ||
@@ -146,8 +145,7 @@ int32_t larder__row_replace_cold(larder_txn *txn, larder_bytes key, larder_bytes
 }
 
 int64_t larder__row_raw_bytes(const larder_record *record) {
-    return (int64_t)(record->names.size_bytes + record->values.size_bytes +
-                     record->cold_raw_bytes);
+    return (int64_t)(record->names.size_bytes + record->values.size_bytes + record->cold_raw_bytes);
 }
 
 bool larder__row_head(larder_bytes row, int32_t *state, uint32_t *epoch, larder_time *read_time) {
@@ -189,8 +187,8 @@ static int32_t read_record(const larder_txn *txn, uint8_t flags, const uint8_t *
         size_t used = larder__varint_get(at, end, &number);
         if (used == 0 || number > UINT32_MAX) return LARDER_E_CORRUPT;
         at += used;
-        int32_t status = larder__shape_names(txn, (uint32_t)number, &record->names,
-                                             &record->shape, error);
+        int32_t status =
+            larder__shape_names(txn, (uint32_t)number, &record->names, &record->shape, error);
         if (status != LARDER_OK) return status;
     }
     if (!take_part(&at, end, &record->values)) return LARDER_E_CORRUPT;
@@ -224,11 +222,10 @@ int32_t larder__row_read(const larder_txn *txn, larder__table table, larder_byte
     if (checksum(key, p, row.size_bytes) != larder__load32(p + CRC_AT))
         return larder__corrupt(txn, table, key, "the checksum does not match", error);
     document->state = p[0] & LARDER__ROW_STATE;
-    document->flags =
-        (p[0] & LARDER__ROW_COMMITTED) != 0 ? LARDER_DOCUMENT_COMMITTED_MUTATIONS : 0;
+    document->flags = (p[0] & LARDER__ROW_COMMITTED) != 0 ? LARDER_DOCUMENT_COMMITTED_MUTATIONS : 0;
     const uint8_t *at = p + LARDER__ROW_VERSION_AT;
-    bool is_well_formed = document->state != 0 &&
-                          larder__key_read_time(&at, end, &document->version);
+    bool is_well_formed =
+        document->state != 0 && larder__key_read_time(&at, end, &document->version);
     document->create_time = implied_create_time(document->state, document->version);
     document->read_time = document->version;
     if (is_well_formed && (p[0] & LARDER__ROW_CREATE_TIME) != 0)

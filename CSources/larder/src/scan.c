@@ -92,21 +92,22 @@ int32_t larder_scan_next(larder_scan *scan, larder_document *document, larder_er
 
 int32_t larder__scan_name(larder_scan *scan, uint64_t collection, larder_bytes id_key_form,
                           larder_document *document, larder_error *error) {
-    if (scan->collection != collection || scan->collection_path.data == NULL) {
-        int32_t status = larder__collection_info(scan->txn, collection, &scan->collection_path,
-                                                 NULL, error);
+    /* In a write transaction the path may have moved since the last document. */
+    if (scan->collection != collection || scan->collection_path.data == NULL ||
+        scan->txn->is_write) {
+        int32_t status =
+            larder__collection_info(scan->txn, collection, &scan->collection_path, NULL, error);
         if (status != LARDER_OK) return status;
         scan->collection = collection;
     }
     scan->id_key_form = id_key_form;
     document->collection = scan->collection_path;
-    return larder__id_text(scan->txn, collection, id_key_form, scan->scratch, &document->id,
-                           error);
+    return larder__id_text(scan->txn, collection, id_key_form, scan->scratch, &document->id, error);
 }
 
 /* The user of a local view: LARDER_OK with 0 when it is unknown or not asked for. */
-static int32_t view_user(const larder_txn *txn, const larder_scan_options *options,
-                         uint64_t *user, larder_error *error) {
+static int32_t view_user(const larder_txn *txn, const larder_scan_options *options, uint64_t *user,
+                         larder_error *error) {
     *user = 0;
     if (options == NULL || (options->flags & LARDER_SCAN_LOCAL_VIEW) == 0) return LARDER_OK;
     int32_t status = larder__user_find(txn, options->user, user, error);
@@ -158,8 +159,7 @@ static int32_t give(larder_scan *scan, larder__stream *stream, larder__ahead *ah
                     larder_document *document, bool *is_passed, larder_error *error) {
     *is_passed = false;
     memset(document, 0, sizeof *document);
-    if ((scan->flags & LARDER_SCAN_KEYS_ONLY) != 0 &&
-        (scan->flags & LARDER_SCAN_ALL_STATES) != 0)
+    if ((scan->flags & LARDER_SCAN_KEYS_ONLY) != 0 && (scan->flags & LARDER_SCAN_ALL_STATES) != 0)
         return larder__scan_name(scan, stream->collection, stream->current, document, error);
     if (stream->base_is_current) read_ahead(ahead, scan->txn, stream->base.value);
     int32_t status = larder__stream_read(stream, document, error);
@@ -193,8 +193,7 @@ static int32_t check_id_bound(larder_bytes id, larder_error *error) {
     if (id.size_bytes == 0) return LARDER_OK;
     if (id.size_bytes > LARDER_ID_MAX_BYTES || memchr(id.data, '/', id.size_bytes) != NULL ||
         !larder__utf8_is_valid(id))
-        return larder__fail(error, LARDER_E_INVALID_NAME,
-                            "a bound that is not a document id");
+        return larder__fail(error, LARDER_E_INVALID_NAME, "a bound that is not a document id");
     return LARDER_OK;
 }
 
@@ -222,14 +221,12 @@ int32_t larder_scan_collection(const larder_txn *txn, larder_bytes path,
         collection_scan *opened = (collection_scan *)created;
         uint8_t *bounds = (uint8_t *)(opened + 1); /* the caller's bytes are copied */
         if (o.start.size_bytes > 0) memcpy(bounds, o.start.data, o.start.size_bytes);
-        if (o.end.size_bytes > 0)
-            memcpy(bounds + o.start.size_bytes, o.end.data, o.end.size_bytes);
+        if (o.end.size_bytes > 0) memcpy(bounds + o.start.size_bytes, o.end.data, o.end.size_bytes);
         created->next = next_in_collection;
         created->close = close_collection;
-        status = larder__stream_open(&opened->stream, txn, collection, user, &o,
-                                     larder__bytes(bounds, o.start.size_bytes),
-                                     larder__bytes(bounds + o.start.size_bytes, o.end.size_bytes),
-                                     error);
+        status = larder__stream_open(
+            &opened->stream, txn, collection, user, &o, larder__bytes(bounds, o.start.size_bytes),
+            larder__bytes(bounds + o.start.size_bytes, o.end.size_bytes), error);
     }
     if (status != LARDER_OK) {
         larder_scan_close(created);
@@ -251,7 +248,7 @@ typedef struct member { /* one collection of the group, in path order */
 typedef struct frame { /* a collection being given */
     larder__stream stream;
     int32_t member;
-    int32_t child; /* the enclosed member that comes next in scan order, or -1 */
+    int32_t child;  /* the enclosed member that comes next in scan order, or -1 */
     bool is_peeked; /* the stream stands on a document that was not given yet */
     bool is_done;
 } frame;
@@ -274,8 +271,7 @@ static const larder_allocator *allocator_of(const group_scan *scan) {
 }
 
 static bool encloses(larder_bytes outer, larder_bytes inner) {
-    return inner.size_bytes > outer.size_bytes &&
-           larder__bytes_has_prefix(inner, outer) &&
+    return inner.size_bytes > outer.size_bytes && larder__bytes_has_prefix(inner, outer) &&
            larder__begin(inner)[outer.size_bytes] == '/';
 }
 
@@ -286,8 +282,7 @@ static int by_path(const void *a, const void *b) {
 static int32_t add_member(group_scan *scan, uint64_t collection, larder_error *error) {
     if (scan->member_count == scan->member_capacity) {
         int32_t capacity = scan->member_capacity == 0 ? 16 : 2 * scan->member_capacity;
-        member *grown =
-            larder__allocate(allocator_of(scan), (size_t)capacity * sizeof *grown);
+        member *grown = larder__allocate(allocator_of(scan), (size_t)capacity * sizeof *grown);
         if (grown == NULL)
             return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a group's collections");
         if (scan->member_count > 0)
@@ -297,8 +292,7 @@ static int32_t add_member(group_scan *scan, uint64_t collection, larder_error *e
         scan->member_capacity = capacity;
     }
     member *added = &scan->members[scan->member_count];
-    int32_t status =
-        larder__collection_info(scan->base.txn, collection, &added->path, NULL, error);
+    int32_t status = larder__collection_info(scan->base.txn, collection, &added->path, NULL, error);
     if (status != LARDER_OK) return status;
     added->collection = collection;
     scan->member_count++;
@@ -324,7 +318,8 @@ static int32_t list_members(group_scan *scan, uint64_t group, larder_error *erro
             parent = scan->members[parent].parent;
         scan->members[i].parent = parent;
         scan->members[i].end = i + 1;
-        for (int32_t p = parent; p >= 0; p = scan->members[p].parent) scan->members[p].end = i + 1;
+        for (int32_t p = parent; p >= 0; p = scan->members[p].parent)
+            scan->members[p].end = i + 1;
     }
     return LARDER_OK;
 }
@@ -379,7 +374,8 @@ static int32_t first_child(const group_scan *scan, int32_t parent, int32_t from,
     if (from >= end) return -1;
     if (!is_reverse) return from;
     int32_t child = end - 1;
-    while (scan->members[child].parent != parent) child = scan->members[child].parent;
+    while (scan->members[child].parent != parent)
+        child = scan->members[child].parent;
     return child;
 }
 
@@ -485,7 +481,8 @@ static int32_t next_in_group(larder_scan *base, larder_document *document, larde
 
 static void close_group(larder_scan *base) {
     group_scan *scan = (group_scan *)base;
-    while (scan->frame_count > 0) pop(scan);
+    while (scan->frame_count > 0)
+        pop(scan);
     larder__release(allocator_of(scan), scan->frames);
     larder__release(allocator_of(scan), scan->members);
 }
@@ -573,8 +570,7 @@ static int32_t next_by_read_time(larder_scan *base, larder_document *document,
             if (document->state != LARDER_DOCUMENT_FOUND &&
                 (base->flags & LARDER_SCAN_ALL_STATES) == 0)
                 continue;
-            if ((base->flags & LARDER_SCAN_KEYS_ONLY) != 0)
-                memset(document, 0, sizeof *document);
+            if ((base->flags & LARDER_SCAN_KEYS_ONLY) != 0) memset(document, 0, sizeof *document);
         }
         return larder__scan_name(base, scan->collection, id, document, error);
     }

@@ -28,8 +28,7 @@ static _Atomic uint32_t next_serial = 1;
 
 int32_t larder__shape_create(larder_env *env, larder_error *error) {
     env->shapes = larder__allocate(&env->allocator, sizeof *env->shapes);
-    if (env->shapes == NULL)
-        return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for shapes");
+    if (env->shapes == NULL) return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for shapes");
     memset(env->shapes, 0, sizeof *env->shapes);
     return LARDER_OK;
 }
@@ -78,8 +77,8 @@ static shape *remember(const larder_env *env, uint32_t number, larder_bytes name
 static int32_t load(const larder_txn *txn, uint32_t number, shape **found, larder_error *error) {
     larder__key key = shape_key(number);
     larder_bytes names;
-    int32_t status = larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key),
-                                              &names, error);
+    int32_t status =
+        larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), &names, error);
     if (status == LARDER_NOT_FOUND)
         return larder__corrupt(txn, LARDER__CATALOG, larder__key_bytes(&key),
                                "a record names a shape that is not there", error);
@@ -93,8 +92,7 @@ int32_t larder__shape_names(const larder_txn *txn, uint32_t number, larder_bytes
                             uint32_t *serial, larder_error *error) {
     if (number == 0 || number > LARDER__SHAPE_MAX)
         return larder__fail(error, LARDER_E_CORRUPT, "shape number %u", number);
-    shape *found = atomic_load_explicit(&txn->env->shapes->by_number[number],
-                                        memory_order_acquire);
+    shape *found = atomic_load_explicit(&txn->env->shapes->by_number[number], memory_order_acquire);
     if (found == NULL) {
         int32_t status = load(txn, number, &found, error);
         if (status != LARDER_OK) return status;
@@ -134,11 +132,11 @@ static int32_t create(larder_txn *txn, larder_bytes names, const larder__key *ha
     uint8_t varint[LARDER__VARINT_MAX];
     larder_bytes value = larder__bytes(varint, larder__varint_put(varint, *number));
     larder__key key = shape_key(*number);
-    int32_t status = larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key),
-                                              &names, 1, error);
+    int32_t status =
+        larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), &names, 1, error);
     if (status == LARDER_OK)
-        status = larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(hash), &value,
-                                          1, error);
+        status = larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(hash), &value, 1,
+                                          error);
     return status;
 }
 
@@ -153,8 +151,8 @@ int32_t larder__shape_obtain(larder_txn *txn, larder_bytes names, uint32_t *numb
     larder__key hash = hash_key(names);
     larder_bytes payload, stored;
     uint64_t known = 0;
-    int32_t status = larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&hash),
-                                              &payload, error);
+    int32_t status =
+        larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&hash), &payload, error);
     if (status == LARDER_NOT_FOUND) {
         status = create(txn, names, &hash, number, error);
         if (status != LARDER_OK || *number == 0) return status;
@@ -164,8 +162,7 @@ int32_t larder__shape_obtain(larder_txn *txn, larder_bytes names, uint32_t *numb
     } else if (status == LARDER_OK) {
         const uint8_t *p = larder__begin(payload);
         uint32_t serial;
-        if (larder__varint_get(p, p + payload.size_bytes, &known) == 0 ||
-            known > LARDER__SHAPE_MAX)
+        if (larder__varint_get(p, p + payload.size_bytes, &known) == 0 || known > LARDER__SHAPE_MAX)
             return larder__corrupt(txn, LARDER__CATALOG, larder__key_bytes(&hash), "no number",
                                    error);
         status = larder__shape_names(txn, (uint32_t)known, &stored, &serial, error);

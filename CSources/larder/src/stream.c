@@ -87,10 +87,10 @@ void larder__stream_close(larder__stream *s) {
     s->run = NULL;
 }
 
-static int32_t step(larder__stream *s, larder__cursor *cursor, const larder__key *prefix,
-                    bool *has, larder_error *error) {
-    int32_t status = s->is_reverse ? larder__cursor_previous(cursor, error)
-                                   : larder__cursor_next(cursor, error);
+static int32_t step(larder__stream *s, larder__cursor *cursor, const larder__key *prefix, bool *has,
+                    larder_error *error) {
+    int32_t status =
+        s->is_reverse ? larder__cursor_previous(cursor, error) : larder__cursor_next(cursor, error);
     return settle(cursor, prefix, status, has);
 }
 
@@ -225,8 +225,8 @@ int32_t larder__stream_read(larder__stream *s, larder_document *document, larder
     if (s->run != NULL) {
         status = LARDER_NOT_FOUND;
         if (s->user != 0)
-            status = larder__overlay_read(s->txn, s->user, s->collection, s->current, document,
-                                          error);
+            status =
+                larder__overlay_read(s->txn, s->user, s->collection, s->current, document, error);
         if (status == LARDER_NOT_FOUND)
             status = larder__document_read(s->txn, s->collection, s->current, document, error);
         if (status == LARDER_NOT_FOUND)
@@ -236,6 +236,5 @@ int32_t larder__stream_read(larder__stream *s, larder_document *document, larder
     if (s->overlay_is_current)
         return larder__overlay_view(s->txn, s->overlay.key, s->overlay.value, document, NULL,
                                     error);
-    return larder__row_read(s->txn, LARDER__DOCUMENTS, s->base.key, s->base.value, document,
-                            error);
+    return larder__row_read(s->txn, LARDER__DOCUMENTS, s->base.key, s->base.value, document, error);
 }

@@ -44,8 +44,7 @@ int32_t larder__stream_open(larder__stream *stream, const larder_txn *txn, uint6
 int32_t larder__stream_next(larder__stream *stream, larder_error *error);
 /* Reads the document it stands on: the overlay when there is one. Collection and id of the
  * document are left to the caller. */
-int32_t larder__stream_read(larder__stream *stream, larder_document *document,
-                            larder_error *error);
+int32_t larder__stream_read(larder__stream *stream, larder_document *document, larder_error *error);
 void larder__stream_close(larder__stream *stream);
 
 #endif

@@ -186,7 +186,8 @@ int32_t larder__table_put_sealed(larder_txn *txn, larder__table table, larder_by
     for (size_t i = 0; i < part_count && has_memory; i++)
         has_memory = larder__buffer_append(row, parts[i].data, parts[i].size_bytes);
     if (!has_memory)
-        return larder__txn_note(txn, larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a row"));
+        return larder__txn_note(txn,
+                                larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a row"));
     uint32_t crc = larder__crc32c(0, key.data, key.size_bytes);
     crc = larder__crc32c(crc, row->data + SEAL_BYTES, row->size_bytes - SEAL_BYTES);
     larder__store32(row->data, crc);
@@ -227,8 +228,7 @@ int32_t larder__cursor_seek(larder__cursor *cursor, larder_bytes at_least, larde
     return move(cursor, &k, MDB_SET_RANGE, error);
 }
 
-int32_t larder__cursor_seek_below(larder__cursor *cursor, larder_bytes below,
-                                  larder_error *error) {
+int32_t larder__cursor_seek_below(larder__cursor *cursor, larder_bytes below, larder_error *error) {
     MDB_val k = as_val(below);
     int32_t status = k.mv_size == 0 ? LARDER_END : move(cursor, &k, MDB_SET_RANGE, error);
     if (status == LARDER_END)

@@ -63,8 +63,7 @@ static int32_t put_dictionary(larder_txn *txn, uint32_t id, int64_t record_count
     uint8_t head[LARDER__DICTIONARY_HEAD];
     larder__store64(head, (uint64_t)record_count);
     larder_bytes parts[2] = {larder__bytes(head, sizeof head), content};
-    return larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), parts, 2,
-                                    error);
+    return larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), parts, 2, error);
 }
 
 static int32_t flush_counts(larder_txn *txn, larder_error *error) {
@@ -74,8 +73,7 @@ static int32_t flush_counts(larder_txn *txn, larder_error *error) {
         if (delta->records == 0) continue;
         int64_t record_count;
         larder_bytes content;
-        int32_t status =
-            larder__dictionary_row(txn, delta->id, &record_count, &content, error);
+        int32_t status = larder__dictionary_row(txn, delta->id, &record_count, &content, error);
         if (status == LARDER_NOT_FOUND)
             status = larder__fail(error, LARDER_E_NO_DICTIONARY,
                                   "dictionary %u is not in the store", delta->id);
@@ -127,8 +125,8 @@ static bool keep_out(sampling *s, const larder_allocator *allocator, size_t *tra
         for (size_t i = 0; i < s->count && is_ok; i++) {
             bool is_out = i % KEPT_OUT_OF == KEPT_OUT_OF - 1;
             if (is_out == (pass == 1))
-                is_ok = add_sample(&sorted, allocator,
-                                   larder__bytes(s->bytes.data + at, s->sizes[i]));
+                is_ok =
+                    add_sample(&sorted, allocator, larder__bytes(s->bytes.data + at, s->sizes[i]));
             at += s->sizes[i];
         }
         if (pass == 0) *trained_count = sorted.count;
@@ -156,8 +154,7 @@ static int64_t measure(const sampling *s, size_t trained_count, const ZSTD_CDict
     }
     for (size_t i = 0; i < s->count && total >= 0; at += s->sizes[i], i++) {
         if (i < trained_count) continue;
-        size_t got =
-            ZSTD_compress2(context, out, sizeof out, s->bytes.data + at, s->sizes[i]);
+        size_t got = ZSTD_compress2(context, out, sizeof out, s->bytes.data + at, s->sizes[i]);
         total = ZSTD_isError(got) ? -1 : total + (int64_t)got;
     }
     ZSTD_freeCCtx(context);
@@ -179,7 +176,8 @@ static int32_t train(larder_txn *txn, sampling *s, size_t dictionary_bytes,
     larder__buffer content = {.allocator = &env->allocator};
     int32_t status = LARDER_OK;
     if (!keep_out(s, &env->allocator, &trained_count)) return no_memory(error);
-    for (size_t i = 0; i < trained_count; i++) trained_bytes += s->sizes[i];
+    for (size_t i = 0; i < trained_count; i++)
+        trained_bytes += s->sizes[i];
     /* A dictionary larger than a quarter of its samples only repeats them. */
     if (dictionary_bytes > trained_bytes / 4) dictionary_bytes = trained_bytes / 4;
     if (dictionary_bytes < SMALLEST_DICTIONARY) return LARDER_NOT_FOUND;
@@ -313,8 +311,7 @@ void larder__blob_sample(larder_txn *txn, larder_bytes raw) {
         state->sample_sizes =
             larder__allocate(&txn->env->allocator, AUTOMATIC_COUNT * sizeof(size_t));
     size_t size = raw.size_bytes < SAMPLE_MAX ? raw.size_bytes : SAMPLE_MAX;
-    if (state->sample_sizes == NULL ||
-        !larder__buffer_append(&state->samples, raw.data, size))
+    if (state->sample_sizes == NULL || !larder__buffer_append(&state->samples, raw.data, size))
         return; /* no memory: no training */
     state->sample_sizes[state->sample_count++] = size;
 }
@@ -412,10 +409,8 @@ static int32_t repack_document(larder_txn *txn, larder_bytes key, larder_bytes v
                     larder__row_cost(own_key.size_bytes, row.size_bytes);
     status = larder__table_put(txn, LARDER__DOCUMENTS, larder__key_bytes(&own_key),
                                larder__bytes(txn->row.data, txn->row.size_bytes), error);
-    if (status == LARDER_OK)
-        status = larder__collection_count(txn, collection, 0, grown, error);
-    txn->counters.stored_record_bytes +=
-        (int64_t)txn->row.size_bytes - (int64_t)row.size_bytes;
+    if (status == LARDER_OK) status = larder__collection_count(txn, collection, 0, grown, error);
+    txn->counters.stored_record_bytes += (int64_t)txn->row.size_bytes - (int64_t)row.size_bytes;
     if (status == LARDER_OK && record->dictionary != 0)
         status = larder__dictionary_count(txn, record->dictionary, -1, error);
     if (status == LARDER_OK && dictionary != 0)
@@ -431,8 +426,7 @@ static int32_t remove_unused(larder_txn *txn, larder_error *error) {
         int64_t record_count;
         larder_bytes content;
         status = larder__dictionary_row(txn, id, &record_count, &content, error);
-        if (status != LARDER_OK || record_count != 0 ||
-            (int64_t)id == txn->counters.dictionary_id)
+        if (status != LARDER_OK || record_count != 0 || (int64_t)id == txn->counters.dictionary_id)
             continue;
         larder__key key = larder__dictionary_key(id);
         status = larder__table_remove(txn, LARDER__CATALOG, larder__key_bytes(&key), error);
@@ -453,8 +447,7 @@ int32_t larder_blob_repack(larder_txn *txn, int64_t max_documents, larder_repack
         larder__cursor cursor;
         status = larder__cursor_open(txn, LARDER__DOCUMENTS, &cursor, error);
         if (status != LARDER_OK) break;
-        status = larder__cursor_seek(&cursor, larder__bytes(repack->key, repack->key_bytes),
-                                     error);
+        status = larder__cursor_seek(&cursor, larder__bytes(repack->key, repack->key_bytes), error);
         if (status == LARDER_OK) {
             memcpy(repack->key, cursor.key.data, cursor.key.size_bytes);
             repack->key[cursor.key.size_bytes] = 0; /* behind this one */

@@ -140,7 +140,8 @@ int32_t larder_txn_begin_read(larder_env *env, const larder_txn **txn, larder_er
     int code;
     for (;;) {
         pthread_mutex_lock(&env->gate);
-        while (env->resizing) pthread_cond_wait(&env->gate_changed, &env->gate);
+        while (env->resizing)
+            pthread_cond_wait(&env->gate_changed, &env->gate);
         read = env->idle_reads;
         if (read != NULL) {
             env->idle_reads = read->next_idle;
@@ -327,8 +328,8 @@ static int32_t load_counters(larder_txn *txn, larder_error *error) {
     larder__key key = counter_key();
     larder_bytes payload;
     memset(&txn->counters, 0, sizeof txn->counters);
-    int32_t status = larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key),
-                                              &payload, error);
+    int32_t status =
+        larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), &payload, error);
     if (status < 0) return status;
     if (status == LARDER_OK) {
         if (payload.size_bytes != sizeof txn->counters)
@@ -360,8 +361,7 @@ static int32_t store_counters(larder_txn *txn, larder_error *error) {
         if (status != LARDER_OK) return status;
     }
     larder_bytes part = larder__bytes(&txn->counters, sizeof txn->counters);
-    return larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), &part, 1,
-                                    error);
+    return larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), &part, 1, error);
 }
 
 /* ---- ending ---- */
@@ -428,9 +428,9 @@ int32_t larder_txn_commit(larder_txn *txn, larder_error *error) {
     if (status != LARDER_OK) return status;
     larder_env *env = txn->env;
     if (txn->open_scans > 0)
-        status = larder__fail(error, LARDER_E_BUSY,
-                              "%d scans of the transaction are open: it was aborted",
-                              txn->open_scans);
+        status =
+            larder__fail(error, LARDER_E_BUSY,
+                         "%d scans of the transaction are open: it was aborted", txn->open_scans);
     if (status == LARDER_OK) status = prepare_commit(txn, error);
     if (status != LARDER_OK) {
         larder__txn_note(txn, status);
@@ -438,8 +438,8 @@ int32_t larder_txn_commit(larder_txn *txn, larder_error *error) {
         return status;
     }
     close_cursors(txn);
-    bool is_over = !txn->reclaiming && txn->changed && !env->manual_reclaim &&
-                   larder__lru_is_over_budget(txn);
+    bool is_over =
+        !txn->reclaiming && txn->changed && !env->manual_reclaim && larder__lru_is_over_budget(txn);
     if (txn->names_changed) atomic_store(&env->catalog_commit, txn->commit);
     int code = mdb_txn_commit(txn->mdb);
     if (code != 0) {
@@ -450,8 +450,10 @@ int32_t larder_txn_commit(larder_txn *txn, larder_error *error) {
         if (status != LARDER_E_NO_SPACE && status != LARDER_E_MAP_FULL &&
             status != LARDER_E_NO_MEMORY) {
             atomic_store(&env->writes_refused, true);
-            larder__log(env, LARDER_LOG_ERROR, "a commit failed (%s): writes are refused until "
-                        "the store is opened again", mdb_strerror(code));
+            larder__log(env, LARDER_LOG_ERROR,
+                        "a commit failed (%s): writes are refused until "
+                        "the store is opened again",
+                        mdb_strerror(code));
         }
         finish_write(txn, false);
         return status;

@@ -16,13 +16,13 @@
 
 #include <math.h>
 
-static bool problem(larder__check *check, const char *text) {
+static bool problem(larder__value_check *check, const char *text) {
     check->status = LARDER_E_INVALID_RECORD;
     check->problem = text;
     return false;
 }
 
-bool larder__check_container(larder__check *check, larder_bytes bytes,
+bool larder__check_container(larder__value_check *check, larder_bytes bytes,
                              larder__container *container) {
     larder__container c;
     if (!larder__container_open(bytes, &c)) return problem(check, "container is cut off");
@@ -47,7 +47,7 @@ bool larder__check_container(larder__check *check, larder_bytes bytes,
     return true;
 }
 
-bool larder__check_name(larder__check *check, larder_bytes name, larder_bytes previous) {
+bool larder__check_name(larder__value_check *check, larder_bytes name, larder_bytes previous) {
     if (name.size_bytes == 0) return problem(check, "field name is empty");
     if (name.size_bytes > LARDER_FIELD_NAME_MAX_BYTES)
         return problem(check, "field name is too long");
@@ -57,7 +57,7 @@ bool larder__check_name(larder__check *check, larder_bytes name, larder_bytes pr
     return true;
 }
 
-static bool check_elements(larder__check *check, larder_bytes payload, uint32_t depth) {
+static bool check_elements(larder__value_check *check, larder_bytes payload, uint32_t depth) {
     larder__container elements;
     if (!larder__check_container(check, payload, &elements)) return false;
     size_t start = 0;
@@ -67,7 +67,7 @@ static bool check_elements(larder__check *check, larder_bytes payload, uint32_t 
     return true;
 }
 
-static bool check_entries(larder__check *check, larder_bytes payload, uint32_t depth) {
+static bool check_entries(larder__value_check *check, larder_bytes payload, uint32_t depth) {
     larder__container entries;
     if (!larder__check_container(check, payload, &entries)) return false;
     larder_bytes previous = {NULL, 0};
@@ -93,7 +93,7 @@ static bool is_canonical_double(const uint8_t *from) {
     return number == number || larder__load64(from) == LARDER__NAN_BITS;
 }
 
-static bool check_server_timestamp(larder__check *check, larder_bytes value, uint32_t depth) {
+static bool check_server_timestamp(larder__value_check *check, larder_bytes value, uint32_t depth) {
     larder_time time;
     larder_bytes previous;
     if (larder_value_get_server_timestamp(value, &time, &previous) != LARDER_OK)
@@ -107,7 +107,7 @@ static bool check_server_timestamp(larder__check *check, larder_bytes value, uin
     return true;
 }
 
-bool larder__check_value(larder__check *check, larder_bytes value, uint32_t depth) {
+bool larder__check_value(larder__value_check *check, larder_bytes value, uint32_t depth) {
     if (value.size_bytes == 0) return problem(check, "value is empty");
     uint8_t tag = *larder__begin(value);
     const larder__tag_info *info = &larder__tags[tag];
@@ -170,7 +170,7 @@ bool larder__check_value(larder__check *check, larder_bytes value, uint32_t dept
 }
 
 int32_t larder_value_validate(larder_bytes value, uint32_t max_depth, larder_error *error) {
-    larder__check check = {.max_depth = max_depth};
+    larder__value_check check = {.max_depth = max_depth};
     if (larder__check_value(&check, value, 0)) return LARDER_OK;
     return larder__fail(error, check.status, "value: %s", check.problem);
 }
