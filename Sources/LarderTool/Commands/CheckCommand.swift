@@ -1,0 +1,111 @@
+import ArgumentParser
+import LarderModel
+import LarderStorage
+
+/// `larder check`: verifies every row.
+struct CheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Verifies every row and every invariant between tables; changes nothing.",
+        discussion: """
+            Each problem is a line: the table, the key, what is wrong. Exit status 1 when there \
+            is one.
+
+            EXAMPLES
+              larder check
+              larder check --json | jq .problemCount
+            """)
+
+    @Option(help: ArgumentHelp("List at most so many problems.", valueName: "count"))
+    var maxProblems = 1000
+
+    @OptionGroup var options: StoreOptions
+
+    mutating func validate() throws {
+        if maxProblems < 0 { throw ValidationError("--max-problems is not below 0.") }
+    }
+
+    func run() throws {
+        let output = Output.standard()
+        let start = System.monotonicNanoseconds()
+        var listed: [CheckProblem] = []
+        let report = try options.describingErrors {
+            Interruption.catchSignals()
+            let store = try options.open(.readOnly)
+            var bar = ProgressBar("check", unit: .count("rows"))
+            defer { bar.finish() }
+            let report = try store.read { txn throws(LarderError) in
+                try txn.check(
+                    onProblem: { problem in
+                        if listed.count < maxProblems { listed.append(problem) }
+                        return Interruption.isRequested ? .stop : .continue
+                    },
+                    progress: { progress in
+                        bar.update(progress.done, of: progress.total ?? 0)
+                        return Interruption.isRequested ? .stop : .continue
+                    })
+            }
+            try store.close()
+            return report
+        }
+        let seconds = Double(System.monotonicNanoseconds() - start) / 1e9
+        if options.json {
+            output.line(json(report, listed, seconds: seconds))
+        } else {
+            print(report, listed, seconds: seconds, to: output)
+        }
+        try output.flush()
+        if report.problemCount > 0 { throw ExitCode(ExitStatus.findings.rawValue) }
+    }
+
+    private func print(
+        _ report: CheckReport, _ listed: [CheckProblem], seconds: Double, to output: Output
+    ) {
+        for problem in listed {
+            output.line("\(problem.table)  \(Self.text(problem.key))  \(problem.message)")
+        }
+        if report.problemCount > listed.count {
+            let more = report.problemCount - Int64(listed.count)
+            output.line("and \(NumberText.things(more, "more problem", "more problems"))")
+        }
+        let looked =
+            "\(NumberText.things(report.rowCount, "row")), "
+            + "\(NumberText.things(report.documentCount, "document")), "
+            + "\(NumberText.things(report.indexEntryCount, "index entry", "index entries")) in "
+            + NumberText.duration(seconds: seconds)
+        output.line(
+            report.problemCount == 0
+                ? "no problems: \(looked)"
+                : "\(NumberText.things(report.problemCount, "problem")): \(looked)")
+    }
+
+    private func json(
+        _ report: CheckReport, _ listed: [CheckProblem], seconds: Double
+    ) -> JSONReport {
+        [
+            "problemCount": .integer(report.problemCount),
+            "rowCount": .integer(report.rowCount),
+            "documentCount": .integer(report.documentCount),
+            "indexEntryCount": .integer(report.indexEntryCount),
+            "seconds": .rounded(seconds),
+            "problems": .array(
+                listed.map { problem in
+                    [
+                        "table": .string(problem.table),
+                        "key": .string(Self.text(problem.key)),
+                        "message": .string(problem.message),
+                    ]
+                }),
+        ]
+    }
+
+    /// A key of a table: as text where it is some, else in hexadecimal.
+    static func text(_ key: [UInt8]) -> String {
+        if !key.isEmpty, let text = String(validating: key, as: UTF8.self),
+            text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
+        {
+            return text
+        }
+        return "0x" + key.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}

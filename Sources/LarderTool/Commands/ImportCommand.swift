@@ -1,0 +1,180 @@
+import ArgumentParser
+import LarderModel
+import LarderStorage
+
+/// `larder import`: documents from JSON.
+struct ImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Reads documents from JSON into the store, which is made where there is none.",
+        discussion: """
+            The input is NDJSON (one object a line), an array of objects, or an object of \
+            objects by id; a file, or - for standard input. A line that is wrong is named on \
+            standard error with its number, and the rest goes on; the exit status is then 1.
+
+            Where a document goes: --collection, with the id from --id FIELD (a string or an \
+            integer), from the key of an object of objects, or a new random one; without \
+            --collection from "$name", as 'larder export' writes it. A document that is there \
+            already is replaced, so that an import that was interrupted can be run again.
+
+            Integers that fit 64 bits become integers, other numbers doubles. An object of the \
+            two numbers latitude and longitude becomes a geo point, and the objects of 'larder \
+            help export' what they stand for; --untyped leaves all of them maps.
+
+            EXAMPLES
+              larder import cities.ndjson --collection cities --id id
+              larder import landmarks.json --collection cities/SF/landmarks --timestamps
+              zstd -dc all.ndjson.zst | larder import - --durability last-commit-at-risk
+              larder import cities.ndjson --collection cities --id id --budget 64MiB \
+            --index state --index country,population:desc
+            """)
+
+    @Argument(help: ArgumentHelp("The input; - is standard input.", valueName: "file"))
+    var file: String
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("Where documents go, e.g. cities or cities/SF/landmarks.", valueName: "path"))
+    var collection: String?
+
+    @Option(help: ArgumentHelp("The field that is the document's id.", valueName: "field"))
+    var id: String?
+
+    @Flag(help: "Keep the id as a field, too.")
+    var keepID = false
+
+    @Option(
+        help: ArgumentHelp(
+            "What the input is: \(Format.names) (default: auto).", valueName: "format"))
+    var format = Format.auto
+
+    @Flag(help: "Strings in RFC 3339 become timestamps.")
+    var timestamps = false
+
+    @Flag(help: "Objects become maps, also those that stand for other values.")
+    var untyped = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Define an index: fields with :asc, :desc or :contains (may be repeated).",
+            valueName: "field,..."))
+    var index: [String] = []
+
+    @Option(help: ArgumentHelp("Documents in a commit.", valueName: "count"))
+    var batch = 500
+
+    @Option(help: ArgumentHelp("Stop after so many wrong lines.", valueName: "count"))
+    var maxErrors: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Evict the least recently used documents above this size.", valueName: "size"))
+    var budget: ByteSize?
+
+    @Option(
+        help: ArgumentHelp(
+            "What a commit survives: \(Durability.names) (default: every-commit).",
+            valueName: "mode"))
+    var durability = Durability.everyCommit
+
+    @OptionGroup var options: StoreOptions
+
+    /// What the input is.
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case auto, ndjson, json
+
+        static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
+    }
+
+    /// What a commit survives.
+    enum Durability: String, ExpressibleByArgument, CaseIterable {
+        case everyCommit = "every-commit"
+        case lastCommitAtRisk = "last-commit-at-risk"
+
+        static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
+    }
+
+    mutating func validate() throws {
+        if collection == nil && id != nil {
+            throw ValidationError("--id needs --collection.")
+        }
+        if keepID && id == nil { throw ValidationError("--keep-id needs --id.") }
+        if id?.isEmpty == true { throw ValidationError("--id takes a field's name.") }
+        if collection == nil && !index.isEmpty {
+            throw ValidationError("--index needs --collection, whose documents it is over.")
+        }
+        if !(1...100_000).contains(batch) {
+            throw ValidationError("--batch takes a number from 1 to 100000.")
+        }
+        if let maxErrors, maxErrors < 0 {
+            throw ValidationError("--max-errors is not below 0.")
+        }
+        if let budget, budget.bytes < 1_048_576 {
+            throw ValidationError("--budget is at least 1MiB.")
+        }
+        for text in index { _ = try IndexArgument(text) }
+    }
+
+    func run() throws {
+        let collection = try self.collection.map(PathArgument.collection)
+        let indexes = try index.map { try IndexArgument($0) }
+        let descriptor = try openInput()
+        defer { if descriptor != 0 { System.close(descriptor) } }
+        Interruption.catchSignals()
+
+        let summary = try options.describingErrors {
+            let store = try options.open(configuration)
+            for index in indexes {
+                try index.define(in: store, group: collection?.id ?? "")
+            }
+            let input = DocumentInput(
+                descriptor: descriptor, layout: DocumentInput.Layout(rawValue: format.rawValue),
+                prefersJSON: file.hasSuffix(".json"))
+            var importer = Importer(
+                store: store, reader: documentReader(collection), batchCount: batch,
+                maxErrors: maxErrors, name: file == "-" ? "standard input" : file,
+                totalBytes: System.regularFileSize(descriptor))
+            let ending = importer.run(input)
+            let summary = try ImportSummary(
+                importer, ending: ending, store: store, directory: options.directory,
+                collection: collection?.string)
+            try store.close()
+            return summary
+        }
+        let output = Output.standard()
+        if options.json {
+            output.line(summary.report)
+        } else {
+            for line in summary.lines { output.line(line) }
+        }
+        try output.flush()
+        try summary.throwIfIncomplete()
+    }
+
+    private func openInput() throws -> Int32 {
+        if file == "-" { return 0 }
+        do throws(SystemFailure) {
+            return try System.openToRead(file)
+        } catch {
+            throw ToolError(
+                error.isDenied ? .noPermission : .noInput, "cannot read '\(file)': \(error)",
+                hint: "name a file, or - for standard input")
+        }
+    }
+
+    private var configuration: StoreConfiguration {
+        var configuration = StoreConfiguration(directory: options.directory)
+        configuration.durability =
+            durability == .everyCommit ? .everyCommit : .lastCommitAtRisk
+        if let budget { configuration.budget = .bytes(budget.bytes) }
+        return configuration
+    }
+
+    private func documentReader(_ collection: CollectionPath?) -> DocumentReader {
+        var json = JSONReader.Options()
+        json.readsTimestamps = timestamps
+        json.readsTypedForms = !untyped
+        return DocumentReader(
+            collection: collection, idField: id, keepsIDField: keepID, json: json)
+    }
+}

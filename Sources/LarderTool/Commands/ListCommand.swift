@@ -1,0 +1,211 @@
+import ArgumentParser
+import LarderModel
+import LarderStorage
+
+/// `larder ls`: collections, or the documents of one.
+struct ListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ls",
+        abstract: "Lists collections, or the documents of a collection.",
+        discussion: """
+            Without a path: every collection, those below a document indented under the \
+            collection that the document is in. With a collection's path: its documents in name \
+            order. With a document's path: the collections below it.
+
+            EXAMPLES
+              larder ls
+              larder ls cities --limit 20 --start 5391959
+              larder ls cities/SF
+            """)
+
+    @Argument(help: "A collection or a document.")
+    var path: String?
+
+    @Option(help: ArgumentHelp("At most so many documents.", valueName: "count"))
+    var limit = 100
+
+    @Option(help: ArgumentHelp("Begin with this document id.", valueName: "id"))
+    var start: String?
+
+    @Flag(help: "From the last document to the first.")
+    var reverse = false
+
+    @OptionGroup var options: StoreOptions
+
+    mutating func validate() throws {
+        if limit < 1 { throw ValidationError("--limit takes a number above 0.") }
+        if start?.isEmpty == true { throw ValidationError("--start takes a document id.") }
+    }
+
+    func run() throws {
+        let target = try path.map(PathArgument.either)
+        if case .collection = target {
+        } else if start != nil || reverse {
+            throw ToolError(
+                .usage, "--start and --reverse are for the documents of a collection",
+                hint: "name one, e.g. larder ls cities")
+        }
+        let output = Output.standard()
+        try options.describingErrors {
+            let store = try options.open(.readOnly)
+            switch target {
+            case nil: try listCollections(of: store, below: nil, to: output)
+            case .document(let document):
+                try listCollections(of: store, below: document, to: output)
+            case .collection(let collection):
+                try listDocuments(of: store, in: collection, to: output)
+            }
+            try store.close()
+        }
+        try output.flush()
+    }
+
+    // MARK: Collections
+
+    private func listCollections(
+        of store: Store, below document: DocumentPath?, to output: Output
+    ) throws {
+        var found: [CollectionInfo] = []
+        try store.read { txn throws(LarderError) in
+            found = try txn.allCollections(below: document)
+        }
+        if options.json {
+            output.line([
+                "collections": .array(
+                    found.map { info in
+                        [
+                            "path": .string(info.path.string),
+                            "documentCount": .integer(info.documentCount),
+                            "sizeBytes": .integer(info.sizeBytes),
+                        ]
+                    })
+            ])
+            return
+        }
+        guard !found.isEmpty else {
+            let place = document.map { "below \($0)" } ?? "in the store"
+            Messages.line("larder: there are no collections \(place)")
+            return
+        }
+        var table = TextTable([
+            ("collection", .left), ("documents", .right), ("size", .right),
+        ])
+        for (info, name) in zip(found, CollectionTree.names(of: found.map(\.path.string))) {
+            table.add(
+                name, NumberText.count(info.documentCount), ByteSize(info.sizeBytes).text)
+        }
+        if found.count > 1 {
+            table.add(
+                NumberText.things(Int64(found.count), "collection"),
+                NumberText.count(found.reduce(0) { $0 + $1.documentCount }),
+                ByteSize(found.reduce(0) { $0 + $1.sizeBytes }).text)
+        }
+        for line in table.lines { output.line(line) }
+    }
+
+    // MARK: Documents
+
+    private struct Row {
+        var id: String
+        var storedBytes: Int64
+        var version: SnapshotVersion
+        var readTime: SnapshotVersion
+        var preview: String
+    }
+
+    private func listDocuments(
+        of store: Store, in collection: CollectionPath, to output: Output
+    ) throws {
+        var rows: [Row] = []
+        var next: String?
+        let wantsPreview = !options.json
+        let info = try store.read { txn throws(LarderError) in
+            // Bounds are in ascending order whatever the direction.
+            let bound = start.map { ScanBound.id($0) }
+            let source = DocumentSource.collection(
+                collection, from: reverse ? nil : bound, to: reverse ? bound : nil)
+            try txn.documents(in: source, options: ScanOptions(isReversed: reverse)) {
+                entry throws(LarderError) in
+                guard rows.count < limit else {
+                    next = entry.id
+                    return .stop
+                }
+                var preview: [UInt8] = []
+                if wantsPreview {
+                    JSONWriter.append(try entry.record.fields(), to: &preview)
+                }
+                rows.append(
+                    Row(
+                        id: entry.id, storedBytes: entry.storedBytes, version: entry.version,
+                        readTime: entry.readTime,
+                        preview: String(decoding: preview, as: UTF8.self)))
+                return .continue
+            }
+            return try txn.collection(at: collection)
+        }
+        if options.json {
+            output.line(report(collection, info, rows, next: next))
+            return
+        }
+        guard let info else {
+            throw ToolError(
+                .findings, "there is no collection '\(collection)' in the store "
+                    + "'\(options.directory)'", hint: "'larder ls' lists the collections")
+        }
+        print(rows, to: output)
+        let all = NumberText.things(info.documentCount, "document")
+        if let next {
+            let reversed = reverse ? " --reverse" : ""
+            Messages.line(
+                "larder: \(NumberText.count(rows.count)) of \(all); more from "
+                    + "larder ls \(collection)\(reversed) --start \(next)")
+        }
+    }
+
+    private func print(_ rows: [Row], to output: Output) {
+        var table = TextTable([
+            ("id", .left), ("stored", .right), ("version", .left), ("fields", .left),
+        ])
+        for row in rows {
+            table.add(
+                row.id, ByteSize(row.storedBytes).text, row.version.description, row.preview)
+        }
+        let columns = output.isTerminal ? System.terminalColumns(1) : 120
+        for line in table.lines { output.line(DisplayWidth.cut(line, to: columns)) }
+    }
+
+    private func report(
+        _ collection: CollectionPath, _ info: CollectionInfo?, _ rows: [Row], next: String?
+    ) -> JSONReport {
+        [
+            "collection": .string(collection.string),
+            "documentCount": .integer(info?.documentCount ?? 0),
+            "sizeBytes": .integer(info?.sizeBytes ?? 0),
+            "documents": .array(
+                rows.map { row in
+                    [
+                        "id": .string(row.id),
+                        "storedBytes": .integer(row.storedBytes),
+                        "version": .version(row.version),
+                        "readTime": .version(row.readTime),
+                    ]
+                }),
+            "next": next.map { .string($0) } ?? .null,
+        ]
+    }
+}
+
+/// Collections as an indented tree.
+enum CollectionTree {
+    /// What to print for paths in path order: the part behind the nearest collection above that
+    /// is printed, too, two blanks deeper than it.
+    static func names(of paths: [String]) -> [String] {
+        var above: [String] = []
+        return paths.map { path in
+            while let last = above.last, !path.hasPrefix(last + "/") { above.removeLast() }
+            let shown = above.last.map { path.dropFirst($0.count + 1) } ?? path[...]
+            defer { above.append(path) }
+            return String(repeating: "  ", count: above.count) + shown
+        }
+    }
+}

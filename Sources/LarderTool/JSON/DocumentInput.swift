@@ -1,0 +1,419 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Documents in a stream of JSON text, one at a time, in memory that does not grow with the
+/// stream.
+///
+/// Three layouts: one object a line (NDJSON), an array of objects, an object of objects by id.
+/// Here a text is only cut into pieces; ``JSONReader`` reads a piece. So a bad document spoils
+/// the others only where the text between documents is wrong.
+final class DocumentInput {
+    /// How documents lie in the text.
+    enum Layout: String, CaseIterable {
+        /// One object a line.
+        case ndjson
+        /// One array of objects, or one object with documents by their ids.
+        case json
+    }
+
+    /// One document's text; the bytes are valid until the next call.
+    struct Piece {
+        /// The text.
+        let text: UnsafeBufferPointer<UInt8>
+        /// The document's id as JSON text, where the layout has one.
+        let key: UnsafeBufferPointer<UInt8>?
+        /// The line on which the text begins, from 1.
+        let line: Int
+    }
+
+    /// What comes next.
+    enum Next {
+        case piece(Piece)
+        /// A piece larger than ``maxPieceBytes``; reading goes on behind it.
+        case tooLarge(line: Int)
+        case end
+    }
+
+    /// Text that is not in the layout at all: nothing behind it can be read.
+    struct Broken: Error {
+        let line: Int
+        let reason: String
+    }
+
+    /// A document holds at most 1 MiB; as JSON, with every character escaped, six times that.
+    static let maxPieceBytes = 8 * 1024 * 1024
+
+    /// Bytes of all the pieces so far, for progress.
+    private(set) var consumedBytes: Int64 = 0
+
+    /// The layout; known after the first piece.
+    private(set) var layout: Layout?
+
+    private let descriptor: Int32
+    private let prefersJSON: Bool
+    private var buffer: UnsafeMutableBufferPointer<UInt8>
+    /// What is read and not yet consumed: `start..<end` of the buffer.
+    private var start = 0
+    private var end = 0
+    private var isAtEnd = false
+    private var line = 1
+    private var place = Place.beginning
+
+    private enum Place {
+        case beginning
+        case lines
+        case array(isFirst: Bool)
+        case object(isFirst: Bool)
+        case finished
+    }
+
+    /// Documents that are read from a descriptor, which stays the caller's to close.
+    ///
+    /// With no layout given, the text decides: `[` begins an array; an object that is complete
+    /// on the first line is a line of NDJSON, unless nothing follows and `prefersJSON` says that
+    /// the file's name ends in `.json`.
+    init(descriptor: Int32, layout: Layout?, prefersJSON: Bool) {
+        self.descriptor = descriptor
+        self.layout = layout
+        self.prefersJSON = prefersJSON
+        buffer = .allocate(capacity: 256 * 1024)
+    }
+
+    deinit {
+        buffer.deallocate()
+    }
+
+    /// The next document's text.
+    ///
+    /// - Throws: ``Broken`` or `SystemFailure`.
+    func next() throws -> Next {
+        switch place {
+        case .beginning:
+            try begin()
+            return try next()
+        case .lines: return try nextLine()
+        case .array(let isFirst): return try nextElement(isFirst: isFirst)
+        case .object(let isFirst): return try nextEntry(isFirst: isFirst)
+        case .finished: return .end
+        }
+    }
+
+    // MARK: The beginning
+
+    private func begin() throws {
+        while available < 4 && !isAtEnd { try fill() }
+        let first = (0..<min(4, available)).map { buffer[start + $0] }
+        if first.starts(with: [0xEF, 0xBB, 0xBF]) {
+            consume(3)
+        } else if first.starts(with: [0xFE, 0xFF]) || first.starts(with: [0xFF, 0xFE]) {
+            throw Broken(line: 1, reason: "the text is UTF-16; convert it, e.g. with iconv -t UTF-8")
+        } else if first.starts(with: [0x1F, 0x8B]) || first.starts(with: [0x28, 0xB5, 0x2F, 0xFD]) {
+            throw Broken(
+                line: 1, reason: "the input is compressed; pipe it through gzip -dc or zstd -dc")
+        }
+        if layout == .ndjson {
+            place = .lines
+            return
+        }
+        guard let byte = try skipBlanks() else {
+            place = .finished
+            return
+        }
+        switch (byte, layout) {
+        case (UInt8(ascii: "["), _):
+            layout = .json
+            consume(1)
+            place = .array(isFirst: true)
+        case (UInt8(ascii: "{"), .json):
+            consume(1)
+            place = .object(isFirst: true)
+        case (UInt8(ascii: "{"), _):
+            if try looksLikeLines() {
+                layout = .ndjson
+                place = .lines
+            } else {
+                layout = .json
+                consume(1)
+                place = .object(isFirst: true)
+            }
+        default:
+            throw Broken(line: line, reason: "JSON documents begin with '{' or '['")
+        }
+    }
+
+    /// Whether the first object is complete on its line, and is not the only text of a `.json`
+    /// file.
+    private func looksLikeLines() throws -> Bool {
+        var scanned = 0
+        var newline: Int?
+        while newline == nil {
+            newline = find(UInt8(ascii: "\n"), from: scanned)
+            scanned = available
+            if newline == nil {
+                if isAtEnd { break }
+                // A first line of this size: a document by itself would be refused, so it is
+                // an object of documents.
+                if available >= Self.maxPieceBytes { return false }
+                try fill()
+            }
+        }
+        let lineEnd = newline ?? available
+        guard let size = try valueSize(from: 0), size <= lineEnd else {
+            return false
+        }
+        if !prefersJSON { return true }
+        var position = lineEnd
+        while true {
+            while position < available {
+                if !Self.isBlank(buffer[start + position]) { return true }
+                position += 1
+            }
+            if isAtEnd || available >= Self.maxPieceBytes { return false }
+            try fill()
+        }
+    }
+
+    // MARK: Lines
+
+    private func nextLine() throws -> Next {
+        while true {
+            var scanned = 0
+            var newline = find(UInt8(ascii: "\n"), from: 0)
+            while newline == nil && !isAtEnd {
+                scanned = available
+                if scanned > Self.maxPieceBytes { return try skipLongLine() }
+                try fill()
+                newline = find(UInt8(ascii: "\n"), from: scanned)
+            }
+            let size = newline ?? available
+            if newline == nil && size == 0 {
+                place = .finished
+                return .end
+            }
+            let text = UnsafeBufferPointer(rebasing: buffer[start..<start + size])
+            let number = line
+            consume(newline == nil ? size : size + 1)
+            line += 1
+            if size > Self.maxPieceBytes { return .tooLarge(line: number) }
+            if !text.allSatisfy(Self.isBlank) {
+                return .piece(Piece(text: text, key: nil, line: number))
+            }
+        }
+    }
+
+    private func skipLongLine() throws -> Next {
+        let number = line
+        while true {
+            if let newline = find(UInt8(ascii: "\n"), from: 0) {
+                consume(newline + 1)
+                break
+            }
+            consume(available)
+            if isAtEnd { break }
+            try fill()
+        }
+        line += 1
+        return .tooLarge(line: number)
+    }
+
+    // MARK: An array or an object
+
+    private func nextElement(isFirst: Bool) throws -> Next {
+        guard try nextMember(isFirst: isFirst, closing: UInt8(ascii: "]")) else { return .end }
+        place = .array(isFirst: false)
+        return try piece(keyBytes: nil)
+    }
+
+    private func nextEntry(isFirst: Bool) throws -> Next {
+        guard try nextMember(isFirst: isFirst, closing: UInt8(ascii: "}")) else { return .end }
+        place = .object(isFirst: false)
+        guard try skipBlanks() == UInt8(ascii: "\"") else {
+            throw Broken(line: line, reason: "expected an id in quotes")
+        }
+        guard let keySize = try valueSize(from: 0) else {
+            throw isAtEnd ? endsEarly : Broken(line: line, reason: "an id is too long")
+        }
+        return try piece(keyBytes: keySize)
+    }
+
+    /// Goes to the next member; false at the closing bracket, behind which only blanks may be.
+    private func nextMember(isFirst: Bool, closing: UInt8) throws -> Bool {
+        guard var byte = try skipBlanks() else { throw endsEarly }
+        if byte == closing {
+            consume(1)
+            if try skipBlanks() != nil {
+                throw Broken(line: line, reason: "more text after the end of the JSON value")
+            }
+            place = .finished
+            return false
+        }
+        if !isFirst {
+            guard byte == UInt8(ascii: ",") else {
+                throw Broken(
+                    line: line,
+                    reason: "expected ',' or '\(Character(Unicode.Scalar(closing)))'")
+            }
+            consume(1)
+            guard let following = try skipBlanks() else { throw endsEarly }
+            byte = following
+            if byte == closing {
+                throw Broken(line: line, reason: "a comma with nothing behind it")
+            }
+        }
+        return true
+    }
+
+    /// The value at the current place, behind a key of the given size and a colon.
+    private func piece(keyBytes: Int?) throws -> Next {
+        let number = line
+        var offset = 0
+        if let keyBytes {
+            offset = try skipBlanks(from: keyBytes)
+            guard offset < available, buffer[start + offset] == UInt8(ascii: ":") else {
+                throw Broken(line: line, reason: "expected ':' after an id")
+            }
+            offset = try skipBlanks(from: offset + 1)
+        }
+        guard offset < available else { throw endsEarly }
+        guard let size = try valueSize(from: offset) else {
+            if isAtEnd { throw endsEarly }
+            try skipLongValue(from: offset)
+            return .tooLarge(line: number)
+        }
+        guard size > 0 else { throw Broken(line: line, reason: "expected a value") }
+        let text = UnsafeBufferPointer(rebasing: buffer[start + offset..<start + offset + size])
+        let key = keyBytes.map { UnsafeBufferPointer(rebasing: buffer[start..<start + $0]) }
+        var linesBefore = 0
+        for position in 0..<offset where buffer[start + position] == UInt8(ascii: "\n") {
+            linesBefore += 1
+        }
+        consume(offset + size, countingLines: true)
+        return .piece(Piece(text: text, key: key, line: number + linesBefore))
+    }
+
+    private var endsEarly: Broken {
+        Broken(line: line, reason: "the text ends before the JSON value does")
+    }
+
+    // MARK: Scanning
+
+    /// Bytes of the JSON value that begins at an offset: up to its closing bracket or quote, or
+    /// what follows a number or word. Nil when the text ends first or the value does not
+    /// end within ``maxPieceBytes``.
+    private func valueSize(from offset: Int) throws -> Int? {
+        var scanner = ValueScanner()
+        var position = offset
+        while true {
+            if let count = scanner.scan(
+                UnsafeBufferPointer(rebasing: buffer[start + position..<end]))
+            {
+                return position + count - offset
+            }
+            position = available
+            if isAtEnd {
+                return scanner.isWord ? position - offset : nil
+            }
+            if position - offset > Self.maxPieceBytes { return nil }
+            try fill()
+        }
+    }
+
+    /// Consumes a value of any size.
+    private func skipLongValue(from offset: Int) throws {
+        consume(offset, countingLines: true)
+        var scanner = ValueScanner()
+        while true {
+            let rest = UnsafeBufferPointer(rebasing: buffer[start..<end])
+            if let count = scanner.scan(rest) {
+                consume(count, countingLines: true)
+                return
+            }
+            consume(available, countingLines: true)
+            if isAtEnd {
+                if scanner.isWord { return }
+                throw endsEarly
+            }
+            try fill()
+        }
+    }
+
+    /// Consumes blanks; the byte behind them, nil at the end.
+    private func skipBlanks() throws -> UInt8? {
+        while true {
+            while available > 0 {
+                let byte = buffer[start]
+                if !Self.isBlank(byte) { return byte }
+                if byte == UInt8(ascii: "\n") { line += 1 }
+                consume(1)
+            }
+            if isAtEnd { return nil }
+            try fill()
+        }
+    }
+
+    /// The offset of the first byte from `offset` on that is not blank.
+    private func skipBlanks(from offset: Int) throws -> Int {
+        var offset = offset
+        while true {
+            while offset < available {
+                if !Self.isBlank(buffer[start + offset]) { return offset }
+                offset += 1
+            }
+            if isAtEnd || available > 2 * Self.maxPieceBytes { return offset }
+            try fill()
+        }
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+    }
+
+    /// The offset of a byte's first occurrence.
+    private func find(_ byte: UInt8, from offset: Int) -> Int? {
+        guard offset < available, let base = buffer.baseAddress else { return nil }
+        guard let found = memchr(base + start + offset, Int32(byte), available - offset) else {
+            return nil
+        }
+        return UnsafeRawPointer(found) - UnsafeRawPointer(base + start)
+    }
+
+    // MARK: The buffer
+
+    private var available: Int { end - start }
+
+    private func consume(_ count: Int, countingLines: Bool = false) {
+        if countingLines {
+            for position in start..<start + count where buffer[position] == UInt8(ascii: "\n") {
+                line += 1
+            }
+        }
+        start += count
+        consumedBytes += Int64(count)
+    }
+
+    /// Reads more behind what is there; moves and grows the buffer as needed.
+    private func fill() throws(SystemFailure) {
+        if end == buffer.count {
+            if start >= buffer.count / 2, let base = buffer.baseAddress {
+                base.update(from: base + start, count: available)
+            } else {
+                let larger = UnsafeMutableBufferPointer<UInt8>.allocate(
+                    capacity: buffer.count * 2)
+                _ = larger.update(fromContentsOf: buffer[start..<end])
+                buffer.deallocate()
+                buffer = larger
+            }
+            end -= start
+            start = 0
+        }
+        let room = UnsafeMutableBufferPointer(rebasing: buffer[end...])
+        let count = try System.read(descriptor, into: UnsafeMutableRawBufferPointer(room))
+        end += count
+        isAtEnd = count == 0
+    }
+}

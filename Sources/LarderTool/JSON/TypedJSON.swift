@@ -1,0 +1,122 @@
+import Foundation
+import LarderModel
+
+/// How values that JSON has no notation for are written in JSON, and read back.
+///
+///     {"$timestamp": "2026-01-31T12:00:00.5Z"}    RFC 3339, up to nine digits of a fraction
+///     {"latitude": 37.77, "longitude": -122.42}   a geo point: these two names, both numbers
+///     {"$bytes": "aGVsbG8="}                      base64
+///     {"$reference": "projects/P/databases/D/documents/cities/SF"}
+///     {"$vector": [1.0, 2.5]}
+///     {"$double": "NaN"}                          also "Infinity" and "-Infinity"
+///     {"$serverTimestamp": "2026-01-31T12:00:00Z"}  pending, with its local write time
+///     {"$map": {"$bytes": 1}}                     a map that looks like one of these forms
+///
+/// Doubles always have a point or an exponent, so that 1.0 stays a double.
+enum TypedJSON {
+    static let timestamp = "$timestamp"
+    static let bytes = "$bytes"
+    static let reference = "$reference"
+    static let vector = "$vector"
+    static let double = "$double"
+    static let serverTimestamp = "$serverTimestamp"
+    static let map = "$map"
+    static let latitude = "latitude"
+    static let longitude = "longitude"
+
+    /// The names that stand alone in an object of such a form.
+    static let names: Set<String> = [
+        timestamp, bytes, reference, vector, double, serverTimestamp, map,
+    ]
+
+    /// Why an object that has a form's name is not of that form.
+    struct Failure: Error {
+        var reason: String
+    }
+
+    /// Whether a map would be read as something else, so that it needs `$map` around it.
+    static func isAmbiguous(_ entries: MapValue) -> Bool {
+        switch entries.count {
+        case 1: names.contains(entries[0].name)
+        case 2:
+            entries[0].name == latitude && entries[1].name == longitude
+                && isNumber(entries[0].value) && isNumber(entries[1].value)
+        default: false
+        }
+    }
+
+    /// What an object's entries stand for; nil for a plain map.
+    static func value(of entries: [MapValue.Element]) throws(Failure) -> Value? {
+        switch entries.count {
+        case 1 where entries[0].name.utf8.first == UInt8(ascii: "$"):
+            return try single(entries[0].name, entries[0].value)
+        case 2:
+            let swapped = entries[0].name == longitude
+            let (first, second) = swapped ? (entries[1], entries[0]) : (entries[0], entries[1])
+            guard first.name == latitude, second.name == longitude,
+                let north = number(first.value), let east = number(second.value)
+            else { return nil }
+            do throws(LarderError) {
+                return .geoPoint(try GeoPoint(validatingLatitude: north, longitude: east))
+            } catch {
+                throw Failure(reason: error.message)
+            }
+        default: return nil
+        }
+    }
+
+    private static func single(_ name: String, _ content: Value) throws(Failure) -> Value? {
+        switch (name, content) {
+        // With --timestamps the text has become one already.
+        case (timestamp, .timestamp): return content
+        case (timestamp, .string(let text)):
+            guard let time = Timestamp(rfc3339: text) else { break }
+            return .timestamp(time)
+        case (serverTimestamp, .timestamp(let time)):
+            return .serverTimestamp(PendingServerTimestamp(localWriteTime: time))
+        case (serverTimestamp, .string(let text)):
+            guard let time = Timestamp(rfc3339: text) else { break }
+            return .serverTimestamp(PendingServerTimestamp(localWriteTime: time))
+        case (bytes, .string(let text)):
+            guard let data = Data(base64Encoded: text) else { break }
+            return .bytes([UInt8](data))
+        case (reference, .string(let text)):
+            return .reference(ResourceName(text))
+        case (vector, .array(let elements)):
+            let components = elements.compactMap(number)
+            guard components.count == elements.count else { break }
+            return .vector(VectorValue(components))
+        case (double, .string("NaN")): return .double(.nan)
+        case (double, .string("Infinity")): return .double(.infinity)
+        case (double, .string("-Infinity")): return .double(-.infinity)
+        case (map, .map): return content
+        default:
+            if !names.contains(name) { return nil }
+        }
+        throw Failure(reason: wanted(name))
+    }
+
+    private static func wanted(_ name: String) -> String {
+        let content =
+            switch name {
+            case timestamp, serverTimestamp: "an RFC 3339 time between years 0001 and 9999"
+            case bytes: "base64 text"
+            case reference: "a document's resource name"
+            case vector: "an array of numbers"
+            case double: "\"NaN\", \"Infinity\" or \"-Infinity\""
+            default: "an object"
+            }
+        return "\(name) takes \(content)"
+    }
+
+    private static func isNumber(_ value: Value) -> Bool { number(value) != nil }
+
+    /// The number that a value is. An infinity or NaN counts: `$double` inside a vector.
+    private static func number(_ value: Value) -> Double? {
+        switch value {
+        case .integer(let integer): Double(integer)
+        case .double(let double): double
+        default: nil
+        }
+    }
+}

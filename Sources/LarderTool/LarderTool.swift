@@ -1,0 +1,84 @@
+import ArgumentParser
+import LarderModel
+
+/// `larder`: documents in and out of a store, and a look at the store itself.
+@main
+struct LarderTool: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "larder",
+        abstract: "Looks after a store of documents: fills, reads, measures, checks and shrinks it.",
+        discussion: """
+            EXAMPLES
+              larder import cities.ndjson --collection cities --id id
+              larder ls
+              larder get cities/SF
+              larder stat --json
+              larder evict 16MiB
+              larder check && larder copy /backup/larder
+
+            The store is a directory: --store DIR, else the environment's LARDER_STORE, else \
+            \(StoreOptions.defaultDirectory) here. With --json every command prints one JSON \
+            value, or one a line for documents. ls, get, stat, export, check, copy and compact \
+            open the store for reading only and work while another process writes.
+
+            EXIT STATUS
+            \(ExitStatus.table)
+            """,
+        version: "0.1.0",
+        subcommands: [
+            ImportCommand.self, ExportCommand.self, ListCommand.self, GetCommand.self,
+            StatCommand.self, EvictCommand.self, TrainCommand.self, CheckCommand.self,
+            CopyCommand.self, CompactCommand.self,
+        ])
+
+    static let _errorPrefix = "larder: error: "
+
+    static func main() {
+        let arguments = storeOptionsLast(Array(CommandLine.arguments.dropFirst()))
+        do {
+            var command = try parseAsRoot(arguments)
+            try command.run()
+        } catch {
+            end(with: error)
+        }
+    }
+
+    /// Says what went wrong and ends the process.
+    private static func end(with error: any Error) -> Never {
+        switch error {
+        case is QuietExit:
+            exit(withError: ExitCode(ExitStatus.success.rawValue))
+        case let error as ToolError:
+            Messages.line(_errorPrefix + error.description)
+            exit(withError: ExitCode(error.status.rawValue))
+        case let error as LarderError:
+            let error = ToolError(error, about: "")
+            Messages.line(_errorPrefix + error.description)
+            exit(withError: ExitCode(error.status.rawValue))
+        default:
+            // Help, version, usage errors (64) and exit codes: the parser's own.
+            exit(withError: error)
+        }
+    }
+
+    /// Puts `--store DIR` and `--json` behind the command's name where they stand before it.
+    static func storeOptionsLast(_ arguments: [String]) -> [String] {
+        var moved: [String] = []
+        var rest = arguments[...]
+        while let first = rest.first {
+            if first == "--store" || first == "-s", rest.count >= 2 {
+                moved += rest.prefix(2)
+                rest = rest.dropFirst(2)
+            } else if first.hasPrefix("--store=") || first == "--json" {
+                moved.append(first)
+                rest = rest.dropFirst()
+            } else {
+                break
+            }
+        }
+        guard !moved.isEmpty, let command = rest.first, !command.hasPrefix("-") else {
+            return arguments
+        }
+        return [command] + moved + rest.dropFirst()
+    }
+}

@@ -1,0 +1,174 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The calls of the operating system that the tool makes itself.
+enum System {
+    /// Writes all of the bytes; an interrupted write goes on. Nil when that went well.
+    static func write(
+        _ bytes: UnsafeRawBufferPointer, to descriptor: Int32
+    ) -> SystemFailure? {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = posixWrite(descriptor, rest.baseAddress, rest.count)
+            if count > 0 {
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            } else if count < 0 && errno != EINTR {
+                return SystemFailure(number: errno)
+            }
+        }
+        return nil
+    }
+
+    /// Reads up to the buffer's size; 0 at the end of the input.
+    ///
+    /// A signal that asks to stop ends a wait for input as the end of the input does.
+    static func read(
+        _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(SystemFailure) -> Int {
+        while true {
+            let count = posixRead(descriptor, buffer.baseAddress, buffer.count)
+            if count >= 0 { return count }
+            if errno == EINTR {
+                if Interruption.isRequested { return 0 }
+                continue
+            }
+            throw SystemFailure(number: errno)
+        }
+    }
+
+    /// Opens a file to read it.
+    static func openToRead(_ path: String) throws(SystemFailure) -> Int32 {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemFailure(number: errno) }
+        if fileStatus(descriptor).map({ $0.st_mode & S_IFMT == S_IFDIR }) ?? false {
+            Self.close(descriptor)
+            throw SystemFailure(number: EISDIR)
+        }
+        return descriptor
+    }
+
+    /// Makes a file that was not there, readable and writable as the user's mask allows.
+    static func createNew(_ path: String) throws(SystemFailure) -> Int32 {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw SystemFailure(number: errno) }
+        return descriptor
+    }
+
+    /// Closes a descriptor.
+    static func close(_ descriptor: Int32) {
+        _ = posixClose(descriptor)
+    }
+
+    /// The size of a regular file; nil for a pipe, a terminal and the like.
+    static func regularFileSize(_ descriptor: Int32) -> Int64? {
+        guard let status = fileStatus(descriptor), status.st_mode & S_IFMT == S_IFREG else {
+            return nil
+        }
+        return Int64(status.st_size)
+    }
+
+    /// Bytes of the regular files directly in a directory.
+    static func directoryBytes(_ path: String) -> Int64 {
+        guard let directory = opendir(path) else { return 0 }
+        defer { closedir(directory) }
+        var sum: Int64 = 0
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            var status = stat()
+            if lstat(path + "/" + name, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+                sum += Int64(status.st_size)
+            }
+        }
+        return sum
+    }
+
+    /// Whether something is there.
+    static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
+    /// Waits until a file's bytes are on the disk.
+    static func synchronize(_ descriptor: Int32) throws(SystemFailure) {
+        guard fsync(descriptor) == 0 else { throw SystemFailure(number: errno) }
+    }
+
+    /// Puts one file in another's place, in one step.
+    static func rename(_ path: String, to target: String) throws(SystemFailure) {
+        guard posixRename(path, target) == 0 else { throw SystemFailure(number: errno) }
+    }
+
+    /// Removes a file that may be there.
+    static func remove(_ path: String) {
+        _ = unlink(path)
+    }
+
+    /// Whether the descriptor is a terminal.
+    static func isTerminal(_ descriptor: Int32) -> Bool {
+        isatty(descriptor) == 1
+    }
+
+    /// The columns of a terminal, 80 where they are not known.
+    static func terminalColumns(_ descriptor: Int32) -> Int {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+
+    /// Nanoseconds of a clock that only goes forwards.
+    static func monotonicNanoseconds() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
+    /// This process's number.
+    static var processNumber: Int32 { getpid() }
+
+    private static func fileStatus(_ descriptor: Int32) -> stat? {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? status : nil
+    }
+}
+
+/// A failed call of the operating system.
+struct SystemFailure: Error, CustomStringConvertible {
+    /// The system's number, `errno`.
+    let number: Int32
+
+    /// The system's words for it.
+    var description: String { String(cString: strerror(number)) }
+
+    /// Whether the file or a directory on the way to it does not exist.
+    var isMissing: Bool { number == ENOENT || number == ENOTDIR }
+
+    /// Whether the system denies access.
+    var isDenied: Bool { number == EACCES || number == EPERM }
+
+    /// Whether whoever read the output has gone.
+    var isClosedPipe: Bool { number == EPIPE }
+}
+
+private func posixWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    write(descriptor, bytes, count)
+}
+
+private func posixRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int
+{
+    read(descriptor, bytes, count)
+}
+
+private func posixClose(_ descriptor: Int32) -> Int32 {
+    close(descriptor)
+}
+
+private func posixRename(_ path: String, _ target: String) -> Int32 {
+    rename(path, target)
+}
