@@ -122,7 +122,5 @@ extension Record: Equatable {
 
 extension Record: CustomStringConvertible {
     /// The fields.
-    public var description: String {
-        "[" + fields.map { "\($0.name): \($0.value)" }.joined(separator: ", ") + "]"
-    }
+    public var description: String { fields.description }
 }

@@ -355,10 +355,15 @@ static void damage_is_reported_and_the_rest_is_served(void) {
         CHECK_STATUS(larder_mutation_next(txn, test_text("ada"), 0, &batch, NULL),
                      LARDER_E_CORRUPT);
         CHECK_EQ(batch.batch_id, first);
+        /* A write that meets damage ends its transaction. */
         CHECK_STATUS(larder_mutation_remove(txn, test_text("ada"), first, NULL), LARDER_E_CORRUPT);
+        CHECK_STATUS(larder_txn_commit(txn, NULL), LARDER_E_TXN_ENDED);
+        txn = store_write(env);
         CHECK_STATUS(larder_mutation_record_attempt(txn, test_text("ada"), first, write_time,
                                                     test_text("x"), NULL),
                      LARDER_E_CORRUPT);
+        larder_txn_abort(txn);
+        txn = store_write(env);
         CHECK_OK(larder_mutation_next(txn, test_text("ada"), first, &batch, &test_error));
         CHECK_EQ(batch.batch_id, second);
         CHECK_TEXT(batch.payload, "two");

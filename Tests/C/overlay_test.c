@@ -301,11 +301,18 @@ static void damage_is_reported_and_the_rest_is_served(void) {
                      LARDER_E_CORRUPT);
         CHECK_STATUS(larder_document_get_local(txn, user, test_text("c/1"), &view, NULL),
                      LARDER_E_CORRUPT);
+        /* A write that meets damage ends its transaction. */
         CHECK_STATUS(larder_overlay_remove(txn, user, test_text("c/1"), NULL), LARDER_E_CORRUPT);
+        CHECK_STATUS(larder_txn_commit(txn, NULL), LARDER_E_TXN_ENDED);
+        txn = store_write(env);
         CHECK_STATUS(larder_overlay_put(txn, user, test_text("c/1"), 2, store_record(1, ""),
                                         (larder_bytes){NULL, 0}, NULL),
                      LARDER_E_CORRUPT);
+        larder_txn_abort(txn);
+        txn = store_write(env);
         CHECK_STATUS(larder_overlay_remove_batch(txn, user, 1, NULL, NULL), LARDER_E_CORRUPT);
+        larder_txn_abort(txn);
+        txn = store_write(env);
         CHECK_OK(larder_overlay_scan_collection(txn, user, test_text("c"), 0, &scan, &test_error));
         CHECK_STATUS(larder_scan_next(scan, &view, NULL), LARDER_E_CORRUPT);
         CHECK_OK(larder_scan_next(scan, &view, &test_error));

@@ -381,8 +381,13 @@ static void damage_is_reported_and_the_rest_is_served(void) {
         CHECK_EQ(target.target_id, 1);
         CHECK_STATUS(larder_target_find(txn, test_text("a"), ids, 2, &count, NULL),
                      LARDER_E_CORRUPT);
+        /* A write that meets damage ends its transaction. */
         CHECK_STATUS(larder_target_remove(txn, 1, NULL), LARDER_E_CORRUPT);
+        CHECK_STATUS(larder_txn_commit(txn, NULL), LARDER_E_TXN_ENDED);
+        txn = store_write(env);
         CHECK_STATUS(larder_target_add_document(txn, 1, test_text("c/1"), NULL), LARDER_E_CORRUPT);
+        larder_txn_abort(txn);
+        txn = store_write(env);
         CHECK_OK(larder_target_next(txn, 1, &target, &test_error));
         CHECK_EQ(target.target_id, 2);
         check_scan(txn, 2, LARDER_SCAN_ALL_STATES, "", "c/1=0");

@@ -970,7 +970,9 @@ typedef int32_t (*larder_problem_function)(void *context, const char *table, lar
                                            const char *message);
 
 /* Verifies every row and every invariant between tables on the transaction's snapshot, and
- * changes nothing. LARDER_OK: clean; LARDER_E_CORRUPT: problem_count says how many; the call
+ * changes nothing. A write transaction that has changed something is refused
+ * (E_INVALID_ARGUMENT): some counters are written at its commit. Memory grows with the number of
+ * documents (about 50 bytes each). LARDER_OK: clean; LARDER_E_CORRUPT: problem_count says how many; the call
  * itself failed otherwise. problem and progress (rows) may be NULL. */
 LARDER_API int32_t larder_check(const larder_txn *txn, larder_problem_function problem,
                                 larder_progress_function progress, void *context,

@@ -12,7 +12,8 @@
  * LARDER__ID_HEAD bytes: the key forms of long ones end in a hash. Such a run of entries is
  * gathered and put in order by the ids' texts.
  *
- * In a write transaction keys are copied as they are met, because the next write may move them.
+ * The transaction does not write while a scan is in use (larder_scan_next sees to it), so keys
+ * and paths stay where they are.
  */
 #include "index.h"
 
@@ -40,8 +41,7 @@ typedef struct stream {
     uint8_t prefix[3 * LARDER__NUMBER_MAX];
     larder_bytes rest; /* of the current entry: order bytes, id */
     size_t order_bytes;
-    run *run;      /* what is being given from memory, or NULL */
-    uint8_t *copy; /* in a write transaction, of LARDER__KEY_MAX bytes */
+    run *run; /* what is being given from memory, or NULL */
 } stream;
 
 typedef struct member { /* a collection of the group */
@@ -59,8 +59,7 @@ typedef struct index_scan {
     larder__key low;  /* of order bytes and id; empty: none */
     larder__key high; /* exclusive */
     bool has_high;
-    bool is_nested;       /* a collection lies below a document of another one */
-    larder__buffer paths; /* of members, in a write transaction */
+    bool is_nested; /* a collection lies below a document of another one */
     larder__buffer members;
     larder__buffer streams;
     larder__buffer heap; /* positions of streams, the first entry in scan order on top */
@@ -278,12 +277,7 @@ static int32_t advance(const index_scan *scan, stream *s, larder_error *error) {
         }
         status = find_overlay(scan, s, error);
         if (status < 0) return status;
-        if (status == LARDER_OK) continue;
-        if (s->copy != NULL) {
-            memcpy(s->copy, s->rest.data, s->rest.size_bytes);
-            s->rest.data = s->copy;
-        }
-        return LARDER_OK;
+        if (status == LARDER_NOT_FOUND) return LARDER_OK;
     }
 }
 
@@ -405,7 +399,7 @@ static int32_t next_entry(larder_scan *base, larder_document *document, larder_e
         if (status != LARDER_OK) return status;
     }
     base->collection = s->collection;
-    base->collection_path = base->txn->is_write ? larder__bytes(NULL, 0) : s->path;
+    base->collection_path = s->path;
     return larder__scan_name(base, s->collection, id_of(s), document, error);
 }
 
@@ -424,9 +418,7 @@ static void close_scan(larder_scan *base) {
         stream *s = stream_at(scan, i);
         larder__cursor_close(&s->cursor);
         free_run(scan, s);
-        larder__release(&base->txn->env->allocator, s->copy);
     }
-    larder__buffer_free(&scan->paths);
     larder__buffer_free(&scan->members);
     larder__buffer_free(&scan->streams);
     larder__buffer_free(&scan->heap);
@@ -440,10 +432,8 @@ static int32_t add_member(index_scan *scan, uint64_t collection, larder_error *e
     member added = {.collection = collection};
     int32_t status = larder__collection_info(scan->base.txn, collection, &added.path, NULL, error);
     if (status != LARDER_OK) return status;
-    bool has_memory = larder__buffer_append(&scan->members, &added, sizeof added);
-    if (has_memory && scan->base.txn->is_write)
-        has_memory = larder__buffer_append(&scan->paths, added.path.data, added.path.size_bytes);
-    return has_memory ? LARDER_OK : no_memory(error);
+    return larder__buffer_append(&scan->members, &added, sizeof added) ? LARDER_OK
+                                                                       : no_memory(error);
 }
 
 static int compare_members(const void *left, const void *right, const void *context) {
@@ -453,11 +443,7 @@ static int compare_members(const void *left, const void *right, const void *cont
 
 /* Puts the collections in path order and finds those that lie below documents of others. */
 static void order_members(index_scan *scan) {
-    size_t count = scan->members.size_bytes / sizeof(member), at = 0;
-    for (size_t i = 0; i < count && scan->base.txn->is_write; i++) {
-        member_at(scan, i)->path.data = scan->paths.data + at;
-        at += member_at(scan, i)->path.size_bytes;
-    }
+    size_t count = scan->members.size_bytes / sizeof(member);
     /* Paths whose keys were cut are in hash order. */
     for (size_t i = 1; i < count; i++)
         if (compare_members(member_at(scan, i - 1), member_at(scan, i), NULL) > 0) {
@@ -510,14 +496,9 @@ static int32_t add_stream(index_scan *scan, stream *probe, larder_error *error) 
     }
     if (status == LARDER_OK) status = place(scan, probe, error);
     if (status != LARDER_OK) return status == LARDER_END ? LARDER_OK : status;
-    if (txn->is_write) {
-        probe->copy = larder__allocate(&txn->env->allocator, LARDER__KEY_MAX);
-        if (probe->copy == NULL) return no_memory(error);
-    }
     int32_t position = (int32_t)stream_count(scan);
     if (!larder__buffer_append(&scan->streams, probe, sizeof *probe)) return no_memory(error);
     probe->cursor.mdb = NULL;
-    probe->copy = NULL;
     stream *added = stream_at(scan, (size_t)position);
     do {
         status = advance(scan, added, &scan->damage);
@@ -573,8 +554,6 @@ static int32_t open_streams(index_scan *scan, larder_error *error) {
     larder__cursor_close(&overlays);
     larder__cursor_close(&base_probe.cursor);
     larder__cursor_close(&overlay_probe.cursor);
-    larder__release(&scan->base.txn->env->allocator, base_probe.copy);
-    larder__release(&scan->base.txn->env->allocator, overlay_probe.copy);
     if (status != LARDER_OK) return status;
     for (size_t i = heap_count(scan) / 2; i-- > 0;)
         sink(scan, i);
@@ -633,7 +612,7 @@ int32_t larder_index_scan(const larder_txn *txn, uint32_t index_id, larder_bytes
     if (status != LARDER_OK) return status;
     index_scan *created = (index_scan *)base;
     const larder_allocator *allocator = &txn->env->allocator;
-    created->paths.allocator = created->members.allocator = allocator;
+    created->members.allocator = allocator;
     created->streams.allocator = created->heap.allocator = allocator;
     created->index_id = index_id;
     created->row = row;
@@ -655,7 +634,7 @@ int32_t larder_index_scan_entry(const larder_scan *scan, larder_bytes *order_byt
                                 larder_error *error) {
     if (scan == NULL || order_bytes == NULL)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "scan or order_bytes is NULL");
-    int32_t status = larder__txn_check_read(scan->txn, error);
+    int32_t status = larder__scan_check(scan, error);
     if (status != LARDER_OK) return status;
     if (scan->entry == NULL)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "not a scan of an index");

@@ -208,11 +208,6 @@ int32_t larder__txn_check_read(const larder_txn *txn, larder_error *error);
 int32_t larder__txn_check_write(const larder_txn *txn, larder_error *error);
 /* Marks a write transaction as failed when status is a storage failure; returns status. */
 int32_t larder__txn_note(larder_txn *txn, int32_t status);
-/* The same for a call that has changed nothing so far: damage that it met is the call's failure,
- * not the transaction's. */
-static inline int32_t larder__txn_note_unchanged(larder_txn *txn, int32_t status) {
-    return status == LARDER_E_CORRUPT ? status : larder__txn_note(txn, status);
-}
 /* The same for a call that has begun to change rows: whatever failed, the transaction would keep
  * half of the call's rows, so it can only be aborted. */
 static inline int32_t larder__txn_note_partial(larder_txn *txn, int32_t status) {

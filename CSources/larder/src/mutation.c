@@ -197,7 +197,7 @@ int32_t larder_mutation_append(larder_txn *txn, larder_bytes user, larder_time l
     status = check_append(local_write_time, documents, document_count, payload, batch_id, error);
     if (status != LARDER_OK) return status;
     status = larder__txn_counters(txn, &counters, error);
-    if (status != LARDER_OK) return larder__txn_note_unchanged(txn, status);
+    if (status != LARDER_OK) return larder__txn_note(txn, status);
     int64_t id = counters->next_batch_id < 1 ? 1 : counters->next_batch_id;
     /* The whole row comes first: names and payload may be borrowed from this transaction. */
     larder_batch batch = {.local_write_time = local_write_time, .payload = payload};
@@ -206,7 +206,7 @@ int32_t larder_mutation_append(larder_txn *txn, larder_bytes user, larder_time l
         !larder__batch_append_documents(&txn->row, documents, document_count))
         return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a batch");
     status = larder__user_obtain(txn, user, &number, error);
-    if (status != LARDER_OK) return larder__txn_note_unchanged(txn, status);
+    if (status != LARDER_OK) return larder__txn_note(txn, status);
     status = append_rows(txn, number, id, error);
     if (status == LARDER_OK) *batch_id = id;
     return larder__txn_note_partial(txn, status);
@@ -335,7 +335,7 @@ int32_t larder_mutation_remove(larder_txn *txn, larder_bytes user, int64_t batch
     if (status == LARDER_OK)
         status = batch_id > 0 ? read_batch(txn, number, batch_id, &batch, error) : LARDER_NOT_FOUND;
     if (status == LARDER_OK) status = larder__txn_counters(txn, &counters, error);
-    if (status != LARDER_OK) return larder__txn_note_unchanged(txn, status);
+    if (status != LARDER_OK) return larder__txn_note(txn, status);
     txn->row.size_bytes = 0;
     if (!larder__buffer_append(&txn->row, batch.documents.data, batch.documents.size_bytes))
         return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a batch's documents");
@@ -369,7 +369,7 @@ int32_t larder_mutation_record_attempt(larder_txn *txn, larder_bytes user, int64
     status = larder__user_find(txn, user, &number, error);
     if (status == LARDER_OK)
         status = batch_id > 0 ? read_batch(txn, number, batch_id, &batch, error) : LARDER_NOT_FOUND;
-    if (status != LARDER_OK) return larder__txn_note_unchanged(txn, status);
+    if (status != LARDER_OK) return larder__txn_note(txn, status);
     if (batch.attempt_count < UINT32_MAX) batch.attempt_count++;
     batch.last_attempt = when;
     batch.last_error = cut_text(error_text);

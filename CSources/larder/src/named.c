@@ -110,8 +110,7 @@ int32_t larder_named_put(larder_txn *txn, int32_t kind, larder_bytes name, larde
         if (status == LARDER_E_EXISTS)
             return larder__fail(error, LARDER_E_INVALID_NAME,
                                 "two long names have one hash: rename one");
-        if (status < 0 && status != LARDER_E_CORRUPT)
-            return larder__txn_note_unchanged(txn, status);
+        if (status < 0 && status != LARDER_E_CORRUPT) return larder__txn_note(txn, status);
     }
     uint8_t head[LARDER__TIME_BYTES + LARDER__VARINT_MAX];
     larder_bytes inline_name = is_long(name) ? name : larder__bytes(NULL, 0);
@@ -120,7 +119,7 @@ int32_t larder_named_put(larder_txn *txn, int32_t kind, larder_bytes name, larde
     larder_bytes parts[3] = {larder__bytes(head, LARDER__TIME_BYTES + n), inline_name, payload};
     status =
         larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), parts, 3, error);
-    return larder__txn_note_unchanged(txn, status);
+    return larder__txn_note(txn, status);
 }
 
 int32_t larder_named_get(const larder_txn *txn, int32_t kind, larder_bytes name, larder_time *time,
@@ -150,11 +149,10 @@ int32_t larder_named_remove(larder_txn *txn, int32_t kind, larder_bytes name, la
         status = find(txn, larder__key_bytes(&key), name, &row, error);
         if (status == LARDER_E_EXISTS) return LARDER_NOT_FOUND;
         /* A damaged value may go. */
-        if (status != LARDER_OK && status != LARDER_E_CORRUPT)
-            return larder__txn_note_unchanged(txn, status);
+        if (status != LARDER_OK && status != LARDER_E_CORRUPT) return larder__txn_note(txn, status);
     }
     status = larder__table_remove(txn, LARDER__CATALOG, larder__key_bytes(&key), error);
-    return larder__txn_note_unchanged(txn, status);
+    return larder__txn_note(txn, status);
 }
 
 /* ---- the next name ---- */

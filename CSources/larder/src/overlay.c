@@ -211,7 +211,7 @@ static int32_t put_overlay(larder_txn *txn, placement *put, larder_bytes user, l
     int32_t status = larder__user_obtain(txn, user, &put->user, error);
     if (status == LARDER_OK)
         status = larder__name_obtain(txn, name, &put->collection, &put->id, error);
-    if (status != LARDER_OK) return larder__txn_note_unchanged(txn, status);
+    if (status != LARDER_OK) return larder__txn_note(txn, status);
     larder_bytes id = larder__id_bytes(&put->id);
     larder__overlay_key(&key, put->user, put->collection, id);
     larder_document_info_init(&info, sizeof info);
@@ -226,7 +226,7 @@ static int32_t put_overlay(larder_txn *txn, placement *put, larder_bytes user, l
     if (status < 0) {
         /* A record that was refused must leave no name behind. */
         if (release(txn, put->collection, id, NULL) < 0) txn->failed = true;
-        return larder__txn_note_unchanged(txn, status);
+        return larder__txn_note(txn, status);
     }
     bool is_found = info.state == LARDER_DOCUMENT_FOUND;
     status = put_rows(txn, put, larder__key_bytes(&key), is_new ? NULL : &old,
@@ -264,7 +264,7 @@ static int32_t remove_overlay(larder_txn *txn, uint64_t user, uint64_t collectio
     larder_document old;
     larder__overlay_key(&key, user, collection, id);
     int32_t status = hold_old(txn, larder__key_bytes(&key), &old, error);
-    if (status != LARDER_OK) return larder__txn_note_unchanged(txn, status);
+    if (status != LARDER_OK) return larder__txn_note(txn, status);
     status =
         larder__index_update_overlay(txn, user, collection, id, found_record(&old), NULL, error);
     if (status == LARDER_OK)
@@ -285,7 +285,7 @@ int32_t larder_overlay_remove(larder_txn *txn, larder_bytes user, larder_bytes n
     int32_t status = larder__txn_check_write(txn, error);
     if (status != LARDER_OK) return status;
     status = find(txn, user, name, &number, &collection, &id, error);
-    if (status != LARDER_OK) return larder__txn_note_unchanged(txn, status);
+    if (status != LARDER_OK) return larder__txn_note(txn, status);
     return remove_overlay(txn, number, collection, larder__id_bytes(&id), error);
 }
 
@@ -323,7 +323,7 @@ int32_t larder_overlay_remove_batch(larder_txn *txn, larder_bytes user, int64_t 
     int32_t status = larder__txn_check_write(txn, error);
     if (status != LARDER_OK) return status;
     status = larder__user_find(txn, user, &number, error);
-    if (status < 0) return larder__txn_note_unchanged(txn, status);
+    if (status < 0) return larder__txn_note(txn, status);
     if (removed_count) *removed_count = 0;
     if (status == LARDER_NOT_FOUND || batch_id <= 0) return LARDER_OK;
     larder__key_clear(&prefix);
@@ -345,6 +345,5 @@ int32_t larder_overlay_remove_batch(larder_txn *txn, larder_bytes user, int64_t 
         if (removed_count) *removed_count = removed;
         return LARDER_OK;
     }
-    return removed > 0 ? larder__txn_note_partial(txn, status)
-                       : larder__txn_note_unchanged(txn, status);
+    return removed > 0 ? larder__txn_note_partial(txn, status) : larder__txn_note(txn, status);
 }

@@ -92,9 +92,7 @@ int32_t larder_scan_next(larder_scan *scan, larder_document *document, larder_er
 
 int32_t larder__scan_name(larder_scan *scan, uint64_t collection, larder_bytes id_key_form,
                           larder_document *document, larder_error *error) {
-    /* In a write transaction the path may have moved since the last document. */
-    if (scan->collection != collection || scan->collection_path.data == NULL ||
-        scan->txn->is_write) {
+    if (scan->collection != collection || scan->collection_path.data == NULL) {
         int32_t status =
             larder__collection_info(scan->txn, collection, &scan->collection_path, NULL, error);
         if (status != LARDER_OK) return status;
@@ -311,7 +309,8 @@ static int32_t list_members(group_scan *scan, uint64_t group, larder_error *erro
     larder__cursor_close(&cursor);
     if (status != LARDER_END) return status;
     /* Paths beyond 400 bytes may lie in hash order. */
-    qsort(scan->members, (size_t)scan->member_count, sizeof *scan->members, by_path);
+    if (scan->member_count > 1)
+        qsort(scan->members, (size_t)scan->member_count, sizeof *scan->members, by_path);
     for (int32_t i = 0; i < scan->member_count; i++) {
         int32_t parent = i - 1;
         while (parent >= 0 && !encloses(scan->members[parent].path, scan->members[i].path))

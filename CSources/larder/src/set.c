@@ -296,7 +296,6 @@ static int32_t next_member(larder_scan *base, larder_document *document, larder_
             status = read_member(scan, collection, id, document, error);
         if (status == LARDER_NOT_FOUND) continue;
         if (status != LARDER_OK) return status;
-        if (base->txn->is_write) base->collection_path = larder__bytes(NULL, 0);
         return larder__scan_name(base, collection, id, document, error);
     }
 }

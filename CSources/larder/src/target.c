@@ -326,9 +326,9 @@ int32_t larder_target_put(larder_txn *txn, const larder_target *target, larder_e
     if (status == LARDER_OK) status = check_target(target, error);
     if (status != LARDER_OK) return status;
     status = larder__txn_counters(txn, &counters, error);
-    if (status != LARDER_OK) return larder__txn_note_unchanged(txn, status);
+    if (status != LARDER_OK) return larder__txn_note(txn, status);
     status = read_row(txn, target->target_id, &old, error);
-    if (status < 0) return larder__txn_note_unchanged(txn, status);
+    if (status < 0) return larder__txn_note(txn, status);
     bool has_old = status == LARDER_OK;
     if (has_old && old.state == STATE_REMOVING) {
         int64_t removed = 0;
@@ -377,7 +377,7 @@ int32_t larder__target_remove_some(larder_txn *txn, int32_t target_id, int64_t m
     target_row row;
     *removed = 0;
     int32_t status = read_row(txn, target_id, &row, error);
-    if (status != LARDER_OK) return larder__txn_note_unchanged(txn, status);
+    if (status != LARDER_OK) return larder__txn_note(txn, status);
     if (max_documents < 0) max_documents = 0;
     status = remove_some(txn, &row, max_documents, removed, error);
     return larder__txn_note_partial(txn, status);
@@ -389,7 +389,7 @@ int32_t larder_target_remove(larder_txn *txn, int32_t target_id, larder_error *e
     int32_t status = larder__txn_check_write(txn, error);
     if (status != LARDER_OK) return status;
     status = read_row(txn, target_id, &row, error);
-    if (status != LARDER_OK) return larder__txn_note_unchanged(txn, status);
+    if (status != LARDER_OK) return larder__txn_note(txn, status);
     bool was_in_use = row.state == STATE_IN_USE;
     status = remove_some(txn, &row, -1, &removed, error);
     if (status == LARDER_OK && !was_in_use) return LARDER_NOT_FOUND;

@@ -100,7 +100,7 @@ int32_t larder_target_add_document(larder_txn *txn, int32_t target_id, larder_by
     if (status != LARDER_OK) return status;
     status = larder__target_exists(txn, target_id, error);
     if (status == LARDER_OK) status = larder__target_count(txn, target_id, &count, error);
-    if (status != LARDER_OK) return larder__txn_note_unchanged(txn, status);
+    if (status != LARDER_OK) return larder__txn_note(txn, status);
     return larder__txn_note_partial(txn, add(txn, target_id, count, name, error));
 }
 
@@ -127,7 +127,7 @@ int32_t larder_target_remove_document(larder_txn *txn, int32_t target_id, larder
     status = larder__name_find(txn, name, &collection, &id, error);
     if (status == LARDER_OK) status = larder__target_exists(txn, target_id, error);
     if (status == LARDER_OK) status = larder__target_count(txn, target_id, &count, error);
-    if (status != LARDER_OK) return larder__txn_note_unchanged(txn, status);
+    if (status != LARDER_OK) return larder__txn_note(txn, status);
     status = remove_pair(txn, target_id, collection, larder__id_bytes(&id), error);
     if (status == LARDER_NOT_FOUND) return status;
     if (status == LARDER_OK) status = set_count(txn, target_id, count - 1, error);

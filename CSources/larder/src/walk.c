@@ -109,8 +109,7 @@ static int32_t give_from_run(larder__walk *walk, larder_error *error) {
         walk->key = larder__bytes(key, item.key_bytes);
         walk->id_key_form = larder__bytes(key + item.key_bytes - item.id_bytes, item.id_bytes);
         walk->value = larder__bytes(NULL, 0);
-        /* A write transaction may have removed the row since the run was gathered. */
-        if (!walk->has_values && !walk->txn->is_write) return LARDER_OK;
+        if (!walk->has_values) return LARDER_OK;
         int32_t status = larder__table_get(walk->txn, walk->table, walk->key, &walk->value, error);
         if (status != LARDER_NOT_FOUND) return status;
     }
