@@ -127,19 +127,15 @@ static int32_t give_nothing(larder_scan *scan, larder_document *document, larder
 #define AHEAD_BYTES (UINT64_C(4) << 20)
 
 static void read_ahead(larder__ahead *ahead, const larder_txn *txn, larder_bytes row) {
+    if (txn->is_write) return;
     if (ahead->count < AHEAD_AFTER) {
         ahead->count++;
         return;
     }
     uintptr_t at = (uintptr_t)row.data;
     if (at >= ahead->from && at < ahead->until) return;
-    MDB_envinfo info;
-    mdb_env_info(txn->env->mdb, &info);
-    uintptr_t map = (uintptr_t)info.me_mapaddr;
-    uintptr_t end = map + ((uintptr_t)info.me_last_pgno + 1) * 4096;
-    if (at < map || at >= end) return; /* a page this transaction wrote */
     ahead->from = at & ~(uintptr_t)4095;
-    uintptr_t stop = end - ahead->from > AHEAD_BYTES ? ahead->from + AHEAD_BYTES : end;
+    uintptr_t stop = ahead->from + AHEAD_BYTES;
     ahead->until = ahead->from + (stop - ahead->from) * 3 / 4;
     madvise((void *)ahead->from, stop - ahead->from, MADV_WILLNEED);
 }
