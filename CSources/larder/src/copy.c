@@ -37,6 +37,7 @@ static int32_t fail_file(larder_error *error, int code, const char *doing, const
 
 static int32_t report(copy *c, int64_t more, larder_error *error) {
     c->done += more;
+    if (c->total > 0 && c->done > c->total) c->done = c->total; /* the store has grown */
     if (c->progress == NULL || c->progress(c->context, c->done, c->total) == 0) return LARDER_OK;
     return larder__fail(error, LARDER_STOPPED, "stopped by the caller");
 }

@@ -21,6 +21,9 @@
 #define DEFAULT_MAP_BYTES (UINT64_C(1) << 40)
 #define SMALLEST_MAP_BYTES (UINT64_C(1) << 20)
 #define FALLBACK_MAP_BYTES (UINT64_C(1) << 30)
+/* Room kept for the next transaction, by the size that the caller chose for the map. */
+#define SMALLEST_MARGIN_BYTES (UINT64_C(16) << 20)
+#define LARGEST_MARGIN_BYTES (UINT64_C(1) << 30) /* more than LMDB lets one transaction dirty */
 #define DEFAULT_READERS 510
 #define DEFAULT_COLD_FIELD_BYTES 96
 #define FORMAT_MAGIC "larder"
@@ -169,7 +172,13 @@ static int lmdb_open(larder_env *env, const char *path, uint32_t max_readers, un
 static int32_t open_lmdb(larder_env *env, const char *path, const larder_env_options *o,
                          larder_error *error) {
     bool is_default = o->map_bytes == 0;
-    env->map_bytes = is_default ? DEFAULT_MAP_BYTES : o->map_bytes;
+    env->map_margin_bytes = o->map_bytes < SMALLEST_MARGIN_BYTES  ? SMALLEST_MARGIN_BYTES
+                            : o->map_bytes > LARGEST_MARGIN_BYTES ? LARGEST_MARGIN_BYTES
+                                                                  : o->map_bytes;
+    uint64_t smallest = env->file_bytes + 2 * env->map_margin_bytes;
+    env->map_bytes = is_default                ? DEFAULT_MAP_BYTES
+                     : o->map_bytes < smallest ? smallest
+                                               : o->map_bytes;
     unsigned extra = 0;
     for (;;) {
         int code = lmdb_open(env, path, o->max_readers, extra);

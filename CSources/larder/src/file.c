@@ -202,6 +202,7 @@ int32_t larder__file_inspect(larder_env *env, larder_error *error) {
         status = fail_path(error, errno, "looking at", path);
         goto done;
     }
+    env->file_bytes = (uint64_t)info.st_size;
     if (info.st_size == 0) goto done; /* created and never written: LMDB begins it anew */
     ssize_t size = read_at(file, first, sizeof first, 0);
     if (size < 0) {

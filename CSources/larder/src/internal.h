@@ -119,8 +119,10 @@ struct larder_env {
     MDB_dbi dbis[LARDER__TABLE_COUNT];
     int lock_file;
     uint64_t map_bytes;
+    uint64_t map_margin_bytes; /* kept free for the next transaction */
     char *path;
     uint64_t device, inode;    /* in the registry of open stores */
+    uint64_t file_bytes;       /* of the data file when it was opened */
     uint64_t short_size_bytes; /* the data file's size when its end was missing, else 0 */
     uint64_t short_from_page;
     struct larder_env *next_open;

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define MAP_MARGIN_BYTES (UINT64_C(1) << 30) /* more than one transaction can dirty */
 #define MAP_WAIT_US 1000000
 #define IDLE_READS_MAX 64
 
@@ -76,9 +75,9 @@ static void make_room(larder_env *env) {
     MDB_envinfo info;
     mdb_env_info(env->mdb, &info);
     uint64_t used = ((uint64_t)info.me_last_pgno + 1) * 4096;
-    if (info.me_mapsize >= used + MAP_MARGIN_BYTES && !env->grow_wanted) return;
+    if (info.me_mapsize >= used + env->map_margin_bytes && !env->grow_wanted) return;
     uint64_t size = 2 * (uint64_t)info.me_mapsize;
-    if (size < used + 2 * MAP_MARGIN_BYTES) size = used + 2 * MAP_MARGIN_BYTES;
+    if (size < used + 2 * env->map_margin_bytes) size = used + 2 * env->map_margin_bytes;
     if (resize(env, size, NULL) == LARDER_OK)
         env->grow_wanted = false;
     else
