@@ -41,10 +41,11 @@ for compiler in gcc clang; do
     LD_LIBRARY_PATH=$lib "$root/use-c"
     ran=$((ran + 1))
 done
+cp $use "$root/use.cpp"
 # shellcheck disable=SC2086
 for compiler in g++ clang++; do
     command -v $compiler >/dev/null || continue
-    $compiler -std=c++17 $strict $flags -x c++ $use -x none -o "$root/use-c++" $libs
+    $compiler -std=c++17 $strict $flags "$root/use.cpp" -o "$root/use-c++" $libs
     LD_LIBRARY_PATH=$lib "$root/use-c++"
     ran=$((ran + 1))
 done
