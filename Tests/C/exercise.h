@@ -113,7 +113,7 @@ static inline void exercise_look(const larder_record *record) {
         int budget = 1000;
         exercise_walk(value, 0, &budget);
         if (name.size_bytes == 0 || name.size_bytes > 100) continue;
-        uint8_t path[LARDER__VARINT_MAX + 100 + 3];
+        uint8_t path[256];
         size_t size = larder__varint_put(path, name.size_bytes);
         memcpy(path + size, name.data, name.size_bytes);
         size += name.size_bytes;
