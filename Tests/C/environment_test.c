@@ -53,8 +53,10 @@ static int32_t open_status(const char *path, uint32_t flags) {
     larder_env *env = NULL;
     larder_error error = {0};
     int32_t status = larder_env_open(path, &options, &env, &error);
-    if (status == LARDER_OK) larder_env_close(env, NULL);
-    else CHECK_NOTE(error.status == status && error.message[0] != 0, "the error is not filled");
+    if (status == LARDER_OK)
+        larder_env_close(env, NULL);
+    else
+        CHECK_NOTE(error.status == status && error.message[0] != 0, "the error is not filled");
     CHECK(status == LARDER_OK || env == NULL);
     return status;
 }
@@ -98,7 +100,8 @@ static int descriptor_count(void) {
     int count = 0;
     DIR *entries = opendir("/proc/self/fd");
     if (!entries) return -1;
-    while (readdir(entries)) count++;
+    while (readdir(entries))
+        count++;
     closedir(entries);
     return count;
 }
@@ -256,7 +259,8 @@ static void opens_once_in_a_process(void) {
 static void refuses_foreign_files(void) {
     const char *root = test_directory();
     char junk[8192];
-    for (size_t i = 0; i < sizeof junk; i++) junk[i] = (char)test_random();
+    for (size_t i = 0; i < sizeof junk; i++)
+        junk[i] = (char)test_random();
     write_file(join(root, "file"), junk, 100);
     CHECK_STATUS(open_status(join(root, "file"), LARDER_OPEN_CREATE), LARDER_E_FOREIGN_FILE);
     size_t sizes[] = {3, 100, 4096, 8192};
@@ -468,7 +472,8 @@ static void processes_share_a_store(void) {
     CHECK_OK(put(env, "rooms/another"));
     const larder_txn *txn;
     REQUIRE_OK(larder_txn_begin_read(env, &txn, &test_error));
-    CHECK_OK(larder_check(txn, NULL, NULL, NULL, &(larder_check_report){.struct_bytes = sizeof(larder_check_report)},
+    CHECK_OK(larder_check(txn, NULL, NULL, NULL,
+                          &(larder_check_report){.struct_bytes = sizeof(larder_check_report)},
                           &test_error));
     larder_txn_end_read(txn);
     child_finish(c);
@@ -603,7 +608,8 @@ static const char *hold_a_reader(void *context) {
     larder_env_options options = defaults();
     options.flags = LARDER_OPEN_SHARED;
     NEED(larder_env_open(t->path, &options, &env, &error) == LARDER_OK);
-    for (int i = 0; i < 3; i++) NEED(larder_txn_begin_read(env, &txn, &error) == LARDER_OK);
+    for (int i = 0; i < 3; i++)
+        NEED(larder_txn_begin_read(env, &txn, &error) == LARDER_OK);
     send_byte(t->to_parent[1]);
     pause();
     return "was not killed";
@@ -662,7 +668,8 @@ static void answers_full_reader_table(void) {
     REQUIRE_OK(larder_txn_begin_read(env, &reads[count], &test_error));
     count++;
     CHECK_OK(put(env, "cities/SF"));
-    while (count > 0) larder_txn_end_read(reads[--count]);
+    while (count > 0)
+        larder_txn_end_read(reads[--count]);
     CHECK_OK(larder_env_close(env, &test_error));
     CHECK_EQ(larder_live_handle_count(), 0);
 }
@@ -787,9 +794,11 @@ static void *read_meanwhile(void *context) {
         }
         int count = 0;
         if (larder_scan_collection(txn, test_text("big"), NULL, &scan, NULL) == LARDER_OK) {
-            while (count < 50 && larder_scan_next(scan, &document, NULL) == LARDER_OK) count++;
+            while (count < 50 && larder_scan_next(scan, &document, NULL) == LARDER_OK)
+                count++;
             larder_scan_close(scan);
-        } else atomic_fetch_add(&g->failures, 1);
+        } else
+            atomic_fetch_add(&g->failures, 1);
         larder_txn_end_read(txn);
         atomic_fetch_add(&g->reads, 1);
     }
@@ -835,10 +844,12 @@ static void a_small_map_grows_by_itself(void) {
     growing g = {.env = NULL};
     REQUIRE_OK(larder_env_open(test_directory(), &options, &g.env, &test_error));
     pthread_t readers[2];
-    for (int i = 0; i < 2; i++) REQUIRE(pthread_create(&readers[i], NULL, read_meanwhile, &g) == 0);
+    for (int i = 0; i < 2; i++)
+        REQUIRE(pthread_create(&readers[i], NULL, read_meanwhile, &g) == 0);
     write_big(g.env, 64, 10, 100000); /* 64 MB */
     atomic_store(&g.stop, true);
-    for (int i = 0; i < 2; i++) pthread_join(readers[i], NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(readers[i], NULL);
     CHECK_EQ(atomic_load(&g.failures), 0);
     CHECK(atomic_load(&g.reads) > 0);
     const larder_txn *txn;

@@ -74,22 +74,46 @@ static char *repeated(const char *head, char fill, size_t fill_count, const char
 /* Ids of each awkward kind: numeric ones, other spellings of a number, first bytes 0 and 1,
  * lengths around the 200 bytes of a key form, the longest, and ordinary ones. */
 static void make_ids(void) {
-    static const char *const fixed[] = {
-        "SF", "LA", "1", "a", "b", "B", "z", "a.b", "with space", "caf\xc3\xa9",
-        "\xe6\x97\xa5\xe6\x9c\xac", "\xf0\x9f\x98\x80", "__id7__", "__id42__", "__id-5__",
-        "__id007__", "__id9223372036854775807__", "__id", "_", "\x01one", "~", "{", "0", "10", "9",
-        "mQ3bWq8xLk0sJd7hTz2f", "mQ3bWq8xLk0sJd7hTz2g", "Zz0aYy1bXx2cWw3dVv4e"};
+    static const char *const fixed[] = {"SF",
+                                        "LA",
+                                        "1",
+                                        "a",
+                                        "b",
+                                        "B",
+                                        "z",
+                                        "a.b",
+                                        "with space",
+                                        "caf\xc3\xa9",
+                                        "\xe6\x97\xa5\xe6\x9c\xac",
+                                        "\xf0\x9f\x98\x80",
+                                        "__id7__",
+                                        "__id42__",
+                                        "__id-5__",
+                                        "__id007__",
+                                        "__id9223372036854775807__",
+                                        "__id",
+                                        "_",
+                                        "\x01one",
+                                        "~",
+                                        "{",
+                                        "0",
+                                        "10",
+                                        "9",
+                                        "mQ3bWq8xLk0sJd7hTz2f",
+                                        "mQ3bWq8xLk0sJd7hTz2g",
+                                        "Zz0aYy1bXx2cWw3dVv4e"};
     size_t count = 0;
-    for (; count < sizeof fixed / sizeof fixed[0]; count++) ids[count] = repeated(fixed[count], 0, 0, "");
-    ids[count++] = repeated("L", 'l', 183, "");     /* 184 */
-    ids[count++] = repeated("L", 'l', 197, "");     /* 198 */
-    ids[count++] = repeated("L", 'l', 197, "a");    /* 199: the longest that is kept whole */
-    ids[count++] = repeated("L", 'l', 197, "ab");   /* 200: long */
-    ids[count++] = repeated("L", 'l', 197, "aa");   /* 200, the same first 184 bytes */
+    for (; count < sizeof fixed / sizeof fixed[0]; count++)
+        ids[count] = repeated(fixed[count], 0, 0, "");
+    ids[count++] = repeated("L", 'l', 183, "");   /* 184 */
+    ids[count++] = repeated("L", 'l', 197, "");   /* 198 */
+    ids[count++] = repeated("L", 'l', 197, "a");  /* 199: the longest that is kept whole */
+    ids[count++] = repeated("L", 'l', 197, "ab"); /* 200: long */
+    ids[count++] = repeated("L", 'l', 197, "aa"); /* 200, the same first 184 bytes */
     ids[count++] = repeated("L", 'l', 250, "z");
     ids[count++] = repeated("L", 'l', 250, "");
     ids[count++] = repeated("L", 'l', 190, "\xc3\xa9");
-    ids[count++] = repeated("Q", 'q', 1499, "");    /* 1,500: the longest id */
+    ids[count++] = repeated("Q", 'q', 1499, ""); /* 1,500: the longest id */
     ids[count++] = repeated("Q", 'q', 1498, "a");
     ids[count++] = repeated("__id123456789", '_', 2, "");
     ids[count++] = repeated("__id1", '0', 300, "");
@@ -144,8 +168,7 @@ larder_bytes mirror_name(int name) {
 int mirror_name_collection(int name) { return name / MIRROR_IDS; }
 
 int32_t mirror_target_id(int target) {
-    static const int32_t target_ids[MIRROR_TARGETS] = {1,   2,     4,       7,
-                                                      300, 70000, 5000000, 2147483647};
+    static const int32_t target_ids[MIRROR_TARGETS] = {1, 2, 4, 7, 300, 70000, 5000000, 2147483647};
     return target_ids[target];
 }
 larder_bytes mirror_canonical(int canonical) {
@@ -161,9 +184,11 @@ larder_bytes mirror_canonical(int canonical) {
 larder_bytes mirror_named(int named) {
     static char *keys[MIRROR_NAMED];
     if (!keys[0]) {
-        static const char *const fixed[] = {"sequence", "a", "ab", "b", "B", "0", "\x01", "with space"};
+        static const char *const fixed[] = {"sequence", "a", "ab",   "b",
+                                            "B",        "0", "\x01", "with space"};
         size_t count = sizeof fixed / sizeof fixed[0];
-        for (size_t i = 0; i < count; i++) keys[i] = repeated(fixed[i], 0, 0, "");
+        for (size_t i = 0; i < count; i++)
+            keys[i] = repeated(fixed[i], 0, 0, "");
         keys[count++] = repeated("n", 'n', 254, "");
         keys[count++] = repeated("n", 'n', 600, "a");
         keys[count++] = repeated("n", 'n', 600, "b");
@@ -282,8 +307,10 @@ mirror *mirror_create(void) {
 static void keep_all(mirror *m, int delta) {
 #define KEEP(blob)                                                                                 \
     do {                                                                                           \
-        if (delta > 0) mirror_blob_keep(blob);                                                      \
-        else mirror_blob_release(blob);                                                             \
+        if (delta > 0)                                                                             \
+            mirror_blob_keep(blob);                                                                \
+        else                                                                                       \
+            mirror_blob_release(blob);                                                             \
     } while (0)
     for (int n = 0; n < MIRROR_NAMES; n++) {
         KEEP(m->documents[n].plain);
@@ -301,7 +328,8 @@ static void keep_all(mirror *m, int delta) {
         KEEP(m->targets[t].query);
     }
     for (int k = 0; k < MIRROR_NAMED_KINDS; k++)
-        for (int n = 0; n < MIRROR_NAMED; n++) KEEP(m->named[k][n].payload);
+        for (int n = 0; n < MIRROR_NAMED; n++)
+            KEEP(m->named[k][n].payload);
 #undef KEEP
 }
 
@@ -321,26 +349,38 @@ void mirror_free(mirror *m) {
 
 static void random_text(mirror_random *random, char *to, size_t size) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz      ABCDE";
-    for (size_t i = 0; i < size; i++) to[i] = letters[mirror_random_below(random, sizeof letters - 1)];
+    for (size_t i = 0; i < size; i++)
+        to[i] = letters[mirror_random_below(random, sizeof letters - 1)];
 }
 
 static void put_number(larder_builder *b, mirror_random *random) {
     switch (mirror_random_below(random, 8)) {
-    case 0: larder_builder_double(b, (double)mirror_random_below(random, 20) + 0.5, NULL); break;
-    case 1: larder_builder_double(b, (double)mirror_random_below(random, 20), NULL); break;
-    case 2: larder_builder_integer(b, (int64_t)mirror_random_next(random), NULL); break;
+    case 0:
+        larder_builder_double(b, (double)mirror_random_below(random, 20) + 0.5, NULL);
+        break;
+    case 1:
+        larder_builder_double(b, (double)mirror_random_below(random, 20), NULL);
+        break;
+    case 2:
+        larder_builder_integer(b, (int64_t)mirror_random_next(random), NULL);
+        break;
     case 3: {
         static const double odd[] = {0.0, -0.0, -1e300, 1e-300, 9007199254740993.0};
         larder_builder_double(b, odd[mirror_random_below(random, 5)], NULL);
         break;
     }
-    case 4: larder_builder_double(b, __builtin_nan(""), NULL); break;
-    default: larder_builder_integer(b, (int64_t)mirror_random_below(random, 20) - 3, NULL); break;
+    case 4:
+        larder_builder_double(b, __builtin_nan(""), NULL);
+        break;
+    default:
+        larder_builder_integer(b, (int64_t)mirror_random_below(random, 20) - 3, NULL);
+        break;
     }
 }
 
 static void put_string(larder_builder *b, mirror_random *random) {
-    static const char *const few[] = {"", "a", "ab", "b", "\xc3\xa9", "\xf0\x9f\x98\x80", "Berlin", "z"};
+    static const char *const few[] = {"",       "a", "ab", "b", "\xc3\xa9", "\xf0\x9f\x98\x80",
+                                      "Berlin", "z"};
     char text[400];
     size_t size;
     switch (mirror_random_below(random, 12)) {
@@ -365,18 +405,23 @@ static void put_string(larder_builder *b, mirror_random *random) {
 
 static void put_scalar(larder_builder *b, mirror_random *random) {
     switch (mirror_random_below(random, 10)) {
-    case 0: larder_builder_null(b, NULL); break;
-    case 1: larder_builder_boolean(b, (int32_t)mirror_random_below(random, 2), NULL); break;
+    case 0:
+        larder_builder_null(b, NULL);
+        break;
+    case 1:
+        larder_builder_boolean(b, (int32_t)mirror_random_below(random, 2), NULL);
+        break;
     case 2: {
         larder_bytes content = {"\x00\xff\x01z", mirror_random_below(random, 5)};
         larder_builder_bytes(b, content, NULL);
         break;
     }
     case 3:
-        larder_builder_reference(
-            b, text_bytes(mirror_random_below(random, 2) ? "projects/p/databases/d/documents/c/a"
-                                                        : "projects/p/databases/d/documents/c/b"),
-            NULL);
+        larder_builder_reference(b,
+                                 text_bytes(mirror_random_below(random, 2)
+                                                ? "projects/p/databases/d/documents/c/a"
+                                                : "projects/p/databases/d/documents/c/b"),
+                                 NULL);
         break;
     case 4:
         larder_builder_geo_point(b, (double)mirror_random_below(random, 90),
@@ -387,8 +432,12 @@ static void put_scalar(larder_builder *b, mirror_random *random) {
         larder_builder_vector(b, components, mirror_random_below(random, 4), NULL);
         break;
     }
-    case 6: put_string(b, random); break;
-    default: put_number(b, random); break;
+    case 6:
+        put_string(b, random);
+        break;
+    default:
+        put_number(b, random);
+        break;
     }
 }
 
@@ -410,12 +459,15 @@ mirror_blob *mirror_record(mirror_random *random, bool large) {
     if (mirror_random_below(random, 10) < 8) name(b, "s"), put_string(b, random);
     if (mirror_random_below(random, 10) < 6) {
         name(b, "t");
-        if (mirror_random_below(random, 8) == 0) put_scalar(b, random); /* no array: no entry */
+        if (mirror_random_below(random, 8) == 0)
+            put_scalar(b, random); /* no array: no entry */
         else {
             larder_builder_begin_array(b, NULL);
             for (uint64_t left = mirror_random_below(random, 5); left > 0; left--) {
-                if (mirror_random_below(random, 2)) put_number(b, random);
-                else put_string(b, random);
+                if (mirror_random_below(random, 2))
+                    put_number(b, random);
+                else
+                    put_string(b, random);
             }
             larder_builder_end_array(b, NULL);
         }
@@ -433,7 +485,8 @@ mirror_blob *mirror_record(mirror_random *random, bool large) {
     if (mirror_random_below(random, 10) < 5) name(b, "k"), put_scalar(b, random);
     if (mirror_random_below(random, 10) < 5) {
         name(b, "when");
-        if (mirror_random_below(random, 5)) larder_builder_timestamp(b, random_time(random), NULL);
+        if (mirror_random_below(random, 5))
+            larder_builder_timestamp(b, random_time(random), NULL);
         else {
             larder_bytes none = {NULL, 0};
             larder_builder_server_timestamp(b, random_time(random), none, NULL);
@@ -490,7 +543,7 @@ static size_t append_order(larder_bytes value, int32_t kind, uint8_t *to, size_t
 }
 
 void mirror_index_entries(int index, larder_bytes plain,
-                         void (*visit)(void *context, larder_bytes order_bytes), void *context) {
+                          void (*visit)(void *context, larder_bytes order_bytes), void *context) {
     enum { CAPACITY = 8192, ELEMENTS = 16 };
     static uint8_t order[ELEMENTS][CAPACITY];
     size_t sizes[ELEMENTS] = {0};
@@ -536,7 +589,8 @@ void mirror_index_entries(int index, larder_bytes plain,
         larder_bytes bytes = {order[e], sizes[e] < MIRROR_ORDER_MAX ? sizes[e] : MIRROR_ORDER_MAX};
         bool known = false; /* cut ones may have become equal */
         for (size_t o = 0; o < e; o++) {
-            larder_bytes other = {order[o], sizes[o] < MIRROR_ORDER_MAX ? sizes[o] : MIRROR_ORDER_MAX};
+            larder_bytes other = {order[o],
+                                  sizes[o] < MIRROR_ORDER_MAX ? sizes[o] : MIRROR_ORDER_MAX};
             known |= bytes_compare(bytes, other) == 0;
         }
         if (!known) visit(context, bytes);

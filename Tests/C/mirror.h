@@ -78,7 +78,7 @@ typedef struct mirror_document {
     uint32_t flags;
     larder_time version, create_time, read_time;
     mirror_blob *plain; /* of a found one */
-    bool held;         /* written while a pending batch touched it: must not be evicted */
+    bool held;          /* written while a pending batch touched it: must not be evicted */
 } mirror_document;
 
 typedef struct mirror_overlay {
@@ -158,11 +158,11 @@ void mirror_problem(const char *format, ...) __attribute__((format(printf, 1, 2)
 
 typedef struct mirror_profile {
     uint64_t seed;
-    int operations;   /* in one commit, at most */
-    bool large;       /* documents of up to 30 KB that do not compress */
-    bool lenient;     /* the store evicts: NOT_FOUND is no difference */
-    bool faults;      /* calls may fail: stop at the first failure, without calling it one */
-    bool plain_only;  /* nothing that must be there: no mutations, pins; documents only */
+    int operations;  /* in one commit, at most */
+    bool large;      /* documents of up to 30 KB that do not compress */
+    bool lenient;    /* the store evicts: NOT_FOUND is no difference */
+    bool faults;     /* calls may fail: stop at the first failure, without calling it one */
+    bool plain_only; /* nothing that must be there: no mutations, pins; documents only */
 } mirror_profile;
 
 /* Called with true before and false after every larder call of mirror_commit and
@@ -173,7 +173,7 @@ extern void (*mirror_guard)(bool enter);
  * Returns LARDER_OK, or with faults the status of the call that failed: the mirror is then
  * somewhere in between, so work on a clone. *operation_count (nullable) is what was done. */
 int32_t mirror_commit(mirror *m, larder_txn *txn, const mirror_profile *profile,
-                     int *operation_count);
+                      int *operation_count);
 
 /* ---- comparison ---- */
 
@@ -202,7 +202,7 @@ static inline larder_bytes mirror_blob_bytes(const mirror_blob *blob) {
 /* The index entries (order bytes, one after the other, cut at 240 bytes) of a plain record:
  * calls visit for each. */
 void mirror_index_entries(int index, larder_bytes plain,
-                         void (*visit)(void *context, larder_bytes order_bytes), void *context);
+                          void (*visit)(void *context, larder_bytes order_bytes), void *context);
 enum { MIRROR_ORDER_MAX = 240 };
 
 #endif

@@ -43,8 +43,8 @@ static bool expect(step *s, int32_t status, int32_t expected, const char *what) 
     }
     if (s->profile->lenient && status == LARDER_NOT_FOUND) return true;
     mirror_problem("commit %llu: %s: %s instead of %s (%s)", (unsigned long long)s->m->sequence + 1,
-                  what, larder_status_name(status), larder_status_name(expected),
-                  status < 0 ? s->error.message : "");
+                   what, larder_status_name(status), larder_status_name(expected),
+                   status < 0 ? s->error.message : "");
     return false;
 }
 
@@ -94,8 +94,10 @@ static void document_put(step *s, int32_t state) {
     info.state = state;
     info.version = some_time(s);
     if (below(s, 3) == 0) info.flags = LARDER_DOCUMENT_COMMITTED_MUTATIONS;
-    if (below(s, 2)) info.create_time = some_time(s);
-    else if (below(s, 2)) info.create_time = info.version;
+    if (below(s, 2))
+        info.create_time = some_time(s);
+    else if (below(s, 2))
+        info.create_time = info.version;
     info.read_time = below(s, 2) ? info.version : some_time(s);
     mirror_blob *plain = NULL;
     if (state == LARDER_DOCUMENT_FOUND)
@@ -139,9 +141,9 @@ static void overlay_put_named(step *s, int user, int name, int64_t batch_id) {
     mirror_blob *plain = below(s, 5) ? mirror_record(&s->random, false) : NULL;
     mirror_blob *payload = some_payload(s, 100);
     if (s->txn) {
-        int32_t status =
-            CALL(larder_overlay_put(s->txn, mirror_user(user), mirror_name(name), batch_id,
-                                    mirror_blob_bytes(plain), mirror_blob_bytes(payload), &s->error));
+        int32_t status = CALL(larder_overlay_put(s->txn, mirror_user(user), mirror_name(name),
+                                                 batch_id, mirror_blob_bytes(plain),
+                                                 mirror_blob_bytes(payload), &s->error));
         if (!expect(s, status, LARDER_OK, "overlay_put")) {
             mirror_blob_release(plain);
             mirror_blob_release(payload);
@@ -173,7 +175,8 @@ static void mutation_append(step *s) {
         do {
             batch.names[i] = some_name(s);
             known = false;
-            for (int k = 0; k < i; k++) known |= batch.names[k] == batch.names[i];
+            for (int k = 0; k < i; k++)
+                known |= batch.names[k] == batch.names[i];
         } while (known);
         if (below(s, 2)) batch.base_versions[i] = some_time(s);
         documents[i].name = mirror_name(batch.names[i]);
@@ -181,24 +184,24 @@ static void mutation_append(step *s) {
     }
     batch.payload = some_payload(s, below(s, 10) ? 300 : 9000);
     int slot = 0;
-    while (slot < MIRROR_BATCHES && s->m->batches[slot].present) slot++;
+    while (slot < MIRROR_BATCHES && s->m->batches[slot].present)
+        slot++;
     if (slot == MIRROR_BATCHES) {
         mirror_blob_release(batch.payload);
         return;
     }
     if (s->txn) {
         int64_t batch_id = 0;
-        int32_t status =
-            CALL(larder_mutation_append(s->txn, mirror_user(batch.user), batch.local_write_time,
-                                        documents, (size_t)batch.name_count,
-                                        mirror_blob_bytes(batch.payload), &batch_id, &s->error));
+        int32_t status = CALL(larder_mutation_append(
+            s->txn, mirror_user(batch.user), batch.local_write_time, documents,
+            (size_t)batch.name_count, mirror_blob_bytes(batch.payload), &batch_id, &s->error));
         if (!expect(s, status, LARDER_OK, "mutation_append")) {
             mirror_blob_release(batch.payload);
             return;
         }
         if (batch_id != batch.batch_id)
             mirror_problem("batch id %lld instead of %lld", (long long)batch_id,
-                          (long long)batch.batch_id);
+                           (long long)batch.batch_id);
     }
     s->m->batches[slot] = batch;
     s->m->next_batch_id++;
@@ -233,12 +236,12 @@ static void mutation_remove(step *s) {
         int32_t status = CALL(larder_mutation_remove(s->txn, user, batch->batch_id, &s->error));
         if (!expect(s, status, LARDER_OK, "mutation_remove")) return;
         int64_t count = -1;
-        status = CALL(
-            larder_overlay_remove_batch(s->txn, user, batch->batch_id, &count, &s->error));
+        status =
+            CALL(larder_overlay_remove_batch(s->txn, user, batch->batch_id, &count, &s->error));
         if (!expect(s, status, LARDER_OK, "overlay_remove_batch")) return;
         if (count != removed)
             mirror_problem("overlay_remove_batch removed %lld overlays instead of %lld",
-                          (long long)count, (long long)removed);
+                           (long long)count, (long long)removed);
     }
     for (int n = 0; n < MIRROR_NAMES; n++) {
         mirror_overlay *o = &s->m->overlays[batch->user][n];
@@ -247,7 +250,8 @@ static void mutation_remove(step *s) {
     replace(&batch->last_error, NULL);
     replace(&batch->payload, NULL);
     memset(batch, 0, sizeof *batch);
-    for (int n = 0; n < MIRROR_NAMES; n++) s->m->documents[n].held &= is_pending(s->m, n);
+    for (int n = 0; n < MIRROR_NAMES; n++)
+        s->m->documents[n].held &= is_pending(s->m, n);
 }
 
 static void mutation_attempt(step *s) {
@@ -361,7 +365,8 @@ static void target_documents(step *s, bool add) {
                                                       mirror_name(name), &s->error))
                     : CALL(larder_target_remove_document(s->txn, mirror_target_id(which),
                                                          mirror_name(name), &s->error));
-            if (!expect(s, status, LARDER_OK, add ? "target_add_document" : "target_remove_document"))
+            if (!expect(s, status, LARDER_OK,
+                        add ? "target_add_document" : "target_remove_document"))
                 return;
         }
         t->members[name] = add;
@@ -403,8 +408,8 @@ static void named_remove(step *s) {
 /* OK also when one is there. Its id is the store's affair. */
 static bool index_id(step *s, int which, uint32_t *id) {
     const mirror_index_definition *d = mirror_index(which);
-    int32_t status = CALL(
-        larder_index_define(s->txn, d->group, d->segments, d->segment_count, id, &s->error));
+    int32_t status =
+        CALL(larder_index_define(s->txn, d->group, d->segments, d->segment_count, id, &s->error));
     return expect(s, status, LARDER_OK, "index_define");
 }
 
@@ -425,16 +430,15 @@ static void index_backfill(step *s) {
         uint32_t id = 0;
         if (!index_id(s, which, &id)) return;
         int32_t status;
-        int64_t done = 0, total = 0, before = -1;
+        int64_t done = 0, total = 0;
+        int steps = 0;
         do {
-            status = CALL(
-                larder_index_backfill(s->txn, id, at_once, 0, &done, &total, &s->error));
-            if (status == LARDER_MORE && done <= before) {
-                mirror_problem("backfill stands still at %lld of %lld", (long long)done,
-                              (long long)total);
+            status = CALL(larder_index_backfill(s->txn, id, at_once, 0, &done, &total, &s->error));
+            if (done > total || ++steps > 10000) {
+                mirror_problem("backfill: %lld of %lld documents after %d steps", (long long)done,
+                               (long long)total, steps);
                 return;
             }
-            before = done;
         } while (whole && status == LARDER_MORE);
         if (status != LARDER_MORE && !expect(s, status, LARDER_OK, "index_backfill")) return;
     }
@@ -449,7 +453,8 @@ static void index_drop(step *s) {
         uint32_t id = 0;
         if (!index_id(s, which, &id)) return;
         int32_t status;
-        do status = CALL(larder_index_drop(s->txn, id, at_once, &s->error));
+        do
+            status = CALL(larder_index_drop(s->txn, id, at_once, &s->error));
         while (status == LARDER_MORE);
         if (!expect(s, status, LARDER_OK, "index_drop")) return;
     }
@@ -459,9 +464,9 @@ static void index_drop(step *s) {
 /* ---- what must be refused, and must change nothing ---- */
 
 static void refused(step *s) {
-    static const char *const bad_names[] = {"",        "cities",      "/cities/a", "cities/a/",
-                                            "c//a",    "cities/.",    "cities/..", "cities/__a__",
-                                            "c/\xff",  "cities/a/b",  "\xc3/a"};
+    static const char *const bad_names[] = {"",       "cities",     "/cities/a", "cities/a/",
+                                            "c//a",   "cities/.",   "cities/..", "cities/__a__",
+                                            "c/\xff", "cities/a/b", "\xc3/a"};
     uint64_t which = below(s, 16);
     if (!s->txn) return;
     larder_document_info info;
@@ -492,14 +497,16 @@ static void refused(step *s) {
                "target_remove of nothing");
         break;
     case 14:
-        expect(s, CALL(larder_overlay_put(s->txn, mirror_user(1), mirror_name(3), 1, junk, none,
-                                          &s->error)),
+        expect(s,
+               CALL(larder_overlay_put(s->txn, mirror_user(1), mirror_name(3), 1, junk, none,
+                                       &s->error)),
                LARDER_E_INVALID_RECORD, "overlay_put of junk");
         break;
     default:
-        expect(s, CALL(larder_index_define(s->txn, mirror_group(0), NULL, 0, &(uint32_t){0},
-                                           &s->error)),
-               LARDER_E_INVALID_ARGUMENT, "index_define without segments");
+        expect(
+            s,
+            CALL(larder_index_define(s->txn, mirror_group(0), NULL, 0, &(uint32_t){0}, &s->error)),
+            LARDER_E_INVALID_ARGUMENT, "index_define without segments");
         break;
     }
 }
@@ -509,37 +516,58 @@ static void refused(step *s) {
 static void operation(step *s) {
     uint64_t which = below(s, 100);
     if (s->profile->plain_only) {
-        if (which < 90) document_put(s, LARDER_DOCUMENT_FOUND);
-        else document_remove(s);
-    } else if (which < 34) document_put(s, LARDER_DOCUMENT_FOUND);
-    else if (which < 39) document_put(s, LARDER_DOCUMENT_ABSENT);
-    else if (which < 41) document_put(s, LARDER_DOCUMENT_UNKNOWN);
-    else if (which < 50) document_remove(s);
-    else if (which < 57) mutation_append(s);
-    else if (which < 63) mutation_remove(s);
-    else if (which < 66) mutation_attempt(s);
-    else if (which < 69) overlay_put(s);
-    else if (which < 73) overlay_remove(s);
-    else if (which < 77) target_put(s);
-    else if (which < 78) target_remove(s);
-    else if (which < 84) target_documents(s, true);
-    else if (which < 87) target_documents(s, false);
+        if (which < 90)
+            document_put(s, LARDER_DOCUMENT_FOUND);
+        else
+            document_remove(s);
+    } else if (which < 34)
+        document_put(s, LARDER_DOCUMENT_FOUND);
+    else if (which < 39)
+        document_put(s, LARDER_DOCUMENT_ABSENT);
+    else if (which < 41)
+        document_put(s, LARDER_DOCUMENT_UNKNOWN);
+    else if (which < 50)
+        document_remove(s);
+    else if (which < 57)
+        mutation_append(s);
+    else if (which < 63)
+        mutation_remove(s);
+    else if (which < 66)
+        mutation_attempt(s);
+    else if (which < 69)
+        overlay_put(s);
+    else if (which < 73)
+        overlay_remove(s);
+    else if (which < 77)
+        target_put(s);
+    else if (which < 78)
+        target_remove(s);
+    else if (which < 84)
+        target_documents(s, true);
+    else if (which < 87)
+        target_documents(s, false);
     else if (which < 90)
         named_put(s, (int)below(s, MIRROR_NAMED_KINDS), 1 + (int)below(s, MIRROR_NAMED - 1),
                   some_payload(s, 500));
-    else if (which < 92) named_remove(s);
-    else if (which < 94) index_define(s);
-    else if (which < 96) index_backfill(s);
-    else if (which < 97) index_drop(s);
-    else refused(s);
+    else if (which < 92)
+        named_remove(s);
+    else if (which < 94)
+        index_define(s);
+    else if (which < 96)
+        index_backfill(s);
+    else if (which < 97)
+        index_drop(s);
+    else
+        refused(s);
 }
 
 int32_t mirror_commit(mirror *m, larder_txn *txn, const mirror_profile *profile,
-                     int *operation_count) {
+                      int *operation_count) {
     step s = {.m = m, .txn = txn, .profile = profile};
     s.random = mirror_random_from(profile->seed, m->sequence + 1);
     int count = 1 + (int)below(&s, (uint64_t)profile->operations);
-    for (int i = 0; i < count && s.status == 0; i++) operation(&s);
+    for (int i = 0; i < count && s.status == 0; i++)
+        operation(&s);
     if (s.status == 0) {
         mirror_blob *payload = malloc(sizeof *payload + 8);
         if (!payload) abort();
@@ -557,8 +585,8 @@ int32_t mirror_commit(mirror *m, larder_txn *txn, const mirror_profile *profile,
 int64_t mirror_stored_sequence(const larder_txn *txn) {
     larder_time time;
     larder_bytes payload;
-    int32_t status = larder_named_get(txn, LARDER_NAMED_GLOBAL, mirror_named(0), &time, &payload,
-                                      NULL);
+    int32_t status =
+        larder_named_get(txn, LARDER_NAMED_GLOBAL, mirror_named(0), &time, &payload, NULL);
     if (status == LARDER_NOT_FOUND) return 0;
     if (status != LARDER_OK) return status;
     uint64_t sequence = 0;

@@ -46,9 +46,9 @@ static bool expect(checker *c, int32_t status, int32_t expected, const char *wha
         c->status = status;
         return false;
     }
-    mirror_problem("at commit %llu: %s %d: %s instead of %s (%s)", (unsigned long long)c->m->sequence,
-                  what, which, larder_status_name(status), larder_status_name(expected),
-                  status < 0 ? c->error.message : "");
+    mirror_problem("at commit %llu: %s %d: %s instead of %s (%s)",
+                   (unsigned long long)c->m->sequence, what, which, larder_status_name(status),
+                   larder_status_name(expected), status < 0 ? c->error.message : "");
     return false;
 }
 
@@ -76,8 +76,8 @@ static void require(checker *c, bool condition, const char *what, int which) {
 static bool check_record(checker *c, const larder_record *record, const mirror_blob *plain,
                          const char *what, int name) {
     size_t needed = 0;
-    int32_t status = CALL(
-        larder_record_copy(record, c->buffer, sizeof c->buffer, &needed, &c->error));
+    int32_t status =
+        CALL(larder_record_copy(record, c->buffer, sizeof c->buffer, &needed, &c->error));
     if (!expect(c, status, LARDER_OK, "record_copy of", name)) return false;
     larder_bytes copy = {c->buffer, needed};
     require(c, same_bytes(copy, mirror_blob_bytes(plain)), what, name);
@@ -113,7 +113,8 @@ static bool check_document(checker *c, const larder_document *document, int user
                 name);
         require(c, document->batch_id == overlay->batch_id, "batch id of the view of", name);
         if (overlay->plain)
-            return check_record(c, &document->record, overlay->plain, "record of the view of", name);
+            return check_record(c, &document->record, overlay->plain, "record of the view of",
+                                name);
         return true;
     }
     const mirror_document *d = &c->m->documents[name];
@@ -140,7 +141,7 @@ static int by_name(const void *a, const void *b) {
 static int by_collection_then_id(const void *a, const void *b) {
     int x = *(const int *)a, y = *(const int *)b;
     int order = mirror_path_compare(mirror_collection(mirror_name_collection(x)),
-                                   mirror_collection(mirror_name_collection(y)));
+                                    mirror_collection(mirror_name_collection(y)));
     return order ? order : mirror_segment_compare(mirror_id(x), mirror_id(y));
 }
 
@@ -180,26 +181,28 @@ static void walk(checker *c, larder_scan *scan, const list *expected, int user, 
         if (!expect(c, status, LARDER_OK, what, given.count)) goto done;
         int name = name_of(&document);
         if (name < 0 || given.count == MIRROR_NAMES) {
-            mirror_problem("at commit %llu: %s gave a document that is not in the mirror: %.*s/%.*s",
-                          (unsigned long long)c->m->sequence, what,
-                          (int)document.collection.size_bytes,
-                          (const char *)document.collection.data, (int)document.id.size_bytes,
-                          (const char *)document.id.data);
+            mirror_problem(
+                "at commit %llu: %s gave a document that is not in the mirror: %.*s/%.*s",
+                (unsigned long long)c->m->sequence, what, (int)document.collection.size_bytes,
+                (const char *)document.collection.data, (int)document.id.size_bytes,
+                (const char *)document.id.data);
             goto done;
         }
         given.names[given.count++] = name;
         if (not_stored && state_of(c->m, user, name) == 0)
             require(c, document.state == LARDER_DOCUMENT_NOT_READ, "state of a missing document",
                     name);
-        else if (!check_document(c, &document, user, name, keys_only)) goto done;
+        else if (!check_document(c, &document, user, name, keys_only))
+            goto done;
     }
     if (given.count != expected->count)
         mirror_problem("at commit %llu: %s gave %d documents instead of %d",
-                      (unsigned long long)c->m->sequence, what, given.count, expected->count);
+                       (unsigned long long)c->m->sequence, what, given.count, expected->count);
     list want = *expected;
     if (!in_order) {
         for (int i = 1; i < given.count; i++)
-            if (mirror_name_collection(given.names[i - 1]) == mirror_name_collection(given.names[i]))
+            if (mirror_name_collection(given.names[i - 1]) ==
+                mirror_name_collection(given.names[i]))
                 require(c, by_name(&given.names[i - 1], &given.names[i]) < 0, what, i);
         qsort(given.names, (size_t)given.count, sizeof(int), by_name);
         qsort(want.names, (size_t)want.count, sizeof(int), by_name);
@@ -281,8 +284,8 @@ static void scan_collection(checker *c, int collection, bool bounded) {
     qsort(expected.names, (size_t)expected.count, sizeof(int), by_name);
     if (options.flags & LARDER_SCAN_REVERSE) reverse(&expected);
     larder_scan *scan;
-    int32_t status = CALL(larder_scan_collection(c->txn, mirror_collection(collection), &options,
-                                                 &scan, &c->error));
+    int32_t status = CALL(
+        larder_scan_collection(c->txn, mirror_collection(collection), &options, &scan, &c->error));
     c->options = &options;
     if (expect(c, status, LARDER_OK, "scan_collection", collection))
         walk(c, scan, &expected, user, options.flags & LARDER_SCAN_KEYS_ONLY, true, false,
@@ -329,15 +332,15 @@ static void scan_read_time(checker *c, int collection) {
     larder_time since = {(int64_t)(1699999990 + below(c, 55)), (int32_t)(below(c, 4) * 250000000),
                          0};
     larder_bytes since_id = {NULL, 0};
-    if (below(c, 3)) since = c->m->documents[collection * MIRROR_IDS + (int)below(c, MIRROR_IDS)].read_time;
+    if (below(c, 3))
+        since = c->m->documents[collection * MIRROR_IDS + (int)below(c, MIRROR_IDS)].read_time;
     if (below(c, 2)) since_id = mirror_id((int)below(c, MIRROR_IDS));
     list expected = {.count = 0};
     for (int name = collection * MIRROR_IDS; name < (collection + 1) * MIRROR_IDS; name++) {
         if (!wanted(c, options.flags, NO_USER, name)) continue;
         int order = time_order(c->m->documents[name].read_time, since);
-        if (order > 0 ||
-            (order == 0 && (since_id.size_bytes == 0 ||
-                            mirror_segment_compare(mirror_id(name), since_id) > 0)))
+        if (order > 0 || (order == 0 && (since_id.size_bytes == 0 ||
+                                         mirror_segment_compare(mirror_id(name), since_id) > 0)))
             expected.names[expected.count++] = name;
     }
     sorting_mirror = c->m;
@@ -370,15 +373,15 @@ static void check_collections(checker *c) {
         if (status == LARDER_END) break;
         if (!expect(c, status, LARDER_OK, "collection_next", 0)) break;
         int which = 0;
-        while (which < MIRROR_COLLECTIONS &&
-               !same_bytes(mirror_collection(which), collection.path))
+        while (which < MIRROR_COLLECTIONS && !same_bytes(mirror_collection(which), collection.path))
             which++;
         if (which == MIRROR_COLLECTIONS) {
             require(c, false, "a collection outside the mirror", 0);
             continue;
         }
         seen[which] = true;
-        require(c, collection.document_count == found[which], "document count of collection", which);
+        require(c, collection.document_count == found[which], "document count of collection",
+                which);
         require(c, (collection.size_bytes > 0) == (known[which] > 0), "size of collection", which);
         if (last >= 0)
             require(c, mirror_path_compare(mirror_collection(last), collection.path) < 0,
@@ -419,13 +422,15 @@ static void check_batch(checker *c, const larder_batch *batch, const mirror_batc
     require(c, same_time(batch->last_attempt, want->last_attempt), "last attempt of batch", id);
     require(c, same_bytes(batch->last_error, mirror_blob_bytes(want->last_error)),
             "last error of batch", id);
-    require(c, same_bytes(batch->payload, mirror_blob_bytes(want->payload)), "payload of batch", id);
+    require(c, same_bytes(batch->payload, mirror_blob_bytes(want->payload)), "payload of batch",
+            id);
     require(c, (int)batch->document_count == want->name_count, "documents of batch", id);
     for (int i = 0; i < want->name_count; i++) {
         larder_mutation_document document;
         int32_t status = CALL(larder_batch_get_document(batch, (size_t)i, &document));
         if (!expect(c, status, LARDER_OK, "batch_get_document", id)) return;
-        require(c, same_bytes(document.name, mirror_name(want->names[i])), "a document of batch", id);
+        require(c, same_bytes(document.name, mirror_name(want->names[i])), "a document of batch",
+                id);
         require(c, same_time(document.base_version, want->base_versions[i]),
                 "a base version of batch", id);
     }
@@ -490,9 +495,8 @@ static void check_mutations(checker *c) {
             if (!expect(c, status, LARDER_OK, "mutation_find_document", name)) return;
             check_ids(c, user, ids, id_count, capacity, name, -1, "batches of document");
             int collection = mirror_name_collection(name);
-            status = CALL(larder_mutation_find_collection(c->txn, text,
-                                                          mirror_collection(collection), ids,
-                                                          capacity, &id_count, &c->error));
+            status = CALL(larder_mutation_find_collection(
+                c->txn, text, mirror_collection(collection), ids, capacity, &id_count, &c->error));
             if (!expect(c, status, LARDER_OK, "mutation_find_collection", collection)) return;
             check_ids(c, user, ids, id_count, capacity, -1, collection, "batches of collection");
         }
@@ -503,8 +507,8 @@ static void check_mutations(checker *c) {
     char kept[64];
     for (int user = 0; user < MIRROR_USERS && c->status == 0; user++) {
         if (!batch_after(c->m, user, 0)) continue;
-        int32_t status = CALL(
-            larder_mutation_next_user(c->txn, first ? NULL : &after, &user_text, &c->error));
+        int32_t status =
+            CALL(larder_mutation_next_user(c->txn, first ? NULL : &after, &user_text, &c->error));
         if (!expect(c, status, LARDER_OK, "mutation_next_user", user)) return;
         require(c, same_bytes(user_text, mirror_user(user)), "order of user", user);
         if (user_text.size_bytes > sizeof kept) return;
@@ -527,7 +531,8 @@ static void check_overlays(checker *c) {
             larder_bytes payload = {NULL, 0};
             int32_t status = CALL(
                 larder_overlay_get(c->txn, text, mirror_name(name), &view, &payload, &c->error));
-            if (expect(c, status, want ? LARDER_OK : LARDER_NOT_FOUND, "overlay_get", name) && want) {
+            if (expect(c, status, want ? LARDER_OK : LARDER_NOT_FOUND, "overlay_get", name) &&
+                want) {
                 require(c, same_bytes(payload, mirror_blob_bytes(want->payload)),
                         "payload of the overlay of", name);
                 check_document(c, &view, user, name, false);
@@ -543,8 +548,7 @@ static void check_overlays(checker *c) {
             if (!o) continue;
             if (o->batch_id == batch_id) batch.names[batch.count++] = name;
             if (o->batch_id <= since) continue;
-            if (mirror_name_collection(name) == collection)
-                expected.names[expected.count++] = name;
+            if (mirror_name_collection(name) == collection) expected.names[expected.count++] = name;
             if (same_bytes(mirror_group(mirror_name_collection(name)), mirror_group(collection)))
                 group.names[group.count++] = name;
         }
@@ -554,8 +558,8 @@ static void check_overlays(checker *c) {
             c->txn, text, mirror_collection(collection), since, &scan, &c->error));
         if (!expect(c, status, LARDER_OK, "overlay_scan_collection", collection)) return;
         walk(c, scan, &expected, user, false, true, false, "scan of a collection's overlays");
-        status = CALL(larder_overlay_scan_group(c->txn, text, mirror_group(collection), since, &scan,
-                                                &c->error));
+        status = CALL(larder_overlay_scan_group(c->txn, text, mirror_group(collection), since,
+                                                &scan, &c->error));
         if (!expect(c, status, LARDER_OK, "overlay_scan_group", collection)) return;
         walk(c, scan, &group, user, false, false, false, "scan of a group's overlays");
         status = CALL(larder_overlay_scan_batch(c->txn, text, batch_id, &scan, &c->error));
@@ -570,7 +574,8 @@ static void check_overlays(checker *c) {
         require(c, given.count == batch.count, "overlays of batch", (int)batch_id);
         for (int i = 0; i < batch.count; i++) {
             bool there = false;
-            for (int k = 0; k < given.count; k++) there |= given.names[k] == batch.names[i];
+            for (int k = 0; k < given.count; k++)
+                there |= given.names[k] == batch.names[i];
             require(c, there, "an overlay of batch", (int)batch_id);
         }
     }
@@ -583,7 +588,8 @@ static void check_target(checker *c, const larder_target *target, int which) {
     require(c, target->target_id == mirror_target_id(which), "id of target", which);
     require(c, target->flags == t->flags, "flags of target", which);
     require(c, target->sequence_number == t->sequence_number, "sequence number of target", which);
-    require(c, same_time(target->snapshot_version, t->snapshot_version), "version of target", which);
+    require(c, same_time(target->snapshot_version, t->snapshot_version), "version of target",
+            which);
     require(c, same_time(target->limbo_free_version, t->limbo_free_version),
             "limbo-free version of target", which);
     require(c, same_bytes(target->resume_token, mirror_blob_bytes(t->resume_token)),
@@ -678,7 +684,8 @@ static int by_named(const void *a, const void *b) {
 
 static void check_named(checker *c) {
     int sorted[MIRROR_NAMED];
-    for (int i = 0; i < MIRROR_NAMED; i++) sorted[i] = i;
+    for (int i = 0; i < MIRROR_NAMED; i++)
+        sorted[i] = i;
     qsort(sorted, MIRROR_NAMED, sizeof(int), by_named);
     for (int kind = 0; kind < MIRROR_NAMED_KINDS && c->status == 0; kind++) {
         larder_bytes after = {NULL, 0}, name, payload;
@@ -689,14 +696,15 @@ static void check_named(checker *c) {
             const mirror_named_value *want = &c->m->named[kind][which];
             status = CALL(larder_named_get(c->txn, kind + 1, mirror_named(which), &time, &payload,
                                            &c->error));
-            if (!expect(c, status, want->present ? LARDER_OK : LARDER_NOT_FOUND, "named_get", which))
+            if (!expect(c, status, want->present ? LARDER_OK : LARDER_NOT_FOUND, "named_get",
+                        which))
                 return;
             if (!want->present) continue;
             require(c, same_time(time, want->time), "time of named value", which);
             require(c, same_bytes(payload, mirror_blob_bytes(want->payload)),
                     "payload of named value", which);
-            status = CALL(
-                larder_named_next(c->txn, kind + 1, after, &name, &time, &payload, &c->error));
+            status =
+                CALL(larder_named_next(c->txn, kind + 1, after, &name, &time, &payload, &c->error));
             if (!expect(c, status, LARDER_OK, "named_next", which)) return;
             require(c, same_bytes(name, mirror_named(which)), "order of named value", which);
             require(c, same_bytes(payload, mirror_blob_bytes(want->payload)),
@@ -745,7 +753,8 @@ static int by_order(const void *a, const void *b) {
 }
 
 static bool has_prefix(const entry *e, larder_bytes prefix) {
-    return e->size_bytes >= prefix.size_bytes && memcmp(e->order, prefix.data, prefix.size_bytes) == 0;
+    return e->size_bytes >= prefix.size_bytes &&
+           memcmp(e->order, prefix.data, prefix.size_bytes) == 0;
 }
 static int bound_order(const entry *e, larder_bytes bound) {
     size_t shared = e->size_bytes < bound.size_bytes ? e->size_bytes : bound.size_bytes;
@@ -815,12 +824,24 @@ static void collect_entries(checker *c, int index, int user, int collection, ent
     if (all->count > 1) qsort(all->items, all->count, sizeof *all->items, by_order);
 }
 
+static void collect_overlay_entries(checker *c, int index, int user, entries *all) {
+    for (int name = 0; name < MIRROR_NAMES; name++) {
+        const mirror_overlay *o = overlay_of(c->m, user, name);
+        if (!o || !o->plain ||
+            !same_bytes(mirror_group(mirror_name_collection(name)), mirror_index(index)->group))
+            continue;
+        all->name = name;
+        mirror_index_entries(index, mirror_blob_bytes(o->plain), add_entry, all);
+    }
+}
+
 static void scan_index(checker *c, int index, uint32_t id) {
     larder_scan_options options;
     int user = random_options(c, &options, 63 & ~(uint32_t)LARDER_SCAN_ALL_STATES);
     int collection = -1;
     if (below(c, 2)) {
-        do collection = (int)below(c, MIRROR_COLLECTIONS);
+        do
+            collection = (int)below(c, MIRROR_COLLECTIONS);
         while (!same_bytes(mirror_group(collection), mirror_index(index)->group));
     }
     entries all = {0};
@@ -838,9 +859,9 @@ static void scan_index(checker *c, int index, uint32_t id) {
     bool backwards = options.flags & LARDER_SCAN_REVERSE;
     larder_bytes whole = {NULL, 0};
     larder_scan *scan;
-    int32_t status = CALL(larder_index_scan(c->txn, id,
-                                            collection < 0 ? whole : mirror_collection(collection),
-                                            &options, &scan, &c->error));
+    int32_t status =
+        CALL(larder_index_scan(c->txn, id, collection < 0 ? whole : mirror_collection(collection),
+                               &options, &scan, &c->error));
     if (!expect(c, status, LARDER_OK, "index_scan", index)) goto done;
     size_t at = 0;
     larder_document document;
@@ -857,12 +878,12 @@ static void scan_index(checker *c, int index, uint32_t id) {
             break;
         if (name != want->name || !same_bytes(order, cut)) {
             larder_bytes a = mirror_name(name < 0 ? 0 : name), b = mirror_name(want->name);
-            mirror_problem("at commit %llu: index %d, flags %u, place %zu of %zu: %.*s (%zu) instead "
-                          "of %.*s (%zu)",
-                          (unsigned long long)c->m->sequence, index, options.flags, at, all.count,
-                          a.size_bytes < 60 ? (int)a.size_bytes : 60, (const char *)a.data,
-                          order.size_bytes, b.size_bytes < 60 ? (int)b.size_bytes : 60,
-                          (const char *)b.data, cut.size_bytes);
+            mirror_problem(
+                "at commit %llu: index %d, flags %u, place %zu of %zu: %.*s (%zu) instead "
+                "of %.*s (%zu)",
+                (unsigned long long)c->m->sequence, index, options.flags, at, all.count,
+                a.size_bytes < 60 ? (int)a.size_bytes : 60, (const char *)a.data, order.size_bytes,
+                b.size_bytes < 60 ? (int)b.size_bytes : 60, (const char *)b.data, cut.size_bytes);
             status = LARDER_END;
             at = all.count;
             break;
@@ -874,8 +895,8 @@ static void scan_index(checker *c, int index, uint32_t id) {
     if (at <= all.count && !expect(c, status, LARDER_END, "scan of index", index)) goto done;
     if (at != all.count)
         mirror_problem("at commit %llu: index %d, flags %u, gave %s documents than %zu",
-                      (unsigned long long)c->m->sequence, index, options.flags,
-                      at < all.count ? "fewer" : "more", all.count);
+                       (unsigned long long)c->m->sequence, index, options.flags,
+                       at < all.count ? "fewer" : "more", all.count);
 done:
     free(all.items);
 }
@@ -904,7 +925,8 @@ static void check_sets(checker *c, const uint32_t ids[MIRROR_INDEXES]) {
         int index = i ? second : first;
         entries held = {0};
         collect_entries(c, index, NO_USER, -1, &held);
-        for (size_t e = 0; e < held.count; e++) in[i][held.items[e].name] = true;
+        for (size_t e = 0; e < held.count; e++)
+            in[i][held.items[e].name] = true;
         free(held.items);
         larder_scan_options options;
         larder_scan_options_init(&options, sizeof options);
@@ -945,7 +967,8 @@ static void check_indexes(checker *c) {
         if (!expect(c, status, LARDER_OK, "index_next", (int)after)) return;
         after = index.index_id;
         int which = 0;
-        while (which < MIRROR_INDEXES && !same_definition(&index, mirror_index(which))) which++;
+        while (which < MIRROR_INDEXES && !same_definition(&index, mirror_index(which)))
+            which++;
         if (which == MIRROR_INDEXES) {
             require(c, false, "an index outside the mirror", (int)after);
             continue;
@@ -954,12 +977,19 @@ static void check_indexes(checker *c) {
         require(c, c->m->indexes[which] != MIRROR_INDEX_NONE, "a dropped index", which);
         if (c->m->indexes[which] == MIRROR_INDEX_COMPLETE) {
             require(c, index.complete == 1, "completeness of index", which);
+            /* the documents' and those of every user's overlays */
             entries all = {0};
             collect_entries(c, which, NO_USER, -1, &all);
-            if (index.entry_count != (int64_t)all.count)
+            size_t count = all.count;
+            for (int user = 0; user < MIRROR_USERS; user++) {
+                all.count = 0;
+                collect_overlay_entries(c, which, user, &all);
+                count += all.count;
+            }
+            if (index.entry_count != (int64_t)count)
                 mirror_problem("at commit %llu: index %d counts %lld entries instead of %zu",
-                              (unsigned long long)c->m->sequence, which,
-                              (long long)index.entry_count, all.count);
+                               (unsigned long long)c->m->sequence, which,
+                               (long long)index.entry_count, count);
             free(all.items);
         }
     }
@@ -967,7 +997,8 @@ static void check_indexes(checker *c) {
         require(c, (ids[which] != 0) == (c->m->indexes[which] != MIRROR_INDEX_NONE),
                 "presence of index", which);
         if (c->m->indexes[which] != MIRROR_INDEX_COMPLETE || ids[which] == 0) continue;
-        for (int round = 0; round < 3 && c->status == 0; round++) scan_index(c, which, ids[which]);
+        for (int round = 0; round < 3 && c->status == 0; round++)
+            scan_index(c, which, ids[which]);
     }
     if (c->status == 0) check_sets(c, ids);
 }
@@ -987,13 +1018,15 @@ static void check_stat(checker *c) {
         if (d->state == LARDER_DOCUMENT_FOUND &&
             expect(c, CALL(larder_document_get(c->txn, mirror_name(name), &document, &c->error)),
                    LARDER_OK, "document_get", name)) {
-            raw += (int64_t)(document.record.names.size_bytes +
-                             document.record.values.size_bytes + document.record.cold_raw_bytes);
+            raw += (int64_t)(document.record.names.size_bytes + document.record.values.size_bytes +
+                             document.record.cold_raw_bytes);
             stored += document.stored_bytes;
         }
-        for (int user = 0; user < MIRROR_USERS; user++) overlays += c->m->overlays[user][name].present;
+        for (int user = 0; user < MIRROR_USERS; user++)
+            overlays += c->m->overlays[user][name].present;
     }
-    for (int b = 0; b < MIRROR_BATCHES; b++) pending += c->m->batches[b].present;
+    for (int b = 0; b < MIRROR_BATCHES; b++)
+        pending += c->m->batches[b].present;
     require(c, stat.document_count == found, "stat: document count", (int)stat.document_count);
     require(c, stat.absent_count == absent, "stat: absent count", (int)stat.absent_count);
     require(c, stat.pending_batch_count == pending, "stat: pending batches",
@@ -1030,7 +1063,8 @@ int32_t mirror_verify(const mirror *m, const larder_txn *txn, const mirror_profi
     void (*const parts[])(checker *) = {check_documents, check_collections, check_mutations,
                                         check_overlays,  check_targets,     check_named,
                                         check_indexes,   check_stat};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && c->status == 0; i++) parts[i](c);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && c->status == 0; i++)
+        parts[i](c);
     for (int collection = 0; collection < MIRROR_COLLECTIONS && c->status == 0; collection++) {
         scan_collection(c, collection, false);
         scan_collection(c, collection, true);
@@ -1101,7 +1135,8 @@ static int32_t report_problem(void *context, const char *table, larder_bytes key
     (void)context;
     char hex[129] = "";
     const uint8_t *bytes = key.data;
-    for (size_t i = 0; i < key.size_bytes && i < 64; i++) snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+    for (size_t i = 0; i < key.size_bytes && i < 64; i++)
+        snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
     mirror_problem("check: %s %s: %s", table, hex, message);
     return 0;
 }

@@ -8,6 +8,7 @@
  * document.
  */
 #include "stream.h"
+#include "walk.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -531,35 +532,36 @@ int32_t larder_scan_group(const larder_txn *txn, larder_bytes group,
 
 typedef struct read_time_scan {
     larder_scan base;
-    larder__cursor cursor;
-    larder__key prefix;
-    uint64_t collection;
-    bool is_begun;
-    larder__key start;
+    larder__walk walk;
+    larder__key since;     /* the time's rows begin with this */
+    larder_bytes since_id; /* a copy when it shares its head with others; else empty */
 } read_time_scan;
+
+/* Whether the row at hand does not come after since_id, which only its text can tell. */
+static bool is_before(const read_time_scan *scan, larder_bytes id) {
+    return scan->since_id.size_bytes > 0 &&
+           larder__bytes_has_prefix(scan->walk.key, larder__key_bytes(&scan->since)) &&
+           larder__segment_compare(id, scan->since_id) <= 0;
+}
 
 static int32_t next_by_read_time(larder_scan *base, larder_document *document,
                                  larder_error *error) {
     read_time_scan *scan = (read_time_scan *)base;
     for (;;) {
-        int32_t status =
-            scan->is_begun
-                ? larder__cursor_next(&scan->cursor, error)
-                : larder__cursor_seek(&scan->cursor, larder__key_bytes(&scan->start), error);
-        scan->is_begun = true;
+        int32_t status = larder__walk_next(&scan->walk, error);
         if (status != LARDER_OK) return status;
-        larder_bytes key = scan->cursor.key;
-        if (!larder__bytes_has_prefix(key, larder__key_bytes(&scan->prefix))) return LARDER_END;
-        size_t head = scan->prefix.size_bytes + LARDER__TIME_BYTES;
+        larder_bytes id = scan->walk.id_key_form;
+        larder_document named;
         memset(document, 0, sizeof *document);
-        if (key.size_bytes <= head)
-            return larder__corrupt(base->txn, LARDER__READ_TIMES, key, "a key too short", error);
-        larder_bytes id = larder__bytes(larder__begin(key) + head, key.size_bytes - head);
+        memset(&named, 0, sizeof named);
+        status = larder__scan_name(base, scan->walk.collection, id, &named, error);
+        if (status != LARDER_OK) return status;
+        if (is_before(scan, named.id)) continue;
         if ((base->flags & LARDER_SCAN_KEYS_ONLY) == 0 ||
             (base->flags & LARDER_SCAN_ALL_STATES) == 0) {
-            status = larder__document_read(base->txn, scan->collection, id, document, error);
+            status = larder__document_read(base->txn, scan->walk.collection, id, document, error);
             if (status == LARDER_NOT_FOUND)
-                return larder__corrupt(base->txn, LARDER__READ_TIMES, key,
+                return larder__corrupt(base->txn, LARDER__READ_TIMES, scan->walk.key,
                                        "a read time without its document", error);
             if (status != LARDER_OK) return status;
             if (document->state != LARDER_DOCUMENT_FOUND &&
@@ -567,12 +569,14 @@ static int32_t next_by_read_time(larder_scan *base, larder_document *document,
                 continue;
             if ((base->flags & LARDER_SCAN_KEYS_ONLY) != 0) memset(document, 0, sizeof *document);
         }
-        return larder__scan_name(base, scan->collection, id, document, error);
+        document->collection = named.collection;
+        document->id = named.id;
+        return LARDER_OK;
     }
 }
 
 static void close_read_time(larder_scan *base) {
-    larder__cursor_close(&((read_time_scan *)base)->cursor);
+    larder__walk_close(&((read_time_scan *)base)->walk);
 }
 
 int32_t larder_scan_read_time(const larder_txn *txn, larder_bytes path, larder_time since,
@@ -593,24 +597,35 @@ int32_t larder_scan_read_time(const larder_txn *txn, larder_bytes path, larder_t
     if (status < 0) return status;
     bool is_known = status == LARDER_OK;
     larder_scan *created;
-    status = larder__scan_create(txn, sizeof(read_time_scan), options, &created, error);
+    status = larder__scan_create(txn, sizeof(read_time_scan) + since_id.size_bytes, options,
+                                 &created, error);
     if (status != LARDER_OK) return status;
     created->next = give_nothing;
     if (is_known) {
         read_time_scan *opened = (read_time_scan *)created;
+        larder__key prefix = {0};
         created->next = next_by_read_time;
         created->close = close_read_time;
-        opened->collection = collection;
-        larder__key_number(&opened->prefix, collection);
-        opened->start = opened->prefix;
-        larder__key_time(&opened->start, since);
+        larder__key_number(&prefix, collection);
+        status = larder__walk_open(txn, LARDER__READ_TIMES, larder__key_bytes(&prefix), false,
+                                   collection, &opened->walk, error);
+        opened->walk.skip_bytes = LARDER__TIME_BYTES;
+        opened->since = prefix;
+        larder__key_time(&opened->since, since);
+        opened->walk.start = opened->since;
         if (since_id.size_bytes > 0) {
             larder__id id;
             larder__id_encode(since_id, &id);
-            larder__key_id(&opened->start, larder__id_bytes(&id));
-            larder__key_byte(&opened->start, 0); /* behind the id itself */
+            larder_bytes key_form = larder__id_bytes(&id);
+            if (key_form.size_bytes <= LARDER__ID_HEAD) {
+                larder__key_id(&opened->walk.start, key_form);
+                larder__key_byte(&opened->walk.start, 0); /* behind the id itself */
+            } else {
+                memcpy(opened + 1, since_id.data, since_id.size_bytes);
+                opened->since_id = larder__bytes(opened + 1, since_id.size_bytes);
+                larder__key_id(&opened->walk.start, larder__bytes(key_form.data, LARDER__ID_HEAD));
+            }
         }
-        status = larder__cursor_open(txn, LARDER__READ_TIMES, &opened->cursor, error);
     }
     if (status != LARDER_OK) {
         larder_scan_close(created);

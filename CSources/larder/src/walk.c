@@ -42,8 +42,10 @@ static int32_t parse(larder__walk *walk, larder_error *error) {
     if (!larder__bytes_has_prefix(key, larder__key_bytes(&walk->prefix))) return LARDER_END;
     const uint8_t *at = larder__begin(key) + walk->prefix.size_bytes;
     const uint8_t *end = larder__begin(key) + key.size_bytes;
-    if (walk->reads_collection && !larder__key_read_number(&at, end, &walk->collection))
+    if ((walk->reads_collection && !larder__key_read_number(&at, end, &walk->collection)) ||
+        (size_t)(end - at) < walk->skip_bytes)
         return larder__corrupt(walk->txn, walk->table, key, "malformed key", error);
+    at += walk->skip_bytes;
     if (at == end || end - at > LARDER__ID_MAX)
         return larder__corrupt(walk->txn, walk->table, key, "malformed id in the key", error);
     walk->key = key;
@@ -128,7 +130,8 @@ int32_t larder__walk_next(larder__walk *walk, larder_error *error) {
         status = larder__cursor_seek(&walk->cursor, larder__key_bytes(&after), error);
     } else if (!walk->is_started) {
         walk->is_started = true;
-        status = larder__cursor_seek(&walk->cursor, larder__key_bytes(&walk->prefix), error);
+        const larder__key *from = walk->start.size_bytes > 0 ? &walk->start : &walk->prefix;
+        status = larder__cursor_seek(&walk->cursor, larder__key_bytes(from), error);
     } else {
         status = larder__cursor_next(&walk->cursor, error);
     }

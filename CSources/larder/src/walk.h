@@ -18,6 +18,8 @@ typedef struct larder__walk {
     bool is_started;
     larder__cursor cursor;
     larder__key prefix;
+    larder__key start; /* where to begin, set before the first next; empty: at the prefix */
+    size_t skip_bytes; /* of a fixed size between prefix and id, e.g. a time; set likewise */
 
     /* where it stands; borrowed until its next call or the next write */
     uint64_t collection;

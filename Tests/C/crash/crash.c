@@ -43,8 +43,8 @@ bool crash_flag(int argc, char **argv, const char *name) {
 }
 uint64_t crash_seed(int argc, char **argv) {
     const char *text = crash_option(argc, argv, "seed", NULL);
-    uint64_t seed = text ? strtoull(text, NULL, 0)
-                         : (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
+    uint64_t seed =
+        text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
     printf("seed %llu (--seed to run the same again)\n", (unsigned long long)seed);
     fflush(stdout);
     return seed;
@@ -101,8 +101,10 @@ void crash_copy_tree(const char *from, const char *to) {
         char source[PATH_MAX], target[PATH_MAX];
         snprintf(source, sizeof source, "%s/%s", from, entry->d_name);
         snprintf(target, sizeof target, "%s/%s", to, entry->d_name);
-        if (entry->d_type == DT_DIR) crash_copy_tree(source, target);
-        else copy_file(source, target);
+        if (entry->d_type == DT_DIR)
+            crash_copy_tree(source, target);
+        else
+            copy_file(source, target);
     }
     closedir(entries);
 }
@@ -158,7 +160,8 @@ int32_t crash_compare(const char *path, mirror *expected, bool lenient) {
     }
     const larder_txn *txn;
     status = larder_txn_begin_read(env, &txn, &error);
-    if (status != LARDER_OK) mirror_problem("begin_read: %s", error.message);
+    if (status != LARDER_OK)
+        mirror_problem("begin_read: %s", error.message);
     else {
         if (lenient) mirror_reconcile(expected, txn);
         mirror_verify(expected, txn, NULL);
@@ -176,7 +179,8 @@ int crash_descriptor_count(void) {
     int count = 0;
     DIR *entries = opendir("/proc/self/fd");
     if (!entries) stop("/proc/self/fd");
-    while (readdir(entries)) count++;
+    while (readdir(entries))
+        count++;
     closedir(entries);
     return count - 3; /* ".", ".." and the directory itself */
 }

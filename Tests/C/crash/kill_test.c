@@ -41,7 +41,7 @@ static void begin_store(store *s, const char *directory, mirror_random *random, 
     s->profile.seed = seed + (uint64_t)round;
     s->profile.operations = 12;
     s->durability = mirror_random_below(random, 2) ? LARDER_DURABILITY_EVERY_COMMIT
-                                                  : LARDER_DURABILITY_LAST_COMMIT_AT_RISK;
+                                                   : LARDER_DURABILITY_LAST_COMMIT_AT_RISK;
     s->budget_bytes = LARDER_BUDGET_UNLIMITED;
     if (mirror_random_below(random, 2)) {
         s->profile.large = s->profile.lenient = true;
@@ -79,7 +79,8 @@ static void write_until_killed(store *s, int reports, uint64_t seed) {
             (ssize_t)sizeof s->m->sequence)
             _exit(6);
         if (mirror_random_below(&random, 4) == 0)
-            larder_lru_touch(env, mirror_name((int)mirror_random_below(&random, MIRROR_NAMES)), NULL);
+            larder_lru_touch(env, mirror_name((int)mirror_random_below(&random, MIRROR_NAMES)),
+                             NULL);
         if (s->profile.lenient && mirror_random_below(&random, 8) == 0) {
             larder_lru_result result = {.struct_bytes = sizeof result};
             int32_t status =
@@ -97,7 +98,8 @@ static uint64_t read_reports(int from, uint64_t first, uint64_t wanted) {
     for (uint64_t count = 0; count < wanted; count++) {
         uint64_t sequence;
         ssize_t size;
-        do size = read(from, &sequence, sizeof sequence);
+        do
+            size = read(from, &sequence, sizeof sequence);
         while (size < 0 && errno == EINTR);
         if (size != (ssize_t)sizeof sequence) break;
         last = sequence;
@@ -128,7 +130,8 @@ static bool round_passes(store *s, mirror_random *random, long round) {
     acknowledged = read_reports(reports[0], acknowledged, UINT64_MAX);
     close(reports[0]);
     if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) {
-        crash_fail("round %ld: the child ended by itself, wait status %#x", round, (unsigned)status);
+        crash_fail("round %ld: the child ended by itself, wait status %#x", round,
+                   (unsigned)status);
         return false;
     }
     if (access(s->path, F_OK) != 0) return acknowledged == 0; /* killed before it was made */
@@ -156,7 +159,8 @@ static bool round_passes(store *s, mirror_random *random, long round) {
         crash_fail("round %ld: commit %llu was acknowledged, the store is at %lld", round,
                    (unsigned long long)acknowledged, (long long)stored);
     else {
-        while (s->m->sequence < (uint64_t)stored) mirror_commit(s->m, NULL, &s->profile, NULL);
+        while (s->m->sequence < (uint64_t)stored)
+            mirror_commit(s->m, NULL, &s->profile, NULL);
         if (s->profile.lenient) mirror_reconcile(s->m, txn);
         mirror_verify(s->m, txn, NULL);
         mirror_check(txn);
@@ -186,7 +190,8 @@ int main(int argc, char **argv) {
             begin_store(&s, directory, &random, seed, round);
             stores++;
         }
-        if (round_passes(&s, &random, round)) crash_pass();
+        if (round_passes(&s, &random, round))
+            crash_pass();
         else { /* what follows would fail for the same reason */
             commits += s.m->sequence;
             begin_store(&s, directory, &random, seed, round);
