@@ -21,12 +21,14 @@ static larder_bytes keep(larder_bytes bytes) {
 /* ---- values ---- */
 
 static void skip_blanks(const char **at) {
-    while (**at == ' ' || **at == ',') ++*at;
+    while (**at == ' ' || **at == ',')
+        ++*at;
 }
 
 static larder_bytes take_word(const char **at, const char *stops) {
     const char *begin = *at;
-    while (**at != 0 && strchr(stops, **at) == NULL) ++*at;
+    while (**at != 0 && strchr(stops, **at) == NULL)
+        ++*at;
     return (larder_bytes){begin, (size_t)(*at - begin)};
 }
 
@@ -63,8 +65,10 @@ static void build_number(larder_builder *builder, const char **at) {
     char *end;
     size_t size = strspn(*at, "+-0123456789.e");
     bool is_double = memchr(*at, '.', size) != NULL || memchr(*at, 'e', size) != NULL;
-    if (is_double) CHECK_OK(larder_builder_double(builder, strtod(*at, &end), &test_error));
-    else CHECK_OK(larder_builder_integer(builder, strtoll(*at, &end, 10), &test_error));
+    if (is_double)
+        CHECK_OK(larder_builder_double(builder, strtod(*at, &end), &test_error));
+    else
+        CHECK_OK(larder_builder_integer(builder, strtoll(*at, &end, 10), &test_error));
     CHECK_NOTE(end != *at, "not a value: %s", *at);
     *at = end == *at ? *at + strlen(*at) : end;
 }
@@ -86,7 +90,8 @@ static void build_fields(larder_builder *builder, const char **at, char equals, 
 static void build_value(larder_builder *builder, const char **at) {
     if (take(at, "[")) {
         CHECK_OK(larder_builder_begin_array(builder, &test_error));
-        for (skip_blanks(at); **at != ']' && **at != 0; skip_blanks(at)) build_value(builder, at);
+        for (skip_blanks(at); **at != ']' && **at != 0; skip_blanks(at))
+            build_value(builder, at);
         take(at, "]");
         CHECK_OK(larder_builder_end_array(builder, &test_error));
     } else if (take(at, "{")) {
@@ -264,8 +269,8 @@ const char *kit_names(larder_scan *scan) {
                                      (const char *)document.collection.data,
                                      (int)document.id.size_bytes, (const char *)document.id.data);
         } else {
-            size += (size_t)snprintf(text + size, SLOT_BYTES - size, "%s",
-                                     larder_status_name(status));
+            size +=
+                (size_t)snprintf(text + size, SLOT_BYTES - size, "%s", larder_status_name(status));
             if (status != LARDER_E_CORRUPT) break;
         }
     }
@@ -276,8 +281,8 @@ const char *kit_names(larder_scan *scan) {
 const char *kit_scan(const larder_txn *txn, uint32_t index_id, const char *collection,
                      const larder_scan_options *options) {
     larder_scan *scan = NULL;
-    int32_t status = larder_index_scan(txn, index_id, test_text(collection), options, &scan,
-                                       &test_error);
+    int32_t status =
+        larder_index_scan(txn, index_id, test_text(collection), options, &scan, &test_error);
     return status == LARDER_OK ? kit_names(scan) : larder_status_name(status);
 }
 

@@ -43,7 +43,7 @@ larder_scan_options kit_options(uint32_t flags, const char *start, const char *e
 const char *kit_names(larder_scan *scan);
 const char *kit_scan(const larder_txn *txn, uint32_t index_id, const char *collection,
                      const larder_scan_options *options);
-/* By name of collection or, with group set, of a group. */
+/* Of the whole group, in ascending order. */
 const char *kit_all(const larder_txn *txn, uint32_t index_id);
 
 /* Compares what a definition counts with the rows of both tables. */

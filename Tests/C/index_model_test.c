@@ -79,11 +79,28 @@ static void make_names(void) {
 }
 
 static const char *random_value(void) {
-    static const char *const values[] = {
-        "1",  "1",    "2",          "3",          "1.0",        "-3",     "0.5",
-        "nan", "null", "true",       "'x'",        "'y'",        "''",     "x*237",
-        "x*238", "x*300+'a'", "x*300+'b'", "[1, 2]", "@5", "{k: 1}", "9007199254740993",
-        "9007199254740992.0"};
+    static const char *const values[] = {"1",
+                                         "1",
+                                         "2",
+                                         "3",
+                                         "1.0",
+                                         "-3",
+                                         "0.5",
+                                         "nan",
+                                         "null",
+                                         "true",
+                                         "'x'",
+                                         "'y'",
+                                         "''",
+                                         "x*237",
+                                         "x*238",
+                                         "x*300+'a'",
+                                         "x*300+'b'",
+                                         "[1, 2]",
+                                         "@5",
+                                         "{k: 1}",
+                                         "9007199254740993",
+                                         "9007199254740992.0"};
     return values[test_random_below(sizeof values / sizeof values[0])];
 }
 
@@ -125,8 +142,8 @@ static bool find_value(const content *from, const char *path, larder_bytes *valu
     return larder_record_find(&record, &field, value, NULL) == LARDER_OK;
 }
 
-static void add_entry(entry *entries, size_t *count, size_t first, size_t name,
-                      const content *from, const larder_bytes *values, const model_index *index) {
+static void add_entry(entry *entries, size_t *count, size_t first, size_t name, const content *from,
+                      const larder_bytes *values, const model_index *index) {
     uint8_t order[4096];
     size_t size = 0, needed;
     for (int i = 0; i < index->segment_count; i++) {
@@ -183,8 +200,8 @@ static int place(const entry *e, larder_bytes bound) {
 static bool is_selected(const entry *e, const larder_scan_options *options) {
     if (options->start.size_bytes > 0) {
         int at = place(e, options->start);
-        bool is_open = (options->flags & LARDER_SCAN_START_AFTER) != 0 &&
-                       options->start.size_bytes <= CUT;
+        bool is_open =
+            (options->flags & LARDER_SCAN_START_AFTER) != 0 && options->start.size_bytes <= CUT;
         if (at < 0 || (at == 0 && is_open)) return false;
     }
     if (options->end.size_bytes > 0) {
@@ -226,13 +243,14 @@ static void check_document(const larder_document *document, const entry *expecte
     snprintf(name, sizeof name, "%.*s/%.*s", (int)document->collection.size_bytes,
              (const char *)document->collection.data, (int)document->id.size_bytes,
              (const char *)document->id.data);
-    CHECK_NOTE(strcmp(name, names[expected->name]) == 0, "%s, not %s", name,
-               names[expected->name]);
+    CHECK_NOTE(strcmp(name, names[expected->name]) == 0, "%s, not %s", name, names[expected->name]);
     CHECK_OK(larder_index_scan_entry(scan, &order, &test_error));
     CHECK_BYTES(order, ((larder_bytes){expected->order, expected->order_bytes}));
     larder_bytes plain = {expected->content->plain, expected->content->size_bytes};
-    if (has_record) CHECK(store_record_is(&document->record, plain));
-    else CHECK_EQ(document->state, LARDER_DOCUMENT_NOT_READ);
+    if (has_record)
+        CHECK(store_record_is(&document->record, plain));
+    else
+        CHECK_EQ(document->state, LARDER_DOCUMENT_NOT_READ);
 }
 
 static void compare_scan(const larder_txn *view, const model_index *index) {
@@ -268,8 +286,8 @@ static void compare_scan(const larder_txn *view, const model_index *index) {
     const char *collection = test_random_below(2) > 0 ? collections[test_random_below(6)] : "";
     size_t count = expect(index, collection, user, &options, entries), given = 0;
     larder_scan *scan = NULL;
-    REQUIRE_OK(larder_index_scan(view, index->id, test_text(collection), &options, &scan,
-                                 &test_error));
+    REQUIRE_OK(
+        larder_index_scan(view, index->id, test_text(collection), &options, &scan, &test_error));
     int32_t status;
     larder_document document;
     while ((status = larder_scan_next(scan, &document, &test_error)) == LARDER_OK) {
@@ -330,10 +348,9 @@ static void put_document(size_t name, content *to, int user) {
 }
 
 static void remove_document(size_t name, content *from, int user) {
-    int32_t status =
-        user < 0 ? larder_document_remove(txn, test_text(names[name]), &test_error)
-                 : larder_overlay_remove(txn, test_text(users[user]), test_text(names[name]),
-                                         &test_error);
+    int32_t status = user < 0 ? larder_document_remove(txn, test_text(names[name]), &test_error)
+                              : larder_overlay_remove(txn, test_text(users[user]),
+                                                      test_text(names[name]), &test_error);
     CHECK_STATUS(status, from->state != 0 ? LARDER_OK : LARDER_NOT_FOUND);
     from->state = 0;
 }
@@ -368,8 +385,8 @@ static void define_index(model_index *index) {
 
 static void drop_index(model_index *index) {
     if (index->id == 0) return;
-    int32_t status = larder_index_drop(txn, index->id, 1 + (int64_t)test_random_below(20),
-                                       &test_error);
+    int32_t status =
+        larder_index_drop(txn, index->id, 1 + (int64_t)test_random_below(20), &test_error);
     CHECK(status == LARDER_OK || status == LARDER_MORE);
     index->is_dropping = true;
     if (status == LARDER_OK) memset(index, 0, sizeof *index);
@@ -409,15 +426,24 @@ static void operate(void) {
     int user = (int)test_random_below(USERS);
     model_index *index = &now.indexes[test_random_below(INDEXES)];
     uint64_t dice = test_random_below(100);
-    if (dice < 45) put_document(name, &now.documents[name], -1);
-    else if (dice < 55) remove_document(name, &now.documents[name], -1);
-    else if (dice < 67) put_document(name, &now.overlays[user][name], user);
-    else if (dice < 75) remove_document(name, &now.overlays[user][name], user);
-    else if (dice < 78) define_index(index);
-    else if (dice < 86) fill_index(index);
-    else if (dice < 87) drop_index(index);
-    else if (dice < 92) end_transaction();
-    else if (index->is_complete && !index->is_dropping) compare_scan(txn, index);
+    if (dice < 45)
+        put_document(name, &now.documents[name], -1);
+    else if (dice < 55)
+        remove_document(name, &now.documents[name], -1);
+    else if (dice < 67)
+        put_document(name, &now.overlays[user][name], user);
+    else if (dice < 75)
+        remove_document(name, &now.overlays[user][name], user);
+    else if (dice < 78)
+        define_index(index);
+    else if (dice < 86)
+        fill_index(index);
+    else if (dice < 87)
+        drop_index(index);
+    else if (dice < 92)
+        end_transaction();
+    else if (index->is_complete && !index->is_dropping)
+        compare_scan(txn, index);
 }
 
 static void random_operations(void) {
@@ -426,7 +452,8 @@ static void random_operations(void) {
     committed = now;
     env = store_open();
     txn = store_write(env);
-    for (int i = 0; i < OPERATIONS; i++) operate();
+    for (int i = 0; i < OPERATIONS; i++)
+        operate();
     store_commit(txn);
     store_check(env);
     store_close(env);

@@ -17,7 +17,8 @@ static void equal_definitions_share_an_id(void) {
         kit_define(txn, "cities", "a.b desc")};
     for (size_t i = 0; i < 5; i++) {
         CHECK(others[i] != first);
-        for (size_t k = 0; k < i; k++) CHECK(others[i] != others[k]);
+        for (size_t k = 0; k < i; k++)
+            CHECK(others[i] != others[k]);
     }
     store_commit(txn);
     txn = store_write(env);
@@ -88,7 +89,10 @@ static void bad_definitions_are_refused(void) {
                  LARDER_E_INVALID_ARGUMENT);
     CHECK_STATUS(larder_index_define(txn, group, &segment, 1, NULL, &test_error),
                  LARDER_E_INVALID_ARGUMENT);
-    static const char *const paths[] = {"", "\x05" "ab", "\x00", "\x02\xff\xff", "\xff\xff\xff"};
+    static const char *const paths[] = {"",
+                                        "\x05"
+                                        "ab",
+                                        "\x00", "\x02\xff\xff", "\xff\xff\xff"};
     static const size_t sizes[] = {0, 3, 1, 3, 3};
     for (size_t i = 0; i < 5; i++) {
         segment.field_path = (larder_bytes){paths[i], sizes[i]};
@@ -136,10 +140,10 @@ static void entries_follow_every_write(void) {
     CHECK_NAMES(kit_all(txn, up), "c/2 c/1 c/3");
     CHECK_NAMES(kit_all(txn, down), "c/3 c/1 c/2");
     CHECK_EQ(kit_index(txn, up).entry_count, 3);
-    kit_put(txn, "c/1", "a=4");          /* moves */
-    kit_put(txn, "c/2", "a=1 b=9");      /* stays */
-    kit_put(txn, "c/3", "b=1");          /* loses the field */
-    kit_put(txn, "c/4", "a='x'");        /* gains it */
+    kit_put(txn, "c/1", "a=4");     /* moves */
+    kit_put(txn, "c/2", "a=1 b=9"); /* stays */
+    kit_put(txn, "c/3", "b=1");     /* loses the field */
+    kit_put(txn, "c/4", "a='x'");   /* gains it */
     CHECK_NAMES(kit_all(txn, up), "c/2 c/1 c/4");
     store_commit(txn);
     txn = store_write(env);
@@ -259,10 +263,9 @@ static void numbers_are_exact(void) {
     kit_put(txn, "c/k", "n=0");
     kit_put(txn, "c/l", "n=0.5");
     kit_put(txn, "c/m", "n=-1e300");
-    CHECK_NAMES(kit_all(txn, id),
-                "c/i c/m c/h c/j c/k c/l c/a c/b c/e c/c c/d c/f c/g");
-    larder_scan_options equal = kit_options(LARDER_SCAN_END_AT, "asc 9007199254740993",
-                                            "asc 9007199254740993");
+    CHECK_NAMES(kit_all(txn, id), "c/i c/m c/h c/j c/k c/l c/a c/b c/e c/c c/d c/f c/g");
+    larder_scan_options equal =
+        kit_options(LARDER_SCAN_END_AT, "asc 9007199254740993", "asc 9007199254740993");
     CHECK_NAMES(kit_scan(txn, id, "c", &equal), "c/c");
     equal = kit_options(LARDER_SCAN_END_AT, "asc 9007199254740992.0", "asc 9007199254740992");
     CHECK_NAMES(kit_scan(txn, id, "c", &equal), "c/b c/e");
@@ -361,8 +364,8 @@ static void bounds_in_every_form(void) {
         for (uint32_t keys = 0; keys < 2; keys++)
             for (int group = 0; group < 2; group++) {
                 larder_scan_options options =
-                    kit_options(cases[i].flags | (keys ? LARDER_SCAN_KEYS_ONLY : 0),
-                                cases[i].start, cases[i].end);
+                    kit_options(cases[i].flags | (keys ? LARDER_SCAN_KEYS_ONLY : 0), cases[i].start,
+                                cases[i].end);
                 const char *given = kit_scan(txn, id, group ? "" : "c", &options);
                 CHECK_NOTE(strcmp(given, cases[i].expected) == 0,
                            "case %zu gives \"%s\", not \"%s\"", i, given, cases[i].expected);
@@ -397,10 +400,14 @@ static void type_ranges_select_types(void) {
     static const struct {
         int32_t type;
         const char *expected;
-    } cases[] = {{LARDER_TYPE_NULL, "c/null"},      {LARDER_TYPE_BOOLEAN, "c/true"},
-                 {LARDER_TYPE_INTEGER, "c/nan c/1"}, {LARDER_TYPE_DOUBLE, "c/nan c/1"},
-                 {LARDER_TYPE_TIMESTAMP, "c/time"}, {LARDER_TYPE_STRING, "c/text"},
-                 {LARDER_TYPE_BYTES, ""},           {LARDER_TYPE_ARRAY, "c/array"},
+    } cases[] = {{LARDER_TYPE_NULL, "c/null"},
+                 {LARDER_TYPE_BOOLEAN, "c/true"},
+                 {LARDER_TYPE_INTEGER, "c/nan c/1"},
+                 {LARDER_TYPE_DOUBLE, "c/nan c/1"},
+                 {LARDER_TYPE_TIMESTAMP, "c/time"},
+                 {LARDER_TYPE_STRING, "c/text"},
+                 {LARDER_TYPE_BYTES, ""},
+                 {LARDER_TYPE_ARRAY, "c/array"},
                  {LARDER_TYPE_MAP, "c/map"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint8_t start[64], end[64];
@@ -491,7 +498,8 @@ static void groups_merge_by_value_then_path(void) {
     enum { COUNT = sizeof names / sizeof names[0] };
     static char all[1024], reversed[1024];
     all[0] = reversed[0] = 0;
-    for (size_t i = 0; i < COUNT; i++) kit_put(txn, names[(i * 7 + 3) % COUNT], "a=1");
+    for (size_t i = 0; i < COUNT; i++)
+        kit_put(txn, names[(i * 7 + 3) % COUNT], "a=1");
     for (size_t i = 0; i < COUNT; i++) {
         if (i > 0) strcat(all, " ");
         strcat(all, names[i]);
@@ -529,7 +537,8 @@ static void long_ids_come_in_name_order(void) {
         snprintf(names[i], sizeof names[i], "c/%s%s", store_fill('x', i == 0 ? 184 : 250),
                  tails[i]);
     all[0] = reversed[0] = 0;
-    for (size_t i = 0; i < 8; i++) kit_put(txn, names[(i * 3) % 8], "a=1");
+    for (size_t i = 0; i < 8; i++)
+        kit_put(txn, names[(i * 3) % 8], "a=1");
     kit_put(txn, "c/y", "a=1");
     kit_put(txn, "c/w", "a=1");
     for (size_t i = 0; i < 8; i++) {
@@ -564,10 +573,10 @@ static void local_views_replace_base_entries(void) {
     kit_put(txn, "c/2", "a=2");
     kit_put(txn, "c/3", "a=3");
     kit_put(txn, "d/1/c/1", "a=2");
-    kit_overlay(txn, "ada", "c/2", "a=9");        /* moved */
-    kit_overlay(txn, "ada", "c/3", NULL);         /* deleted */
-    kit_overlay(txn, "ada", "c/4", "a=2");        /* new */
-    kit_overlay(txn, "ada", "d/1/c/1", "b=2");    /* lost the field */
+    kit_overlay(txn, "ada", "c/2", "a=9");     /* moved */
+    kit_overlay(txn, "ada", "c/3", NULL);      /* deleted */
+    kit_overlay(txn, "ada", "c/4", "a=2");     /* new */
+    kit_overlay(txn, "ada", "d/1/c/1", "b=2"); /* lost the field */
     kit_overlay(txn, "zoe", "c/1", "a=0");
     CHECK_NAMES(kit_all(txn, id), "c/1 c/2 d/1/c/1 c/3");
     CHECK_EQ(kit_index(txn, id).entry_count, 4 + 3);
@@ -688,7 +697,8 @@ static void backfill_with_writes_between_steps(void) {
                      at);
             snprintf(record, sizeof record, "a=%d", (int)test_random_below(9));
             larder_document document;
-            if (i < 3) kit_put(txn, name, record);
+            if (i < 3)
+                kit_put(txn, name, record);
             else if (larder_document_get(txn, test_text(name), &document, NULL) == LARDER_OK)
                 kit_remove(txn, name);
         }
@@ -751,7 +761,8 @@ static void backfill_keeps_to_its_time(void) {
     fill_group(txn, 3000);
     uint32_t id = kit_define(txn, "c", "a asc");
     int steps = 0;
-    while (larder_index_backfill(txn, id, 0, 200, NULL, NULL, &test_error) == LARDER_MORE) steps++;
+    while (larder_index_backfill(txn, id, 0, 200, NULL, NULL, &test_error) == LARDER_MORE)
+        steps++;
     /* 3,000 documents take longer than 0.2 ms by any means, and less than a second. */
     CHECK_NOTE(steps > 1 && steps < 5000, "%d steps", steps);
     CHECK_EQ(kit_index(txn, id).entry_count, 3000);
@@ -864,6 +875,15 @@ static void an_abort_leaves_no_trace(void) {
     CHECK_NAMES(kit_all(txn, kept), "c/1 c/3");
     CHECK_NAMES(kit_all(txn, other), "d/1");
     kit_check_counts(txn);
+    store_commit(txn);
+    /* The same without a change of definitions. */
+    txn = store_write(env);
+    kit_put(txn, "new/2/c/1", "a=0");
+    larder_txn_abort(txn);
+    txn = store_write(env);
+    kit_put(txn, "new/2/d/1", "a=5");
+    CHECK_NAMES(kit_all(txn, kept), "c/1 c/3");
+    CHECK_NAMES(kit_all(txn, other), "d/1 new/2/d/1");
     store_commit(txn);
     txn = store_write(env);
     CHECK_STATUS(larder_index_drop(txn, kept, 1, &test_error), LARDER_MORE);
@@ -991,7 +1011,8 @@ static void malformed_entries_are_reported_and_passed(void) {
     for (int group = 0; group < 2; group++)
         for (uint32_t flags = 0; flags < 8; flags++) {
             larder_scan_options options = kit_options(flags & 3, NULL, NULL);
-            if (flags & 4) options = kit_options((flags & 3) | LARDER_SCAN_END_AT, "asc 1", "asc 1");
+            if (flags & 4)
+                options = kit_options((flags & 3) | LARDER_SCAN_END_AT, "asc 1", "asc 1");
             const char *names = kit_scan(read, id, group ? "" : "c", &options);
             CHECK_NOTE(strstr(names, "c/1") != NULL, "flags %u: %s", flags, names);
             if (flags & 4) continue;
