@@ -25,7 +25,7 @@
 #define SMALLEST_MARGIN_BYTES (UINT64_C(16) << 20)
 #define LARGEST_MARGIN_BYTES (UINT64_C(1) << 30) /* more than LMDB lets one transaction dirty */
 #define DEFAULT_READERS 510
-#define DEFAULT_COLD_FIELD_BYTES 96
+#define DEFAULT_COLD_FIELD_BYTES 64
 #define FORMAT_MAGIC "larder"
 
 /* ---- handles, fork, registry ---- */

@@ -191,6 +191,8 @@ struct larder_txn {
 
     /* write only */
     MDB_cursor *cursors[LARDER__TABLE_COUNT]; /* opened when first used */
+    larder__key last[LARDER__TABLE_COUNT];     /* the last key, when known (table.c) */
+    bool last_is_known[LARDER__TABLE_COUNT];
     larder__collection_delta *deltas;
     size_t delta_count, delta_capacity;
     larder__buffer sealed;  /* a sealed row being put (table.c) */

@@ -64,6 +64,7 @@ static MDB_val as_val(larder_bytes bytes) {
 static larder_bytes as_bytes(MDB_val val) { return larder__bytes(val.mv_data, val.mv_size); }
 
 static void account(larder_txn *txn, larder__table table, int64_t rows, int64_t bytes) {
+
     larder_usage *usage = &txn->counters.usage[larder__table_categories[table]];
     usage->row_count += rows;
     usage->size_bytes += bytes;
@@ -96,18 +97,43 @@ int32_t larder__table_get(const larder_txn *txn, larder__table table, larder_byt
     return LARDER_OK;
 }
 
+/* LMDB packs pages fully only when it is told that a key goes behind all others. The last key
+ * of each table is remembered for that; a put that does go there is told so. */
+static bool goes_last(larder_txn *txn, larder__table table, MDB_cursor *cursor, larder_bytes key) {
+    larder__key *last = &txn->last[table];
+    if (!txn->last_is_known[table]) {
+        MDB_val k, v;
+        int code = mdb_cursor_get(cursor, &k, &v, MDB_LAST);
+        if (code != 0 && code != MDB_NOTFOUND) return false;
+        larder__key_clear(last);
+        if (code == 0) larder__key_append(last, k.mv_data, k.mv_size);
+        txn->last_is_known[table] = true;
+    }
+    if (larder__bytes_compare(key, larder__key_bytes(last)) <= 0) return false;
+    larder__key_clear(last);
+    larder__key_append(last, key.data, key.size_bytes);
+    return true;
+}
+
+/* Before the row under key goes. */
+static void may_lose_last(larder_txn *txn, larder__table table, larder_bytes key) {
+    if (larder__bytes_equal(key, larder__key_bytes(&txn->last[table])))
+        txn->last_is_known[table] = false;
+}
+
 int32_t larder__table_put(larder_txn *txn, larder__table table, larder_bytes key,
                           larder_bytes value, larder_error *error) {
     MDB_cursor *cursor = write_cursor(txn, table, error);
     if (cursor == NULL) return LARDER_E_NO_MEMORY;
     MDB_val k = as_val(key), v = as_val(value);
     int64_t cost = larder__row_cost(key.size_bytes, value.size_bytes);
-    int code = mdb_cursor_put(cursor, &k, &v, MDB_NOOVERWRITE);
+    bool is_last = goes_last(txn, table, cursor, key);
+    int code = mdb_cursor_put(cursor, &k, &v, is_last ? MDB_APPEND : MDB_NOOVERWRITE);
     if (code == 0) {
         account(txn, table, 1, cost);
         return LARDER_OK;
     }
-    if (code == MDB_KEYEXIST) {
+    if (code == MDB_KEYEXIST && !is_last) {
         int64_t old_cost = larder__row_cost(key.size_bytes, v.mv_size);
         unsigned flags = v.mv_size == value.size_bytes ? MDB_CURRENT : 0;
         k = as_val(key);
@@ -130,6 +156,7 @@ int32_t larder__table_remove(larder_txn *txn, larder__table table, larder_bytes 
     if (code == MDB_NOTFOUND) return LARDER_NOT_FOUND;
     if (code == 0) {
         int64_t cost = larder__row_cost(key.size_bytes, v.mv_size);
+        may_lose_last(txn, table, key);
         code = mdb_cursor_del(cursor, 0);
         if (code == 0) {
             account(txn, table, -1, -cost);
@@ -254,6 +281,7 @@ int32_t larder__cursor_last(larder__cursor *cursor, larder_error *error) {
 
 int32_t larder__cursor_remove(larder_txn *txn, larder__cursor *cursor, larder_error *error) {
     int64_t cost = larder__row_cost(cursor->key.size_bytes, cursor->value.size_bytes);
+    may_lose_last(txn, cursor->table, cursor->key);
     int code = mdb_cursor_del(cursor->mdb, 0);
     if (code != 0) return larder__txn_note(txn, larder__fail_mdb(error, code, "removing a row"));
     account(txn, cursor->table, -1, -cost);

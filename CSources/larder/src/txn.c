@@ -265,6 +265,7 @@ int32_t larder_txn_begin_write(larder_env *env, larder_txn **txn, larder_error *
     write->lru_log.size_bytes = 0;
     write->counters_loaded = false;
     memset(write->cursors, 0, sizeof write->cursors);
+    memset(write->last_is_known, 0, sizeof write->last_is_known);
     status = load_counters(write, error);
     if (status != LARDER_OK) {
         mdb_txn_abort(write->mdb);
