@@ -163,8 +163,9 @@ struct Importer {
             note: "\(NumberText.count(Int64(Double(count) / max(elapsed, 0.001)))) documents/s")
     }
 
-    /// Writes what has been read in one commit. A document that the store refuses is reported;
-    /// the others of the commit are written.
+    /// Writes what has been read in one commit.
+    ///
+    /// A document that the store refuses is reported; the others of the commit are written.
     private mutating func commit() throws(LarderError) {
         guard !pending.isEmpty else { return }
         var added: Int64 = 0

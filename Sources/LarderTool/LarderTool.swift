@@ -6,7 +6,8 @@ import LarderModel
 struct LarderTool: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "larder",
-        abstract: "Looks after a store of documents: fills, reads, measures, checks and shrinks it.",
+        abstract:
+            "Looks after a store of documents: fills, reads, measures, checks and shrinks it.",
         discussion: """
             EXAMPLES
               larder import cities.ndjson --collection cities --id id

@@ -24,6 +24,9 @@ struct StoreFigures {
         ]
     }
 
+    /// Read transactions of others: the figures are read in one, too.
+    private var otherReaderCount: Int { max(0, statistics.readerCount - 1) }
+
     // MARK: For people
 
     /// Sections with aligned columns.
@@ -49,15 +52,15 @@ struct StoreFigures {
             perDocument(statistics.rawRecordBytes))
         table.add(
             "as stored", ByteSize(statistics.storedRecordBytes).text,
-            perDocument(statistics.storedRecordBytes)
+            perDocument(statistics.storedRecordBytes) + ", "
                 + "\(NumberText.share(statistics.storedRecordBytes, of: statistics.rawRecordBytes))"
                 + " of it")
         return table
     }
 
     private func perDocument(_ bytes: Int64) -> String {
-        guard statistics.documentCount > 0 else { return "" }
-        return "\(bytes / statistics.documentCount) B a document, "
+        guard statistics.documentCount > 0 else { return "no documents" }
+        return "\(bytes / statistics.documentCount) B a document"
     }
 
     private var usage: TextTable {
@@ -83,7 +86,7 @@ struct StoreFigures {
             NumberText.share(statistics.freeBytes, of: statistics.fileBytes))
         table.add("budget", statistics.budgetBytes.map { ByteSize($0).text } ?? "none")
         table.add("commits", NumberText.count(Int64(clamping: statistics.commitNumber)))
-        table.add("readers now", NumberText.count(statistics.readerCount))
+        table.add("other readers", NumberText.count(otherReaderCount))
         table.add("field name sets", NumberText.count(statistics.shapeCount))
         table.add("format", "\(statistics.formatVersion)")
         return table
@@ -96,7 +99,8 @@ struct StoreFigures {
         ])
         for index in indexes {
             table.add(
-                "\(index.id)", index.definition.collectionGroup, IndexArgument.text(of: index.definition),
+                "\(index.id)", index.definition.collectionGroup,
+                IndexArgument.text(of: index.definition),
                 NumberText.count(index.entryCount), ByteSize(index.sizeBytes).text,
                 index.isComplete ? "complete" : "being built")
         }
@@ -146,7 +150,7 @@ struct StoreFigures {
             "fileBytes": .integer(statistics.fileBytes),
             "freeBytes": .integer(statistics.freeBytes),
             "commitNumber": .integer(Int64(clamping: statistics.commitNumber)),
-            "readerCount": .integer(statistics.readerCount),
+            "otherReaderCount": .integer(otherReaderCount),
             "shapeCount": .integer(statistics.shapeCount),
             "formatVersion": .integer(statistics.formatVersion),
             "dictionaryID": statistics.dictionaryID.map { .integer(Int64($0)) } ?? .null,

@@ -19,7 +19,8 @@ struct EvictCommand: ParsableCommand {
               larder evict 50% --pin cities/SF
             """)
 
-    @Argument(help: ArgumentHelp("A size such as 16MiB, or a share such as 50%.", valueName: "goal"))
+    @Argument(
+        help: ArgumentHelp("A size such as 16MiB, or a share such as 50%.", valueName: "goal"))
     var goal: EvictionGoal
 
     @Option(

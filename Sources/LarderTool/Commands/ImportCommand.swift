@@ -34,7 +34,8 @@ struct ImportCommand: ParsableCommand {
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("Where documents go, e.g. cities or cities/SF/landmarks.", valueName: "path"))
+        help: ArgumentHelp(
+            "Where documents go, e.g. cities or cities/SF/landmarks.", valueName: "path"))
     var collection: String?
 
     @Option(help: ArgumentHelp("The field that is the document's id.", valueName: "field"))

@@ -149,7 +149,8 @@ struct ListCommand: ParsableCommand {
         }
         guard let info else {
             throw ToolError(
-                .findings, "there is no collection '\(collection)' in the store "
+                .findings,
+                "there is no collection '\(collection)' in the store "
                     + "'\(options.directory)'", hint: "'larder ls' lists the collections")
         }
         print(rows, to: output)

@@ -111,7 +111,8 @@ final class DocumentInput {
         if first.starts(with: [0xEF, 0xBB, 0xBF]) {
             consume(3)
         } else if first.starts(with: [0xFE, 0xFF]) || first.starts(with: [0xFF, 0xFE]) {
-            throw Broken(line: 1, reason: "the text is UTF-16; convert it, e.g. with iconv -t UTF-8")
+            throw Broken(
+                line: 1, reason: "the text is UTF-16; convert it, e.g. with iconv -t UTF-8")
         } else if first.starts(with: [0x1F, 0x8B]) || first.starts(with: [0x28, 0xB5, 0x2F, 0xFD]) {
             throw Broken(
                 line: 1, reason: "the input is compressed; pipe it through gzip -dc or zstd -dc")
@@ -302,9 +303,8 @@ final class DocumentInput {
 
     // MARK: Scanning
 
-    /// Bytes of the JSON value that begins at an offset: up to its closing bracket or quote, or
-    /// what follows a number or word. Nil when the text ends first or the value does not
-    /// end within ``maxPieceBytes``.
+    /// Bytes of the JSON value at an offset; nil when the text ends first, or the value is larger
+    /// than ``maxPieceBytes``.
     private func valueSize(from offset: Int) throws -> Int? {
         var scanner = ValueScanner()
         var position = offset

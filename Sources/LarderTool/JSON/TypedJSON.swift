@@ -111,7 +111,7 @@ enum TypedJSON {
 
     private static func isNumber(_ value: Value) -> Bool { number(value) != nil }
 
-    /// The number that a value is. An infinity or NaN counts: `$double` inside a vector.
+    /// The number that a value is, also NaN or an infinity: `$double` inside a vector.
     private static func number(_ value: Value) -> Double? {
         switch value {
         case .integer(let integer): Double(integer)

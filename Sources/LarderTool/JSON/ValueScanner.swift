@@ -16,7 +16,7 @@ struct ValueScanner {
     /// Whether the value is a number or a word, which the end of the text ends, too.
     var isWord: Bool { state == .word }
 
-    /// Scans on. The count of bytes up to the value's end, nil when it is not in this piece.
+    /// Scans on: the count of bytes up to the value's end, nil when it is not in this piece.
     mutating func scan(_ text: UnsafeBufferPointer<UInt8>) -> Int? {
         var position = 0
         while position < text.count {

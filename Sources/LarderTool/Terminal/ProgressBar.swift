@@ -24,7 +24,7 @@ struct ProgressBar {
         start = System.monotonicNanoseconds()
     }
 
-    /// Shows how far the work is; `total` 0 where it is not known, `note` e.g. a rate.
+    /// Shows how far the work is, with a note such as a rate; `total` is 0 where it is not known.
     mutating func update(_ done: Int64, of total: Int64, note: @autoclosure () -> String = "") {
         guard isShown else { return }
         let now = System.monotonicNanoseconds()

@@ -8,7 +8,7 @@
 
 /// The calls of the operating system that the tool makes itself.
 enum System {
-    /// Writes all of the bytes; an interrupted write goes on. Nil when that went well.
+    /// Writes all of the bytes, again after an interruption; nil when that went well.
     static func write(
         _ bytes: UnsafeRawBufferPointer, to descriptor: Int32
     ) -> SystemFailure? {
