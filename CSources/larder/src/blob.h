@@ -26,7 +26,7 @@ struct larder__blob_state {
     uint32_t encoder_id;
     larder__dictionary_delta_row *deltas;
     size_t delta_count, delta_capacity;
-    bool made_dictionary;   /* in the write transaction */
+    uint32_t first_made;    /* dictionary made in the write transaction, 0 for none */
     bool gave_up_training;  /* until the store is opened again */
     larder__buffer samples; /* raw cold parts met before there is a dictionary */
     size_t *sample_sizes;

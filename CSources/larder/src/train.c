@@ -216,7 +216,7 @@ static int32_t train(larder_txn *txn, sampling *s, size_t dictionary_bytes,
     status = put_dictionary(txn, id, 0, larder__bytes(content.data, got), error);
     if (status != LARDER_OK) goto done;
     txn->counters.dictionary_id = id;
-    env->blobs->made_dictionary = true;
+    if (env->blobs->first_made == 0) env->blobs->first_made = id;
     result->dictionary_id = id;
     result->dictionary_bytes = (int64_t)got;
     larder__log(env, LARDER_LOG_INFO, "dictionary %u: %zu bytes, samples %lld -> %lld", id, got,
@@ -353,10 +353,11 @@ int32_t larder__blob_commit(larder_txn *txn, larder_error *error) {
 void larder__blob_ended(larder_txn *txn, bool committed) {
     larder__blob_state *state = txn->env->blobs;
     state->delta_count = 0;
-    /* The number of a dictionary that was not committed will be given again. */
-    if (!committed && state->made_dictionary)
-        larder__blob_forget(txn->env, (uint32_t)txn->counters.next_dictionary);
-    state->made_dictionary = false;
+    /* The numbers of dictionaries that were not committed will be given again. */
+    if (!committed && state->first_made != 0)
+        for (uint32_t id = state->first_made; id <= (uint32_t)txn->counters.next_dictionary; id++)
+            larder__blob_forget(txn->env, id);
+    state->first_made = 0;
 }
 
 /* ---- repacking ---- */
