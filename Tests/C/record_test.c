@@ -111,6 +111,12 @@ static void size_is_limited(void) {
     CHECK_STATUS(larder_record_open(small, 0, 13, &record, &test_error), LARDER_E_TOO_LARGE);
     CHECK_STATUS(larder_record_open(small, 0, -1, &record, &test_error), LARDER_E_INVALID_ARGUMENT);
     CHECK_OK(larder_record_open(small, 0, INT64_MAX, &record, &test_error));
+    /* a previous value does not count: "a" + 1, 8; "b" + 1, 1 */
+    larder_bytes pending =
+        make_record(2, "a", make_pending(1, 1, make_string("long before")), "b", make_null());
+    CHECK_OK(larder_record_open(pending, 0, 13, &record, &test_error));
+    CHECK_EQ(larder_record_size(&record), 13);
+    CHECK_STATUS(larder_record_open(pending, 0, 12, &record, &test_error), LARDER_E_TOO_LARGE);
     /* refused by length alone, whatever the bytes are */
     static uint8_t zeros[8 * 100 + 100];
     CHECK_STATUS(
