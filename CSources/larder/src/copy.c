@@ -221,7 +221,14 @@ done:
 static int open_target(const copy *c, MDB_env **env) {
     int code = mdb_env_create(env);
     if (code != 0) return code;
-    code = mdb_env_set_mapsize(*env, c->env->map_bytes);
+    /* Full pages take less than the store's; twice that is room for each commit's own copies.
+     * The store's map would ask for as much address space again, which may not be there. */
+    MDB_envinfo info;
+    MDB_stat pages;
+    mdb_env_info(c->env->mdb, &info);
+    mdb_env_stat(c->env->mdb, &pages);
+    size_t used = (info.me_last_pgno + 1) * pages.ms_psize;
+    code = mdb_env_set_mapsize(*env, 2 * used + ((size_t)64 << 20));
     if (code == 0) code = mdb_env_set_maxdbs(*env, LARDER__TABLE_COUNT + 3);
     /* Nothing is promised before publish() has synced the file. */
     if (code == 0) code = mdb_env_open(*env, c->partial, MDB_NOSYNC | MDB_NOTLS, 0644);

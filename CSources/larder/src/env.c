@@ -321,9 +321,11 @@ static void release_env(larder_env *env) {
     larder__lru_destroy(env);
     larder__blob_destroy(env);
     larder__shape_destroy(env);
-    pthread_cond_destroy(&env->gate_changed);
-    pthread_mutex_destroy(&env->gate);
-    pthread_mutex_destroy(&env->writer);
+    if (!larder__env_is_forked(env)) { /* in a child, the parent's threads may hold them */
+        pthread_cond_destroy(&env->gate_changed);
+        pthread_mutex_destroy(&env->gate);
+        pthread_mutex_destroy(&env->writer);
+    }
     larder__release(&allocator, env->path);
     larder__release(&allocator, env);
 }
@@ -363,6 +365,17 @@ static larder_env *new_env(const larder_env_options *o, const char *path) {
     return env;
 }
 
+/* A store that has only been created may have been so right before a crash: its files' names
+ * are synced now, before the first commit of a caller. */
+static int32_t sync_new_store(larder_env *env, larder_error *error) {
+    MDB_envinfo info;
+    mdb_env_info(env->mdb, &info);
+    if (info.me_last_txnid > 1 ||
+        (env->flags & (LARDER_OPEN_IN_MEMORY | LARDER_OPEN_READ_ONLY)) != 0)
+        return LARDER_OK;
+    return larder__file_sync_entries(env, error);
+}
+
 static int32_t open_parts(larder_env *env, const larder_env_options *o, larder_error *error) {
     char memory_path[LARDER__MEMORY_PATH_MAX];
     const char *path = env->path;
@@ -386,6 +399,7 @@ static int32_t open_parts(larder_env *env, const larder_env_options *o, larder_e
     if (in_memory) larder__file_remove_memory(memory_path);
     if (status == LARDER_OK) status = larder__file_check_tail(env, error);
     if (status == LARDER_OK) status = prepare_tables(env, error);
+    if (status == LARDER_OK) status = sync_new_store(env, error);
     if (status == LARDER_OK) status = larder__shape_create(env, error);
     if (status == LARDER_OK) status = larder__blob_create(env, error);
     if (status == LARDER_OK) status = larder__lru_create(env, error);
