@@ -133,6 +133,8 @@ typedef struct peer {
     /* Removes the documents, per_commit in each transaction. */
     void (*remove)(store *s, const span *names, size_t count, size_t per_commit);
     usage (*usage)(store *s);
+    /* The system's own compacting copy, into an empty directory. */
+    void (*compact)(store *s, const char *directory);
 } peer;
 
 extern const peer larder_peer, raw_peer, sqlite_peer;
@@ -191,8 +193,10 @@ int64_t expected_matches(int64_t n);
 /* Fails unless what a system found is what it should have. */
 void expect(int system, const char *what, int64_t found, int64_t expected);
 /* Tells each document of an NDJSON file with its "id" as name to the system's encoder and
- * inserts it, 500 a commit; the number of documents, and of bytes of JSON. */
-int64_t ingest_file(const char *path, int system, store *s, int64_t *json_bytes);
+ * inserts it, 500 a commit, in the file's order or by name; the number of documents, and of
+ * bytes of JSON. */
+int64_t ingest_file(const char *path, int system, store *s, bool in_name_order,
+                    int64_t *json_bytes);
 
 /* ---- rows, report.c ---- */
 
@@ -209,7 +213,12 @@ typedef struct row_spec {
     const char *unit;  /* "us", "ms", "bytes", "allocations" */
     limit_kind kind;
     double limit;
-    bool growth; /* the figure per document should not rise from 10,000 to 100,000 */
+    enum {
+        GROWTH_NONE,
+        GROWTH_PER_DOCUMENT,
+        GROWTH_WHOLE
+    } growth; /* what figure is of: one
+                    document of an operation over all of them, or one of a fixed number */
 } row_spec;
 
 /* Adds one round's figure of one system (wall) and its processor time (below 0: none). */

@@ -141,32 +141,51 @@ static void add_line(prepared *batch, int system, span line) {
     }
 }
 
-int64_t ingest_file(const char *path, int system, store *s, int64_t *json_bytes) {
-    static prepared batch;
+static int compare_names(const void *a, const void *b) {
+    const span *x = *(const span *const *)a, *y = *(const span *const *)b;
+    int order = memcmp(x->data, y->data, x->size < y->size ? x->size : y->size);
+    return order != 0 ? order : (x->size > y->size) - (x->size < y->size);
+}
+
+/* Inserts everything, 500 a commit. */
+static void insert_all(const prepared *all, int system, store *s, bool in_name_order) {
+    const span **order = bench_alloc(all->count * sizeof *order);
+    prepared batch = {0};
+    for (size_t k = 0; k < all->count; k++)
+        order[k] = &all->names[k];
+    if (in_name_order) qsort(order, all->count, sizeof *order, compare_names);
+    for (size_t k = 0; k < all->count; k++) {
+        prepared_add(&batch, *order[k], all->bodies[order[k] - all->names]);
+        if (batch.count < DOCUMENTS_PER_COMMIT && k + 1 < all->count) continue;
+        prepared_finish(&batch);
+        peers[system]->insert(s, &batch);
+        prepared_clear(&batch);
+    }
+    prepared_release(&batch);
+    free(order);
+}
+
+int64_t ingest_file(const char *path, int system, store *s, bool in_name_order,
+                    int64_t *json_bytes) {
     prepare();
     FILE *file = fopen(path, "r");
     if (file == NULL) fail("%s: %s", path, strerror(errno));
+    prepared all = {0};
     char *text = NULL;
     size_t capacity = 0;
     ssize_t size;
-    int64_t count = 0;
     *json_bytes = 0;
-    prepared_clear(&batch);
     while ((size = getline(&text, &capacity, file)) >= 0) {
         while (size > 0 && (text[size - 1] == '\n' || text[size - 1] == '\r'))
             size--;
         if (size == 0) continue;
         *json_bytes += size;
-        count++;
-        add_line(&batch, system, (span){text, (size_t)size});
-        if (batch.count == DOCUMENTS_PER_COMMIT) {
-            prepared_finish(&batch);
-            peers[system]->insert(s, &batch);
-            prepared_clear(&batch);
-        }
+        add_line(&all, system, (span){text, (size_t)size});
     }
-    prepared_finish(&batch);
-    if (batch.count > 0) peers[system]->insert(s, &batch);
+    prepared_finish(&all);
+    insert_all(&all, system, s, in_name_order);
+    int64_t count = (int64_t)all.count;
+    prepared_release(&all);
     free(text);
     fclose(file);
     return count;

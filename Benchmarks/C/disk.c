@@ -17,13 +17,13 @@ static void run_size(const bench *b, int64_t n) {
     /* The limit is stated for 100,000 documents; a small store carries its fixed part, too. */
     const row_spec file_spec = {"size.file", "file bytes a document, no user index",
                                 "bytes",     n >= 100000 ? LIMIT_VALUE : LIMIT_NONE,
-                                600,         true};
+                                600,         GROWTH_PER_DOCUMENT};
     static const row_spec used_spec = {
-        "size.used", "the same, pages in use", "bytes", LIMIT_NONE, 0, false};
+        "size.used", "the same, pages in use", "bytes", LIMIT_NONE, 0, GROWTH_NONE};
     static const row_spec indexed_spec = {
-        "size.indexed", "file bytes a document, one index", "bytes", LIMIT_NONE, 0, false};
+        "size.indexed", "file bytes a document, one index", "bytes", LIMIT_NONE, 0, GROWTH_NONE};
     static const row_spec indexed_used_spec = {
-        "size.indexed-used", "the same, one index, in use", "bytes", LIMIT_NONE, 0, false};
+        "size.indexed-used", "the same, one index, in use", "bytes", LIMIT_NONE, 0, GROWTH_NONE};
     store_options options = bench_store_options(b, EVERY_COMMIT);
     for (int system = 0; system < SYSTEM_COUNT; system++) {
         if (!b->systems[system]) continue;
@@ -36,38 +36,72 @@ static void run_size(const bench *b, int64_t n) {
     }
 }
 
+/* One system's size of the file's documents, and after its own compacting copy. */
+static void add_cities(const bench *b, int system, bool in_name_order, const row_spec *specs[3]) {
+    store_options options = bench_store_options(b, LAST_COMMIT_AT_RISK);
+    int64_t json_bytes;
+    const char *path = bench_path(b, "cities"), *compacted = bench_path(b, "cities-compacted");
+    store *s = peers[system]->open(path, &options);
+    int64_t count = ingest_file(b->cities, system, s, in_name_order, &json_bytes);
+    if (count == 0) fail("%s holds no documents", b->cities);
+    add_size(specs[0], specs[1], 0, system, s, count);
+    if (specs[2] != NULL) {
+        make_directory(compacted);
+        peers[system]->compact(s, compacted);
+        double bytes = (double)directory_bytes(compacted);
+        row_add(specs[2], 0, system, bytes / (double)count, -1);
+        remove_tree(compacted);
+    }
+    if (system == SYSTEM_LARDER && !in_name_order) {
+        report_note("real cities: %lld documents of %.0f bytes of JSON", (long long)count,
+                    (double)json_bytes / (double)count);
+    }
+    peers[system]->close(s);
+    remove_tree(path);
+}
+
 static void run_cities(const bench *b, int64_t n) {
-    static const row_spec file_spec = {
-        "size.cities", "file bytes a document, real cities", "bytes", LIMIT_TO_SQLITE, 0.6, false};
-    static const row_spec used_spec = {
-        "size.cities-used", "the same, real cities, in use", "bytes", LIMIT_NONE, 0, false};
+    static const row_spec file = {"size.cities", "file bytes a document, real cities",
+                                  "bytes",       LIMIT_TO_SQLITE,
+                                  0.6,           GROWTH_NONE};
+    static const row_spec used = {
+        "size.cities-used", "the same, real cities, in use", "bytes", LIMIT_NONE, 0, GROWTH_NONE};
+    static const row_spec compacted = {"size.cities-compacted",
+                                       "real cities, after each system's compacting copy",
+                                       "bytes",
+                                       LIMIT_NONE,
+                                       0,
+                                       GROWTH_NONE};
+    static const row_spec ordered = {"size.cities-ordered",
+                                     "real cities, put in name order",
+                                     "bytes",
+                                     LIMIT_NONE,
+                                     0,
+                                     GROWTH_NONE};
+    static const row_spec ordered_used = {"size.cities-ordered-used",
+                                          "the same, in name order, in use",
+                                          "bytes",
+                                          LIMIT_NONE,
+                                          0,
+                                          GROWTH_NONE};
+    const row_spec *in_file_order[3] = {&file, &used, &compacted};
+    const row_spec *in_name_order[3] = {&ordered, &ordered_used, NULL};
     (void)n;
     if (b->cities == NULL) return;
-    store_options options = bench_store_options(b, LAST_COMMIT_AT_RISK);
     for (int system = 0; system < SYSTEM_COUNT; system++) {
         if (!b->systems[system]) continue;
-        int64_t json_bytes;
-        const char *path = bench_path(b, "cities");
-        store *s = peers[system]->open(path, &options);
-        int64_t count = ingest_file(b->cities, system, s, &json_bytes);
-        if (count == 0) fail("%s holds no documents", b->cities);
-        add_size(&file_spec, &used_spec, 0, system, s, count);
-        if (system == SYSTEM_LARDER) {
-            report_note("real cities: %lld documents of %.0f bytes of JSON", (long long)count,
-                        (double)json_bytes / (double)count);
-        }
-        peers[system]->close(s);
-        remove_tree(path);
+        add_cities(b, system, false, in_file_order);
+        add_cities(b, system, true, in_name_order);
     }
 }
 
 /* ---- reads after the files left the page cache ---- */
 
 static void run_cold(const bench *b, int64_t n) {
-    static const row_spec read_spec = {"cold-read", "cold random read", "us", LIMIT_TO_RAW, 1.5,
-                                       true};
-    static const row_spec scan_spec = {
-        "cold-scan", "cold scan, a candidate", "us", LIMIT_TO_RAW, 1.5, true};
+    static const row_spec read_spec = {"cold-read", "cold random read", "us", LIMIT_TO_RAW,
+                                       1.5,         GROWTH_WHOLE};
+    static const row_spec scan_spec = {"cold-scan", "cold scan, a candidate", "us", LIMIT_TO_RAW,
+                                       1.5,         GROWTH_PER_DOCUMENT};
     size_t count = 1000;
     span *names = random_names(n, count);
     double stayed = 0;
@@ -144,13 +178,13 @@ static int64_t build_big(const bench *b, const char *path, int64_t bytes) {
 
 static void run_open(const bench *b, int64_t n) {
     static const row_spec empty_spec = {
-        "open.empty", "open an empty store, to the first read", "us", LIMIT_NONE, 0, false};
+        "open.empty", "open an empty store, to the first read", "us", LIMIT_NONE, 0, GROWTH_NONE};
     static const row_spec big_spec = {
-        "open.big", "open a large store, to the first read", "us", LIMIT_NONE, 0, false};
+        "open.big", "open a large store, to the first read", "us", LIMIT_NONE, 0, GROWTH_NONE};
     static const row_spec cold_spec = {
-        "open.big-cold", "the same, its file not in memory", "us", LIMIT_NONE, 0, false};
+        "open.big-cold", "the same, its file not in memory", "us", LIMIT_NONE, 0, GROWTH_NONE};
     static const row_spec ratio_spec = {
-        "open.ratio", "opening a large store over an empty one", "x", LIMIT_VALUE, 5, false};
+        "open.ratio", "opening a large store over an empty one", "x", LIMIT_VALUE, 5, GROWTH_NONE};
     (void)n;
     char path[SYSTEM_COUNT][4096], big[4096];
     char text[32];

@@ -358,6 +358,11 @@ static usage larder_usage_of(store *s) {
     return (usage){stat.file_bytes, stat.file_bytes - stat.free_bytes};
 }
 
+static void larder_compact(store *s, const char *directory) {
+    larder_error error = {0};
+    check(larder_env_compact(s->env, directory, NULL, NULL, &error), "env_compact", &error);
+}
+
 const peer larder_peer = {
     .label = "Larder",
     .open = larder_open,
@@ -372,4 +377,5 @@ const peer larder_peer = {
     .index_state = larder_index_state,
     .remove = larder_remove,
     .usage = larder_usage_of,
+    .compact = larder_compact,
 };

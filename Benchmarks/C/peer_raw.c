@@ -264,6 +264,10 @@ static usage raw_usage(store *s) {
                    (int64_t)(pages * stat.ms_psize)};
 }
 
+static void raw_compact(store *s, const char *directory) {
+    check(mdb_env_copy2(s->env, directory, MDB_CP_COMPACT), "mdb_env_copy2");
+}
+
 const peer raw_peer = {
     .label = "raw LMDB",
     .open = raw_open,
@@ -278,4 +282,5 @@ const peer raw_peer = {
     .index_state = raw_index_state,
     .remove = raw_remove,
     .usage = raw_usage,
+    .compact = raw_compact,
 };

@@ -174,6 +174,12 @@ static usage sqlite_usage(store *s) {
     return (usage){pages * page, (pages - unused) * page};
 }
 
+static void sqlite_compact(store *s, const char *directory) {
+    char sql[4200];
+    snprintf(sql, sizeof sql, "VACUUM INTO '%s/store.sqlite'", directory);
+    run(s, sql);
+}
+
 const peer sqlite_peer = {
     .label = "SQLite",
     .open = sqlite_open,
@@ -188,4 +194,5 @@ const peer sqlite_peer = {
     .index_state = sqlite_index_state,
     .remove = sqlite_remove,
     .usage = sqlite_usage,
+    .compact = sqlite_compact,
 };

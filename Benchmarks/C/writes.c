@@ -29,30 +29,27 @@ static void ingest_rows(const bench *b, int64_t n, durability d, const row_spec 
 }
 
 static void run_ingest(const bench *b, int64_t n) {
-    static const row_spec every = {"ingest.every-commit",
-                                   "ingest a document, every commit on disk",
-                                   "us",
-                                   LIMIT_TO_RAW,
-                                   2,
-                                   true};
+    static const row_spec every = {
+        "ingest.every-commit", "ingest a document, every commit on disk", "us", LIMIT_TO_RAW, 2,
+        GROWTH_PER_DOCUMENT};
     static const row_spec every_encoded = {"ingest.every-commit.encoding",
                                            "the same, encoding the document inside",
                                            "us",
                                            LIMIT_NONE,
                                            0,
-                                           false};
+                                           GROWTH_NONE};
     static const row_spec at_risk = {"ingest.last-commit-at-risk",
                                      "ingest a document, last commit at risk",
                                      "us",
                                      LIMIT_TO_RAW,
                                      2,
-                                     true};
+                                     GROWTH_PER_DOCUMENT};
     static const row_spec at_risk_encoded = {"ingest.last-commit-at-risk.encoding",
                                              "the same, encoding the document inside, at risk",
                                              "us",
                                              LIMIT_NONE,
                                              0,
-                                             false};
+                                             GROWTH_NONE};
     ingest_rows(b, n, EVERY_COMMIT, &every, &every_encoded);
     ingest_rows(b, n, LAST_COMMIT_AT_RISK, &at_risk, &at_risk_encoded);
 }
@@ -61,7 +58,7 @@ static void run_ingest(const bench *b, int64_t n) {
 
 static void run_index_build(const bench *b, int64_t n) {
     static const row_spec spec = {
-        "index-build", "build an index, a document", "us", LIMIT_TO_RAW, 2, true};
+        "index-build", "build an index, a document", "us", LIMIT_TO_RAW, 2, GROWTH_PER_DOCUMENT};
     for (int round = 0; round < b->rounds; round++) {
         for (int turn = 0; turn < SYSTEM_COUNT; turn++) {
             int system = system_in_turn(b, round, turn);
@@ -89,7 +86,7 @@ static int compare_doubles(const void *a, const void *b) {
 }
 
 static const row_spec evict_spec = {
-    "evict", "evict a document (half of the store)", "us", LIMIT_TO_RAW, 2, true};
+    "evict", "evict a document (half of the store)", "us", LIMIT_TO_RAW, 2, GROWTH_PER_DOCUMENT};
 
 /* A copy of the indexed base store, opened with each commit on disk. */
 static store *open_copy(const bench *b, int system, int64_t n, const char **path) {
@@ -136,13 +133,10 @@ static void run_evict(const bench *b, int64_t n) {
                                        "ms",
                                        LIMIT_VALUE,
                                        5,
-                                       false};
-    static const row_spec worst_spec = {"evict.step-most",
-                                        "an eviction step's processor time, the longest",
-                                        "ms",
-                                        LIMIT_NONE,
-                                        0,
-                                        false};
+                                       GROWTH_NONE};
+    static const row_spec worst_spec = {
+        "evict.step-most", "an eviction step's processor time, the longest", "ms", LIMIT_NONE, 0,
+        GROWTH_NONE};
     double *steps = NULL;
     size_t step_count = 0;
     for (int round = 0; round < b->rounds; round++) {
