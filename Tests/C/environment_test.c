@@ -954,6 +954,10 @@ static void check_copy(const char *path, const mirror *m) {
     CHECK_NOTE(mirror_problem_count() == 0, "%s", mirror_problem_text());
     larder_txn_end_read(txn);
     CHECK_OK(put(env, "copies/areWritable"));
+    larder_txn *write;
+    REQUIRE_OK(larder_txn_begin_write(env, &write, &test_error));
+    CHECK_OK(larder_document_remove(write, test_text("copies/areWritable"), &test_error));
+    CHECK_OK(larder_txn_commit(write, &test_error));
     CHECK_OK(larder_env_close(env, &test_error));
 }
 

@@ -185,6 +185,26 @@ static bool meta_is_valid(const uint8_t *meta) {
     return larder__load32(meta) == META_MAGIC && larder__load32(meta + 4) == META_VERSION;
 }
 
+static bool is_zero(const uint8_t *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] != 0) return false;
+    return true;
+}
+
+/* A power cut can tear LMDB's first write to a new file, of both meta pages. Nothing was ever
+ * committed when a page that is there has transaction 0 and the other one is blank, missing or
+ * cut off, or when both are. (A commit syncs both before it writes one of them.) */
+static bool is_unborn(const uint8_t *first, bool first_is_valid, const uint8_t *second,
+                      bool second_is_valid, uint64_t file_bytes, uint64_t page) {
+    const size_t size = META_HEADER + META_BYTES;
+    if (first_is_valid && second_is_valid && file_bytes >= 2 * page) return false;
+    if (first_is_valid ? larder__load64(first + META_HEADER + META_TXN_AT) != 0
+                       : !is_zero(first, size))
+        return false;
+    return second_is_valid ? larder__load64(second + META_HEADER + META_TXN_AT) == 0
+                           : is_zero(second, size);
+}
+
 int32_t larder__file_inspect(larder_env *env, larder_error *error) {
     char path[FILE_PATH_MAX];
     join(path, sizeof path, env->path, DATA_FILE);
@@ -197,7 +217,7 @@ int32_t larder__file_inspect(larder_env *env, larder_error *error) {
         return larder__fail(error, LARDER_E_NO_STORE, "there is no store at %s", env->path);
     }
     struct stat info;
-    uint8_t first[META_HEADER + META_BYTES], second[META_HEADER + META_BYTES];
+    uint8_t first[META_HEADER + META_BYTES] = {0}, second[META_HEADER + META_BYTES] = {0};
     if (fstat(file, &info) != 0) {
         status = fail_path(error, errno, "looking at", path);
         goto done;
@@ -222,6 +242,14 @@ int32_t larder__file_inspect(larder_env *env, larder_error *error) {
         goto done;
     }
     bool second_is_valid = size == (ssize_t)sizeof second && meta_is_valid(second + META_HEADER);
+    if (is_unborn(first, first_is_valid, second, second_is_valid, (uint64_t)info.st_size, page)) {
+        if ((env->flags & LARDER_OPEN_CREATE) == 0 || (env->flags & LARDER_OPEN_READ_ONLY) != 0)
+            status = larder__fail(error, LARDER_E_NO_STORE,
+                                  "the store at %s was not created to its end", env->path);
+        else if (truncate(path, 0) != 0)
+            status = fail_path(error, errno, "beginning anew", path);
+        goto done;
+    }
     if (!first_is_valid) { /* LMDB itself starts from the first meta page */
         status =
             second_is_valid
@@ -300,6 +328,39 @@ int32_t larder__file_check_tail(larder_env *env, larder_error *error) {
     return larder__fail(error, LARDER_E_CORRUPT, "%s was cut off: it has %llu bytes and needs %llu",
                         path, (unsigned long long)env->short_size_bytes,
                         (unsigned long long)(info.me_last_pgno + 1) * 4096);
+}
+
+/* Opens and syncs one directory. Where a file system cannot do that, nothing is lost by it. */
+static int sync_directory(const char *path) {
+    int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0) return errno;
+    int code = fsync(directory) == 0 || errno == EINVAL ? 0 : errno;
+    close(directory);
+    return code;
+}
+
+static void parent_of(char *path) {
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/')
+        path[--size] = '\0';
+    char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        strcpy(path, ".");
+    else
+        slash[slash == path ? 1 : 0] = '\0';
+}
+
+int32_t larder__file_sync_entries(larder_env *env, larder_error *error) {
+    char path[FILE_PATH_MAX];
+    int size = snprintf(path, sizeof path, "%s", env->path);
+    if (size < 1 || (size_t)size >= sizeof path)
+        return fail_path(error, ENAMETOOLONG, "syncing", env->path);
+    int code = sync_directory(path);
+    parent_of(path);
+    if (code == 0) code = sync_directory(path);
+    /* A directory above that may not be read was there before the store. */
+    if (code == EACCES || code == EPERM) code = 0;
+    return code == 0 ? LARDER_OK : fail_path(error, code, "syncing", env->path);
 }
 
 int32_t larder__file_make_memory(char path[LARDER__MEMORY_PATH_MAX], larder_error *error) {

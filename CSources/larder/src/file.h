@@ -17,6 +17,9 @@ void larder__file_unlock(larder_env *env);
 int32_t larder__file_inspect(larder_env *env, larder_error *error);
 /* With LMDB open: missing pages at the end must all be free ones. */
 int32_t larder__file_check_tail(larder_env *env, larder_error *error);
+/* Syncs the store's directory and the one above, so that a new store's name survives a power
+ * cut as its pages do. */
+int32_t larder__file_sync_entries(larder_env *env, larder_error *error);
 /* A fresh directory on a memory file system (else the temporary one), and its removal. */
 int32_t larder__file_make_memory(char path[LARDER__MEMORY_PATH_MAX], larder_error *error);
 void larder__file_remove_memory(const char *path);
