@@ -2,7 +2,11 @@
 #include "index_kit.h"
 #include "store.h"
 
+#include "internal.h"
+
 #include <lmdb.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- definitions ---- */
 
@@ -921,6 +925,65 @@ static void definitions_live_in_the_store(void) {
     store_close(env);
 }
 
+static larder_env *open_shared(const char *path) {
+    larder_env *env = NULL;
+    larder_env_options options;
+    larder_env_options_init(&options, sizeof options);
+    options.flags = LARDER_OPEN_CREATE | LARDER_OPEN_SHARED | LARDER_OPEN_ANY_FILE_SYSTEM;
+    CHECK_OK(larder_env_open(path, &options, &env, &test_error));
+    return env;
+}
+
+/* Waits for a byte, then defines an index on b and drops the one on a. */
+static int run_other_process(const char *path, int from) {
+    char byte;
+    if (read(from, &byte, 1) != 1) return 1;
+    larder_env *env = NULL;
+    larder_txn *txn = NULL;
+    uint32_t id = 0;
+    larder_env_options options;
+    larder_env_options_init(&options, sizeof options);
+    options.flags = LARDER_OPEN_SHARED | LARDER_OPEN_ANY_FILE_SYSTEM;
+    if (larder_env_open(path, &options, &env, NULL) != LARDER_OK) return 2;
+    if (larder_txn_begin_write(env, &txn, NULL) != LARDER_OK) return 3;
+    if (kit_try_define(txn, "c", "b asc", &id) != LARDER_OK) return 4;
+    if (larder_index_backfill(txn, id, 0, 0, NULL, NULL, NULL) != LARDER_OK) return 5;
+    if (larder_index_drop(txn, 1, 0, NULL) != LARDER_OK) return 6;
+    if (larder_txn_commit(txn, NULL) != LARDER_OK) return 7;
+    return larder_env_close(env, NULL) == LARDER_OK ? 0 : 8;
+}
+
+static void other_processes_define_and_drop(void) {
+    const char *path = test_directory();
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) _exit(run_other_process(path, ends[0]));
+    larder_env *env = open_shared(path);
+    larder_txn *txn = store_write(env);
+    CHECK_EQ(kit_define(txn, "c", "a asc"), 1);
+    kit_put(txn, "c/1", "a=1 b=3");
+    store_commit(txn);
+    int status = -1;
+    CHECK_EQ(write(ends[1], "x", 1), 1);
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+    txn = store_write(env);
+    kit_put(txn, "c/2", "a=2 b=2");
+    kit_remove(txn, "c/1");
+    larder_index index;
+    CHECK_STATUS(larder_index_get(txn, 1, &index, &test_error), LARDER_NOT_FOUND);
+    CHECK_NAMES(kit_all(txn, 2), "c/2");
+    kit_check_counts(txn);
+    store_commit(txn);
+    CHECK_EQ(store_stat(env).indexes.row_count, 1);
+    store_check(env);
+    store_close(env);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void readers_keep_their_snapshot(void) {
     larder_env *env = store_open();
     larder_txn *txn = store_write(env);
@@ -1029,6 +1092,36 @@ static void malformed_entries_are_reported_and_passed(void) {
     store_close(env);
 }
 
+static void entries_of_an_unreadable_record_are_found_by_id(void) {
+    larder_env *env = store_open();
+    larder_txn *txn = store_write(env);
+    uint32_t a = kit_define(txn, "c", "a asc"), t = kit_define(txn, "c", "t contains, a desc");
+    kit_put(txn, "c/1", "a=1 t=[1, 2, 3]");
+    kit_put(txn, "c/11", "a=1 t=[1, 2, 3]");
+    kit_put(txn, "c/2", "a=1 t=[1, 2, x*300]");
+    uint64_t collection = 0;
+    larder__id id;
+    larder_record fresh, unreadable;
+    REQUIRE_OK(larder_record_open(kit_record("a=1 t=[1]"), 0, 0, &unreadable, &test_error));
+    unreadable.values = TEST_BYTES("\2\1\xff\xff");
+    REQUIRE_OK(larder__name_find(txn, test_text("c/1"), &collection, &id, &test_error));
+    CHECK_OK(larder__index_update(txn, collection, larder__id_bytes(&id), &unreadable, NULL,
+                                  &test_error));
+    CHECK_NAMES(kit_all(txn, a), "c/11 c/2");
+    CHECK_NAMES(kit_all(txn, t), "c/11 c/2 c/11 c/2 c/11 c/2");
+    REQUIRE_OK(larder__name_find(txn, test_text("c/2"), &collection, &id, &test_error));
+    larder_bytes plain = kit_record("a=0 t=[2, 9]");
+    REQUIRE_OK(larder_record_open(plain, 0, 0, &fresh, &test_error));
+    CHECK_OK(larder__index_update(txn, collection, larder__id_bytes(&id), &unreadable, &fresh,
+                                  &test_error));
+    larder_scan_options keys = kit_options(LARDER_SCAN_KEYS_ONLY, NULL, NULL);
+    CHECK_NAMES(kit_scan(txn, a, "c", &keys), "c/2 c/11");
+    CHECK_NAMES(kit_scan(txn, t, "c", &keys), "c/11 c/11 c/2 c/11 c/2");
+    kit_check_counts(txn);
+    larder_txn_abort(txn);
+    store_close(env);
+}
+
 static void a_damaged_definition_can_be_dropped(void) {
     const char *path = test_directory();
     larder_env *env = store_open_at(path);
@@ -1085,9 +1178,12 @@ static const test_case cases[] = {
     {"an unfinished drop can be found", an_unfinished_drop_can_be_found},
     {"an abort leaves no trace", an_abort_leaves_no_trace},
     {"definitions live in the store", definitions_live_in_the_store},
+    {"other processes define and drop", other_processes_define_and_drop},
     {"readers keep their snapshot", readers_keep_their_snapshot},
     {"an entry without its document is reported", an_entry_without_its_document_is_reported},
     {"malformed entries are reported and passed", malformed_entries_are_reported_and_passed},
+    {"entries of an unreadable record are found by id",
+     entries_of_an_unreadable_record_are_found_by_id},
     {"a damaged definition can be dropped", a_damaged_definition_can_be_dropped},
 };
 TEST_SUITE(index, cases);

@@ -2,7 +2,8 @@
  * index.h - what the index files share: a definition as it is stored and as it is kept in
  * memory, and the entries of one record.
  *
- *   index.c           definitions, their cache, define, get, drop
+ *   index.c           definition rows and their cache
+ *   index_define.c    define, get, next, drop
  *   index_entries.c   a record's entries; maintenance with every written document
  *   index_backfill.c  indexing what was there before the definition, in bounded steps
  *   index_scan.c      reading
@@ -47,6 +48,14 @@ typedef struct larder__index_row {
     larder_bytes position;
 } larder__index_row;
 
+larder__key larder__index_row_key(uint32_t index_id);
+/* In any state: OK, NOT_FOUND, E_CORRUPT. */
+int32_t larder__index_row_read(const larder_txn *txn, uint32_t index_id, larder__index_row *row,
+                               larder_error *error);
+/* counts: entries, bytes, documents looked at. */
+int32_t larder__index_row_put(larder_txn *txn, uint32_t index_id, int32_t state,
+                              const int64_t counts[3], larder_bytes definition,
+                              larder_bytes position, larder_error *error);
 /* OK, NOT_FOUND (also for an index that is being dropped), E_CORRUPT. */
 int32_t larder__index_read(const larder_txn *txn, uint32_t index_id, larder__index_row *row,
                            larder_error *error);
@@ -127,6 +136,11 @@ struct larder__index_cache {
 int32_t larder__index_cache_use(larder_txn *txn, larder__index_cache **cache, larder_error *error);
 /* A definition in it, or NULL. */
 larder__index_definition *larder__index_cached(const larder__index_cache *cache, uint32_t index_id);
+/* The position of the first definition of a group, or -1. */
+int32_t larder__index_of_group(const larder__index_cache *cache, larder_bytes group);
+/* Definitions were put or changed: the cache is read again when it is needed next. Pending counts
+ * must be in the rows already (larder__index_commit). */
+void larder__index_changed(larder_txn *txn, larder__index_cache *cache);
 /* The first definition of a collection's group, linked by next; NULL: none. */
 int32_t larder__index_of_collection(larder_txn *txn, larder__index_cache *cache,
                                     uint64_t collection, larder__index_definition **first,
@@ -147,6 +161,11 @@ int32_t larder__index_write(larder_txn *txn, larder__index_definition *definitio
 /* One step of the back-fill, without checks of arguments: OK or MORE. */
 int32_t larder__index_backfill(larder_txn *txn, larder__index_definition *definition,
                                int64_t max_documents, int64_t max_us, larder_error *error);
+/* For calls that go on after some failures: hands one that counts to the caller. */
+static inline int32_t larder__index_give(larder_error *error, const larder_error *failure) {
+    if (error != NULL) *error = *failure;
+    return failure->status;
+}
 /* Whether a collection of the group holds a found document: OK or NOT_FOUND. */
 int32_t larder__index_has_documents(larder_txn *txn, larder_bytes group, larder_error *error);
 
