@@ -2,6 +2,8 @@
 #include "names.h"
 #include "store.h"
 
+#include "internal.h"
+
 static const larder_time write_time = {1700000000, 5000, 0};
 static const larder_time version_3 = {3, 4, 0};
 
@@ -374,6 +376,41 @@ static void damage_is_reported_and_the_rest_is_served(void) {
     }
 }
 
+/* The bytes that batch.h and key.h describe; a change of them is a change of the format. */
+static void a_batch_has_its_documented_bytes(void) {
+    larder_env *env = store_open();
+    larder_txn *txn = store_write(env);
+    larder_mutation_document documents[2] = {{.name = test_text("c/1")},
+                                             {test_text("c/__id7__"), version_3}};
+    larder_bytes row;
+    int64_t id;
+    CHECK_OK(larder_mutation_append(txn, test_text("ada"), write_time, documents, 2,
+                                    test_text("payload"), &id, &test_error));
+    CHECK_OK(larder_mutation_record_attempt(txn, test_text("ada"), id, version_3, test_text("no"),
+                                            &test_error));
+    REQUIRE_OK(larder__table_get_sealed(txn, LARDER__MUTATIONS,
+                                        TEST_BYTES("\x01\0\0\0\0\0\0\0\x01"), &row, &test_error));
+    CHECK_BYTES(row, TEST_BYTES("\x0e\xdc\xe5\xe8\x00\x00\x00\x13\x88" /* local write time */
+                                "\x01\0\0\0"                           /* attempts */
+                                "\x0e\x77\x91\xf7\x03\0\0\0\x04"       /* the last */
+                                "\x02no\x07payload"
+                                "\x02\x04\0\0\0\x17\0\0\0" /* two documents, their ends */
+                                "\0c/1"
+                                "\x01\x0e\x77\x91\xf7\x03\0\0\0\x04"
+                                "c/__id7__"));
+    /* collection 1, id 7 in key form with its length, user 1, batch 1 */
+    REQUIRE_OK(larder__table_get(txn, LARDER__MUTATION_DOCUMENTS,
+                                 TEST_BYTES("\x01\x09\x00\x80\0\0\0\0\0\0\x07"
+                                            "\x01\0\0\0\0\0\0\0\x01"),
+                                 &row, &test_error));
+    CHECK_EQ(row.size_bytes, 0);
+    REQUIRE_OK(
+        larder__table_get_sealed(txn, LARDER__CATALOG, TEST_BYTES("o\x01"), &row, &test_error));
+    CHECK_BYTES(row, TEST_BYTES("\x01\0\0\0\0\0\0\0"));
+    larder_txn_abort(txn);
+    store_close(env);
+}
+
 /* What a batch gives may be given back in the same transaction. */
 static void borrowed_bytes_may_be_appended_again(void) {
     larder_env *env = store_open();
@@ -577,5 +614,6 @@ static const test_case cases[] = {
     {"damage is reported and the rest is served", damage_is_reported_and_the_rest_is_served},
     {"borrowed bytes may be appended again", borrowed_bytes_may_be_appended_again},
     {"queues equal a naive model", queues_equal_a_naive_model},
+    {"a batch has its documented bytes", a_batch_has_its_documented_bytes},
 };
 TEST_SUITE(mutation, cases);

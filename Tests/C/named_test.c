@@ -1,6 +1,8 @@
 /* named_test.c - globals, bundles and named queries, and a naive model of them. */
 #include "store.h"
 
+#include "internal.h"
+
 static const larder_time time_5 = {5, 6, 0};
 
 static void put(larder_txn *txn, int32_t kind, const char *name, const char *payload) {
@@ -119,6 +121,31 @@ static void damage_is_reported_and_can_be_written_over(void) {
         store_check(env);
         store_close(env);
     }
+}
+
+/* The bytes that named.c describes; a change of them is a change of the format. */
+static void a_value_has_its_documented_bytes(void) {
+    larder_env *env = store_open();
+    larder_txn *txn = store_write(env);
+    larder_bytes row;
+    char name[481];
+    strcpy(name, store_fill('m', 480));
+    put(txn, LARDER_NAMED_QUERY, "ab", "payload");
+    put(txn, LARDER_NAMED_QUERY, name, "payload");
+    REQUIRE_OK(larder__table_get_sealed(txn, LARDER__CATALOG,
+                                        TEST_BYTES("n\x03"
+                                                   "ab"),
+                                        &row, &test_error));
+    CHECK_BYTES(row, TEST_BYTES("\x0e\x77\x91\xf7\x05\0\0\0\x06\0payload"));
+    uint8_t key[482] = {'n', 3};
+    memcpy(key + 2, name, 464);
+    larder__hash128(test_text(name), key + 466);
+    REQUIRE_OK(larder__table_get_sealed(txn, LARDER__CATALOG, (larder_bytes){key, sizeof key}, &row,
+                                        &test_error));
+    CHECK_EQ(row.size_bytes, 9 + 2 + 480 + 7);
+    CHECK(memcmp((const char *)row.data + 9, "\xe0\x03mmm", 5) == 0);
+    larder_txn_abort(txn);
+    store_close(env);
 }
 
 /* ---- the naive model ---- */
@@ -240,5 +267,6 @@ static const test_case cases[] = {
     {"wrong arguments change nothing", wrong_arguments_change_nothing},
     {"damage is reported and can be written over", damage_is_reported_and_can_be_written_over},
     {"values equal a naive model", values_equal_a_naive_model},
+    {"a value has its documented bytes", a_value_has_its_documented_bytes},
 };
 TEST_SUITE(named, cases);

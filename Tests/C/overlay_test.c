@@ -2,6 +2,8 @@
 #include "names.h"
 #include "store.h"
 
+#include "internal.h"
+
 static void put(larder_txn *txn, const char *user, const char *name, int64_t batch_id,
                 int64_t number) {
     larder_bytes plain = {NULL, 0};
@@ -325,6 +327,31 @@ static void damage_is_reported_and_the_rest_is_served(void) {
     }
 }
 
+/* The bytes that overlay.c describes; a change of them is a change of the format. */
+static void an_overlay_has_its_documented_bytes(void) {
+    larder_env *env = store_open();
+    larder_txn *txn = store_write(env);
+    larder_bytes row;
+    put(txn, "ada", "c/x", 258, -1);
+    larder_bytes key = TEST_BYTES("\x01\x01x");
+    REQUIRE_OK(larder__table_get(txn, LARDER__OVERLAYS, key, &row, &test_error));
+    CHECK(row.size_bytes > 21);
+    const uint8_t *bytes = row.data;
+    larder_bytes head = {bytes + 4, 17};
+    CHECK_BYTES(head, TEST_BYTES("\x02\x01\0\0\0\0\0\0\x08mutation"));
+    uint32_t crc = larder__crc32c(0, key.data, key.size_bytes);
+    CHECK_EQ(larder__load32(bytes), larder__crc32c(crc, head.data, head.size_bytes));
+    /* Then a document row: absent, its checksum, epoch 0, version {0,0}. */
+    CHECK_EQ(bytes[21] & 3, LARDER_DOCUMENT_ABSENT);
+    larder_bytes version = {bytes + 26, row.size_bytes - 26};
+    CHECK_BYTES(version, TEST_BYTES("\0\0\0\0\x0e\x77\x91\xf7\0\0\0\0\0"));
+    REQUIRE_OK(larder__table_get(txn, LARDER__OVERLAY_BATCHES,
+                                 TEST_BYTES("\x01\0\0\0\0\0\0\x01\x02\x01x"), &row, &test_error));
+    CHECK_EQ(row.size_bytes, 0);
+    larder_txn_abort(txn);
+    store_close(env);
+}
+
 static void borrowed_bytes_may_be_put_again(void) {
     larder_env *env = store_open();
     larder_txn *txn = store_write(env);
@@ -522,5 +549,6 @@ static const test_case cases[] = {
     {"damage is reported and the rest is served", damage_is_reported_and_the_rest_is_served},
     {"borrowed bytes may be put again", borrowed_bytes_may_be_put_again},
     {"overlays equal a naive model", overlays_equal_a_naive_model},
+    {"an overlay has its documented bytes", an_overlay_has_its_documented_bytes},
 };
 TEST_SUITE(overlay, cases);

@@ -397,6 +397,37 @@ static void damage_is_reported_and_the_rest_is_served(void) {
     }
 }
 
+/* The bytes that target.c describes; a change of them is a change of the format. */
+static void a_target_has_its_documented_bytes(void) {
+    larder_env *env = store_open();
+    larder_txn *txn = store_write(env);
+    larder_bytes row;
+    put(txn, 300, "canonical");
+    add(txn, 300, "c/x");
+    CHECK_OK(larder__target_set_epoch(txn, 300, 258, &test_error));
+    REQUIRE_OK(larder__table_get_sealed(txn, LARDER__TARGETS, TEST_BYTES("\xf1\x01\x2c"), &row,
+                                        &test_error));
+    CHECK_BYTES(row, TEST_BYTES("\x02\x01\0\0" /* epoch */
+                                "\0"           /* in use */
+                                "\x01\0\0\x80"
+                                "\xfb\xff\xff\xff\xff\xff\xff\xff"
+                                "\x0e\x77\x91\xf7\x64\0\0\0\x01"
+                                "\x0e\x77\x91\xf7\x63\0\0\0\x02"
+                                "\x06to\0ken"
+                                "\x09"
+                                "canonical"
+                                "query"));
+    CHECK_OK(larder__table_get(txn, LARDER__TARGET_DOCUMENTS, TEST_BYTES("\xf1\x01\x2c\x01x"), &row,
+                               &test_error));
+    CHECK_OK(larder__table_get(txn, LARDER__DOCUMENT_TARGETS, TEST_BYTES("\x01\x01x\xf1\x01\x2c"),
+                               &row, &test_error));
+    REQUIRE_OK(larder__table_get_sealed(txn, LARDER__CATALOG, TEST_BYTES("q\xf1\x01\x2c"), &row,
+                                        &test_error));
+    CHECK_BYTES(row, TEST_BYTES("\x01\0\0\0\0\0\0\0"));
+    larder_txn_abort(txn);
+    store_close(env);
+}
+
 static void borrowed_bytes_may_be_put_again(void) {
     larder_env *env = store_open();
     larder_txn *txn = store_write(env);
@@ -578,5 +609,6 @@ static const test_case cases[] = {
     {"damage is reported and the rest is served", damage_is_reported_and_the_rest_is_served},
     {"borrowed bytes may be put again", borrowed_bytes_may_be_put_again},
     {"targets equal a naive model", targets_equal_a_naive_model},
+    {"a target has its documented bytes", a_target_has_its_documented_bytes},
 };
 TEST_SUITE(target, cases);
