@@ -93,10 +93,7 @@ static void bad_definitions_are_refused(void) {
                  LARDER_E_INVALID_ARGUMENT);
     CHECK_STATUS(larder_index_define(txn, group, &segment, 1, NULL, &test_error),
                  LARDER_E_INVALID_ARGUMENT);
-    static const char *const paths[] = {"",
-                                        "\x05"
-                                        "ab",
-                                        "\x00", "\x02\xff\xff", "\xff\xff\xff"};
+    static const char *const paths[] = {"", "\005ab", "\x00", "\x02\xff\xff", "\xff\xff\xff"};
     static const size_t sizes[] = {0, 3, 1, 3, 3};
     for (size_t i = 0; i < 5; i++) {
         segment.field_path = (larder_bytes){paths[i], sizes[i]};
