@@ -324,14 +324,20 @@ int32_t larder_builder_server_timestamp(larder_builder *builder, larder_time wri
 
 /* ---- names ---- */
 
-static uint64_t prefix_of(larder_bytes name) {
+static inline uint64_t prefix_of(larder_bytes name) {
     const uint8_t *at = larder__begin(name);
-    if (name.size_bytes >= 8) return larder__load64_big(at);
-    uint64_t prefix = 0;
-    for (size_t i = 0; i < name.size_bytes; i++)
-        prefix |= (uint64_t)at[i] << (56 - 8 * i);
-    return prefix;
+    size_t size = name.size_bytes;
+    if (size >= 8) return larder__load64_big(at);
+    unsigned unused = 64 - 8 * (unsigned)size;
+    if (size >= 4) /* two loads that overlap */
+        return (uint64_t)larder__load32_big(at) << 32 | (uint64_t)larder__load32_big(at + size - 4)
+                                                            << unused;
+    return (uint64_t)at[0] << 56 | (uint64_t)at[size / 2] << (size == 1 ? 56 : 48) |
+           (uint64_t)at[size - 1] << unused;
 }
+
+/* Bit 7 of each byte: clear in ASCII. */
+#define NOT_ASCII 0x8080808080808080u
 
 int32_t larder_builder_name(larder_builder *builder, larder_bytes name, larder_error *error) {
     frame *top = builder->finished ? NULL : top_frame(builder);
@@ -344,7 +350,9 @@ int32_t larder_builder_name(larder_builder *builder, larder_bytes name, larder_e
                             "a field name of %zu bytes: 1,500 are "
                             "allowed",
                             name.size_bytes);
-    if (!larder__utf8_is_valid(name))
+    uint64_t prefix = prefix_of(name);
+    bool is_ascii = name.size_bytes <= 8 && (prefix & NOT_ASCII) == 0;
+    if (!is_ascii && !larder__utf8_is_valid(name))
         return larder__fail(error, LARDER_E_INVALID_NAME, "a field name is not UTF-8");
     int32_t status = reserve_part(builder, error);
     if (status == LARDER_OK) status = reserve(builder, LARDER__VARINT_MAX + name.size_bytes, error);
@@ -352,7 +360,7 @@ int32_t larder_builder_name(larder_builder *builder, larder_bytes name, larder_e
     uint8_t *to = behind(builder);
     size_t length_bytes = larder__varint_put(to, name.size_bytes);
     memcpy(to + length_bytes, name.data, name.size_bytes);
-    part entry = {prefix_of(name), (uint32_t)builder->data.size_bytes, 0, (uint16_t)length_bytes,
+    part entry = {prefix, (uint32_t)builder->data.size_bytes, 0, (uint16_t)length_bytes,
                   (uint16_t)name.size_bytes};
     builder->parts[builder->part_count++] = entry;
     builder->data.size_bytes += length_bytes + name.size_bytes;
