@@ -1,5 +1,7 @@
 /// A place on the earth: latitude and longitude in degrees.
-public struct GeoPoint: Sendable, CustomStringConvertible {
+///
+/// Places are equal when their numbers are, so that 0.0 and -0.0 degrees are one place.
+public struct GeoPoint: Hashable, Sendable, CustomStringConvertible {
     /// Degrees north, -90 to 90.
     public let latitude: Double
 
@@ -37,19 +39,5 @@ public struct GeoPoint: Sendable, CustomStringConvertible {
 
     private static func isValid(_ latitude: Double, _ longitude: Double) -> Bool {
         (-90...90).contains(latitude) && (-180...180).contains(longitude)
-    }
-}
-
-extension GeoPoint: Hashable {
-    /// Whether both numbers are the same bits, as Firestore compares doubles for equality.
-    public static func == (left: GeoPoint, right: GeoPoint) -> Bool {
-        left.latitude.isFirestoreEqual(to: right.latitude)
-            && left.longitude.isFirestoreEqual(to: right.longitude)
-    }
-
-    /// Hashes both numbers.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(latitude.firestoreBits)
-        hasher.combine(longitude.firestoreBits)
     }
 }

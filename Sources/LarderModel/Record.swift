@@ -56,8 +56,10 @@ public struct Record: Sendable {
     public var bytes: [UInt8] { storage.withBytes { [UInt8]($0) } }
 
     /// Gives the encoded form to a closure without copying it; valid inside the closure only.
-    public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
-        storage.withBytes(body)
+    public func withUnsafeBytes<R, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> R
+    ) throws(Failure) -> R {
+        try storage.withBytes(body)
     }
 
     /// All fields, decoded.
@@ -77,9 +79,11 @@ public struct Record: Sendable {
     }
 
     /// Lends the record to a closure, to look at fields without decoding them.
-    public func withView<R>(_ body: (borrowing RecordView) -> R) -> R {
-        storage.withRecord { record in
-            body(RecordView(UnsafeRawPointer(record), scratch: nil))
+    public func withView<R, Failure: Error>(
+        _ body: (borrowing RecordView) throws(Failure) -> R
+    ) throws(Failure) -> R {
+        try storage.withRecord { (record) throws(Failure) in
+            try body(RecordView(UnsafeRawPointer(record), scratch: nil))
         }
     }
 

@@ -49,19 +49,17 @@ final class RecordStorage: @unchecked Sendable {
     /// The record's size.
     let byteCount: Int
 
-    func withRecord<R>(_ body: (UnsafePointer<larder_record>) throws(LarderError) -> R)
-        throws(LarderError) -> R
-    {
-        try withExtendedLifetime(self) { () throws(LarderError) in try body(record) }
+    func withRecord<R, Failure: Error>(
+        _ body: (UnsafePointer<larder_record>) throws(Failure) -> R
+    ) throws(Failure) -> R {
+        try withExtendedLifetime(self) { () throws(Failure) in try body(record) }
     }
 
-    func withRecord<R>(_ body: (UnsafePointer<larder_record>) -> R) -> R {
-        withExtendedLifetime(self) { body(record) }
-    }
-
-    func withBytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
-        withExtendedLifetime(self) {
-            body(UnsafeRawBufferPointer(start: bytes.baseAddress, count: byteCount))
+    func withBytes<R, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> R
+    ) throws(Failure) -> R {
+        try withExtendedLifetime(self) { () throws(Failure) in
+            try body(UnsafeRawBufferPointer(start: bytes.baseAddress, count: byteCount))
         }
     }
 }

@@ -23,7 +23,7 @@ struct DocumentScan: ~Copyable {
             break
         }
         do throws(LarderError) {
-            _ = try source.withBounds(options) { (bounds) throws(LarderError) in
+            let status = try source.withBounds(options) { (bounds) throws(LarderError) in
                 try call { failure in
                     guard let set else {
                         return source.open(reader, bounds, &opened, failure)
@@ -31,6 +31,7 @@ struct DocumentScan: ~Copyable {
                     return larder_set_scan(set, bounds, &opened, failure)
                 }
             }
+            guard status != .notFound else { throw LarderError(status: status) }
         } catch {
             larder_set_close(set)
             throw error

@@ -54,6 +54,7 @@ extension Store {
     /// - Throws: what the closure throws; `failedPrecondition` with the condition `readOnly`,
     ///   `busy` (from inside another write) or for a closed store; `unavailable` or
     ///   `resourceExhausted` when the disk fails, after which nothing was changed.
+    @discardableResult
     public func write<R: ~Copyable>(
         _ body: (inout WriteTransaction) throws(LarderError) -> R
     ) throws(LarderError) -> R {
@@ -78,6 +79,7 @@ extension Store {
     ///
     /// As the other form of `write` in everything else.
     @_disfavoredOverload
+    @discardableResult
     public func write<R: ~Copyable>(
         _ body: (inout WriteTransaction) throws -> R
     ) throws -> R {

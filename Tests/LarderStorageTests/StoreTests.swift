@@ -1,0 +1,148 @@
+import Foundation
+import LarderModel
+import LarderStorage
+import LarderTestSupport
+import Testing
+
+@Suite("Opening and closing stores")
+struct StoreTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func condition(of body: () throws -> Void) -> LarderError.Condition? {
+        #expect(throws: LarderError.self, performing: body)?.condition
+    }
+
+    @Test("what was written is there after closing and opening again")
+    func reopening() throws {
+        let path = try DocumentPath("cities/SF")
+        try Store(directory: directory.file("s")).write { transaction in
+            try transaction.put(Record(["n": 1]), at: path, version: .at(5))
+        }
+        let store = try Store(directory: directory.file("s"))
+        let document = try store.read { transaction in try transaction.document(at: path) }
+        #expect(document?.fields == ["n": 1])
+        #expect(store.directory == directory.file("s"))
+    }
+
+    @Test("a second opening in one process is refused")
+    func openTwice() throws {
+        let store = try Store(directory: directory.file("s"))
+        #expect(condition { _ = try Store(directory: directory.file("s")) } == .alreadyOpen)
+        try store.close()
+        try Store(directory: directory.file("s")).close()
+    }
+
+    @Test("refusals are caught as NSError with Firestore's code")
+    func caughtAsNSError() throws {
+        let store = try Store(directory: directory.file("s"))
+        do {
+            _ = try Store(directory: directory.file("s"))
+            Issue.record("a second opening went through")
+        } catch let error as NSError {
+            #expect(error.domain == "FIRFirestoreErrorDomain")
+            #expect(error.code == LarderError.Code.failedPrecondition.rawValue)
+        }
+        try store.close()
+    }
+
+    @Test("a file that is no store is refused and stays as it is")
+    func foreignFile() throws {
+        let path = directory.file("s")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try Store(directory: path).close()
+        let names = try FileManager.default.contentsOfDirectory(atPath: path)
+        let text = Data("not a store\n".utf8)
+        for name in names { try text.write(to: URL(fileURLWithPath: path + "/" + name)) }
+        let found = condition { _ = try Store(directory: path) }
+        #expect(found == .foreignFile)
+        let data = try #require(names.first { $0.hasSuffix("mdb") && !$0.hasPrefix("lock") })
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path + "/" + data)) == text)
+    }
+
+    @Test("without creating, a missing store is not found")
+    func missingStore() throws {
+        var configuration = StoreConfiguration(directory: directory.file("none"))
+        configuration.createsStore = false
+        let error = #expect(throws: LarderError.self) { try Store(configuration) }
+        #expect(error?.condition == .noStore)
+        #expect(error?.kind == .notFound)
+        #expect(!FileManager.default.fileExists(atPath: directory.file("none")))
+    }
+
+    @Test("a store open for reading only reads and does not write")
+    func readOnly() throws {
+        let path = try DocumentPath("cities/SF")
+        try Store(directory: directory.file("s")).write { transaction in
+            try transaction.put(Record(["n": 1]), at: path, version: .at(5))
+        }
+        var configuration = StoreConfiguration(directory: directory.file("s"))
+        configuration.access = .readOnly
+        let store = try Store(configuration)
+        #expect(try store.read { try $0.document(at: path)?.exists } == true)
+        #expect(condition { try store.write { _ in } } == .readOnly)
+        #expect(condition { _ = try store.evict() } == .readOnly)
+    }
+
+    @Test("a closed store refuses calls, and closing again does nothing")
+    func closedStore() throws {
+        let store = try Store(.inMemory())
+        try store.close()
+        try store.close()
+        let error = #expect(throws: LarderError.self) { try store.read { _ in } }
+        #expect(error?.kind == .failedPrecondition)
+        #expect(throws: LarderError.self) { try store.write { _ in } }
+        #expect(throws: LarderError.self) { try store.statistics() }
+        #expect(throws: LarderError.self) { try store.sync() }
+    }
+
+    @Test("a store does not close while a transaction is open")
+    func closingInsideATransaction() throws {
+        let store = try Store(.inMemory())
+        try store.read { _ in
+            #expect(condition { try store.close() } == .busy)
+        }
+        try store.close()
+    }
+
+    @Test("configurations out of range are refused")
+    func badConfigurations() throws {
+        var configuration = StoreConfiguration.inMemory()
+        configuration.budget = .bytes(1000)
+        #expect(condition { _ = try Store(configuration) } == .invalidArgument)
+        configuration = .inMemory()
+        configuration.maxReaders = 0
+        #expect(condition { _ = try Store(configuration) } == .invalidArgument)
+        configuration = .inMemory()
+        configuration.maxDepth = -1
+        #expect(condition { _ = try Store(configuration) } == .invalidArgument)
+        configuration = .inMemory()
+        configuration.coldFieldBytes = -1
+        #expect(condition { _ = try Store(configuration) } == .invalidArgument)
+    }
+
+    @Test("a store in memory leaves nothing behind and has no directory")
+    func inMemory() throws {
+        let store = try Store(.inMemory())
+        #expect(store.directory == nil)
+        try store.write { transaction in
+            try transaction.put(
+                Record(["n": 1]), at: DocumentPath("a/b"), version: .at(1))
+        }
+        #expect(try store.statistics().documentCount == 1)
+        try store.close()
+        let other = try Store(.inMemory())
+        #expect(try other.statistics().documentCount == 0)
+    }
+
+    @Test("the last reference closes the store")
+    func lastReference() throws {
+        var store: Store? = try Store(directory: directory.file("s"))
+        #expect(try store?.statistics().documentCount == 0)
+        store = nil
+        try Store(directory: directory.file("s")).close()
+    }
+}
