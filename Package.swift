@@ -59,14 +59,21 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: swiftSettings),
+        // What several test targets share: directories, random values.
+        .target(
+            name: "LarderTestSupport", dependencies: ["LarderModel"],
+            path: "Tests/LarderTestSupport", swiftSettings: swiftSettings),
         // One test target a module, files mirroring its sources.
         .testTarget(
-            name: "LarderModelTests", dependencies: ["LarderModel"], swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LarderStorageTests", dependencies: ["LarderModel", "LarderStorage"],
+            name: "LarderModelTests", dependencies: ["LarderModel", "LarderTestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "LarderToolTests", dependencies: ["LarderTool"], swiftSettings: swiftSettings),
+            name: "LarderStorageTests",
+            dependencies: ["LarderModel", "LarderStorage", "LarderTestSupport"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderToolTests", dependencies: ["LarderModel", "LarderStorage", "LarderTool"],
+            swiftSettings: swiftSettings),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .c17
