@@ -56,7 +56,7 @@ import Testing
     ])
     func `a wrong command line is 64`(arguments: [String]) throws {
         let result = try Tool.run(arguments, in: folder)
-        expectError(result, 64, "")
+        expectError(result, 64, ": error: ")
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/larder-store"))
     }
 

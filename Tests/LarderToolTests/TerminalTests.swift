@@ -91,7 +91,7 @@ import Testing
         let text = ProgressBar.text(
             title: "import", unit: .bytes, done: 3_145_728, total: 12_582_912,
             note: "9,000 documents/s", seconds: 2, columns: 99)
-        #expect(text.hasPrefix("import [#######......................]  25 %  3 MiB of 12 MiB"))
+        #expect(text.hasPrefix("import [#######.......................]  25 %  3 MiB of 12 MiB"))
         #expect(text.hasSuffix("9,000 documents/s  ETA 6.0 s"))
         for columns in [0, 10, 40, 60, 80, 200] {
             let text = ProgressBar.text(

@@ -312,7 +312,8 @@ final class DocumentInput {
             if let count = scanner.scan(
                 UnsafeBufferPointer(rebasing: buffer[start + position..<end]))
             {
-                return position + count - offset
+                let size = position + count - offset
+                return size <= Self.maxPieceBytes ? size : nil
             }
             position = available
             if isAtEnd {

@@ -339,9 +339,9 @@ struct JSONReader {
         {
             position += 2
             let second = try readHexadecimal()
-            let pair = 0x10000 + ((UInt32(first) - 0xD800) << 10) + (UInt32(second) &- 0xDC00)
-            if second >= 0xDC00, second < 0xE000, let scalar = Unicode.Scalar(pair) {
-                return scalar
+            if (0xDC00..<0xE000).contains(second) {
+                let pair = (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00)
+                if let scalar = Unicode.Scalar(0x10000 + pair) { return scalar }
             }
         }
         throw JSONFailure(offset: start, reason: "half of a surrogate pair")

@@ -19,8 +19,13 @@ enum Interruption {
     static var isRequested: Bool { requested.load(ordering: .relaxed) }
 
     /// From now on a first SIGINT or SIGTERM is noted instead of ending the process.
+    ///
+    /// Also where whoever started the process had them blocked, as worker threads do.
     static func catchSignals() {
+        var awaited = sigset_t()
+        sigemptyset(&awaited)
         for number in [SIGINT, SIGTERM] {
+            sigaddset(&awaited, number)
             var action = sigaction()
             #if canImport(Darwin)
                 action.__sigaction_u.__sa_handler = { number in Interruption.note(number) }
@@ -29,6 +34,7 @@ enum Interruption {
             #endif
             sigaction(number, &action, nil)
         }
+        pthread_sigmask(SIG_UNBLOCK, &awaited, nil)
     }
 
     private static func note(_ number: Int32) {

@@ -70,7 +70,7 @@ struct ProgressBar {
             if !note.isEmpty { parts.append(note) }
         }
         let tail = parts.joined(separator: "  ")
-        let room = columns - title.count - tail.count - 10
+        let room = columns - title.count - tail.count - 11
         guard total > 0, room >= 8 else {
             return String("\(title)  \(tail)".prefix(max(0, columns)))
         }
