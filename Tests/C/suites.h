@@ -17,6 +17,7 @@
     SUITE(index_memory)                                                                            \
     SUITE(set)                                                                                     \
     SUITE(named)                                                                                   \
+    SUITE(table_memory)                                                                            \
     SUITE(environment)                                                                             \
     SUITE(differential)
 

@@ -204,7 +204,8 @@ int32_t larder_mutation_append(larder_txn *txn, larder_bytes user, larder_time l
     txn->row.size_bytes = 0;
     if (!larder__batch_append(&txn->row, &batch) ||
         !larder__batch_append_documents(&txn->row, documents, document_count))
-        return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a batch");
+        return larder__txn_note(txn,
+                                larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a batch"));
     status = larder__user_obtain(txn, user, &number, error);
     if (status != LARDER_OK) return larder__txn_note(txn, status);
     status = append_rows(txn, number, id, error);
@@ -338,7 +339,8 @@ int32_t larder_mutation_remove(larder_txn *txn, larder_bytes user, int64_t batch
     if (status != LARDER_OK) return larder__txn_note(txn, status);
     txn->row.size_bytes = 0;
     if (!larder__buffer_append(&txn->row, batch.documents.data, batch.documents.size_bytes))
-        return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a batch's documents");
+        return larder__txn_note(
+            txn, larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a batch's documents"));
     batch.documents.data = txn->row.data;
     return larder__txn_note_partial(txn, remove_rows(txn, number, &batch, error));
 }
@@ -376,7 +378,8 @@ int32_t larder_mutation_record_attempt(larder_txn *txn, larder_bytes user, int64
     txn->row.size_bytes = 0;
     if (!larder__batch_append(&txn->row, &batch) ||
         !larder__buffer_append(&txn->row, batch.documents.data, batch.documents.size_bytes))
-        return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a batch");
+        return larder__txn_note(txn,
+                                larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a batch"));
     larder_bytes row = larder__bytes(txn->row.data, txn->row.size_bytes);
     batch_key(&key, number, batch_id);
     status =

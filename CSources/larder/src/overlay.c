@@ -252,7 +252,8 @@ int32_t larder_overlay_put(larder_txn *txn, larder_bytes user, larder_bytes name
     if (hold_input(&put, name, payload))
         status = put_overlay(txn, &put, user, plain, error);
     else
-        status = larder__fail(error, LARDER_E_NO_MEMORY, "no memory for an overlay");
+        status = larder__txn_note(
+            txn, larder__fail(error, LARDER_E_NO_MEMORY, "no memory for an overlay"));
     larder__buffer_free(&put.held);
     return status;
 }
