@@ -17,7 +17,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -361,6 +363,20 @@ int32_t larder__file_sync_entries(larder_env *env, larder_error *error) {
     /* A directory above that may not be read was there before the store. */
     if (code == EACCES || code == EPERM) code = 0;
     return code == 0 ? LARDER_OK : fail_path(error, code, "syncing", env->path);
+}
+
+#define NO_ROOM_BYTES 65536 /* less than this is left when a write was cut short */
+
+bool larder__file_has_no_room(const larder_env *env) {
+    int file;
+    struct statvfs system;
+    struct stat info;
+    struct rlimit limit;
+    if (mdb_env_get_fd(env->mdb, &file) != 0) return false;
+    if (fstatvfs(file, &system) == 0 && (uint64_t)system.f_bavail * system.f_frsize < NO_ROOM_BYTES)
+        return true;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+           fstat(file, &info) == 0 && (uint64_t)info.st_size + NO_ROOM_BYTES > limit.rlim_cur;
 }
 
 int32_t larder__file_make_memory(char path[LARDER__MEMORY_PATH_MAX], larder_error *error) {

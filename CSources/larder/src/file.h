@@ -20,6 +20,8 @@ int32_t larder__file_check_tail(larder_env *env, larder_error *error);
 /* Syncs the store's directory and the one above, so that a new store's name survives a power
  * cut as its pages do. */
 int32_t larder__file_sync_entries(larder_env *env, larder_error *error);
+/* Whether the data file cannot grow: its file system or the process's file size limit is full. */
+bool larder__file_has_no_room(const larder_env *env);
 /* A fresh directory on a memory file system (else the temporary one), and its removal. */
 int32_t larder__file_make_memory(char path[LARDER__MEMORY_PATH_MAX], larder_error *error);
 void larder__file_remove_memory(const char *path);

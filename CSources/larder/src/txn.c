@@ -8,6 +8,7 @@
  * Invariants: env->writer is held from begin_write to commit or abort; open_reads and
  * open_writes count handles given out; read structures in idle_reads own a reset MDB_txn.
  */
+#include "file.h"
 #include "internal.h"
 
 #include <assert.h>
@@ -443,6 +444,8 @@ int32_t larder_txn_commit(larder_txn *txn, larder_error *error) {
     if (txn->names_changed) atomic_store(&env->catalog_commit, txn->commit);
     int code = mdb_txn_commit(txn->mdb);
     if (code != 0) {
+        /* LMDB calls a write that was cut short by a full disk an input/output error. */
+        if (code == EIO && larder__file_has_no_room(env)) code = ENOSPC;
         status = larder__fail_mdb(error, code, "committing");
         if (status == LARDER_E_MAP_FULL) env->grow_wanted = true;
         /* A full disk or a full map is noticed before anything is referred to; anything else

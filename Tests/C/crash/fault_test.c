@@ -1,0 +1,594 @@
+/*
+ * fault_test.c - the n-th system call or allocation fails, for n = 1, 2, 3 ... until a clean run.
+ *
+ *     fault_test [--seed S] [--dir D] [--all] [--kind NAME]
+ *
+ * A scenario opens a store, makes commits that touch every noun, reads everything, trains a
+ * dictionary, evicts, copies, compacts, checks, syncs, closes and opens again. For each kind of
+ * call and each way of failing it is run in a child process with the first such call failing,
+ * then the second, and so on. Wherever the failure lands:
+ *
+ *   - the call that met it answers with a status, and nothing crashes or hangs;
+ *   - a failed commit has changed nothing that the handle can see; opened anew, the store is as
+ *     before or as after it; larder_check is clean;
+ *   - after a failed sync the handle refuses writes until the store is opened again, while
+ *     reads go on; after anything else the same commit succeeds when it is tried again;
+ *   - no handle, descriptor or allocation is left.
+ *
+ * Allocations are many: beyond the first 150 a sample of them fails, unless --all is given.
+ * The allocator hook of the options is failed in the same way, and its balance must be 0. At
+ * the end a really full file system, or a file size limit where none can be mounted.
+ */
+#include "crash.h"
+#include "fault.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { COMMITS = 8, LIMIT_SECONDS = 30, EVERY_ONE = 150, SAMPLES = 150, FAULT_HOOK = 1 << 20 };
+
+static fault_arm *arm;
+static fault_calls *calls;
+static fault_enter *shim_enter;
+static fault_live *live;
+
+static void enter(int is_inside);
+static void guard(bool is_inside) { enter(is_inside); }
+
+static int32_t leave(int32_t status) {
+    enter(0);
+    return status;
+}
+/* A call during which faults happen. */
+#define CALL(expression) (enter(1), leave(expression))
+
+typedef struct way {
+    const char *name;
+    uint32_t kind;
+    int error;
+    const char *error_name;
+} way;
+
+static const way ways[] = {
+    {"write", FAULT_WRITE, EIO, "EIO"},         {"write", FAULT_WRITE, ENOSPC, "ENOSPC"},
+    {"write", FAULT_WRITE, EINTR, "EINTR"},     {"write", FAULT_WRITE, FAULT_SHORT, "short"},
+    {"sync", FAULT_SYNC, EIO, "EIO"},           {"sync", FAULT_SYNC, ENOSPC, "ENOSPC"},
+    {"truncate", FAULT_TRUNCATE, EIO, "EIO"},   {"map", FAULT_MAP, ENOMEM, "ENOMEM"},
+    {"open", FAULT_OPEN, EMFILE, "EMFILE"},     {"open", FAULT_OPEN, EACCES, "EACCES"},
+    {"lock", FAULT_LOCK, ENOLCK, "ENOLCK"},     {"lock", FAULT_LOCK, EINTR, "EINTR"},
+    {"name", FAULT_NAME, EIO, "EIO"},           {"name", FAULT_NAME, ENOSPC, "ENOSPC"},
+    {"read", FAULT_READ, EIO, "EIO"},           {"thread", FAULT_THREAD, EAGAIN, "EAGAIN"},
+    {"memory", FAULT_MEMORY, ENOMEM, "ENOMEM"}, {"hook", FAULT_HOOK, ENOMEM, "ENOMEM"},
+};
+
+/* ---- the allocator hook ---- */
+
+static struct {
+    long calls, wanted, live;
+    bool sticky, inside;
+} hook;
+
+static void enter(int is_inside) {
+    hook.inside = is_inside;
+    shim_enter(is_inside);
+}
+
+static void *hook_allocate(void *context, size_t size) {
+    (void)context;
+    long number = hook.inside ? ++hook.calls : 0;
+    if (hook.inside && hook.wanted > 0 &&
+        (number == hook.wanted || (hook.sticky && number > hook.wanted)))
+        return NULL;
+    void *memory = malloc(size);
+    hook.live += memory != NULL;
+    return memory;
+}
+static void hook_release(void *context, void *memory) {
+    (void)context;
+    hook.live -= memory != NULL;
+    free(memory);
+}
+static const larder_allocator hook_allocator = {NULL, hook_allocate, hook_release};
+
+/* ---- one run ---- */
+
+typedef struct run {
+    const way *way;
+    long n;
+    bool sticky;
+    uint64_t seed;
+    char root[1024];
+    /* state */
+    larder_env *env;
+    mirror *m;     /* what is committed for certain */
+    mirror *after; /* with the commit that failed, or NULL */
+    mirror_profile profile;
+    bool evicts; /* from now on documents may be gone */
+    bool failed; /* something has failed */
+    int descriptors;
+    long allocations;
+    char where[64];
+    int32_t status;
+    larder_error error;
+} run;
+
+static void arm_fault(run *r, long n) {
+    hook.calls = 0;
+    hook.wanted = 0;
+    hook.sticky = r->sticky;
+    if (r->way->kind == FAULT_HOOK) hook.wanted = n;
+    arm(r->way->kind, n, r->way->error, r->sticky);
+}
+static void disarm(void) {
+    hook.wanted = 0;
+    arm(0, 0, 0, 0);
+}
+
+static void wrong(run *r, const char *what) {
+    mirror_problem("%s %s%s, call %ld, during %s (%s: %s): %s", r->way->name, r->way->error_name,
+                   r->sticky ? " for good" : "", r->n, r->where, larder_status_name(r->status),
+                   r->error.message, what);
+}
+
+static void store_path(const run *r, char *path, size_t capacity) {
+    snprintf(path, capacity, "%s/store", r->root);
+}
+
+static int32_t open_store(run *r) {
+    char path[1100];
+    larder_env_options options;
+    larder_env_options_init(&options, sizeof options);
+    if (r->way->kind == FAULT_HOOK) options.allocator = &hook_allocator;
+    options.durability =
+        r->seed % 2 ? LARDER_DURABILITY_LAST_COMMIT_AT_RISK : LARDER_DURABILITY_EVERY_COMMIT;
+    store_path(r, path, sizeof path);
+    return CALL(larder_env_open(path, &options, &r->env, &r->error));
+}
+
+/* A commit of the mirror's; on failure r->after is what it would have led to. */
+static int32_t commit(run *r) {
+    larder_txn *txn;
+    int32_t status = CALL(larder_txn_begin_write(r->env, &txn, &r->error));
+    if (status != LARDER_OK) return status;
+    mirror *next = mirror_clone(r->m);
+    status = mirror_commit(next, txn, &r->profile, NULL);
+    if (status != LARDER_OK) {
+        enter(1);
+        larder_txn_abort(txn);
+        enter(0);
+        mirror_free(next);
+        return status;
+    }
+    status = CALL(larder_txn_commit(txn, &r->error));
+    mirror_free(status == LARDER_OK ? r->m : r->after);
+    if (status == LARDER_OK)
+        r->m = next;
+    else
+        r->after = next;
+    return status;
+}
+
+static int32_t read_all(run *r) {
+    const larder_txn *txn;
+    int32_t status = CALL(larder_txn_begin_read(r->env, &txn, &r->error));
+    if (status != LARDER_OK) return status;
+    mirror *seen = mirror_clone(r->m);
+    if (r->evicts) mirror_reconcile(seen, txn); /* which meets no fault: it is not guarded */
+    mirror_profile profile = r->profile;
+    profile.faults = true;
+    status = mirror_verify(seen, txn, &profile);
+    mirror_free(seen);
+    enter(1);
+    larder_txn_end_read(txn);
+    enter(0);
+    return status;
+}
+
+static int32_t check(run *r) {
+    const larder_txn *txn;
+    int32_t status = CALL(larder_txn_begin_read(r->env, &txn, &r->error));
+    if (status != LARDER_OK) return status;
+    larder_check_report report = {.struct_bytes = sizeof report};
+    status = CALL(larder_check(txn, NULL, NULL, NULL, &report, &r->error));
+    if (status == LARDER_E_CORRUPT) wrong(r, "a fault is taken for damage");
+    enter(1);
+    larder_txn_end_read(txn);
+    enter(0);
+    return status;
+}
+
+static int32_t train(run *r) {
+    larder_txn *txn;
+    int32_t status = CALL(larder_txn_begin_write(r->env, &txn, &r->error));
+    if (status != LARDER_OK) return status;
+    larder_train_result result;
+    status = CALL(larder_blob_train(txn, 1024, 65536, &result, &r->error));
+    larder_repack repack = {0};
+    int64_t changed;
+    while (status >= 0 && (status = CALL(larder_blob_repack(txn, 10, &repack, &changed,
+                                                            &r->error))) == LARDER_MORE) {
+    }
+    if (status < 0) {
+        enter(1);
+        larder_txn_abort(txn);
+        enter(0);
+        return status;
+    }
+    return CALL(larder_txn_commit(txn, &r->error));
+}
+
+static int32_t touch_and_evict(run *r) {
+    int32_t status = CALL(larder_lru_touch(r->env, mirror_name(3), &r->error));
+    if (status < 0) return status;
+    status = CALL(larder_lru_pin(r->env, mirror_name(4), &r->error));
+    if (status < 0) return status;
+    status = CALL(larder_lru_pin_target(r->env, mirror_target_id(0), &r->error));
+    if (status < 0) return status;
+    r->evicts = true;
+    larder_lru_result result = {.struct_bytes = sizeof result};
+    status = CALL(larder_lru_step(r->env, 20000, 40, 0, &result, &r->error));
+    return status == LARDER_MORE ? LARDER_OK : status;
+}
+
+static int32_t copy(run *r) {
+    char path[1100];
+    snprintf(path, sizeof path, "%s/copy", r->root);
+    crash_remove_tree(path);
+    return CALL(larder_env_copy(r->env, path, NULL, NULL, &r->error));
+}
+static int32_t compact(run *r) {
+    char path[1100];
+    snprintf(path, sizeof path, "%s/compact", r->root);
+    crash_remove_tree(path);
+    return CALL(larder_env_compact(r->env, path, NULL, NULL, &r->error));
+}
+static int32_t sync_store(run *r) { return CALL(larder_env_sync(r->env, &r->error)); }
+static int32_t close_store(run *r) {
+    int32_t status = CALL(larder_env_close(r->env, &r->error));
+    if (status == LARDER_OK) r->env = NULL;
+    return status;
+}
+
+static const struct {
+    const char *name;
+    int32_t (*run)(run *r);
+} steps[] = {{"open", open_store},
+             {"commit 1", commit},
+             {"commit 2", commit},
+             {"commit 3", commit},
+             {"read", read_all},
+             {"commit 4", commit},
+             {"train", train},
+             {"commit 5", commit},
+             {"sync", sync_store},
+             {"check", check},
+             {"copy", copy},
+             {"compact", compact},
+             {"close", close_store},
+             {"open again", open_store},
+             {"commit 6", commit},
+             {"evict", touch_and_evict},
+             {"commit 7", commit},
+             {"read again", read_all},
+             {"close again", close_store}};
+enum { STEPS = sizeof steps / sizeof steps[0] };
+
+/* Compares what the handle, or a new one, shows with the mirror. */
+static void compare(run *r, larder_env *env, bool may_be_after) {
+    const larder_txn *txn;
+    larder_error error = {0};
+    if (larder_txn_begin_read(env, &txn, &error) != LARDER_OK) {
+        r->error = error;
+        wrong(r, "reading is not possible afterwards");
+        return;
+    }
+    int64_t stored = mirror_stored_sequence(txn);
+    mirror *expected = r->m;
+    if (may_be_after && r->after && stored == (int64_t)r->after->sequence) expected = r->after;
+    mirror *seen = mirror_clone(expected);
+    if (r->evicts) mirror_reconcile(seen, txn);
+    long before = mirror_problem_count();
+    mirror_verify(seen, txn, NULL);
+    mirror_check(txn);
+    if (mirror_problem_count() > before) wrong(r, "the store is neither as before nor as after");
+    mirror_free(seen);
+    larder_txn_end_read(txn);
+}
+
+/* The failed call once more, now that nothing fails. */
+static void try_again(run *r, int step) {
+    larder_error first = r->error;
+    bool was_sync = r->way->kind == FAULT_SYNC && r->way->error == EIO;
+    larder_txn *txn;
+    int32_t status = larder_txn_begin_write(r->env, &txn, &r->error);
+    if (status == LARDER_OK) larder_txn_abort(txn);
+    if (status == LARDER_E_WRITES_REFUSED) {
+        if (r->way->kind != FAULT_SYNC && r->way->kind != FAULT_WRITE && r->way->kind != FAULT_MAP)
+            wrong(r, "writes are refused without need");
+        return;
+    }
+    if (was_sync && steps[step].run != copy && steps[step].run != compact)
+        wrong(r, "writes go on after a failed sync");
+    if (status != LARDER_OK) {
+        wrong(r, "writing is not possible afterwards");
+        return;
+    }
+    r->error = first;
+    status = steps[step].run(r);
+    if (status < 0) {
+        r->status = status;
+        wrong(r, "it fails again without a fault");
+    }
+}
+
+/* Names in the directory that should not be there. */
+static void check_left_over(run *r) {
+    DIR *entries = opendir(r->root);
+    struct dirent *entry;
+    while (entries && (entry = readdir(entries))) {
+        const char *name = entry->d_name;
+        if (name[0] == '.' && (name[1] == 0 || (name[1] == '.' && name[2] == 0))) continue;
+        if (strcmp(name, "store") && strcmp(name, "copy") && strcmp(name, "compact"))
+            wrong(r, "a partial copy is left");
+    }
+    if (entries) closedir(entries);
+}
+
+/* 0: the fault came and all is well; 1: something is not; 2: no such call was made. */
+static int run_scenario(void *context) {
+    run *r = context;
+    r->m = mirror_create();
+    r->profile = (mirror_profile){.seed = r->seed, .operations = 40, .faults = true};
+    crash_remove_tree(r->root);
+    mkdir(r->root, 0755);
+    r->descriptors = crash_descriptor_count();
+    long live_before = live();
+    arm_fault(r, r->n);
+    int step = 0;
+    for (; step < STEPS; step++) {
+        snprintf(r->where, sizeof r->where, "%s", steps[step].name);
+        memset(&r->error, 0, sizeof r->error);
+        int32_t status = steps[step].run(r);
+        if (status >= 0) continue;
+        r->status = status;
+        r->failed = true;
+        if (r->error.status != status && r->error.status != 0 && r->env)
+            wrong(r, "the error says another status");
+        if (!r->sticky) break;
+        /* it fails on: more calls must answer, too */
+        if (!r->env) break;
+        commit(r);
+        read_all(r);
+        sync_store(r);
+        commit(r);
+        break;
+    }
+    long made = r->way->kind == FAULT_HOOK ? hook.calls : calls();
+    if (r->env && r->sticky) { /* closing must work even now */
+        compare(r, r->env, true);
+        if (close_store(r) != LARDER_OK) wrong(r, "the store does not close");
+    }
+    disarm();
+    if (r->env && r->failed) {
+        compare(r, r->env, false);
+        try_again(r, step);
+        if (r->env && close_store(r) != LARDER_OK) wrong(r, "the store does not close");
+    }
+    if (r->way->kind != FAULT_NAME) check_left_over(r);
+    if (larder_live_handle_count() != 0) wrong(r, "handles are left");
+    if (crash_descriptor_count() != r->descriptors) wrong(r, "descriptors are left");
+    if (hook.live != 0) wrong(r, "memory of the allocator hook is left");
+    r->allocations = live() - live_before;
+    /* a new handle, without faults */
+    memset(&r->error, 0, sizeof r->error);
+    r->status = open_store(r);
+    if (r->status != LARDER_OK)
+        wrong(r, "the store does not open afterwards");
+    else {
+        compare(r, r->env, true);
+        larder_env_close(r->env, NULL);
+    }
+    if (r->way->kind != FAULT_HOOK && r->allocations > 0) {
+        /* what libc keeps for later, e.g. of threads, is there in a clean run, too */
+        snprintf(r->where, sizeof r->where, "the run (%ld allocations are left)", r->allocations);
+        if (r->allocations > 4) wrong(r, "memory is left");
+    }
+    if (mirror_problem_count() > 0) return 1;
+    return made < r->n ? 2 : 0;
+}
+
+/* ---- sweeps ---- */
+
+static void sweep(const char *root, const way *w, bool sticky, uint64_t seed, bool all) {
+    long points = 0;
+    mirror_random random = mirror_random_from(seed, (uint64_t)w->kind + (uint64_t)sticky);
+    for (long n = 1;; n++) {
+        run *r = calloc(1, sizeof *r);
+        if (!r) abort();
+        r->way = w;
+        r->n = n;
+        r->sticky = sticky;
+        r->seed = seed + (uint64_t)(points % 2); /* both durability modes */
+        snprintf(r->root, sizeof r->root, "%s/run", root);
+        int result = crash_child(run_scenario, r, LIMIT_SECONDS);
+        free(r);
+        if (result == 2) break;
+        points++;
+        if (result == 0)
+            crash_pass();
+        else
+            crash_fail("%s %s%s, call %ld: %s %d", w->name, w->error_name,
+                       sticky ? " for good" : "", n, result < 0 ? "signal" : "exit status",
+                       result < 0 ? -1 - result : result);
+        if (crash_failures() > 40) break;
+        if (!all && points > EVERY_ONE)
+            n += (long)mirror_random_below(&random, (uint64_t)n / 20 + 2);
+    }
+    printf("%-9s %-7s %-8s %5ld points\n", w->name, w->error_name, sticky ? "for good" : "once",
+           points);
+    fflush(stdout);
+}
+
+/* ---- a full disk ---- */
+
+typedef struct full {
+    char path[1024];
+    bool is_limit; /* by the process's file size limit */
+} full;
+
+static larder_bytes text(const char *from) {
+    larder_bytes bytes = {from, strlen(from)};
+    return bytes;
+}
+
+static int32_t put_big(larder_env *env, int number, larder_error *error) {
+    static uint8_t content[30000];
+    larder_txn *txn;
+    int32_t status = larder_txn_begin_write(env, &txn, error);
+    if (status != LARDER_OK) return status;
+    mirror_random random = mirror_random_from(7, (uint64_t)number);
+    for (size_t i = 0; i < sizeof content; i += 8) {
+        uint64_t word = mirror_random_next(&random);
+        memcpy(content + i, &word, 8);
+    }
+    larder_builder *b;
+    larder_bytes plain, bytes = {content, sizeof content};
+    larder_document_info info;
+    larder_document_info_init(&info, sizeof info);
+    info.state = LARDER_DOCUMENT_FOUND;
+    info.version.seconds = info.read_time.seconds = number + 1;
+    char name[32];
+    snprintf(name, sizeof name, "big/%05d", number);
+    status = larder_builder_create(NULL, &b, error);
+    if (status == LARDER_OK) {
+        larder_builder_begin_map(b, NULL);
+        larder_builder_name(b, text("content"), NULL);
+        larder_builder_bytes(b, bytes, NULL);
+        larder_builder_end_map(b, NULL);
+        status = larder_builder_finish_record(b, &plain, error);
+        if (status == LARDER_OK) status = larder_document_put(txn, text(name), &info, plain, error);
+        larder_builder_close(b);
+    }
+    if (status == LARDER_OK) return larder_txn_commit(txn, error);
+    larder_txn_abort(txn);
+    return status;
+}
+
+static int64_t count_documents(larder_env *env) {
+    const larder_txn *txn;
+    larder_scan *scan;
+    larder_document document;
+    int64_t count = 0;
+    int32_t status;
+    if (larder_txn_begin_read(env, &txn, NULL) != LARDER_OK) return -1;
+    if (larder_scan_collection(txn, text("big"), NULL, &scan, NULL) != LARDER_OK) return -1;
+    while ((status = larder_scan_next(scan, &document, NULL)) == LARDER_OK)
+        count++;
+    larder_scan_close(scan);
+    if (mirror_check(txn) != LARDER_OK) count = -1;
+    larder_txn_end_read(txn);
+    return status == LARDER_END ? count : -1;
+}
+
+static void must_be(bool condition, const char *what, const larder_error *error) {
+    if (!condition) mirror_problem("full disk: %s (%s)", what, error->message);
+}
+
+static int fill_disk(void *context) {
+    full *f = context;
+    if (f->is_limit) {
+        struct rlimit limit = {4 << 20, 4 << 20};
+        signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    larder_env *env;
+    larder_error error = {0};
+    must_be(larder_env_open(f->path, NULL, &env, &error) == LARDER_OK, "open", &error);
+    if (mirror_problem_count()) return 1;
+    for (int round = 0; round < 3; round++) {
+        int stored = round * 1000;
+        int64_t before = count_documents(env);
+        int32_t status = LARDER_OK;
+        int first = stored;
+        while (stored - first < 900 && (status = put_big(env, stored, &error)) == LARDER_OK)
+            stored++;
+        printf("full disk, round %d: %d documents of 30 KB went in, then %s: %s\n", round + 1,
+               stored - first, larder_status_name(status), error.message);
+        must_be(status == LARDER_E_NO_SPACE, "a full disk is not E_NO_SPACE", &error);
+        must_be(round > 0 || stored > first + 10, "hardly anything went in", &error);
+        must_be(count_documents(env) == before + stored - first, "reads while full", &error);
+        /* evicting makes room: a page or two must be free for that */
+        larder_lru_result result = {.struct_bytes = sizeof result};
+        int64_t evicted = 0;
+        do {
+            result.struct_bytes = sizeof result;
+            status = larder_lru_step(env, 1 << 20, 20, 0, &result, &error);
+            evicted += result.evicted_count;
+        } while (status == LARDER_MORE && result.evicted_count > 0);
+        printf("full disk, round %d: evicting gives %s, %lld documents gone\n", round + 1,
+               larder_status_name(status), (long long)evicted);
+        must_be(status >= 0, "evicting on a full disk", &error);
+        must_be(put_big(env, stored + 50, &error) == LARDER_OK, "writing after that", &error);
+        if (mirror_problem_count()) return 1;
+    }
+    int64_t count = count_documents(env);
+    must_be(larder_env_close(env, &error) == LARDER_OK, "close", &error);
+    must_be(larder_env_open(f->path, NULL, &env, &error) == LARDER_OK, "open again", &error);
+    if (mirror_problem_count()) return 1;
+    must_be(count_documents(env) == count && count > 0, "documents after opening again", &error);
+    must_be(larder_env_close(env, &error) == LARDER_OK, "close again", &error);
+    return mirror_problem_count() > 0;
+}
+
+static void full_disk(const char *directory) {
+    full f = {.is_limit = false};
+    char point[900];
+    snprintf(point, sizeof point, "%s/full", directory);
+    mkdir(point, 0755);
+    bool is_mounted = mount("tmpfs", point, "tmpfs", 0, "size=4m") == 0;
+    f.is_limit = !is_mounted;
+    printf("full disk: %s\n", is_mounted ? "a tmpfs of 4 MiB" : "a file size limit of 4 MiB");
+    snprintf(f.path, sizeof f.path, "%s/store", point);
+    int result = crash_child(fill_disk, &f, 60);
+    if (is_mounted) umount(point);
+    if (result == 0)
+        crash_pass();
+    else
+        crash_fail("full disk: %s %d", result < 0 ? "signal" : "exit status",
+                   result < 0 ? -1 - result : result);
+}
+
+int main(int argc, char **argv) {
+    crash_preload(argv, "shim_fault.so");
+    arm = (fault_arm *)(uintptr_t)dlsym(RTLD_DEFAULT, "shim_fault_arm");
+    calls = (fault_calls *)(uintptr_t)dlsym(RTLD_DEFAULT, "shim_fault_calls");
+    shim_enter = (fault_enter *)(uintptr_t)dlsym(RTLD_DEFAULT, "shim_fault_enter");
+    live = (fault_live *)(uintptr_t)dlsym(RTLD_DEFAULT, "shim_fault_live");
+    if (!arm || !calls || !shim_enter || !live) {
+        fprintf(stderr, "shim_fault.so is not loaded\n");
+        return 3;
+    }
+    mirror_guard = guard;
+    uint64_t seed = crash_seed(argc, argv);
+    const char *directory = crash_directory(argc, argv, true);
+    const char *kind = crash_option(argc, argv, "kind", NULL);
+    bool all = crash_flag(argc, argv, "all");
+    if (!kind || strcmp(kind, "full") == 0) full_disk(directory);
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        if (kind && strcmp(kind, ways[i].name) != 0) continue;
+        sweep(directory, &ways[i], false, seed, all);
+        /* a call that is interrupted for ever is not a fault that can be answered */
+        if (ways[i].error != EINTR) sweep(directory, &ways[i], true, seed, all);
+    }
+    return crash_finish();
+}
