@@ -6,7 +6,7 @@
  *   index_define.c    define, get, next, drop
  *   index_entries.c   a record's entries; maintenance with every written document
  *   index_backfill.c  indexing what was there before the definition, in bounded steps
- *   index_scan.c      reading
+ *   index_stream.c, index_scan.c    reading
  *
  * Definition row: catalog, LARDER__KIND_INDEX, index number -> sealed
  *

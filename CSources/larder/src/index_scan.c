@@ -1,48 +1,14 @@
 /*
  * index_scan.c - documents in the order of an index.
  *
- * A stream is a cursor over the entries of one collection between the scan's bounds, or over a
- * user's overlay entries there. A scan of one collection has one stream; a group, a stream for
- * each collection that has entries in the bounds; a local view, further ones for overlays, while
- * base entries of documents that have an overlay are passed over. Streams are merged by a heap,
- * by order bytes and then by document name. Everything is allocated when the scan is opened,
- * but for runs of long ids.
- *
- * Key order is name order within equal order bytes, but for ids that share their first
- * LARDER__ID_HEAD bytes: the key forms of long ones end in a hash. Such a run of entries is
- * gathered and put in order by the ids' texts.
- *
- * The transaction does not write while a scan is in use (larder_scan_next sees to it), so keys
- * and paths stay where they are.
+ * A scan of one collection has one stream (index_stream.h); a group, a stream for each collection
+ * that has entries in the bounds; a local view, further ones for overlays. A heap merges them, by
+ * order bytes and then by document name. Everything is allocated when the scan is opened, but for
+ * runs of long ids.
  */
-#include "index.h"
+#include "index_stream.h"
 
-typedef struct run_item { /* one entry of a run; offsets in run_bytes */
-    size_t rest_at, rest_bytes;
-    size_t text_at, text_bytes;
-} run_item;
-
-typedef struct run {
-    larder__buffer bytes, items;
-    size_t at;
-} run;
-
-typedef struct stream {
-    larder__cursor cursor;
-    uint64_t collection;
-    larder_bytes path;
-    int32_t rank;       /* of the collection in path order */
-    int32_t nested_end; /* the first rank behind the collections below its documents */
-    bool is_overlay;
-    bool checks_overlays; /* the user has overlays in the collection */
-    bool is_placed;       /* the cursor stands on a row that was not looked at */
-    bool is_cut;          /* the current entry */
-    uint8_t prefix_bytes;
-    uint8_t prefix[3 * LARDER__NUMBER_MAX];
-    larder_bytes rest; /* of the current entry: order bytes, id */
-    size_t order_bytes;
-    run *run; /* what is being given from memory, or NULL */
-} stream;
+typedef larder__index_stream stream;
 
 typedef struct member { /* a collection of the group */
     uint64_t collection;
@@ -52,14 +18,7 @@ typedef struct member { /* a collection of the group */
 
 typedef struct index_scan {
     larder_scan base;
-    uint32_t index_id;
-    larder__index_row row; /* kinds and count of segments only: the rest is borrowed */
-    bool has_user;
-    uint64_t user;
-    larder__key low;  /* of order bytes and id; empty: none */
-    larder__key high; /* exclusive */
-    bool has_high;
-    bool is_nested; /* a collection lies below a document of another one */
+    larder__index_range range;
     larder__buffer members;
     larder__buffer streams;
     larder__buffer heap; /* positions of streams, the first entry in scan order on top */
@@ -71,10 +30,6 @@ static int32_t no_memory(larder_error *error) {
     return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for an index scan");
 }
 
-static bool is_reverse(const index_scan *scan) {
-    return (scan->base.flags & LARDER_SCAN_REVERSE) != 0;
-}
-
 static stream *stream_at(const index_scan *scan, size_t position) {
     return (stream *)(void *)scan->streams.data + position;
 }
@@ -82,209 +37,10 @@ static size_t stream_count(const index_scan *scan) {
     return scan->streams.size_bytes / sizeof(stream);
 }
 
-static larder_bytes order_of(const stream *s) {
-    return larder__bytes(s->rest.data, s->order_bytes);
-}
-static larder_bytes id_of(const stream *s) {
-    return larder__bytes(larder__begin(s->rest) + s->order_bytes,
-                         s->rest.size_bytes - s->order_bytes);
-}
-
-/* ---- bounds ---- */
-
-/* Bounds longer than what entries keep select everything that begins with what is kept. False
- * when nothing can lie between them. */
-static bool set_bounds(index_scan *scan, const larder_scan_options *options) {
-    size_t size = options->start.size_bytes;
-    bool is_cut = size > LARDER__ORDER_MAX;
-    larder__key_append(&scan->low, options->start.data, is_cut ? LARDER__ORDER_MAX : size);
-    if (size > 0 && !is_cut && (options->flags & LARDER_SCAN_START_AFTER) != 0 &&
-        !larder__key_successor(&scan->low))
-        return false;
-    size = options->end.size_bytes;
-    is_cut = size > LARDER__ORDER_MAX;
-    larder__key_append(&scan->high, options->end.data, is_cut ? LARDER__ORDER_MAX : size);
-    scan->has_high = size > 0;
-    if (size > 0 && (is_cut || (options->flags & LARDER_SCAN_END_AT) != 0))
-        scan->has_high = larder__key_successor(&scan->high);
-    return !scan->has_high ||
-           larder__bytes_compare(larder__key_bytes(&scan->low), larder__key_bytes(&scan->high)) < 0;
-}
-
-/* Whether the row under the cursor belongs to the stream. */
-static bool is_inside(const index_scan *scan, const stream *s, larder_bytes key) {
-    if (!larder__bytes_has_prefix(key, larder__bytes(s->prefix, s->prefix_bytes))) return false;
-    larder_bytes rest =
-        larder__bytes(larder__begin(key) + s->prefix_bytes, key.size_bytes - s->prefix_bytes);
-    if (is_reverse(scan)) return larder__bytes_compare(rest, larder__key_bytes(&scan->low)) >= 0;
-    return !scan->has_high || larder__bytes_compare(rest, larder__key_bytes(&scan->high)) < 0;
-}
-
-/* Puts the cursor on the first row in scan order, or answers LARDER_END. */
-static int32_t place(const index_scan *scan, stream *s, larder_error *error) {
-    larder__key key;
-    larder__key_clear(&key);
-    larder__key_append(&key, s->prefix, s->prefix_bytes);
-    int32_t status;
-    if (!is_reverse(scan)) {
-        larder__key_append(&key, scan->low.bytes, scan->low.size_bytes);
-        status = larder__cursor_seek(&s->cursor, larder__key_bytes(&key), error);
-    } else {
-        if (scan->has_high)
-            larder__key_append(&key, scan->high.bytes, scan->high.size_bytes);
-        else
-            larder__key_successor(&key);
-        status = larder__cursor_seek_below(&s->cursor, larder__key_bytes(&key), error);
-    }
-    if (status == LARDER_OK && !is_inside(scan, s, s->cursor.key)) status = LARDER_END;
-    s->is_placed = status == LARDER_OK;
-    return status;
-}
-
-/* ---- runs of long ids ---- */
-
-static void free_run(const index_scan *scan, stream *s) {
-    if (s->run == NULL) return;
-    larder__buffer_free(&s->run->bytes);
-    larder__buffer_free(&s->run->items);
-    larder__release(&scan->base.txn->env->allocator, s->run);
-    s->run = NULL;
-    s->order_bytes = 0;
-}
-
-static int compare_runs(const void *left, const void *right, const void *context) {
-    const run_item *a = left, *b = right;
-    const uint8_t *bytes = context;
-    return larder__segment_compare(larder__bytes(bytes + a->text_at, a->text_bytes),
-                                   larder__bytes(bytes + b->text_at, b->text_bytes));
-}
-
-/* Takes the entry under the cursor apart: OK or E_CORRUPT. */
-static int32_t parse(const index_scan *scan, stream *s, larder_error *error) {
-    larder_bytes key = s->cursor.key;
-    larder_bytes rest =
-        larder__bytes(larder__begin(key) + s->prefix_bytes, key.size_bytes - s->prefix_bytes);
-    /* Encodings end themselves: what begins with the last order bytes has the same. */
-    bool is_same = s->order_bytes > 0 && !s->is_cut && s->cursor.value.size_bytes == 0 &&
-                   rest.size_bytes > s->order_bytes &&
-                   memcmp(rest.data, s->rest.data, s->order_bytes) == 0;
-    if (!is_same) s->order_bytes = larder__index_boundary(&scan->row, rest, s->cursor.value);
-    s->rest = rest;
-    s->is_cut = s->cursor.value.size_bytes > 0;
-    if (s->order_bytes > 0 && rest.size_bytes - s->order_bytes <= LARDER__ID_MAX) return LARDER_OK;
-    s->order_bytes = 0;
-    return larder__corrupt(scan->base.txn, s->cursor.table, key, "a malformed index entry", error);
-}
-
-/* Whether the user's overlay takes the place of the current base entry: OK, NOT_FOUND. */
-static int32_t find_overlay(const index_scan *scan, const stream *s, larder_error *error) {
-    if (!s->checks_overlays || s->is_overlay) return LARDER_NOT_FOUND;
-    larder__key key;
-    larder_bytes value;
-    larder__key_clear(&key);
-    larder__key_number(&key, scan->user);
-    larder__key_number(&key, s->collection);
-    larder__key_id(&key, id_of(s));
-    return larder__table_get(scan->base.txn, LARDER__OVERLAYS, larder__key_bytes(&key), &value,
-                             error);
-}
-
-static int32_t add_to_run(const index_scan *scan, stream *s, larder_error *error) {
-    char scratch[32];
-    larder_bytes text;
-    int32_t status =
-        larder__id_text(scan->base.txn, s->collection, id_of(s), scratch, &text, error);
-    if (status != LARDER_OK) return status;
-    larder__buffer *bytes = &s->run->bytes;
-    run_item item = {bytes->size_bytes, s->rest.size_bytes, bytes->size_bytes + s->rest.size_bytes,
-                     text.size_bytes};
-    if (!larder__buffer_append(bytes, s->rest.data, s->rest.size_bytes) ||
-        !larder__buffer_append(bytes, text.data, text.size_bytes) ||
-        !larder__buffer_append(&s->run->items, &item, sizeof item))
-        return no_memory(error);
-    return LARDER_OK;
-}
-
-static int32_t move(const index_scan *scan, stream *s, larder_error *error) {
-    return is_reverse(scan) ? larder__cursor_previous(&s->cursor, error)
-                            : larder__cursor_next(&s->cursor, error);
-}
-
-/* Gathers the run that the current entry begins. A damaged entry in it is logged and left out. */
-static int32_t gather(const index_scan *scan, stream *s, larder_error *error) {
-    const larder_allocator *allocator = &scan->base.txn->env->allocator;
-    larder__key head;
-    larder__key_clear(&head);
-    larder__key_append(&head, s->prefix, s->prefix_bytes);
-    larder__key_append(&head, s->rest.data, s->order_bytes + LARDER__ID_HEAD);
-    s->run = larder__allocate(allocator, sizeof *s->run);
-    if (s->run == NULL) return no_memory(error);
-    memset(s->run, 0, sizeof *s->run);
-    s->run->bytes.allocator = s->run->items.allocator = allocator;
-    size_t order_bytes = s->order_bytes;
-    int32_t status = LARDER_OK;
-    while (status == LARDER_OK &&
-           larder__bytes_has_prefix(s->cursor.key, larder__key_bytes(&head)) &&
-           is_inside(scan, s, s->cursor.key)) {
-        status = parse(scan, s, NULL);
-        if (status == LARDER_OK) {
-            status = find_overlay(scan, s, error);
-            if (status == LARDER_NOT_FOUND) status = add_to_run(scan, s, error);
-        }
-        if (status != LARDER_OK && status != LARDER_E_CORRUPT) return status;
-        status = move(scan, s, error);
-    }
-    if (status < 0) return status;
-    s->is_placed = status == LARDER_OK;
-    s->order_bytes = order_bytes;
-    larder__sort(s->run->items.data, s->run->items.size_bytes / sizeof(run_item), sizeof(run_item),
-                 compare_runs, s->run->bytes.data);
-    return LARDER_OK;
-}
-
-/* The run's next entry, in scan order; false when it is through. */
-static bool take_from_run(const index_scan *scan, stream *s) {
-    size_t count = s->run->items.size_bytes / sizeof(run_item);
-    if (s->run->at == count) return false;
-    size_t at = is_reverse(scan) ? count - 1 - s->run->at : s->run->at;
-    s->run->at++;
-    run_item item;
-    memcpy(&item, s->run->items.data + at * sizeof item, sizeof item);
-    s->rest = larder__bytes(s->run->bytes.data + item.rest_at, item.rest_bytes);
-    return true;
-}
-
-/* ---- streams ---- */
-
-/* Goes to the stream's next entry: OK, LARDER_END; after E_CORRUPT it goes on behind the damage. */
-static int32_t advance(const index_scan *scan, stream *s, larder_error *error) {
-    for (;;) {
-        if (s->run != NULL) {
-            if (take_from_run(scan, s)) return LARDER_OK;
-            free_run(scan, s);
-            if (!s->is_placed) return LARDER_END;
-        }
-        int32_t status = s->is_placed ? LARDER_OK : move(scan, s, error);
-        s->is_placed = false;
-        if (status != LARDER_OK) return status;
-        if (!is_inside(scan, s, s->cursor.key)) return LARDER_END;
-        status = parse(scan, s, error);
-        if (status != LARDER_OK) return status;
-        if (id_of(s).size_bytes > LARDER__ID_HEAD) {
-            status = gather(scan, s, error);
-            if (status != LARDER_OK) return status;
-            continue;
-        }
-        status = find_overlay(scan, s, error);
-        if (status < 0) return status;
-        if (status == LARDER_NOT_FOUND) return LARDER_OK;
-    }
-}
-
 /* ---- order of entries ---- */
 
 static int compare_ids(const index_scan *scan, const stream *a, const stream *b) {
-    larder_bytes left = id_of(a), right = id_of(b);
+    larder_bytes left = larder__index_stream_id(a), right = larder__index_stream_id(b);
     if (left.size_bytes <= LARDER__ID_HEAD || right.size_bytes <= LARDER__ID_HEAD ||
         memcmp(left.data, right.data, LARDER__ID_HEAD) != 0)
         return larder__bytes_compare(left, right);
@@ -307,15 +63,15 @@ static int compare_nested(const index_scan *scan, const stream *outer, const str
     larder_bytes segment = larder__bytes(rest, slash == NULL ? size : (size_t)(slash - rest));
     larder_bytes text;
     char scratch[32];
-    if (larder__id_text(scan->base.txn, outer->collection, id_of(outer), scratch, &text, NULL) !=
-        LARDER_OK)
+    if (larder__id_text(scan->base.txn, outer->collection, larder__index_stream_id(outer), scratch,
+                        &text, NULL) != LARDER_OK)
         return -1;
     return larder__segment_compare(text, segment) <= 0 ? -1 : 1;
 }
 
 static bool comes_before(const index_scan *scan, int32_t left, int32_t right) {
     const stream *a = stream_at(scan, (size_t)left), *b = stream_at(scan, (size_t)right);
-    int order = larder__bytes_compare(order_of(a), order_of(b));
+    int order = larder__bytes_compare(larder__index_stream_order(a), larder__index_stream_order(b));
     if (order == 0) {
         if (a->rank == b->rank)
             order = compare_ids(scan, a, b);
@@ -324,7 +80,7 @@ static bool comes_before(const index_scan *scan, int32_t left, int32_t right) {
         else
             order = a->rank < b->nested_end ? -compare_nested(scan, b, a) : 1;
     }
-    return is_reverse(scan) ? order > 0 : order < 0;
+    return scan->range.is_reverse ? order > 0 : order < 0;
 }
 
 /* ---- heap ---- */
@@ -359,10 +115,11 @@ static void pop_top(index_scan *scan) {
 static int32_t read_document(const index_scan *scan, const stream *s, larder_document *document,
                              larder_error *error) {
     const larder_txn *txn = scan->base.txn;
-    int32_t status =
-        s->is_overlay
-            ? larder__overlay_read(txn, scan->user, s->collection, id_of(s), document, error)
-            : larder__document_read(txn, s->collection, id_of(s), document, error);
+    int32_t status = s->is_overlay
+                         ? larder__overlay_read(txn, scan->range.user, s->collection,
+                                                larder__index_stream_id(s), document, error)
+                         : larder__document_read(txn, s->collection, larder__index_stream_id(s),
+                                                 document, error);
     if (status < 0 || (status == LARDER_OK && document->state == LARDER_DOCUMENT_FOUND))
         return status;
     larder__key key;
@@ -382,7 +139,8 @@ static int32_t next_entry(larder_scan *base, larder_document *document, larder_e
         return status;
     }
     if (scan->is_given) {
-        int32_t status = advance(scan, stream_at(scan, (size_t)heap_of(scan)[0]), error);
+        int32_t status = larder__index_stream_next(
+            &scan->range, stream_at(scan, (size_t)heap_of(scan)[0]), error);
         if (status < 0) return status;
         if (status == LARDER_END)
             pop_top(scan);
@@ -400,13 +158,13 @@ static int32_t next_entry(larder_scan *base, larder_document *document, larder_e
     }
     base->collection = s->collection;
     base->collection_path = s->path;
-    return larder__scan_name(base, s->collection, id_of(s), document, error);
+    return larder__scan_name(base, s->collection, larder__index_stream_id(s), document, error);
 }
 
 static int32_t last_entry(const larder_scan *base, larder_bytes *order_bytes) {
     const index_scan *scan = (const index_scan *)base;
     if (!scan->is_given || heap_count(scan) == 0) return LARDER_NOT_FOUND;
-    *order_bytes = order_of(stream_at(scan, (size_t)heap_of(scan)[0]));
+    *order_bytes = larder__index_stream_order(stream_at(scan, (size_t)heap_of(scan)[0]));
     return LARDER_OK;
 }
 
@@ -414,11 +172,8 @@ static int32_t last_entry(const larder_scan *base, larder_bytes *order_bytes) {
 
 static void close_scan(larder_scan *base) {
     index_scan *scan = (index_scan *)base;
-    for (size_t i = 0; i < stream_count(scan); i++) {
-        stream *s = stream_at(scan, i);
-        larder__cursor_close(&s->cursor);
-        free_run(scan, s);
-    }
+    for (size_t i = 0; i < stream_count(scan); i++)
+        larder__index_stream_close(&scan->range, stream_at(scan, i));
     larder__buffer_free(&scan->members);
     larder__buffer_free(&scan->streams);
     larder__buffer_free(&scan->heap);
@@ -484,8 +239,8 @@ static int32_t add_stream(index_scan *scan, stream *probe, larder_error *error) 
     const larder_txn *txn = scan->base.txn;
     larder__table table = probe->is_overlay ? LARDER__OVERLAY_ENTRIES : LARDER__INDEX_ENTRIES;
     larder__key prefix;
-    larder__index_prefix(&prefix, probe->is_overlay ? &scan->user : NULL, scan->index_id,
-                         probe->collection);
+    larder__index_prefix(&prefix, probe->is_overlay ? &scan->range.user : NULL,
+                         scan->range.index_id, probe->collection);
     memcpy(probe->prefix, prefix.bytes, prefix.size_bytes);
     probe->prefix_bytes = (uint8_t)prefix.size_bytes;
     probe->order_bytes = 0;
@@ -494,14 +249,14 @@ static int32_t add_stream(index_scan *scan, stream *probe, larder_error *error) 
         larder__cursor_close(&probe->cursor);
         status = larder__cursor_open(txn, table, &probe->cursor, error);
     }
-    if (status == LARDER_OK) status = place(scan, probe, error);
+    if (status == LARDER_OK) status = larder__index_stream_place(&scan->range, probe, error);
     if (status != LARDER_OK) return status == LARDER_END ? LARDER_OK : status;
     int32_t position = (int32_t)stream_count(scan);
     if (!larder__buffer_append(&scan->streams, probe, sizeof *probe)) return no_memory(error);
     probe->cursor.mdb = NULL;
     stream *added = stream_at(scan, (size_t)position);
     do {
-        status = advance(scan, added, &scan->damage);
+        status = larder__index_stream_next(&scan->range, added, &scan->damage);
     } while (status == LARDER_E_CORRUPT);
     if (status < 0) {
         if (error != NULL) *error = scan->damage;
@@ -518,10 +273,10 @@ static int32_t add_stream(index_scan *scan, stream *probe, larder_error *error) 
 /* Whether the user has an overlay in a collection: OK, NOT_FOUND. */
 static int32_t find_overlays(const index_scan *scan, uint64_t collection, larder__cursor *cursor,
                              larder_error *error) {
-    if (!scan->has_user) return LARDER_NOT_FOUND;
+    if (!scan->range.has_user) return LARDER_NOT_FOUND;
     larder__key key;
     larder__key_clear(&key);
-    larder__key_number(&key, scan->user);
+    larder__key_number(&key, scan->range.user);
     larder__key_number(&key, collection);
     int32_t status = LARDER_OK;
     if (cursor->mdb == NULL)
@@ -562,7 +317,7 @@ static int32_t open_streams(index_scan *scan, larder_error *error) {
 
 static int32_t open_scan(index_scan *scan, larder_bytes group, uint64_t collection,
                          const larder_scan_options *options, larder_error *error) {
-    if (!set_bounds(scan, options)) return LARDER_OK;
+    if (!larder__index_range_set(&scan->range, options)) return LARDER_OK;
     int32_t status =
         collection != 0 ? add_member(scan, collection, error) : list_group(scan, group, error);
     if (status != LARDER_OK) return status;
@@ -614,10 +369,12 @@ int32_t larder_index_scan(const larder_txn *txn, uint32_t index_id, larder_bytes
     const larder_allocator *allocator = &txn->env->allocator;
     created->members.allocator = allocator;
     created->streams.allocator = created->heap.allocator = allocator;
-    created->index_id = index_id;
-    created->row = row;
-    created->has_user = has_user;
-    created->user = user;
+    created->range.txn = txn;
+    created->range.is_reverse = (checked.flags & LARDER_SCAN_REVERSE) != 0;
+    created->range.index_id = index_id;
+    created->range.row = row;
+    created->range.has_user = has_user;
+    created->range.user = user;
     base->next = next_entry;
     base->close = close_scan;
     base->entry = last_entry;
