@@ -12,7 +12,7 @@ enum {
     NAMES = 60,
     USERS = 2,
     INDEXES = 6,
-    RECORD_BYTES = 1400,
+    RECORD_BYTES = 4096,
     ENTRIES = NAMES * 8,
     CUT = 240
 };
