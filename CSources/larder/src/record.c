@@ -98,8 +98,9 @@ static bool cold_reference(larder_bytes value, uint8_t *tag, size_t *position) {
     return true;
 }
 
-static int32_t cold_value(const larder_record *record, larder_bytes reference, larder_bytes *value,
-                          int32_t *type) {
+__attribute__((noinline)) static int32_t cold_value(const larder_record *record,
+                                                    larder_bytes reference, larder_bytes *value,
+                                                    int32_t *type) {
     uint8_t tag;
     size_t position;
     if (!cold_reference(reference, &tag, &position)) return LARDER_E_INVALID_RECORD;
@@ -116,12 +117,36 @@ static int32_t cold_value(const larder_record *record, larder_bytes reference, l
     return LARDER_OK;
 }
 
+/* The encoded value or cold tag at a position. Fewer than 128 fields and ends of one or two
+ * bytes, as almost all records have, are read without opening the container. */
+static inline bool body_at(larder_bytes values, size_t position, larder_bytes *body) {
+    const uint8_t *at = larder__begin(values);
+    if (values.size_bytes >= 3 && at[0] < 0x80 && (at[1] == 1 || at[1] == 2)) {
+        size_t count = at[0], width = at[1];
+        size_t head = 2 + count * width;
+        if (position >= count || head > values.size_bytes) return false;
+        const uint8_t *ends = at + 2;
+        size_t start = 0, end;
+        if (width == 1) {
+            if (position > 0) start = ends[position - 1];
+            end = ends[position];
+        } else {
+            if (position > 0) start = larder__load16(ends + 2 * position - 2);
+            end = larder__load16(ends + 2 * position);
+        }
+        if (start >= end || end > values.size_bytes - head) return false;
+        body->data = at + head + start;
+        body->size_bytes = end - start;
+        return true;
+    }
+    larder__container container;
+    return larder__container_open(values, &container) &&
+           larder__container_get(&container, position, body) && body->size_bytes > 0;
+}
+
 static inline int32_t record_value(const larder_record *record, size_t position,
                                    larder_bytes *value, int32_t *type) {
-    larder__container values;
-    if (!larder__container_open(record->values, &values) ||
-        !larder__container_get(&values, position, value) || value->size_bytes == 0)
-        return LARDER_E_INVALID_RECORD;
+    if (!body_at(record->values, position, value)) return LARDER_E_INVALID_RECORD;
     uint8_t tag = *larder__begin(*value);
     if (tag == LARDER__TAG_COLD) return cold_value(record, *value, value, type);
     if (larder__tags[tag].rank == 0) return LARDER_E_INVALID_RECORD;
@@ -143,7 +168,7 @@ int32_t larder_record_get_entry(const larder_record *record, size_t position, la
     return record_value(record, position, value, type);
 }
 
-/* The position of a name in the record's names, below 0 when it has none. */
+/* Looks the name up, and remembers where it is in the record's shape. */
 static ptrdiff_t position_of(const larder_record *record, larder_field *field, larder_bytes name) {
     larder__container names;
     ptrdiff_t position = -1;
@@ -155,24 +180,18 @@ static ptrdiff_t position_of(const larder_record *record, larder_field *field, l
     return position;
 }
 
-int32_t larder_record_find(const larder_record *record, larder_field *field, larder_bytes *value,
-                           int32_t *type) {
+/* Any path, with or without a known position. */
+__attribute__((noinline)) static int32_t find_path(const larder_record *record, larder_field *field,
+                                                   larder_bytes *value, int32_t *type) {
     const uint8_t *at = larder__begin(field->path);
     const uint8_t *limit = at + field->path.size_bytes;
-    larder_bytes name;
-    if (field->path.size_bytes == 0) return LARDER_E_INVALID_NAME;
-    /* A length of one byte, as almost all have. */
-    if (*at > 0 && *at < 0x80 && *at < field->path.size_bytes) {
-        name = larder__bytes(at + 1, *at);
-        at += 1 + name.size_bytes;
-    } else if (!larder__path_next(&at, limit, &name)) {
+    larder_bytes name, found;
+    if (field->path.size_bytes == 0 || !larder__path_next(&at, limit, &name))
         return LARDER_E_INVALID_NAME;
-    }
     ptrdiff_t position = record->shape != 0 && record->shape == field->shape
                              ? field->position
                              : position_of(record, field, name);
     if (position < 0) return LARDER_NOT_FOUND;
-    larder_bytes found;
     int32_t status = record_value(record, (size_t)position, &found, type);
     while (status == LARDER_OK && at < limit) {
         if (!larder__path_next(&at, limit, &name)) return LARDER_E_INVALID_NAME;
@@ -185,6 +204,18 @@ int32_t larder_record_find(const larder_record *record, larder_field *field, lar
     }
     if (status >= 0) *value = found;
     return status;
+}
+
+/* A path of one segment in a shape that is remembered is what scans ask for: it is answered
+ * here, without a call. */
+int32_t larder_record_find(const larder_record *record, larder_field *field, larder_bytes *value,
+                           int32_t *type) {
+    size_t name_bytes = field->path.size_bytes - 1;
+    if (record->shape == 0 || record->shape != field->shape || name_bytes >= 0x80 ||
+        *larder__begin(field->path) != name_bytes)
+        return find_path(record, field, value, type);
+    if (field->position < 0) return LARDER_NOT_FOUND;
+    return record_value(record, (size_t)field->position, value, type);
 }
 
 /* ---- the cold part ---- */
