@@ -890,7 +890,7 @@ typedef struct larder_train_result {
 
 /* Trains a dictionary from a spread of the store's own cold parts and makes it the one in use
  * for what is written from now on; older ones stay readable. 0 for a parameter: the default
- * (16 KiB, 256 KiB). LARDER_NOT_FOUND, and nothing done, when there are too few cold parts or
+ * (8 KiB, 256 KiB). LARDER_NOT_FOUND, and nothing done, when there are too few cold parts or
  * the new one would not be smaller. */
 LARDER_API int32_t larder_blob_train(larder_txn *txn, size_t dictionary_bytes,
                                      size_t max_sample_bytes, larder_train_result *result,

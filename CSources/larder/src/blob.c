@@ -184,8 +184,20 @@ static void give_context(const larder_env *env, context *c) {
     if (!is_kept) free_context(c);
 }
 
-int32_t larder__cold_decompress(const larder_env *env, uint32_t dictionary, larder_bytes frame,
+int32_t larder__cold_decompress(const larder_env *env, uint32_t dictionary, larder_bytes cold,
                                 void *buffer, size_t raw_bytes, larder_error *error) {
+    if (cold.size_bytes < LARDER__COLD_CHECKSUM_BYTES)
+        return larder__fail(error, LARDER_E_CORRUPT, "a compressed part is too short");
+    larder_bytes frame = larder__bytes(larder__begin(cold) + LARDER__COLD_CHECKSUM_BYTES,
+                                       cold.size_bytes - LARDER__COLD_CHECKSUM_BYTES);
+    if (larder__checksum(0, frame.data, frame.size_bytes) != larder__load32(cold.data))
+        return larder__fail(error, LARDER_E_CORRUPT,
+                            "the checksum of a compressed part does not match");
+    return larder__frame_decompress(env, dictionary, frame, buffer, raw_bytes, error);
+}
+
+int32_t larder__frame_decompress(const larder_env *env, uint32_t dictionary, larder_bytes frame,
+                                 void *buffer, size_t raw_bytes, larder_error *error) {
     const larder__dictionary *d = cached(env, dictionary);
     if (dictionary != 0 && d == NULL)
         return larder__fail(error, LARDER_E_NO_DICTIONARY, "dictionary %u is not loaded",
@@ -348,7 +360,7 @@ int32_t larder_blob_decompress(const larder_txn *txn, larder_bytes frame, size_t
         return larder__fail(error, LARDER_E_BUFFER_TOO_SMALL, "the frame holds %llu bytes",
                             (unsigned long long)raw_bytes);
     uint8_t none[1];
-    status = larder__cold_decompress(
+    status = larder__frame_decompress(
         txn->env, 0, larder__bytes(p + MAGIC_BYTES, (size_t)(end - p) - MAGIC_BYTES),
         raw_bytes == 0 ? none : buffer, (size_t)raw_bytes, error);
     return status == LARDER_E_CORRUPT ? LARDER_E_INVALID_RECORD : status;

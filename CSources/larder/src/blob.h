@@ -33,6 +33,13 @@ struct larder__blob_state {
     size_t sample_count;
 };
 
+static inline bool larder__dictionary_is_loaded(const larder_env *env, uint32_t id) {
+    return id < LARDER__DICTIONARY_MAX &&
+           atomic_load_explicit(&env->blobs->dictionaries[id], memory_order_acquire) != NULL;
+}
+/* A frame without its magic number. */
+int32_t larder__frame_decompress(const larder_env *env, uint32_t dictionary, larder_bytes frame,
+                                 void *buffer, size_t raw_bytes, larder_error *error);
 larder__key larder__dictionary_key(uint32_t id);
 /* Record count as stored, and content, borrowed. NOT_FOUND. */
 int32_t larder__dictionary_row(const larder_txn *txn, uint32_t id, int64_t *record_count,

@@ -116,3 +116,17 @@ bool larder__utf8_is_valid(larder_bytes text) {
         if (p == end) return true;
     }
 }
+
+size_t larder__varint_get_long(const uint8_t *from, const uint8_t *end, uint64_t *v) {
+    uint64_t value = 0;
+    for (size_t n = 0; n < LARDER__VARINT_MAX && from + n < end; n++) {
+        uint8_t byte = from[n];
+        if (n == 9 && byte > 1) return 0;
+        value |= (uint64_t)(byte & 0x7f) << (7 * n);
+        if (byte < 0x80) {
+            *v = value;
+            return n + 1;
+        }
+    }
+    return 0;
+}

@@ -89,19 +89,19 @@ static inline size_t larder__varint_put(uint8_t *to, uint64_t v) {
     to[n++] = (uint8_t)v;
     return n;
 }
+/* Longer varints. */
+size_t larder__varint_get_long(const uint8_t *from, const uint8_t *end, uint64_t *v);
 /* The bytes read, or 0 when the varint does not end before end or exceeds 64 bits. */
 static inline size_t larder__varint_get(const uint8_t *from, const uint8_t *end, uint64_t *v) {
-    uint64_t value = 0;
-    for (size_t n = 0; n < LARDER__VARINT_MAX && from + n < end; n++) {
-        uint8_t byte = from[n];
-        if (n == 9 && byte > 1) return 0;
-        value |= (uint64_t)(byte & 0x7f) << (7 * n);
-        if (byte < 0x80) {
-            *v = value;
-            return n + 1;
-        }
+    if (from < end && *from < 0x80) {
+        *v = *from;
+        return 1;
     }
-    return 0;
+    if (end - from >= 2 && from[1] < 0x80) {
+        *v = (from[0] & 0x7fu) | (uint64_t)from[1] << 7;
+        return 2;
+    }
+    return larder__varint_get_long(from, end, v);
 }
 
 /* CRC-32C (Castagnoli), by the processor's instruction where there is one. */
@@ -114,6 +114,11 @@ uint32_t larder__crc32c_portable(uint32_t seed, const void *data, size_t size_by
 typedef int (*larder__compare_function)(const void *left, const void *right, const void *context);
 void larder__sort(void *items, size_t count, size_t item_bytes, larder__compare_function compare,
                   const void *context);
+
+/* Four CRC-32C side by side, folded into one: about three times as fast on a document row. */
+uint32_t larder__checksum(uint32_t seed, const void *data, size_t size_bytes);
+/* The same without the instruction, for tests. */
+uint32_t larder__checksum_portable(uint32_t seed, const void *data, size_t size_bytes);
 
 /* A 128-bit hash for keys of over-long names; stable on disk, not cryptographic. */
 void larder__hash128(larder_bytes bytes, uint8_t out[16]);

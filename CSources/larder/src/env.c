@@ -31,7 +31,7 @@
 /* ---- handles, fork, registry ---- */
 
 static _Atomic int64_t live_handles;
-static _Atomic uint64_t fork_generation;
+_Atomic uint64_t larder__fork_generation;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static larder_env *registry;
@@ -43,15 +43,11 @@ int64_t larder_live_handle_count(void) { return atomic_load(&live_handles); }
 static void before_fork(void) { pthread_mutex_lock(&registry_lock); }
 static void in_parent(void) { pthread_mutex_unlock(&registry_lock); }
 static void in_child(void) {
-    atomic_fetch_add(&fork_generation, 1);
+    atomic_fetch_add(&larder__fork_generation, 1);
     registry = NULL;
     pthread_mutex_unlock(&registry_lock);
 }
 static void watch_forks(void) { pthread_atfork(before_fork, in_parent, in_child); }
-
-bool larder__env_is_forked(const larder_env *env) {
-    return env->fork_generation != atomic_load_explicit(&fork_generation, memory_order_relaxed);
-}
 
 static bool registry_add(larder_env *env) {
     bool is_new = true;
@@ -344,7 +340,7 @@ static larder_env *new_env(const larder_env_options *o, const char *path) {
         return NULL;
     }
     memcpy(env->path, path, path_size);
-    env->fork_generation = atomic_load(&fork_generation);
+    env->fork_generation = atomic_load(&larder__fork_generation);
     env->flags = o->flags;
     env->durability = o->durability;
     env->max_depth = o->max_depth;

@@ -148,7 +148,12 @@ struct larder_env {
     _Atomic int64_t evicted_count, evicted_bytes, pinned_bytes;
 };
 
-bool larder__env_is_forked(const larder_env *env);
+/* How often this process is a fork's child. */
+extern _Atomic uint64_t larder__fork_generation;
+static inline bool larder__env_is_forked(const larder_env *env) {
+    return env->fork_generation !=
+           atomic_load_explicit(&larder__fork_generation, memory_order_relaxed);
+}
 void larder__log(const larder_env *env, int32_t level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -191,7 +196,7 @@ struct larder_txn {
 
     /* write only */
     MDB_cursor *cursors[LARDER__TABLE_COUNT]; /* opened when first used */
-    larder__key last[LARDER__TABLE_COUNT];     /* the last key, when known (table.c) */
+    larder__key last[LARDER__TABLE_COUNT];    /* the last key, when known (table.c) */
     bool last_is_known[LARDER__TABLE_COUNT];
     larder__collection_delta *deltas;
     size_t delta_count, delta_capacity;
@@ -326,8 +331,6 @@ void larder__shape_ended(larder_txn *txn, bool committed);
 /* Shapes: names containers shared between records. 0: not shared, write the names inline. */
 int32_t larder__shape_obtain(larder_txn *txn, larder_bytes names, uint32_t *shape,
                              larder_error *error);
-int32_t larder__shape_names(const larder_txn *txn, uint32_t shape, larder_bytes *names,
-                            uint32_t *serial, larder_error *error);
 
 /* Small catalog rows by kind byte, used by their owners: key = kind, then the owner's bytes. */
 enum {
@@ -380,8 +383,6 @@ void larder__blob_destroy(larder_env *env);
  * would not save enough: store it raw. */
 int32_t larder__cold_compress(larder_txn *txn, larder_bytes raw, larder__buffer *out,
                               uint32_t *dictionary, larder_error *error);
-int32_t larder__cold_decompress(const larder_env *env, uint32_t dictionary, larder_bytes frame,
-                                void *buffer, size_t raw_bytes, larder_error *error);
 /* Makes sure a dictionary that a row names is in memory, so that decompressing needs no
  * transaction. */
 int32_t larder__dictionary_load(const larder_txn *txn, uint32_t dictionary, larder_error *error);

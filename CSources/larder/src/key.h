@@ -85,6 +85,11 @@ static inline larder_bytes larder__id_bytes(const larder__id *id) {
 static inline bool larder__id_key_is_long(larder_bytes key_form) {
     return key_form.size_bytes == LARDER__ID_MAX;
 }
+/* Whether the key form is the id's text: not numeric, not long. */
+static inline bool larder__id_key_is_text(larder_bytes key_form) {
+    return key_form.size_bytes > 0 &&
+           key_form.size_bytes<LARDER__ID_MAX && * larder__begin(key_form)> 1;
+}
 /* text is a checked segment. */
 void larder__id_encode(larder_bytes text, larder__id *id);
 /* The text of a key form that is not long; scratch (32 bytes) holds generated text. False when

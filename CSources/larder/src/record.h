@@ -31,6 +31,9 @@
  * A stored record keeps names in the catalog as a "shape", values (with cold tags) in its row,
  * and the cold values as one container of values, compressed (row.h).
  *
+ * There is one form of each value, and no other is accepted: shortest varints and integers,
+ * narrowest ends, nothing behind the last body. So equal bytes and equal content are the same.
+ *
  * NaN is stored as 7FF8000000000000; -0.0 is kept. Rejected: values that carry their own
  * length (the container knows it), hashed field tables (names are few; see the decision page).
  */
@@ -65,7 +68,20 @@ enum {
 /* 9-byte times, order-preserving; larder__time_is_valid says whether one can be stored. */
 bool larder__time_is_valid(larder_time time);
 void larder__time_put(uint8_t to[LARDER__TIME_BYTES], larder_time time);
-bool larder__time_get(const uint8_t from[LARDER__TIME_BYTES], larder_time *time);
+#define LARDER__SECONDS_BEFORE_EPOCH INT64_C(62135596800) /* from year 1 to 1970 */
+#define LARDER__SECONDS_MAX INT64_C(253402300799)         /* the end of year 9999 */
+#define LARDER__NANOSECONDS_MAX 999999999
+static inline bool larder__time_get(const uint8_t from[LARDER__TIME_BYTES], larder_time *time) {
+    int64_t seconds = (int64_t)from[0] << 32 | larder__load32_big(from + 1);
+    uint32_t nanoseconds = larder__load32_big(from + 5);
+    if (seconds > LARDER__SECONDS_MAX + LARDER__SECONDS_BEFORE_EPOCH ||
+        nanoseconds > LARDER__NANOSECONDS_MAX)
+        return false;
+    time->seconds = seconds - LARDER__SECONDS_BEFORE_EPOCH;
+    time->nanoseconds = (int32_t)nanoseconds;
+    time->reserved = 0;
+    return true;
+}
 int larder__time_compare(larder_time a, larder_time b);
 
 /* What is known of a tag; rank 0: no such tag in a value (cold included). */
@@ -139,7 +155,7 @@ static inline bool larder__container_open(larder_bytes bytes, larder__container 
     if (at == limit) return false;
     uint32_t width = *at++;
     if (width != 1 && width != 2 && width != 4) return false;
-    if (count > (size_t)(limit - at) / width) return false;
+    if (count > (size_t)(limit - at) >> (width >> 1)) return false; /* divided by the width */
     container->width = width;
     container->ends = at;
     container->bodies = at + width * (size_t)count;
@@ -225,14 +241,16 @@ bool larder__check_container(larder__value_check *check, larder_bytes bytes,
 /* A field name: UTF-8, neither empty nor too long, after the previous one (empty: none). */
 bool larder__check_name(larder__value_check *check, larder_bytes name, larder_bytes previous);
 
+/* In front of a compressed cold part: its checksum. */
+#define LARDER__COLD_CHECKSUM_BYTES 4
 /* Flags of larder_record. */
 enum { LARDER__RECORD_LOADED = 1 }; /* cold is the decompressed container */
 
 /* The value at a position below the count; LARDER_COLD with *type set when it is cold. */
 int32_t larder__record_value(const larder_record *record, size_t position, larder_bytes *value,
                              int32_t *type);
-/* blob.c: decompresses a cold part into exactly raw_bytes. */
-int32_t larder__cold_decompress(const larder_env *env, uint32_t dictionary, larder_bytes frame,
+/* blob.c: checks and decompresses a cold part (checksum, frame) into exactly raw_bytes. */
+int32_t larder__cold_decompress(const larder_env *env, uint32_t dictionary, larder_bytes cold,
                                 void *buffer, size_t raw_bytes, larder_error *error);
 
 /* Splits a plain record for storing. hot receives the values container with cold tags, cold

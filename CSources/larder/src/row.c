@@ -1,13 +1,22 @@
 /* row.c - building and reading the stored bytes of a document (row.h). */
 #include "row.h"
 
+#include "blob.h"
+#include "shape.h"
+
 #define CRC_AT 1
 #define RAW_STORED 1 /* in place of a dictionary: the cold part is not compressed */
 
-static uint32_t checksum(larder_bytes key, const uint8_t *row, size_t size) {
-    uint32_t crc = larder__crc32c(0, key.data, key.size_bytes);
-    crc = larder__crc32c(crc, row, 1);
-    return larder__crc32c(crc, row + LARDER__ROW_VERSION_AT, size - LARDER__ROW_VERSION_AT);
+/* Over the key, byte 0 (the seed), and bytes 9 up to end: the compressed part has its own. */
+static uint32_t checksum(larder_bytes key, const uint8_t *row, size_t end) {
+    uint32_t crc = larder__crc32c(row[0], key.data, key.size_bytes);
+    return larder__checksum(crc, row + LARDER__ROW_VERSION_AT, end - LARDER__ROW_VERSION_AT);
+}
+
+static bool take_time(const uint8_t **at, const uint8_t *end, larder_time *time) {
+    if (end - *at < LARDER__TIME_BYTES || !larder__time_get(*at, time)) return false;
+    *at += LARDER__TIME_BYTES;
+    return true;
 }
 
 static bool put_time(larder__buffer *row, larder_time time) {
@@ -54,30 +63,45 @@ static uint64_t dictionary_number(uint32_t dictionary, bool is_raw) {
     return is_raw ? RAW_STORED : dictionary == 0 ? 0 : (uint64_t)dictionary + 1;
 }
 
-/* Names, values and cold part of a found document. */
+/* Dictionary, checksum, frame. */
+static bool put_cold(larder__buffer *row, uint64_t number, larder_bytes frame) {
+    uint8_t crc[LARDER__COLD_CHECKSUM_BYTES];
+    larder__store32(crc, larder__checksum(0, frame.data, frame.size_bytes));
+    return put_varint(row, number) && larder__buffer_append(row, crc, sizeof crc) &&
+           larder__buffer_append(row, frame.data, frame.size_bytes);
+}
+
+/* Names, values and cold part of a found document. *checked_bytes: what comes before the frame. */
 static int32_t put_record(larder_txn *txn, const larder_record *plain, larder_record *stored,
-                          larder_error *error) {
+                          size_t *checked_bytes, larder_error *error) {
     larder__buffer *row = &txn->row;
-    uint32_t shape, serial = 0;
+    uint32_t number, serial = 0;
+    const larder__shape *shape;
     larder_bytes names = plain->names;
     int32_t status =
         larder__record_split(plain, txn->env->cold_field_bytes, &txn->hot, &txn->cold, error);
     if (status != LARDER_OK) return larder__txn_note(txn, status);
-    status = larder__shape_obtain(txn, plain->names, &shape, error);
-    if (status == LARDER_OK && shape != 0)
-        status = larder__shape_names(txn, shape, &names, &serial, error);
+    status = larder__shape_obtain(txn, plain->names, &number, error);
+    if (status == LARDER_OK && number != 0) {
+        status = larder__shape_find(txn, number, &shape, error);
+        if (status == LARDER_OK) {
+            names = larder__bytes(shape->names, shape->size_bytes);
+            serial = shape->serial;
+        }
+    }
     if (status != LARDER_OK) return status;
     bool has_memory = true;
-    if (shape == 0) {
+    if (number == 0) {
         row->data[0] |= LARDER__ROW_NAMES;
         has_memory = put_varint(row, plain->names.size_bytes) &&
                      larder__buffer_append(row, plain->names.data, plain->names.size_bytes);
     } else {
-        has_memory = put_varint(row, shape);
+        has_memory = put_varint(row, number);
     }
     has_memory = has_memory && put_varint(row, txn->hot.size_bytes) &&
                  larder__buffer_append(row, txn->hot.data, txn->hot.size_bytes);
     if (!has_memory) return no_memory(txn, error);
+    *checked_bytes = row->size_bytes;
     memset(stored, 0, sizeof *stored);
     stored->names = names;
     stored->values = larder__bytes(txn->hot.data, txn->hot.size_bytes);
@@ -94,17 +118,13 @@ static int32_t put_record(larder_txn *txn, const larder_record *plain, larder_re
     if (!put_varint(row, txn->cold.size_bytes)) return no_memory(txn, error);
     txn->scratch.size_bytes = 0;
     status = larder__cold_compress(txn, cold, &txn->scratch, &dictionary, error);
-    if (status == LARDER_NOT_FOUND) {
-        has_memory =
-            put_varint(row, RAW_STORED) && larder__buffer_append(row, cold.data, cold.size_bytes);
-    } else if (status == LARDER_OK) {
-        has_memory = put_varint(row, dictionary_number(dictionary, false)) &&
-                     larder__buffer_append(row, txn->scratch.data, txn->scratch.size_bytes);
-        stored->dictionary = dictionary;
-    } else {
-        return status;
-    }
-    return has_memory ? LARDER_OK : no_memory(txn, error);
+    if (status < 0) return status;
+    bool is_raw = status == LARDER_NOT_FOUND;
+    larder_bytes frame = is_raw ? cold : larder__bytes(txn->scratch.data, txn->scratch.size_bytes);
+    stored->dictionary = dictionary;
+    if (!put_cold(row, dictionary_number(dictionary, is_raw), frame)) return no_memory(txn, error);
+    *checked_bytes = row->size_bytes - frame.size_bytes;
+    return LARDER_OK;
 }
 
 int32_t larder__row_build(larder_txn *txn, larder_bytes key, const larder_document_info *info,
@@ -121,12 +141,13 @@ int32_t larder__row_build(larder_txn *txn, larder_bytes key, const larder_docume
         if (status != LARDER_OK) return status;
     }
     if (!put_head(row, info, epoch)) return no_memory(txn, error);
+    size_t checked_bytes = row->size_bytes;
     if (info->state == LARDER_DOCUMENT_FOUND) {
-        int32_t status = put_record(txn, &checked, record, error);
+        int32_t status = put_record(txn, &checked, record, &checked_bytes, error);
         if (status != LARDER_OK) return status;
         *raw_bytes = larder__row_raw_bytes(record);
     }
-    larder__store32(row->data + CRC_AT, checksum(key, row->data, row->size_bytes));
+    larder__store32(row->data + CRC_AT, checksum(key, row->data, checked_bytes));
     return LARDER_OK;
 }
 
@@ -134,13 +155,14 @@ int32_t larder__row_replace_cold(larder_txn *txn, larder_bytes key, larder_bytes
                                  uint32_t old_dictionary, bool is_raw, uint32_t dictionary,
                                  larder_bytes frame, larder_error *error) {
     larder__buffer *row = &txn->row;
-    size_t kept = head.size_bytes - larder__varint_size(dictionary_number(old_dictionary, is_raw));
+    size_t replaced = larder__varint_size(dictionary_number(old_dictionary, is_raw)) +
+                      (is_raw ? LARDER__COLD_CHECKSUM_BYTES : 0);
     row->size_bytes = 0;
-    if (!larder__buffer_append(row, head.data, kept) ||
-        !put_varint(row, dictionary_number(dictionary, false)) ||
-        !larder__buffer_append(row, frame.data, frame.size_bytes))
+    if (!larder__buffer_append(row, head.data, head.size_bytes - replaced) ||
+        !put_cold(row, dictionary_number(dictionary, false), frame))
         return no_memory(txn, error);
-    larder__store32(row->data + CRC_AT, checksum(key, row->data, row->size_bytes));
+    larder__store32(row->data + CRC_AT,
+                    checksum(key, row->data, row->size_bytes - frame.size_bytes));
     return LARDER_OK;
 }
 
@@ -175,23 +197,30 @@ static bool raw_size_is_sane(const larder_env *env, uint64_t size) {
     return size > 0 && size <= (uint64_t)env->max_document_bytes * 8 + LARDER_DOCUMENT_MAX_BYTES;
 }
 
+/* *checked_end: where the row's own checksum ends. */
 static int32_t read_record(const larder_txn *txn, uint8_t flags, const uint8_t *at,
-                           const uint8_t *end, larder_record *record, const char **damage,
-                           larder_error *error) {
+                           const uint8_t *end, larder_record *record, const uint8_t **checked_end,
+                           const char **damage, larder_error *error) {
     uint64_t number;
     *damage = "the record is malformed";
-    record->env = txn->env;
     if ((flags & LARDER__ROW_NAMES) != 0) {
         if (!take_part(&at, end, &record->names)) return LARDER_E_CORRUPT;
+        record->shape = 0;
     } else {
+        const larder__shape *shape;
         size_t used = larder__varint_get(at, end, &number);
         if (used == 0 || number > UINT32_MAX) return LARDER_E_CORRUPT;
         at += used;
-        int32_t status =
-            larder__shape_names(txn, (uint32_t)number, &record->names, &record->shape, error);
+        int32_t status = larder__shape_find(txn, (uint32_t)number, &shape, error);
         if (status != LARDER_OK) return status;
+        record->names = larder__bytes(shape->names, shape->size_bytes);
+        record->shape = shape->serial;
     }
+    record->env = txn->env;
+    record->cold = larder__bytes(NULL, 0);
+    record->cold_raw_bytes = record->dictionary = record->flags = 0;
     if (!take_part(&at, end, &record->values)) return LARDER_E_CORRUPT;
+    *checked_end = at;
     if ((flags & LARDER__ROW_COLD) == 0) return at == end ? LARDER_OK : LARDER_E_CORRUPT;
     size_t used = larder__varint_get(at, end, &number);
     if (used == 0 || !raw_size_is_sane(txn->env, number)) return LARDER_E_CORRUPT;
@@ -200,13 +229,22 @@ static int32_t read_record(const larder_txn *txn, uint8_t flags, const uint8_t *
     used = larder__varint_get(at, end, &number);
     if (used == 0 || number > UINT32_MAX) return LARDER_E_CORRUPT;
     at += used;
-    record->cold = larder__bytes(at, (size_t)(end - at));
+    if (end - at < LARDER__COLD_CHECKSUM_BYTES) return LARDER_E_CORRUPT;
+    *checked_end = at + LARDER__COLD_CHECKSUM_BYTES;
+    record->cold = larder__bytes(at, (size_t)(end - at)); /* with its checksum */
     if (number == RAW_STORED) {
+        uint32_t crc = larder__load32(at);
+        at += LARDER__COLD_CHECKSUM_BYTES;
         record->flags = LARDER__RECORD_LOADED;
-        return record->cold.size_bytes == record->cold_raw_bytes ? LARDER_OK : LARDER_E_CORRUPT;
+        record->cold = larder__bytes(at, (size_t)(end - at));
+        return record->cold.size_bytes == record->cold_raw_bytes &&
+                       larder__checksum(0, at, record->cold.size_bytes) == crc
+                   ? LARDER_OK
+                   : LARDER_E_CORRUPT;
     }
     record->dictionary = number == 0 ? 0 : (uint32_t)number - 1;
-    if (record->dictionary == 0) return LARDER_OK;
+    if (record->dictionary == 0 || larder__dictionary_is_loaded(txn->env, record->dictionary))
+        return LARDER_OK;
     *damage = "the record's dictionary cannot be had";
     return larder__dictionary_load(txn, record->dictionary, error);
 }
@@ -214,30 +252,34 @@ static int32_t read_record(const larder_txn *txn, uint8_t flags, const uint8_t *
 int32_t larder__row_read(const larder_txn *txn, larder__table table, larder_bytes key,
                          larder_bytes row, larder_document *document, larder_error *error) {
     const uint8_t *p = larder__begin(row), *end = p + row.size_bytes;
-    document->record = (larder_record){0};
     document->batch_id = 0;
     document->stored_bytes = (int64_t)row.size_bytes;
     if (row.size_bytes < LARDER__ROW_HEAD_BYTES)
         return larder__corrupt(txn, table, key, "the row is too short", error);
-    if (checksum(key, p, row.size_bytes) != larder__load32(p + CRC_AT))
-        return larder__corrupt(txn, table, key, "the checksum does not match", error);
     document->state = p[0] & LARDER__ROW_STATE;
     document->flags = (p[0] & LARDER__ROW_COMMITTED) != 0 ? LARDER_DOCUMENT_COMMITTED_MUTATIONS : 0;
     const uint8_t *at = p + LARDER__ROW_VERSION_AT;
-    bool is_well_formed =
-        document->state != 0 && larder__key_read_time(&at, end, &document->version);
+    bool is_well_formed = document->state != 0 && take_time(&at, end, &document->version);
     document->create_time = implied_create_time(document->state, document->version);
     document->read_time = document->version;
     if (is_well_formed && (p[0] & LARDER__ROW_CREATE_TIME) != 0)
-        is_well_formed = larder__key_read_time(&at, end, &document->create_time);
+        is_well_formed = take_time(&at, end, &document->create_time);
     if (is_well_formed && (p[0] & LARDER__ROW_READ_TIME) != 0)
-        is_well_formed = larder__key_read_time(&at, end, &document->read_time);
-    if (is_well_formed && document->state != LARDER_DOCUMENT_FOUND) is_well_formed = at == end;
+        is_well_formed = take_time(&at, end, &document->read_time);
     if (!is_well_formed) return larder__corrupt(txn, table, key, "the head is malformed", error);
-    if (document->state != LARDER_DOCUMENT_FOUND) return LARDER_OK;
-    const char *damage;
-    int32_t status = read_record(txn, p[0], at, end, &document->record, &damage, error);
-    if (status == LARDER_E_CORRUPT || status == LARDER_E_NO_DICTIONARY)
-        return larder__corrupt(txn, table, key, damage, error);
-    return status;
+    const uint8_t *checked_end = at;
+    if (document->state == LARDER_DOCUMENT_FOUND) {
+        const char *damage;
+        int32_t status =
+            read_record(txn, p[0], at, end, &document->record, &checked_end, &damage, error);
+        if (status == LARDER_E_CORRUPT || status == LARDER_E_NO_DICTIONARY)
+            return larder__corrupt(txn, table, key, damage, error);
+        if (status != LARDER_OK) return status;
+    } else {
+        memset(&document->record, 0, sizeof document->record);
+        if (at != end) return larder__corrupt(txn, table, key, "the row is too long", error);
+    }
+    if (checksum(key, p, (size_t)(checked_end - p)) != larder__load32(p + CRC_AT))
+        return larder__corrupt(txn, table, key, "the checksum does not match", error);
+    return LARDER_OK;
 }

@@ -101,6 +101,10 @@ int32_t larder__scan_name(larder_scan *scan, uint64_t collection, larder_bytes i
     }
     scan->id_key_form = id_key_form;
     document->collection = scan->collection_path;
+    if (larder__id_key_is_text(id_key_form)) {
+        document->id = id_key_form;
+        return LARDER_OK;
+    }
     return larder__id_text(scan->txn, collection, id_key_form, scan->scratch, &document->id, error);
 }
 

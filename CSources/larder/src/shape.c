@@ -9,20 +9,7 @@
  * shapes by content. A store has at most LARDER__SHAPE_MAX shapes; records of further shapes
  * carry their names themselves.
  */
-#include "internal.h"
-
-typedef struct shape {
-    uint32_t serial;
-    uint32_t size_bytes;
-    uint8_t names[];
-} shape;
-
-struct larder__shape_cache {
-    _Atomic(shape *) by_number[LARDER__SHAPE_MAX + 1];
-    uint16_t slots[2 * LARDER__SHAPE_MAX]; /* writer only: number by hash, 0 empty */
-    int64_t begun_at;                      /* next_shape when the write transaction began */
-    bool has_new;
-};
+#include "shape.h"
 
 static _Atomic uint32_t next_serial = 1;
 
@@ -60,21 +47,22 @@ static larder__key hash_key(larder_bytes names) {
 }
 
 /* Publishes a shape; of two threads that load one at once the first wins. */
-static shape *remember(const larder_env *env, uint32_t number, larder_bytes names) {
-    shape *added = larder__allocate(&env->allocator, sizeof *added + names.size_bytes);
+static larder__shape *remember(const larder_env *env, uint32_t number, larder_bytes names) {
+    larder__shape *added = larder__allocate(&env->allocator, sizeof *added + names.size_bytes);
     if (added == NULL) return NULL;
     uint32_t serial = atomic_fetch_add(&next_serial, 1);
     added->serial = serial == 0 ? atomic_fetch_add(&next_serial, 1) : serial;
     added->size_bytes = (uint32_t)names.size_bytes;
     memcpy(added->names, names.data, names.size_bytes);
-    shape *there = NULL;
+    larder__shape *there = NULL;
     if (atomic_compare_exchange_strong(&env->shapes->by_number[number], &there, added))
         return added;
     larder__release(&env->allocator, added);
     return there;
 }
 
-static int32_t load(const larder_txn *txn, uint32_t number, shape **found, larder_error *error) {
+static int32_t load(const larder_txn *txn, uint32_t number, larder__shape **found,
+                    larder_error *error) {
     larder__key key = shape_key(number);
     larder_bytes names;
     int32_t status =
@@ -88,22 +76,18 @@ static int32_t load(const larder_txn *txn, uint32_t number, shape **found, larde
     return LARDER_OK;
 }
 
-int32_t larder__shape_names(const larder_txn *txn, uint32_t number, larder_bytes *names,
-                            uint32_t *serial, larder_error *error) {
+int32_t larder__shape_load(const larder_txn *txn, uint32_t number, const larder__shape **shape,
+                           larder_error *error) {
+    larder__shape *found = NULL;
     if (number == 0 || number > LARDER__SHAPE_MAX)
         return larder__fail(error, LARDER_E_CORRUPT, "shape number %u", number);
-    shape *found = atomic_load_explicit(&txn->env->shapes->by_number[number], memory_order_acquire);
-    if (found == NULL) {
-        int32_t status = load(txn, number, &found, error);
-        if (status != LARDER_OK) return status;
-    }
-    *names = larder__bytes(found->names, found->size_bytes);
-    *serial = found->serial;
-    return LARDER_OK;
+    int32_t status = load(txn, number, &found, error);
+    *shape = found;
+    return status;
 }
 
 static bool is_shape(const larder__shape_cache *cache, uint32_t number, larder_bytes names) {
-    const shape *s = atomic_load_explicit(&cache->by_number[number], memory_order_relaxed);
+    const larder__shape *s = atomic_load_explicit(&cache->by_number[number], memory_order_relaxed);
     return s != NULL && larder__bytes_equal(larder__bytes(s->names, s->size_bytes), names);
 }
 
@@ -161,12 +145,13 @@ int32_t larder__shape_obtain(larder_txn *txn, larder_bytes names, uint32_t *numb
                 txn, larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a shape"));
     } else if (status == LARDER_OK) {
         const uint8_t *p = larder__begin(payload);
-        uint32_t serial;
+        const larder__shape *shape;
         if (larder__varint_get(p, p + payload.size_bytes, &known) == 0 || known > LARDER__SHAPE_MAX)
             return larder__corrupt(txn, LARDER__CATALOG, larder__key_bytes(&hash), "no number",
                                    error);
-        status = larder__shape_names(txn, (uint32_t)known, &stored, &serial, error);
+        status = larder__shape_find(txn, (uint32_t)known, &shape, error);
         if (status != LARDER_OK) return status;
+        stored = larder__bytes(shape->names, shape->size_bytes);
         /* Of two name lists with one hash the second is written inline. */
         *number = larder__bytes_equal(stored, names) ? (uint32_t)known : 0;
     } else {
@@ -184,7 +169,7 @@ void larder__shape_ended(larder_txn *txn, bool committed) {
     if (committed) return;
     memset(cache->slots, 0, sizeof cache->slots);
     for (size_t i = 1; i <= LARDER__SHAPE_MAX; i++) {
-        shape *s = atomic_load(&cache->by_number[i]);
+        larder__shape *s = atomic_load(&cache->by_number[i]);
         if (s == NULL) continue;
         if ((int64_t)i > cache->begun_at) {
             atomic_store(&cache->by_number[i], NULL);

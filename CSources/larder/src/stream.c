@@ -210,7 +210,36 @@ static int32_t next_any(larder__stream *s, larder_error *error) {
     return status;
 }
 
+/* The common case, in one piece: no overlays, no bounds, an ordinary id. False when it is
+ * another, and the cursor has not moved or *moved says so. */
+static bool next_plain(larder__stream *s, bool *moved) {
+    *moved = false;
+    if (s->user != 0 || !s->base_is_current || s->run != NULL ||
+        (s->start.size_bytes | s->end.size_bytes) != 0)
+        return false;
+    MDB_val k, v;
+    if (mdb_cursor_get(s->base.mdb, &k, &v, s->is_reverse ? MDB_PREV : MDB_NEXT) != 0)
+        return false; /* the end or an error: found again by the ordinary way */
+    *moved = true;
+    s->base.key = larder__bytes(k.mv_data, k.mv_size);
+    s->base.value = larder__bytes(v.mv_data, v.mv_size);
+    size_t prefix = s->base_prefix.size_bytes;
+    const uint8_t *key = k.mv_data;
+    if (k.mv_size <= prefix || k.mv_size > prefix + LARDER__ID_HEAD ||
+        key[0] != s->base_prefix.bytes[0] ||
+        (prefix > 1 && memcmp(key, s->base_prefix.bytes, prefix) != 0))
+        return false;
+    s->current = larder__bytes(key + prefix, k.mv_size - prefix);
+    return true;
+}
+
 int32_t larder__stream_next(larder__stream *s, larder_error *error) {
+    bool moved;
+    if (next_plain(s, &moved)) return LARDER_OK;
+    if (moved) { /* takes what the cursor stands on */
+        s->base_is_current = false;
+        settle(&s->base, &s->base_prefix, LARDER_OK, &s->has_base);
+    }
     for (;;) {
         int32_t status = next_any(s, error);
         if (status != LARDER_OK) return status;

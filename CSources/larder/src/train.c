@@ -10,7 +10,7 @@
 
 #include <zdict.h>
 
-#define DEFAULT_DICTIONARY_BYTES (16 * 1024)
+#define DEFAULT_DICTIONARY_BYTES (8 * 1024) /* at level 1 larger ones compress worse */
 #define DEFAULT_SAMPLE_BYTES (256 * 1024)
 #define SMALLEST_DICTIONARY 1024
 #define LARGEST_DICTIONARY (112 * 1024)

@@ -36,30 +36,17 @@ const larder__tag_info larder__tags[256] = {
 
 /* ---- times ---- */
 
-#define SECONDS_BEFORE_EPOCH 62135596800 /* from year 1 to 1970 */
-#define SECONDS_MAX 253402300799         /* the end of year 9999 */
-#define NANOSECONDS_MAX 999999999
 
 bool larder__time_is_valid(larder_time time) {
-    return time.seconds >= -SECONDS_BEFORE_EPOCH && time.seconds <= SECONDS_MAX &&
-           time.nanoseconds >= 0 && time.nanoseconds <= NANOSECONDS_MAX;
+    return time.seconds >= -LARDER__SECONDS_BEFORE_EPOCH && time.seconds <= LARDER__SECONDS_MAX &&
+           time.nanoseconds >= 0 && time.nanoseconds <= LARDER__NANOSECONDS_MAX;
 }
 
 void larder__time_put(uint8_t to[LARDER__TIME_BYTES], larder_time time) {
-    uint64_t seconds = (uint64_t)(time.seconds + SECONDS_BEFORE_EPOCH);
+    uint64_t seconds = (uint64_t)(time.seconds + LARDER__SECONDS_BEFORE_EPOCH);
     to[0] = (uint8_t)(seconds >> 32);
     larder__store32_big(to + 1, (uint32_t)seconds);
     larder__store32_big(to + 5, (uint32_t)time.nanoseconds);
-}
-
-bool larder__time_get(const uint8_t from[LARDER__TIME_BYTES], larder_time *time) {
-    int64_t seconds = (int64_t)from[0] << 32 | larder__load32_big(from + 1);
-    uint32_t nanoseconds = larder__load32_big(from + 5);
-    if (seconds > SECONDS_MAX + SECONDS_BEFORE_EPOCH || nanoseconds > NANOSECONDS_MAX) return false;
-    time->seconds = seconds - SECONDS_BEFORE_EPOCH;
-    time->nanoseconds = (int32_t)nanoseconds;
-    time->reserved = 0;
-    return true;
 }
 
 int larder__time_compare(larder_time a, larder_time b) {
