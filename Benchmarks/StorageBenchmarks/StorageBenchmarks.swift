@@ -1,0 +1,134 @@
+import Benchmark
+import LarderModel
+import LarderStorage
+
+// What the Swift face costs on top of the C core: the same operations as the C program's, whose
+// figures stand beside those of raw LMDB and SQLite. Times are of one document (per thousand:
+// the scaling factor) or of one query, as the names say.
+
+let benchmarks: @Sendable () -> Void = {
+    Benchmark.defaultConfiguration = .init(
+        metrics: [.wallClock, .cpuTotal, .throughput, .peakMemoryResident],
+        warmupIterations: 2, maxDuration: .seconds(2), maxIterations: 1_000)
+
+    let perThousand = Benchmark.Configuration(scalingFactor: .kilo)
+
+    Benchmark("encode a record", configuration: perThousand) { benchmark in
+        let builder = try RecordBuilder()
+        let fields = try (0..<100).map { try CityGenerator.fields($0) }
+        benchmark.startMeasurement()
+        for step in benchmark.scaledIterations {
+            blackHole(try builder.encode(fields[step % fields.count]))
+        }
+    }
+
+    Benchmark("decode a record", configuration: perThousand) { benchmark in
+        let records = try CityStore.records(0..<100)
+        benchmark.startMeasurement()
+        for step in benchmark.scaledIterations {
+            blackHole(records[step % records.count].record.fields)
+        }
+    }
+
+    let durabilities: [(String, StoreConfiguration.Durability)] = [
+        ("every commit on disk", .everyCommit), ("last commit at risk", .lastCommitAtRisk),
+    ]
+    for (name, durability) in durabilities {
+        Benchmark(
+            "ingest 10,000, 500 a commit, \(name)",
+            configuration: .init(maxDuration: .seconds(4), maxIterations: 10)
+        ) { benchmark in
+            let city = try CityStore(count: 0, durability: durability)
+            let batches = try stride(from: 0, to: 10_000, by: 500).map {
+                try CityStore.records($0..<$0 + 500)
+            }
+            benchmark.startMeasurement()
+            for batch in batches { try city.put(batch) }
+            benchmark.stopMeasurement()
+        }
+    }
+
+    for count in [10_000, 100_000] { benchmarkReads(count) }
+}
+
+/// Reads of one store, built once for all of them.
+private func benchmarkReads(_ count: Int) {
+    let shared = Shared(count)
+    let perThousand = Benchmark.Configuration(scalingFactor: .kilo)
+
+    Benchmark("read one field of a document, N = \(count)", configuration: perThousand) {
+        benchmark in
+        let city = try shared.get()
+        let paths = try city.scatteredPaths(1_000)
+        let population = PreparedField(try FieldPath("population"))
+        benchmark.startMeasurement()
+        for step in benchmark.scaledIterations {
+            let value = try city.store.read { transaction throws(LarderError) in
+                try transaction.withDocument(at: paths[step]) { entry throws(LarderError) in
+                    try entry.record.withValue(at: population) { $0.integer }
+                }
+            }
+            blackHole(value)
+        }
+    }
+
+    Benchmark("read and copy a document, N = \(count)", configuration: perThousand) { benchmark in
+        let city = try shared.get()
+        let paths = try city.scatteredPaths(1_000)
+        benchmark.startMeasurement()
+        for step in benchmark.scaledIterations {
+            let document = try city.store.read { transaction throws(LarderError) in
+                try transaction.document(at: paths[step])
+            }
+            blackHole(document)
+        }
+    }
+
+    Benchmark("scan with an equality test, N = \(count)") { benchmark in
+        let city = try shared.get()
+        let cities = try CollectionPath("cities")
+        benchmark.startMeasurement()
+        blackHole(try matches(in: .collection(cities), of: city))
+    }
+
+    Benchmark("indexed equality, 2 % of N = \(count)") { benchmark in
+        let city = try shared.get()
+        let bound = ScanBound.orderBytes(
+            try EncodedValue(.string(CityGenerator.wantedState)).orderBytes())
+        let source = DocumentSource.index(
+            city.index, in: try CollectionPath("cities"), from: bound, to: bound)
+        benchmark.startMeasurement()
+        blackHole(try matches(in: source, of: city))
+    }
+}
+
+/// The documents of a source in the wanted state.
+private func matches(in source: DocumentSource, of city: CityStore) throws -> Int {
+    let state = PreparedField(try FieldPath("state"))
+    let wanted = try EncodedValue(.string(CityGenerator.wantedState))
+    var count = 0
+    try city.store.read { transaction throws(LarderError) in
+        try transaction.documents(in: source) { entry throws(LarderError) in
+            if try entry.record.isEqual(state, to: wanted) { count += 1 }
+            return .continue
+        }
+    }
+    guard count > city.count / 100 else { throw LarderError(.internal, "\(count) matches") }
+    return count
+}
+
+/// A store that is built when first asked for.
+private final class Shared: @unchecked Sendable {
+    // The benchmarks of one process run one after the other.
+    private let count: Int
+    private var store: CityStore?
+
+    init(_ count: Int) { self.count = count }
+
+    func get() throws -> CityStore {
+        if let store { return store }
+        let built = try CityStore(count: count)
+        store = built
+        return built
+    }
+}
