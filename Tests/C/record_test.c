@@ -230,6 +230,20 @@ static void a_field_remembers_its_place_in_a_shape(void) {
     larder_record damaged = make_open(make_record(1, "b", make_integer(5)));
     damaged.shape = 9;
     CHECK_STATUS(larder_record_find(&damaged, &field, &value, NULL), LARDER_E_INVALID_RECORD);
+    /* only the first segment's place is remembered; the rest is looked up each time */
+    larder_record nested[] = {
+        make_open(make_record(2, "a", make_null(), "m", make_map(1, "x", make_integer(1)))),
+        make_open(make_record(2, "a", make_null(), "m",
+                              make_map(2, "w", make_null(), "x", make_integer(2)))),
+        make_open(make_record(2, "a", make_null(), "m", make_integer(3)))};
+    larder_field_init(&field, make_path("m.x"));
+    for (size_t i = 0; i < 6; i++) {
+        nested[i % 3].shape = 11;
+        int32_t status = larder_record_find(&nested[i % 3], &field, &value, NULL);
+        CHECK_STATUS(status, i % 3 == 2 ? LARDER_NOT_FOUND : LARDER_OK);
+        if (status == LARDER_OK) CHECK_EQ(integer_of(value), (int64_t)(i % 3 + 1));
+        CHECK_EQ(field.position, 1);
+    }
     /* a plain record has no shape: nothing is remembered */
     larder_record plain = make_open(make_record(1, "c", make_integer(6)));
     larder_field_init(&absent, make_path("c"));
