@@ -5,7 +5,7 @@ extension Value: CustomStringConvertible {
         case .null: "null"
         case .boolean(let value): value ? "true" : "false"
         case .integer(let value): String(value)
-        case .double(let value): value.description
+        case .double(let value): value.isNaN ? "nan" : value.description
         case .timestamp(let value): "time(\(value))"
         case .serverTimestamp(let value): "serverTimestamp(\(value.localWriteTime))"
         case .string(let value): "\"\(value)\""

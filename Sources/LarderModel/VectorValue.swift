@@ -14,7 +14,9 @@ public struct VectorValue: Sendable, ExpressibleByArrayLiteral, CustomStringConv
     }
 
     /// The components in brackets.
-    public var description: String { components.description }
+    public var description: String {
+        "[" + components.map { $0.isNaN ? "nan" : $0.description }.joined(separator: ", ") + "]"
+    }
 }
 
 extension VectorValue: Hashable {
