@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -136,6 +137,10 @@ typedef struct pump { /* LMDB writes into a pipe; this thread's partner does tha
 
 static void *run_pump(void *argument) {
     pump *p = argument;
+    sigset_t broken_pipe; /* is to be a status, not the end of the process */
+    sigemptyset(&broken_pipe);
+    sigaddset(&broken_pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &broken_pipe, NULL);
     p->code = mdb_env_copyfd2(p->mdb, p->input, 0);
     close(p->input);
     return NULL;
@@ -204,6 +209,8 @@ static int32_t copy_pages(copy *c, larder_error *error) {
     }
     pipes[1] = -1;
     status = drain(c, pipes[0], file, chunk, error);
+    close(pipes[0]); /* so that the partner ends even when the pipe could not be read */
+    pipes[0] = -1;
     pthread_join(thread, NULL);
     if (status == LARDER_OK && p.code != 0)
         status = larder__fail_mdb(error, p.code, "copying the store");

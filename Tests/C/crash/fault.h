@@ -28,7 +28,7 @@ typedef void fault_arm(uint32_t kinds, long n, int error, int sticky);
 /* Calls of the armed kinds so far. */
 typedef long fault_calls(void);
 typedef void fault_enter(int inside);
-/* Allocations less releases so far, inside. */
+/* Allocations less releases of the process so far, inside or not. */
 typedef long fault_live(void);
 
 #endif

@@ -172,7 +172,7 @@ extern void *__libc_memalign(size_t alignment, size_t size);
 extern void __libc_free(void *memory);
 
 static void *count(void *memory, long delta) {
-    if (memory && atomic_load(&inside)) atomic_fetch_add(&live, delta);
+    if (memory) atomic_fetch_add(&live, delta);
     return memory;
 }
 
