@@ -14,14 +14,6 @@ void larder_document_info_init(larder_document_info *info, size_t struct_bytes) 
     memcpy(info, &defaults, struct_bytes < sizeof defaults ? struct_bytes : sizeof defaults);
 }
 
-larder__key larder__document_key(uint64_t collection, larder_bytes id_key_form) {
-    larder__key key;
-    larder__key_clear(&key);
-    larder__key_number(&key, collection);
-    larder__key_id(&key, id_key_form);
-    return key;
-}
-
 static larder__key read_time_key(uint64_t collection, larder_time time, larder_bytes id) {
     larder__key key;
     larder__key_clear(&key);

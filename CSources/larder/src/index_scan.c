@@ -151,8 +151,9 @@ static int32_t next_entry(larder_scan *base, larder_document *document, larder_e
     if (heap_count(scan) == 0) return LARDER_END;
     const stream *s = stream_at(scan, (size_t)heap_of(scan)[0]);
     scan->is_given = true;
-    memset(document, 0, sizeof *document);
-    if ((base->flags & LARDER_SCAN_KEYS_ONLY) == 0) {
+    if ((base->flags & LARDER_SCAN_KEYS_ONLY) != 0) {
+        memset(document, 0, sizeof *document);
+    } else {
         int32_t status = read_document(scan, s, document, error);
         if (status != LARDER_OK) return status;
     }

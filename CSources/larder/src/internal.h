@@ -425,7 +425,14 @@ int32_t larder__document_remove(larder_txn *txn, uint64_t collection, larder_byt
 /* Reads the row; collection and id of *document are left to the caller. OK, NOT_FOUND. */
 int32_t larder__document_read(const larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
                               larder_document *document, larder_error *error);
-larder__key larder__document_key(uint64_t collection, larder_bytes id_key_form);
+/* Inline, so that the half kilobyte of a key is made in place. */
+static inline larder__key larder__document_key(uint64_t collection, larder_bytes id_key_form) {
+    larder__key key;
+    larder__key_clear(&key);
+    larder__key_number(&key, collection);
+    larder__key_id(&key, id_key_form);
+    return key;
+}
 
 /* ---- overlays (overlay.c) ---- */
 

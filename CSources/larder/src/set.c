@@ -291,8 +291,9 @@ static int32_t next_member(larder_scan *base, larder_document *document, larder_
         if (status != LARDER_OK) return status;
         scan->at++;
         split_member(member, &collection, &id);
-        memset(document, 0, sizeof *document);
-        if ((base->flags & LARDER_SCAN_KEYS_ONLY) == 0)
+        if ((base->flags & LARDER_SCAN_KEYS_ONLY) != 0)
+            memset(document, 0, sizeof *document);
+        else
             status = read_member(scan, collection, id, document, error);
         if (status == LARDER_NOT_FOUND) continue;
         if (status != LARDER_OK) return status;
