@@ -1,4 +1,5 @@
 import Foundation
+import LarderModel
 import Testing
 
 @testable import LarderTool
@@ -25,7 +26,14 @@ import Testing
     @Test func `help and version go to standard output and succeed`() throws {
         let version = try Tool.run(["--version"], in: folder)
         #expect(version.status == 0)
-        #expect(version.output.split(separator: ".").count == 3)
+        let header = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../CSources/larder/include/larder.h")
+        let text = try String(contentsOf: header, encoding: .utf8)
+        let numbers = ["MAJOR", "MINOR", "PATCH"].compactMap { part in
+            text.split(separator: "\n").first { $0.hasPrefix("#define LARDER_VERSION_\(part) ") }?
+                .split(separator: " ").last
+        }
+        #expect(version.output == numbers.joined(separator: ".") + "\n")
         let help = try Tool.run(["--help"], in: folder)
         #expect(help.status == 0)
         for status in ExitStatus.allCases {
@@ -58,6 +66,35 @@ import Testing
         let result = try Tool.run(arguments, in: folder)
         expectError(result, 64, ": error: ")
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/larder-store"))
+    }
+
+    @Test func `the manual's table is the tool's`() throws {
+        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent(
+                "../../Sources/LarderStorage/LarderStorage.docc/CommandLine.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        for status in ExitStatus.allCases {
+            #expect(text.contains("| \(status.rawValue) | \(status.meaning) |\n"))
+        }
+    }
+
+    @Test func `every condition of the storage core has its status`() {
+        let expected: [(LarderError.Condition, ExitStatus)] = [
+            (.noStore, .noInput), (.locked, .temporary), (.busy, .temporary),
+            (.foreignFile, .badData), (.corrupt, .badData), (.noDictionary, .badData),
+            (.newerFormat, .configuration), (.networkFileSystem, .configuration),
+            (.permission, .noPermission), (.exists, .cannotCreate), (.noSpace, .inputOutput),
+            (.io, .inputOutput), (.writesRefused, .inputOutput), (.noMemory, .system),
+            (.readersFull, .system), (.invalidName, .usage), (.tooLarge, .badData),
+            (.notFound, .findings), (.none, .software), (.wrongThread, .software),
+        ]
+        for (condition, status) in expected {
+            let error = ToolError(
+                LarderError(.unknown, "something", condition: condition), about: "a place")
+            #expect(error.status == status, "\(condition)")
+            #expect(error.description.hasPrefix("a place: something"))
+            #expect(!error.description.contains("\n"))
+        }
     }
 
     @Test func `a store or input that is not there is 66 and says how to make one`() throws {

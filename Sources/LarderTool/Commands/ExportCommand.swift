@@ -60,6 +60,7 @@ struct ExportCommand: ParsableCommand {
 
     func run() throws {
         let collection = try self.collection.map(PathArgument.collection)
+        Interruption.catchSignals()
         if let output {
             let file = try ReplacedFile(output)
             do {

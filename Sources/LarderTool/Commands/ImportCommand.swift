@@ -25,8 +25,8 @@ struct ImportCommand: ParsableCommand {
               larder import cities.ndjson --collection cities --id id
               larder import landmarks.json --collection cities/SF/landmarks --timestamps
               zstd -dc all.ndjson.zst | larder import - --durability last-commit-at-risk
-              larder import cities.ndjson --collection cities --id id --budget 64MiB \
-            --index state --index country,population:desc
+              larder import c.ndjson -c cities --id id --index state,population:desc
+              larder import c.ndjson -c cities --id id --budget 64MiB
             """)
 
     @Argument(help: ArgumentHelp("The input; - is standard input.", valueName: "file"))
@@ -45,8 +45,7 @@ struct ImportCommand: ParsableCommand {
     var keepID = false
 
     @Option(
-        help: ArgumentHelp(
-            "What the input is: \(Format.names) (default: auto).", valueName: "format"))
+        help: ArgumentHelp("What the input is.", valueName: "format"))
     var format = Format.auto
 
     @Flag(help: "Strings in RFC 3339 become timestamps.")
@@ -74,8 +73,8 @@ struct ImportCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What a commit survives: \(Durability.names) (default: every-commit).",
-            valueName: "mode"))
+            "Whether each commit is on disk when it returns, or the last may be lost in a power "
+                + "cut.", valueName: "mode"))
     var durability = Durability.everyCommit
 
     @OptionGroup var options: StoreOptions
@@ -83,16 +82,12 @@ struct ImportCommand: ParsableCommand {
     /// What the input is.
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case auto, ndjson, json
-
-        static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
     }
 
     /// What a commit survives.
     enum Durability: String, ExpressibleByArgument, CaseIterable {
         case everyCommit = "every-commit"
         case lastCommitAtRisk = "last-commit-at-risk"
-
-        static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
     }
 
     mutating func validate() throws {

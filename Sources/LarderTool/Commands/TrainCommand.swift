@@ -21,7 +21,7 @@ struct TrainCommand: ParsableCommand {
     @Flag(help: "Compress again the documents that use an older dictionary or none.")
     var repack = false
 
-    @Option(help: ArgumentHelp("Size of the dictionary (default: 16KiB).", valueName: "size"))
+    @Option(help: ArgumentHelp("Size of the dictionary (default: 8KiB).", valueName: "size"))
     var dictionarySize: ByteSize?
 
     @Option(

@@ -3,7 +3,7 @@ import LarderModel
 /// Reads one JSON text (RFC 8259, strictly) into a value.
 ///
 /// Why not Foundation: its readers take the last of two equal keys without a word, tell neither
-/// where a text is wrong nor, in `JSONDecoder`, 1 from 1.0, and need three to six times as long.
+/// where a text is wrong nor, in `JSONDecoder`, 1 from 1.0, and take three times as long or more.
 ///
 /// Numbers without fraction and exponent that fit 64 bits become integers, all others doubles.
 /// ``TypedJSON`` says which objects stand for values that JSON has no notation for.
