@@ -19,6 +19,7 @@
     SUITE(named)                                                                                   \
     SUITE(table_memory)                                                                            \
     SUITE(environment)                                                                             \
-    SUITE(differential)
+    SUITE(differential)                                                                            \
+    SUITE(thread)
 
 #endif
