@@ -5,9 +5,9 @@ set -eu
 cd "$(dirname "$0")/../Consumer"
 swift run --scratch-path "$1" Consumer
 
-# What an application resolves: nothing that only the command-line tool or a server needs may be
-# built for it.
-if [ -d "$1/debug/ArgumentParser.build" ]; then
-    echo "the product LarderStorage builds ArgumentParser, which only the tool needs" >&2
+# Nothing that only the command-line tool needs may have been compiled.
+if find "$1"/debug/ArgumentParser.build "$1"/debug/LarderTool.build -name '*.o' 2>/dev/null |
+    grep .; then
+    echo "the product LarderStorage compiles what only the tool needs" >&2
     exit 1
 fi
