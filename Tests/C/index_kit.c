@@ -199,6 +199,15 @@ void kit_overlay(larder_txn *txn, const char *user, const char *name, const char
                                 &test_error));
 }
 
+void kit_put_many(larder_txn *txn, int count) {
+    char name[64], record[64];
+    for (int i = 0; i < count; i++) {
+        snprintf(name, sizeof name, i % 3 ? "c/%03d" : "u/%d/c/%03d", i % 3 ? i : i % 4, i);
+        snprintf(record, sizeof record, "a=%d", (i * 37) % count);
+        kit_put(txn, name, record);
+    }
+}
+
 /* ---- definitions ---- */
 
 int32_t kit_try_define(larder_txn *txn, const char *group, const char *segments,

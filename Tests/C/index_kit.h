@@ -20,6 +20,8 @@ larder_bytes kit_order(const char *text);
 larder_bytes kit_path(const char *text);
 
 void kit_put(larder_txn *txn, const char *name, const char *record);
+/* count documents {a: 0 .. count - 1} in several collections of group c. */
+void kit_put_many(larder_txn *txn, int count);
 /* As known not to exist. */
 void kit_put_absent(larder_txn *txn, const char *name);
 void kit_remove(larder_txn *txn, const char *name);

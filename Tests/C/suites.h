@@ -13,6 +13,8 @@
     SUITE(overlay)                                                                                 \
     SUITE(target)                                                                                  \
     SUITE(index)                                                                                   \
+    SUITE(index_scan)                                                                              \
+    SUITE(index_backfill)                                                                          \
     SUITE(index_model)                                                                             \
     SUITE(index_memory)                                                                            \
     SUITE(set)                                                                                     \

@@ -4,8 +4,8 @@
  *
  *     size of the first name (1) | first name | second name
  */
-#include "error.h"
 #include "key.h"
+#include "error.h"
 #include "record.h"
 
 #include <stdio.h>
@@ -70,9 +70,9 @@ static void read_parts(const uint8_t *data, size_t size) {
     larder_bytes text;
     if (larder__id_decode(larder__bytes(data, size), scratch, &text)) {
         REQUIRE(text.size_bytes > 0);
-        REQUIRE(text.data == scratch ? text.size_bytes <= sizeof scratch
-                                     : larder__begin(text) >= data &&
-                                           larder__begin(text) + text.size_bytes == end);
+        REQUIRE(text.data == scratch
+                    ? text.size_bytes <= sizeof scratch
+                    : larder__begin(text) >= data && larder__begin(text) + text.size_bytes == end);
     }
     larder__key_clear(&key);
     larder__key_append(&key, data, size < LARDER__KEY_MAX ? size : LARDER__KEY_MAX);
@@ -107,8 +107,10 @@ static void compare_ids(larder_bytes a, larder_bytes b) {
     bool is_run = left.size_bytes > LARDER__ID_HEAD && right.size_bytes > LARDER__ID_HEAD &&
                   memcmp(left.bytes, right.bytes, LARDER__ID_HEAD) == 0;
     int key_order = larder__bytes_compare(larder__id_bytes(&left), larder__id_bytes(&right));
-    if (is_run) REQUIRE((key_order == 0) == (order == 0));
-    else REQUIRE(sign(key_order) == sign(order));
+    if (is_run)
+        REQUIRE((key_order == 0) == (order == 0));
+    else
+        REQUIRE(sign(key_order) == sign(order));
 }
 
 static void compare_paths(larder_bytes a, larder_bytes b) {
@@ -124,8 +126,10 @@ static void compare_paths(larder_bytes a, larder_bytes b) {
     const size_t head = LARDER__PATH_MAX - 16;
     bool may_differ = (left_is_cut || right_is_cut) && left.size_bytes > head &&
                       right.size_bytes > head && memcmp(left.bytes, right.bytes, head) == 0;
-    if (may_differ) REQUIRE((key_order == 0) == (order == 0));
-    else REQUIRE(sign(key_order) == sign(order));
+    if (may_differ)
+        REQUIRE((key_order == 0) == (order == 0));
+    else
+        REQUIRE(sign(key_order) == sign(order));
 }
 
 /* A path splits into parts that make it again. */
