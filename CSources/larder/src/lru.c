@@ -596,6 +596,8 @@ int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documen
     if (starts_over) state->pinned_bytes = 0;
     bool is_through = false;
     status = larder__lru_flush_touches(s.txn, error);
+    /* Before the walk, which writes entries of other epochs. */
+    if (status == LARDER_OK) status = write_log(s.txn, larder__lru_epoch(s.txn), error);
     if (status == LARDER_OK) status = walk(&s, &is_through, error);
     if (status < 0) {
         larder__lru_reset(env);
