@@ -522,7 +522,8 @@ int32_t larder_scan_group(const larder_txn *txn, larder_bytes group,
         opened->end = larder__bytes(bounds, o.end.size_bytes);
         status = list_members(opened, number, error);
         bool is_reverse = (o.flags & LARDER_SCAN_REVERSE) != 0;
-        opened->next_root = first_child(opened, -1, 0, opened->member_count, is_reverse);
+        if (status == LARDER_OK)
+            opened->next_root = first_child(opened, -1, 0, opened->member_count, is_reverse);
     }
     if (status != LARDER_OK) {
         larder_scan_close(created);

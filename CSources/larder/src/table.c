@@ -87,12 +87,17 @@ static MDB_cursor *write_cursor(larder_txn *txn, larder__table table, larder_err
     return cursor;
 }
 
+/* LMDB believes the sizes that a damaged page gives: those beyond any row of ours stop here. */
+#define VALUE_MAX ((size_t)LARDER_PAYLOAD_MAX_BYTES + (1 << 20))
+
 int32_t larder__table_get(const larder_txn *txn, larder__table table, larder_bytes key,
                           larder_bytes *value, larder_error *error) {
     MDB_val k = as_val(key), v;
     int code = mdb_get(txn->mdb, txn->env->dbis[table], &k, &v);
     if (code == MDB_NOTFOUND) return LARDER_NOT_FOUND;
     if (code != 0) return larder__fail_mdb(error, code, "reading a row");
+    if (v.mv_size > VALUE_MAX)
+        return larder__corrupt(txn, table, key, "a size that no row has", error);
     *value = as_bytes(v);
     return LARDER_OK;
 }
@@ -106,6 +111,7 @@ static bool goes_last(larder_txn *txn, larder__table table, MDB_cursor *cursor, 
         int code = mdb_cursor_get(cursor, &k, &v, MDB_LAST);
         if (code != 0 && code != MDB_NOTFOUND) return false;
         larder__key_clear(last);
+        if (code == 0 && k.mv_size > LARDER__KEY_MAX) return false; /* a damaged page */
         if (code == 0) larder__key_append(last, k.mv_data, k.mv_size);
         txn->last_is_known[table] = true;
     }
@@ -244,6 +250,9 @@ static int32_t move(larder__cursor *cursor, MDB_val *k, MDB_cursor_op op, larder
     int code = mdb_cursor_get(cursor->mdb, k, &v, op);
     if (code == MDB_NOTFOUND) return LARDER_END;
     if (code != 0) return larder__fail_mdb(error, code, "moving a cursor");
+    if (k->mv_size > LARDER__KEY_MAX || v.mv_size > VALUE_MAX)
+        return larder__corrupt(cursor->txn, cursor->table, larder__bytes(NULL, 0),
+                               "a size that no row has", error);
     cursor->key = as_bytes(*k);
     cursor->value = as_bytes(v);
     return LARDER_OK;
