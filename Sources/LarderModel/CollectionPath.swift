@@ -11,12 +11,7 @@ public struct CollectionPath: Sendable {
     /// - Throws: `invalidArgument` for an empty path, `//`, an even number of segments, or a
     ///   segment that Firestore forbids.
     public init(_ text: String) throws(LarderError) {
-        self.init(try ResourcePath(parsing: text, kind: "collection path"), checked: true)
-        guard !path.segmentCount.isMultiple(of: 2) else {
-            throw .invalidName(
-                "a collection path has an odd number of segments, '\(string)' has "
-                    + "\(path.segmentCount)")
-        }
+        path = try ResourcePath(parsing: text, .collection)
     }
 
     init(_ path: ResourcePath, checked: Bool) {
@@ -46,7 +41,7 @@ public struct CollectionPath: Sendable {
     ///
     /// - Throws: `invalidArgument` when the id is empty, has a slash or is forbidden.
     public func document(_ id: String) throws(LarderError) -> DocumentPath {
-        DocumentPath(try path.appending(id, kind: "document path"), checked: true)
+        DocumentPath(try path.appending(id, .document), checked: true)
     }
 
     /// The path of a document in the collection, with a new random id.

@@ -11,12 +11,7 @@ public struct DocumentPath: Sendable {
     /// - Throws: `invalidArgument` for an empty path, `//`, an odd number of segments, or a
     ///   segment that Firestore forbids.
     public init(_ text: String) throws(LarderError) {
-        self.init(try ResourcePath(parsing: text, kind: "document path"), checked: true)
-        guard path.segmentCount.isMultiple(of: 2) else {
-            throw .invalidName(
-                "a document path has an even number of segments, '\(string)' has "
-                    + "\(path.segmentCount)")
-        }
+        path = try ResourcePath(parsing: text, .document)
     }
 
     init(_ path: ResourcePath, checked: Bool) {
@@ -49,7 +44,7 @@ public struct DocumentPath: Sendable {
     ///
     /// - Throws: `invalidArgument` when the id is empty, has a slash or is forbidden.
     public func collection(_ id: String) throws(LarderError) -> CollectionPath {
-        CollectionPath(try path.appending(id, kind: "collection path"), checked: true)
+        CollectionPath(try path.appending(id, .collection), checked: true)
     }
 
     /// Whether the document lies anywhere below a collection.

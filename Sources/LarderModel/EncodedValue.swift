@@ -14,13 +14,12 @@ public struct EncodedValue: Sendable {
         self = try RecordBuilder().encode(value)
     }
 
-    init(unchecked bytes: [UInt8]) {
-        self.bytes = bytes
-    }
-
     /// The value's type.
-    public var type: ValueType {
-        withBorrowedBytes { ValueType(rawValue: larder_value_type($0)) } ?? .null
+    public let type: ValueType
+
+    init(unchecked bytes: [UInt8], _ type: ValueType) {
+        self.bytes = bytes
+        self.type = type
     }
 
     /// Firestore's total order; see ``Value/compare(to:)``.

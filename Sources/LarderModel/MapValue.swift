@@ -13,17 +13,25 @@ public struct MapValue: Sendable {
 
     /// A map of names and values in any order; the last of equal names wins.
     public init(_ pairs: some Sequence<Element>) {
-        var sorted = Array(pairs).enumerated().map { ($0.offset, $0.element) }
-        sorted.sort {
-            let order = $0.1.name.utf8Order(to: $1.1.name)
-            return order == 0 ? $0.0 < $1.0 : order < 0
+        entries = Array(pairs)
+        if Self.isOrdered(entries) { return }
+        let given = entries
+        let positions = given.indices.sorted { left, right in
+            let order = given[left].name.utf8Order(to: given[right].name)
+            return order == 0 ? left < right : order < 0
         }
-        for (_, entry) in sorted {
-            if let last = entries.last, last.name.hasSameUTF8(as: entry.name) {
+        entries.removeAll(keepingCapacity: true)
+        for position in positions {
+            if let last = entries.last, last.name.hasSameUTF8(as: given[position].name) {
                 entries.removeLast()
             }
-            entries.append(entry)
+            entries.append(given[position])
         }
+    }
+
+    /// Whether names rise, no two alike.
+    private static func isOrdered(_ entries: [Element]) -> Bool {
+        zip(entries, entries.dropFirst()).allSatisfy { $0.name.utf8Order(to: $1.name) < 0 }
     }
 
     /// A map of a dictionary's entries.

@@ -31,25 +31,19 @@ enum PathSegment {
         return Int64(String(decoding: digits, as: UTF8.self))
     }
 
-    /// Checks a segment that comes from a split at slashes.
-    static func check(_ segment: some BidirectionalCollection<UInt8>, of path: String)
-        throws(LarderError)
-    {
-        guard !segment.isEmpty else {
-            throw .invalidName("the path '\(path)' has an empty segment")
-        }
+    /// What is wrong with a segment that comes from a split at slashes; nil when it is sound.
+    static func problem(in segment: UnsafeBufferPointer<UInt8>) -> String? {
+        guard let first = segment.first else { return "has an empty segment" }
         guard segment.count <= maxBytes else {
-            throw .invalidName(
-                "a segment of a path has \(segment.count) bytes; \(maxBytes) are allowed")
+            return "has a segment of \(segment.count) bytes; \(maxBytes) are allowed"
         }
+        // Only these two bytes begin what is reserved.
+        guard first == UInt8(ascii: ".") || first == UInt8(ascii: "_") else { return nil }
         let dots = segment.elementsEqual(".".utf8) || segment.elementsEqual("..".utf8)
         let reserved =
             segment.count >= 4 && segment.starts(with: "__".utf8)
             && segment.suffix(2).elementsEqual("__".utf8) && numericID(segment) == nil
-        guard !dots, !reserved else {
-            throw .invalidName(
-                "the segment '\(String(decoding: segment, as: UTF8.self))' of the path '\(path)' "
-                    + "is reserved")
-        }
+        guard dots || reserved else { return nil }
+        return "has the reserved segment '\(String(decoding: segment, as: UTF8.self))'"
     }
 }

@@ -73,6 +73,7 @@ public struct Record: Sendable {
     /// Logarithmic in the number of fields.
     public subscript(path: FieldPath) -> Value? {
         let field = PreparedField(path)
+        // The bytes were checked when the record was made, so that decoding does not fail.
         return withView { view in
             (try? view.value(at: field)) ?? nil
         }

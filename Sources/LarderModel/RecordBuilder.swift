@@ -52,7 +52,7 @@ public final class RecordBuilder {
         try append(value, depth: 0)
         var encoded = larder_bytes()
         try call { larder_builder_finish_value(builder, &encoded, $0) }
-        return EncodedValue(unchecked: encoded.array)
+        return EncodedValue(unchecked: encoded.array, value.type)
     }
 
     /// Sets and deletes fields of a record; see ``Record/patched(with:mask:)``.

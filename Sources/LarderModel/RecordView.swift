@@ -39,11 +39,24 @@ public struct RecordView: ~Copyable {
     }
 
     /// Lends the value at a field to a closure; nil, without a call, when there is none.
+    @inlinable
     public func withValue<R>(
         at field: PreparedField, _ body: (borrowing ValueView) throws(LarderError) -> R
     ) throws(LarderError) -> R? {
-        guard let found = try find(field) else { return nil }
-        return try body(ValueView(found))
+        var result: R?
+        try visitValue(at: field) { value throws(LarderError) in result = try body(value) }
+        return result
+    }
+
+    /// Lends the value at a field to a closure, unless there is none.
+    ///
+    /// Not generic, so that only its thin callers are compiled again for each use.
+    @usableFromInline
+    func visitValue(
+        at field: PreparedField, _ body: (borrowing ValueView) throws(LarderError) -> Void
+    ) throws(LarderError) {
+        guard let found = try find(field) else { return }
+        try body(ValueView(found))
     }
 
     /// The order of the value at a field and another value, nil when there is no such field.

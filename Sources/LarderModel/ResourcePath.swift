@@ -11,35 +11,60 @@ struct ResourcePath: Sendable {
         self.string = string
     }
 
-    /// Checks text: slashes at its ends are ignored, two in a row are an error.
-    init(parsing text: String, kind: String) throws(LarderError) {
+    /// Checks text: slashes at its ends are ignored, two in a row are an error; documents have
+    /// an even number of segments, collections an odd one.
+    init(parsing text: String, _ kind: Kind) throws(LarderError) {
         var text = text
-        text.makeContiguousUTF8()
-        guard !text.utf8.isEmpty else { throw .invalidName("a \(kind) is empty") }
-        guard !text.hasDoubleSlash else {
-            throw .invalidName("the \(kind) '\(text)' contains '//'")
+        var problem: String?
+        var isTrimmed = false
+        text.withUTF8 { bytes in
+            var path = bytes[...]
+            if path.first == UInt8(ascii: "/") { path.removeFirst() }
+            if path.last == UInt8(ascii: "/") { path.removeLast() }
+            isTrimmed = path.count < bytes.count
+            problem = Self.problem(in: UnsafeBufferPointer(rebasing: path), kind)
         }
-        text = text.withoutOuterSlashes
-        guard !text.utf8.isEmpty else { throw .invalidName("a \(kind) is empty") }
-        guard text.utf8.count <= Self.maxBytes else {
-            throw .invalidName(
-                "a \(kind) has \(text.utf8.count) bytes; \(Self.maxBytes) are allowed")
+        if let problem { throw .invalidName("the \(kind.rawValue) '\(text)' \(problem)") }
+        string = isTrimmed ? text.withoutOuterSlashes : text
+    }
+
+    /// What a path is to lead to.
+    enum Kind: String {
+        case document = "document path"
+        case collection = "collection path"
+    }
+
+    /// What is wrong with a path, in words; nil when it is sound.
+    private static func problem(in path: UnsafeBufferPointer<UInt8>, _ kind: Kind) -> String? {
+        guard !path.isEmpty else { return "is empty" }
+        guard path.count <= maxBytes else {
+            return "has \(path.count) bytes; \(maxBytes) are allowed"
         }
-        string = text
-        for segment in utf8Segments { try PathSegment.check(segment, of: text) }
-        guard segmentCount <= Self.maxSegments else {
-            throw .invalidName(
-                "a \(kind) has \(segmentCount) segments; \(Self.maxSegments) are allowed")
+        var (count, start) = (0, 0)
+        while start <= path.count {
+            let end = path[start...].firstIndex(of: UInt8(ascii: "/")) ?? path.count
+            let segment = UnsafeBufferPointer(rebasing: path[start..<end])
+            if let problem = PathSegment.problem(in: segment) { return problem }
+            count += 1
+            start = end + 1
         }
+        guard count <= maxSegments else {
+            return "has \(count) segments; \(maxSegments) are allowed"
+        }
+        guard count.isMultiple(of: 2) == (kind == .document) else {
+            let parity = kind == .document ? "even" : "odd"
+            return "has \(count) segments, which is not an \(parity) number"
+        }
+        return nil
     }
 
     /// This path with another segment behind it.
-    func appending(_ id: String, kind: String) throws(LarderError) -> ResourcePath {
+    func appending(_ id: String, _ kind: Kind) throws(LarderError) -> ResourcePath {
         guard !id.utf8.contains(UInt8(ascii: "/")) else {
             throw .invalidName("the id '\(id)' contains a slash")
         }
         guard !id.utf8.isEmpty else { throw .invalidName("an id is empty") }
-        return try ResourcePath(parsing: string + "/" + id, kind: kind)
+        return try ResourcePath(parsing: string + "/" + id, kind)
     }
 
     var utf8Segments: [Substring.UTF8View] {
@@ -47,10 +72,6 @@ struct ResourcePath: Sendable {
     }
 
     var segments: [String] { utf8Segments.map { String(Substring($0)) } }
-
-    var segmentCount: Int {
-        string.utf8.reduce(1) { $1 == UInt8(ascii: "/") ? $0 + 1 : $0 }
-    }
 
     /// The last segment.
     var id: String {
@@ -84,15 +105,6 @@ struct ResourcePath: Sendable {
 }
 
 extension String {
-    fileprivate var hasDoubleSlash: Bool {
-        var last: UInt8 = 0
-        for byte in utf8 {
-            if byte == UInt8(ascii: "/"), last == byte { return true }
-            last = byte
-        }
-        return false
-    }
-
     fileprivate var withoutOuterSlashes: String {
         var part = utf8[...]
         if part.first == UInt8(ascii: "/") { part.removeFirst() }

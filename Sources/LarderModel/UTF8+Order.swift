@@ -1,3 +1,5 @@
+import Foundation
+
 /// Text as Firestore sees it: its UTF-8 bytes. Swift's `==` and `<` on `String` follow Unicode's
 /// canonical equivalence, so that a composed and a decomposed "é" would be one field name.
 extension String {
@@ -39,12 +41,9 @@ extension Collection where Element == UInt8 {
 }
 
 private func orderOfBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
-    let shared = Swift.min(left.count, right.count)
-    var position = 0
-    while position < shared {
-        let (l, r) = (left[position], right[position])
-        if l != r { return l < r ? -1 : 1 }
-        position += 1
+    guard let l = left.baseAddress, let r = right.baseAddress else {
+        return left.count - right.count
     }
-    return left.count - right.count
+    let order = memcmp(l, r, Swift.min(left.count, right.count))
+    return order != 0 ? Int(order) : left.count - right.count
 }

@@ -18,9 +18,11 @@ extension ReadableTransaction where Self: ~Copyable {
                 }
                 guard status == .ok else { return nil }
                 let copied = payload.array
-                return try withEntry(&view) { (entry) throws(LarderError) in
-                    Overlay(document: try entry.document(), payload: copied)
+                var overlay: Overlay?
+                try lend(&view) { entry throws(LarderError) in
+                    overlay = Overlay(document: try entry.document(), payload: copied)
                 }
+                return overlay
             }
         }
         return try result.get()
