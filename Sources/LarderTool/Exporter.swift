@@ -60,7 +60,7 @@ struct Exporter {
         try txn.documents(in: .collection(collection)) { entry in
             try write(entry.path, try entry.record.fields())
             bar.update(documentCount, of: total)
-            if Interruption.isRequested { throw Importer.interrupted }
+            if Interruption.isRequested { throw ToolError.interrupted }
             return .continue
         }
         if documentCount > before { collectionCount += 1 }

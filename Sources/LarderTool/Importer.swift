@@ -6,10 +6,6 @@ import LarderStorage
 /// A commit's documents are read before its transaction begins, so that a slow input holds no
 /// other writer up.
 struct Importer {
-    /// What a stopped command ends with.
-    static let interrupted = ToolError(
-        .interrupted, "interrupted", hint: "what was committed stays; the rest is as before")
-
     /// How an import ended.
     enum Ending {
         /// At the end of the input.

@@ -23,6 +23,10 @@ struct ToolError: Error, CustomStringConvertible {
 }
 
 extension ToolError {
+    /// What a command ends with that was stopped by a signal.
+    static let interrupted = ToolError(
+        .interrupted, "interrupted", hint: "what was committed stays; the rest is as before")
+
     /// The error of a call to the storage core; `place` says what it was about.
     init(_ error: LarderError, about place: String) {
         let status: ExitStatus
@@ -34,9 +38,13 @@ extension ToolError {
         case .locked:
             status = .temporary
             hint = "another process has it open; end that one or try again later"
-        case .busy, .alreadyOpen, .stopped:
+        case .busy, .alreadyOpen:
             status = .temporary
             hint = "try again later"
+        case .stopped:
+            // The tool's own progress closures stop a call, and only after a signal.
+            self = .interrupted
+            return
         case .foreignFile:
             status = .badData
             hint = "name a directory that holds a store, or a new one"

@@ -33,8 +33,7 @@ final class TemporaryFolder {
     }
 
     func content(_ name: String) throws -> String {
-        String(
-            decoding: try Data(contentsOf: URL(fileURLWithPath: path + "/" + name)), as: UTF8.self)
+        try text(ofFile: path + "/" + name)
     }
 
     /// The path of the store that the tests use.
@@ -105,6 +104,15 @@ enum Tool {
         try run(arguments + ["--store", folder.store], in: folder, input: input)
     }
 
+    /// Runs a line of the shell; `$larder` in it is the tool.
+    static func shell(_ line: String, in folder: TemporaryFolder) throws -> ToolResult {
+        try RunningTool(
+            ["-c", line], in: folder,
+            environment: ["larder": executable, "LARDER_STORE": folder.store],
+            executable: "/bin/sh"
+        ).finish()
+    }
+
     /// A store with a few documents, also in collections below documents.
     static func makeStore(in folder: TemporaryFolder) throws {
         let file = try folder.file(
@@ -122,55 +130,102 @@ enum Tool {
     }
 }
 
-/// The tool while it runs.
+/// The tool, or a shell that calls it, while it runs.
+///
+/// Not by Foundation's `Process`: it hands the signal mask of the test's thread on and leaks a
+/// little now and then, which the address sanitizer reports.
 final class RunningTool {
-    private let process = Process()
-    private let input = Pipe()
+    private let process: pid_t
+    private var input: Int32
     private let outputPath: String
     private let messagesPath: String
 
     init(
-        _ arguments: [String], in folder: TemporaryFolder, environment: [String: String] = [:]
+        _ arguments: [String], in folder: TemporaryFolder, environment: [String: String] = [:],
+        executable: String = Tool.executable
     ) throws {
         let name = UUID().uuidString
         outputPath = try folder.file("\(name).out", "")
         messagesPath = try folder.file("\(name).err", "")
-        process.executableURL = URL(fileURLWithPath: Tool.executable)
-        process.arguments = arguments
-        process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
-        var variables = ProcessInfo.processInfo.environment
-        variables["LARDER_STORE"] = nil
-        process.environment = variables.merging(environment) { $1 }
-        process.standardInput = input
-        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: outputPath))
-        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: messagesPath))
+        // A pipe with a name: unlike pipe(), open() makes the writing end at once such that
+        // processes that other tests start meanwhile do not keep it open.
+        let inputPath = folder.path + "/\(name).in"
+        try #require(mkfifo(inputPath, 0o600) == 0)
+        let holder = open(inputPath, O_RDWR | O_CLOEXEC)
+        defer { close(holder) }
+        input = open(inputPath, O_WRONLY | O_CLOEXEC)
+        try #require(holder >= 0 && input >= 0)
         // Writing to a tool that has ended is an error to ignore, not a signal.
         signal(SIGPIPE, SIG_IGN)
-        try process.run()
-        try input.fileHandleForReading.close()
+
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, inputPath, O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, outputPath, O_WRONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 2, messagesPath, O_WRONLY, 0)
+
+        // Signals as a shell gives them to its children.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        var ignored = sigset_t()
+        sigemptyset(&ignored)
+        for number in [SIGPIPE, SIGINT, SIGTERM] { sigaddset(&ignored, number) }
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &ignored)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+        var variables = ProcessInfo.processInfo.environment
+        variables["LARDER_STORE"] = nil
+        variables.merge(environment) { $1 }
+        let shell = ["/bin/sh", "-c", #"cd "$0" && exec "$@""#, folder.path, executable]
+        var arguments = (shell + arguments).map { strdup($0) } + [nil]
+        var settings = variables.map { strdup("\($0)=\($1)") } + [nil]
+        defer { for text in arguments + settings { free(text) } }
+        var started: pid_t = 0
+        let status = posix_spawn(
+            &started, shell[0], &actions, &attributes, &arguments, &settings)
+        process = started
+        try #require(status == 0, "cannot run \(executable): \(String(cString: strerror(status)))")
+    }
+
+    deinit {
+        if input >= 0 { close(input) }
     }
 
     /// Writes to its standard input; returns when all but the last 64 KiB were read.
     func write(_ text: String) {
-        try? input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+        _ = Array(text.utf8).withUnsafeBytes { System.write($0, to: input) }
     }
 
     func send(_ signal: Int32) {
-        kill(process.processIdentifier, signal)
+        kill(process, signal)
     }
 
     /// Ends its input and waits for it.
     func finish() throws -> ToolResult {
-        try? input.fileHandleForWriting.close()
-        process.waitUntilExit()
-        func text(_ path: String) throws -> String {
-            String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+        close(input)
+        input = -1
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0 {
+            try #require(errno == EINTR)
         }
-        let status = process.terminationStatus
+        let signal = status & 0x7F
         return ToolResult(
-            status: process.terminationReason == .uncaughtSignal ? 128 + status : status,
-            output: try text(outputPath), messages: try text(messagesPath))
+            status: signal == 0 ? status >> 8 & 0xFF : 128 + signal,
+            output: try text(ofFile: outputPath), messages: try text(ofFile: messagesPath))
     }
+}
+
+/// What a file holds; not by `Data(contentsOf:)`, which leaks for an empty file.
+private func text(ofFile path: String) throws -> String {
+    let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+    defer { try? file.close() }
+    return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
 }
 
 /// Lines of generated documents.

@@ -87,7 +87,6 @@ struct StoreCopy {
                     try store.copy(to: target, progress: progress)
                 }
             } catch {
-                if error.condition == .stopped { throw Importer.interrupted }
                 if [.exists, .permission, .noStore, .foreignFile].contains(error.condition) {
                     throw ToolError(
                         error.condition == .permission ? .noPermission : .cannotCreate,

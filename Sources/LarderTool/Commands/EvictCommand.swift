@@ -56,10 +56,10 @@ struct EvictCommand: ParsableCommand {
             } else {
                 for line in run.lines { output.line(line) }
             }
-            if Interruption.isRequested { throw Importer.interrupted }
             return run.isReached
         }
         try output.flush()
+        if Interruption.isRequested { throw ToolError.interrupted }
         if !isReached { throw ExitCode(ExitStatus.findings.rawValue) }
     }
 }

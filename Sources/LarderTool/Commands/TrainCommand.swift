@@ -56,9 +56,9 @@ struct TrainCommand: ParsableCommand {
             } else {
                 print(result, changed: changed, before, after, to: output)
             }
-            if Interruption.isRequested { throw Importer.interrupted }
         }
         try output.flush()
+        if Interruption.isRequested { throw ToolError.interrupted }
     }
 
     private func repackAll(_ store: Store, total: Int64) throws -> Int64 {
