@@ -634,6 +634,7 @@ static void check_targets(checker *c) {
         walk(c, scan, &expected, NO_USER, options.flags & LARDER_SCAN_KEYS_ONLY, false, true,
              "scan of a target");
     }
+    if (c->status != 0) return;
     larder_target none = {.struct_bytes = sizeof none};
     status = CALL(larder_target_next(c->txn, after, &none, &c->error));
     if (after != INT32_MAX && !expect(c, status, LARDER_END, "target_next at the end", 0)) return;

@@ -236,7 +236,7 @@ static int32_t touch_and_evict(run *r) {
     if (status < 0) return status;
     status = CALL(larder_lru_pin_target(r->env, mirror_target_id(0), &r->error));
     if (status < 0) return status;
-    r->evicts = true;
+    r->evicts = r->profile.lenient = true;
     larder_lru_result result = {.struct_bytes = sizeof result};
     status = CALL(larder_lru_step(r->env, 20000, 40, 0, &result, &r->error));
     return status == LARDER_MORE ? LARDER_OK : status;
