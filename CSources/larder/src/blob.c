@@ -186,13 +186,14 @@ static void give_context(const larder_env *env, context *c) {
 
 int32_t larder__cold_decompress(const larder_env *env, uint32_t dictionary, larder_bytes cold,
                                 void *buffer, size_t raw_bytes, larder_error *error) {
-    if (cold.size_bytes < LARDER__COLD_CHECKSUM_BYTES)
-        return larder__fail(error, LARDER_E_CORRUPT, "a compressed part is too short");
-    larder_bytes frame = larder__bytes(larder__begin(cold) + LARDER__COLD_CHECKSUM_BYTES,
-                                       cold.size_bytes - LARDER__COLD_CHECKSUM_BYTES);
-    if (larder__checksum(0, frame.data, frame.size_bytes) != larder__load32(cold.data))
-        return larder__fail(error, LARDER_E_CORRUPT,
-                            "the checksum of a compressed part does not match");
+    larder_bytes frame = cold;
+    if (cold.size_bytes >= LARDER__COLD_CHECKSUM_FROM) {
+        frame = larder__bytes(larder__begin(cold) + LARDER__COLD_CHECKSUM_BYTES,
+                              cold.size_bytes - LARDER__COLD_CHECKSUM_BYTES);
+        if (larder__checksum(0, frame.data, frame.size_bytes) != larder__load32(cold.data))
+            return larder__fail(error, LARDER_E_CORRUPT,
+                                "the checksum of a compressed part does not match");
+    }
     return larder__frame_decompress(env, dictionary, frame, buffer, raw_bytes, error);
 }
 

@@ -364,10 +364,9 @@ int32_t larder__row_build(larder_txn *txn, larder_bytes key, const larder_docume
  * of *document are left to the caller. */
 int32_t larder__row_read(const larder_txn *txn, larder__table table, larder_bytes key,
                          larder_bytes row, larder_document *document, larder_error *error);
-/* Puts another cold part behind a row's head (which ends with the old dictionary's number) and
- * leaves the row in txn->row. Numbers 0: no dictionary; is_raw: the old one was not compressed. */
-int32_t larder__row_replace_cold(larder_txn *txn, larder_bytes key, larder_bytes head,
-                                 uint32_t old_dictionary, bool is_raw, uint32_t dictionary,
+/* Builds in txn->row the row again with another cold part; record is the view of the old one. */
+int32_t larder__row_replace_cold(larder_txn *txn, larder_bytes key, larder_bytes row,
+                                 const larder_record *record, uint32_t dictionary,
                                  larder_bytes frame, larder_error *error);
 /* What a record counts as raw: names, values, and the cold part before compression. */
 int64_t larder__row_raw_bytes(const larder_record *record);

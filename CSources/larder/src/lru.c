@@ -224,6 +224,13 @@ int32_t larder__lru_flush_touches(larder_txn *txn, larder_error *error) {
     return status < 0 ? larder__txn_note(txn, status) : LARDER_OK;
 }
 
+/* What is written from now on lies behind every row of the log, also behind rows that are gone:
+ * the walk, which remembers where it stood by key, must meet it. */
+static void begin_epoch(larder_txn *txn) {
+    txn->counters.epoch++;
+    txn->counters.epoch_bytes = 0;
+}
+
 /* ---- tidying ---- */
 
 /* Rewrites one row of the log without its stale entries. */
@@ -251,8 +258,10 @@ static int32_t tidy_row(larder_txn *txn, larder_bytes row_key, larder_bytes valu
     txn->counters.lru_entry_count -= dropped;
     if (larder__bytes_equal(larder__key_bytes(&key), larder__key_bytes(&txn->env->lru->from)))
         txn->env->lru->skip_bytes = 0; /* the walk looks at the row once more */
-    if (kept->size_bytes == 0)
+    if (kept->size_bytes == 0) {
+        begin_epoch(txn);
         return larder__table_remove(txn, LARDER__LRU, larder__key_bytes(&key), error);
+    }
     return larder__table_put(txn, LARDER__LRU, larder__key_bytes(&key),
                              larder__bytes(kept->data, kept->size_bytes), error);
 }
@@ -297,8 +306,7 @@ int32_t larder__lru_commit(larder_txn *txn, larder_error *error) {
     int32_t status = write_log(txn, larder__lru_epoch(txn), error);
     if (status == LARDER_OK) status = tidy(txn, error);
     if (status == LARDER_OK && txn->counters.epoch_bytes >= epoch_length(txn)) {
-        txn->counters.epoch++;
-        txn->counters.epoch_bytes = 0;
+        begin_epoch(txn);
     }
     return status;
 }
@@ -322,6 +330,7 @@ typedef struct step {
     int64_t started_us, max_us;
     larder_lru_result *result;
     bool removed_target;
+    bool removed_row; /* of the log */
 } step;
 
 static int64_t thread_us(void) {
@@ -528,6 +537,7 @@ static int32_t walk_row(step *s, larder_bytes row_key, larder_bytes value, bool 
     state->skip_bytes = looked_at;
     if (dropped == 0) return LARDER_OK;
     s->txn->counters.lru_entry_count -= dropped;
+    s->removed_row = s->removed_row || kept->size_bytes == 0;
     if (kept->size_bytes == 0)
         return larder__table_remove(s->txn, LARDER__LRU, larder__key_bytes(&key), error);
     return larder__table_put(s->txn, LARDER__LRU, larder__key_bytes(&key),
@@ -606,6 +616,7 @@ int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documen
         *result = blank;
         return status;
     }
+    if (s.removed_row) begin_epoch(s.txn);
     result->total_bytes = larder__counters_total(&s.txn->counters);
     bool is_over = result->total_bytes > s.goal;
     status = larder_txn_commit(s.txn, error);

@@ -241,8 +241,10 @@ bool larder__check_container(larder__value_check *check, larder_bytes bytes,
 /* A field name: UTF-8, neither empty nor too long, after the previous one (empty: none). */
 bool larder__check_name(larder__value_check *check, larder_bytes name, larder_bytes previous);
 
-/* In front of a compressed cold part: its checksum. */
+/* In front of a cold part of at least so many bytes: its checksum. Smaller ones are covered by
+ * the row's. */
 #define LARDER__COLD_CHECKSUM_BYTES 4
+#define LARDER__COLD_CHECKSUM_FROM 160
 /* Flags of larder_record. */
 enum { LARDER__RECORD_LOADED = 1 }; /* cold is the decompressed container */
 

@@ -63,15 +63,22 @@ static uint64_t dictionary_number(uint32_t dictionary, bool is_raw) {
     return is_raw ? RAW_STORED : dictionary == 0 ? 0 : (uint64_t)dictionary + 1;
 }
 
-/* Dictionary, checksum, frame. */
-static bool put_cold(larder__buffer *row, uint64_t number, larder_bytes frame) {
+/* Dictionary, checksum, frame. *checked_bytes: what the row's own checksum covers. */
+static bool put_cold(larder__buffer *row, uint64_t number, larder_bytes frame,
+                     size_t *checked_bytes) {
     uint8_t crc[LARDER__COLD_CHECKSUM_BYTES];
-    larder__store32(crc, larder__checksum(0, frame.data, frame.size_bytes));
-    return put_varint(row, number) && larder__buffer_append(row, crc, sizeof crc) &&
-           larder__buffer_append(row, frame.data, frame.size_bytes);
+    bool is_small = frame.size_bytes < LARDER__COLD_CHECKSUM_FROM;
+    if (!put_varint(row, number)) return false;
+    if (!is_small) {
+        larder__store32(crc, larder__checksum(0, frame.data, frame.size_bytes));
+        if (!larder__buffer_append(row, crc, sizeof crc)) return false;
+    }
+    *checked_bytes = row->size_bytes + (is_small ? frame.size_bytes : 0);
+    return larder__buffer_append(row, frame.data, frame.size_bytes);
 }
 
-/* Names, values and cold part of a found document. *checked_bytes: what comes before the frame. */
+/* Names, values and cold part of a found document. *checked_bytes: see
+ * put_cold. */
 static int32_t put_record(larder_txn *txn, const larder_record *plain, larder_record *stored,
                           size_t *checked_bytes, larder_error *error) {
     larder__buffer *row = &txn->row;
@@ -122,8 +129,8 @@ static int32_t put_record(larder_txn *txn, const larder_record *plain, larder_re
     bool is_raw = status == LARDER_NOT_FOUND;
     larder_bytes frame = is_raw ? cold : larder__bytes(txn->scratch.data, txn->scratch.size_bytes);
     stored->dictionary = dictionary;
-    if (!put_cold(row, dictionary_number(dictionary, is_raw), frame)) return no_memory(txn, error);
-    *checked_bytes = row->size_bytes - frame.size_bytes;
+    if (!put_cold(row, dictionary_number(dictionary, is_raw), frame, checked_bytes))
+        return no_memory(txn, error);
     return LARDER_OK;
 }
 
@@ -151,18 +158,22 @@ int32_t larder__row_build(larder_txn *txn, larder_bytes key, const larder_docume
     return LARDER_OK;
 }
 
-int32_t larder__row_replace_cold(larder_txn *txn, larder_bytes key, larder_bytes head,
-                                 uint32_t old_dictionary, bool is_raw, uint32_t dictionary,
+int32_t larder__row_replace_cold(larder_txn *txn, larder_bytes key, larder_bytes row,
+                                 const larder_record *record, uint32_t dictionary,
                                  larder_bytes frame, larder_error *error) {
-    larder__buffer *row = &txn->row;
-    size_t replaced = larder__varint_size(dictionary_number(old_dictionary, is_raw)) +
-                      (is_raw ? LARDER__COLD_CHECKSUM_BYTES : 0);
-    row->size_bytes = 0;
-    if (!larder__buffer_append(row, head.data, head.size_bytes - replaced) ||
-        !put_cold(row, dictionary_number(dictionary, false), frame))
+    bool is_raw = (record->flags & LARDER__RECORD_LOADED) != 0;
+    size_t head = (size_t)(larder__begin(record->cold) - larder__begin(row));
+    head -= larder__varint_size(dictionary_number(record->dictionary, is_raw));
+    /* A compressed part is seen with its checksum, a raw one without. */
+    if (is_raw && record->cold.size_bytes >= LARDER__COLD_CHECKSUM_FROM)
+        head -= LARDER__COLD_CHECKSUM_BYTES;
+    size_t checked_bytes;
+    larder__buffer *built = &txn->row;
+    built->size_bytes = 0;
+    if (!larder__buffer_append(built, row.data, head) ||
+        !put_cold(built, dictionary_number(dictionary, false), frame, &checked_bytes))
         return no_memory(txn, error);
-    larder__store32(row->data + CRC_AT,
-                    checksum(key, row->data, row->size_bytes - frame.size_bytes));
+    larder__store32(built->data + CRC_AT, checksum(key, built->data, checked_bytes));
     return LARDER_OK;
 }
 
@@ -229,18 +240,19 @@ static int32_t read_record(const larder_txn *txn, uint8_t flags, const uint8_t *
     used = larder__varint_get(at, end, &number);
     if (used == 0 || number > UINT32_MAX) return LARDER_E_CORRUPT;
     at += used;
-    if (end - at < LARDER__COLD_CHECKSUM_BYTES) return LARDER_E_CORRUPT;
-    *checked_end = at + LARDER__COLD_CHECKSUM_BYTES;
-    record->cold = larder__bytes(at, (size_t)(end - at)); /* with its checksum */
+    record->cold = larder__bytes(at, (size_t)(end - at));
+    bool is_small = record->cold.size_bytes < LARDER__COLD_CHECKSUM_FROM;
+    *checked_end = is_small ? end : at + LARDER__COLD_CHECKSUM_BYTES;
     if (number == RAW_STORED) {
-        uint32_t crc = larder__load32(at);
-        at += LARDER__COLD_CHECKSUM_BYTES;
         record->flags = LARDER__RECORD_LOADED;
-        record->cold = larder__bytes(at, (size_t)(end - at));
-        return record->cold.size_bytes == record->cold_raw_bytes &&
-                       larder__checksum(0, at, record->cold.size_bytes) == crc
-                   ? LARDER_OK
-                   : LARDER_E_CORRUPT;
+        if (!is_small) {
+            at += LARDER__COLD_CHECKSUM_BYTES;
+            record->cold = larder__bytes(at, (size_t)(end - at));
+            if (larder__checksum(0, at, record->cold.size_bytes) !=
+                larder__load32(at - LARDER__COLD_CHECKSUM_BYTES))
+                return LARDER_E_CORRUPT;
+        }
+        return record->cold.size_bytes == record->cold_raw_bytes ? LARDER_OK : LARDER_E_CORRUPT;
     }
     record->dictionary = number == 0 ? 0 : (uint32_t)number - 1;
     if (record->dictionary == 0 || larder__dictionary_is_loaded(txn->env, record->dictionary))

@@ -3,7 +3,8 @@
  *
  *   0      flags: bits 0-1 state (1 found, 2 absent, 3 unknown); 04 committed mutations;
  *          08 create time present; 10 read time present; 20 names inline; 40 cold part present
- *   1..4   checksum (bytes.h) over the key, byte 0, and bytes 9 up to the frame or the end
+ *   1..4   checksum (bytes.h) over the key, byte 0, and bytes 9 up to a frame with a checksum of its
+ *          own, or to the end
  *   5..8   LRU epoch, little-endian (outside the checksum: a touch changes it in place)
  *   9..17  version (time)
  *          create time (9)     when flag 08; else it equals the version for a found document
@@ -14,7 +15,7 @@
  *          values size varint, values container (record.h, with cold tags)
  *   with flag 40
  *          raw size varint, dictionary varint (0 none; 1 stored raw; else id + 1),
- *          checksum of the frame (4), frame
+ *          checksum of the frame (4, when it has 160 bytes or more), frame
  *
  * The frame is a zstd frame without its 4-byte magic number. Its checksum is tested when it is
  * decompressed: a scan that does not need it does not touch its bytes.

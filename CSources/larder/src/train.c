@@ -375,9 +375,7 @@ static int32_t repack_row(larder_txn *txn, larder_bytes key, larder_bytes row,
                                    packed, dictionary, error);
     if (status != LARDER_OK) return status;
     if (packed->size_bytes >= record->cold.size_bytes) return LARDER_NOT_FOUND;
-    size_t head = (size_t)(larder__begin(record->cold) - larder__begin(row));
-    return larder__row_replace_cold(txn, key, larder__bytes(row.data, head), record->dictionary,
-                                    (record->flags & LARDER__RECORD_LOADED) != 0, *dictionary,
+    return larder__row_replace_cold(txn, key, row, record, *dictionary,
                                     larder__bytes(packed->data, packed->size_bytes), error);
 }
 

@@ -439,8 +439,7 @@ int32_t larder_txn_commit(larder_txn *txn, larder_error *error) {
         return status;
     }
     close_cursors(txn);
-    bool is_over =
-        !txn->reclaiming && txn->changed && !env->manual_reclaim && larder__lru_is_over_budget(txn);
+    bool is_over = !txn->reclaiming && !env->manual_reclaim && larder__lru_is_over_budget(txn);
     if (txn->names_changed) atomic_store(&env->catalog_commit, txn->commit);
     int code = mdb_txn_commit(txn->mdb);
     if (code != 0) {
