@@ -88,11 +88,14 @@ static int32_t get(larder_env *env, const char *name) {
     return status;
 }
 
+/* The result is good for the next fifteen calls. */
 static char *join(const char *directory, const char *name) {
-    static char paths[8][1024];
+    static char paths[16][1024];
     static int next;
-    char *path = paths[next++ % 8];
-    snprintf(path, sizeof paths[0], "%s/%s", directory, name);
+    char text[1024];
+    snprintf(text, sizeof text, "%s/%s", directory, name);
+    char *path = paths[next++ % 16];
+    memcpy(path, text, sizeof text);
     return path;
 }
 
