@@ -36,7 +36,6 @@ const larder__tag_info larder__tags[256] = {
 
 /* ---- times ---- */
 
-
 bool larder__time_is_valid(larder_time time) {
     return time.seconds >= -LARDER__SECONDS_BEFORE_EPOCH && time.seconds <= LARDER__SECONDS_MAX &&
            time.nanoseconds >= 0 && time.nanoseconds <= LARDER__NANOSECONDS_MAX;
