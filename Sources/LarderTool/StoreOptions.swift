@@ -50,6 +50,11 @@ struct StoreOptions: ParsableArguments {
                     hint: "'larder import FILE --collection PATH --store \(directory)' creates "
                         + "one, --store or LARDER_STORE names another")
             }
+            if configuration.createsStore && error.condition == .io && !System.exists(directory) {
+                throw ToolError(
+                    .cannotCreate, "cannot create the store '\(directory)': \(error.message)",
+                    hint: "name another directory with --store")
+            }
             throw ToolError(error, about: "cannot open the store '\(directory)'")
         }
     }
