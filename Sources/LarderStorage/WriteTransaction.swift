@@ -2,6 +2,9 @@
 /// it throws.
 ///
 /// It reads what it has written. It cannot be copied or kept.
+///
+/// A closure inside the scope may use it; to a function pass it as a parameter, since a nested
+/// `func` cannot capture it.
 public struct WriteTransaction: ~Copyable, ReadableTransaction {
     /// The newest commit, with the changes so far.
     public let snapshot: Snapshot

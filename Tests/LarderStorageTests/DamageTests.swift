@@ -32,14 +32,12 @@ struct DamageTests {
             }
         }
         try first.close()
-        for name in try FileManager.default.contentsOfDirectory(atPath: path) {
-            let file = URL(fileURLWithPath: path + "/" + name)
-            var data = try Data(contentsOf: file)
-            while let range = data.range(of: Data("MARK5".utf8)) {
-                data[range.lowerBound] = UInt8(ascii: "m")
-            }
-            try data.write(to: file)
+        let file = URL(fileURLWithPath: path + "/data.mdb")
+        var data = try Data(contentsOf: file)
+        while let range = data.range(of: Data("MARK5".utf8)) {
+            data[range.lowerBound] = UInt8(ascii: "m")
         }
+        try data.write(to: file)
         let messages = Messages()
         var configuration = StoreConfiguration(directory: path)
         configuration.log = { level, text in
