@@ -491,10 +491,13 @@ struct larder_scan {
     larder_bytes collection_path;
     larder_bytes id_key_form;
 };
-/* Where a scan has asked the kernel to read ahead. */
+/* Where a scan has asked the kernel to read ahead: chunks of the map by number, each in the slot
+ * that its number gives. */
+#define LARDER__AHEAD_SLOTS 64
 typedef struct larder__ahead {
     uint32_t count;
-    uintptr_t from, until;
+    uintptr_t last;
+    uintptr_t chunks[LARDER__AHEAD_SLOTS];
 } larder__ahead;
 /* Checks the caller's options (nullable) and copies them. */
 int32_t larder__scan_options(const larder_scan_options *given, larder_scan_options *options,

@@ -131,18 +131,28 @@ static int32_t give_nothing(larder_scan *scan, larder_document *document, larder
 #define AHEAD_AFTER 32
 #define AHEAD_BYTES (UINT64_C(4) << 20)
 
+/* Asks for a chunk unless the scan did so lately, or its first page is in memory. Asking costs a
+ * look at each of its pages, and rows of neighbouring names lie all over the file. */
+static void ask_for(larder__ahead *ahead, uintptr_t chunk) {
+    uintptr_t *slot = &ahead->chunks[chunk % LARDER__AHEAD_SLOTS];
+    if (*slot == chunk) return;
+    *slot = chunk;
+    void *from = (void *)(chunk * AHEAD_BYTES);
+    unsigned char is_resident = 0;
+    if (mincore(from, 1, &is_resident) == 0 && (is_resident & 1) != 0) return;
+    madvise(from, AHEAD_BYTES, MADV_WILLNEED);
+}
+
 static void read_ahead(larder__ahead *ahead, const larder_txn *txn, larder_bytes row) {
-    if (txn->is_write) return;
+    uintptr_t chunk = (uintptr_t)row.data / AHEAD_BYTES;
+    if (chunk == ahead->last || txn->is_write) return;
     if (ahead->count < AHEAD_AFTER) {
         ahead->count++;
         return;
     }
-    uintptr_t at = (uintptr_t)row.data;
-    if (at >= ahead->from && at < ahead->until) return;
-    ahead->from = at & ~(uintptr_t)4095;
-    uintptr_t stop = ahead->from + AHEAD_BYTES;
-    ahead->until = ahead->from + (stop - ahead->from) * 3 / 4;
-    madvise((void *)ahead->from, stop - ahead->from, MADV_WILLNEED);
+    ahead->last = chunk;
+    ask_for(ahead, chunk);
+    ask_for(ahead, chunk + 1);
 }
 
 /* ---- one collection ---- */
