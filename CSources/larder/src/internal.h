@@ -188,6 +188,7 @@ struct larder_txn {
     bool names_changed;
     bool reclaiming; /* this transaction belongs to the LRU walker */
     int32_t open_scans;
+    struct larder_scan *scans; /* the open ones */
     uint64_t write_count;      /* rows changed by this structure's transactions */
     larder__counters counters; /* write: current values; read: of the snapshot, when loaded */
     bool counters_loaded;
@@ -477,7 +478,9 @@ int32_t larder__index_update_overlay(larder_txn *txn, uint64_t user, uint64_t co
 /* Every kind of scan begins with this. next fills the document; close frees what the kind
  * owns (not the scan itself). */
 struct larder_scan {
-    const larder_txn *txn;
+    const larder_txn *txn; /* NULL once that has ended */
+    larder_env *env;
+    struct larder_scan *next_open, **link_open; /* among the transaction's scans */
     int32_t (*next)(larder_scan *scan, larder_document *document, larder_error *error);
     void (*close)(larder_scan *scan);
     int32_t (*entry)(const larder_scan *scan, larder_bytes *order_bytes); /* NULL: no index */
@@ -502,6 +505,8 @@ typedef struct larder__ahead {
 /* Checks the caller's options (nullable) and copies them. */
 int32_t larder__scan_options(const larder_scan_options *given, larder_scan_options *options,
                              larder_error *error);
+/* Lets go of what the open scans hold in LMDB; they answer E_TXN_ENDED from then on. */
+void larder__scans_end(larder_txn *txn);
 /* LARDER_OK while the scan can be used: not after a write through its transaction. */
 int32_t larder__scan_check(const larder_scan *scan, larder_error *error);
 /* Allocates a zeroed scan of size_bytes, checks the options (nullable) and counts the handle. */

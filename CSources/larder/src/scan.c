@@ -51,25 +51,46 @@ int32_t larder__scan_create(const larder_txn *txn, size_t size_bytes,
     larder_scan *created = larder__allocate(&txn->env->allocator, size_bytes);
     if (created == NULL) return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a scan");
     memset(created, 0, size_bytes);
+    larder_txn *owner = (larder_txn *)(uintptr_t)txn;
     created->txn = txn;
+    created->env = txn->env;
+    created->next_open = owner->scans;
+    created->link_open = &owner->scans;
+    if (owner->scans != NULL) owner->scans->link_open = &created->next_open;
+    owner->scans = created;
     created->flags = checked.flags;
     created->write_count = txn->write_count;
-    ((larder_txn *)(uintptr_t)txn)->open_scans++;
+    owner->open_scans++;
     larder__handle_opened();
     *scan = created;
     return LARDER_OK;
 }
 
+/* Takes a scan out of its transaction. */
+static void end_scan(larder_scan *scan) {
+    larder_txn *owner = (larder_txn *)(uintptr_t)scan->txn;
+    if (scan->close != NULL) scan->close(scan);
+    *scan->link_open = scan->next_open;
+    if (scan->next_open != NULL) scan->next_open->link_open = scan->link_open;
+    owner->open_scans--;
+    scan->txn = NULL;
+}
+
+void larder__scans_end(larder_txn *txn) {
+    while (txn->scans != NULL)
+        end_scan(txn->scans);
+}
+
 void larder_scan_close(larder_scan *scan) {
     if (scan == NULL) return;
-    const larder_txn *txn = scan->txn;
-    if (scan->close != NULL) scan->close(scan);
-    ((larder_txn *)(uintptr_t)txn)->open_scans--;
+    if (scan->txn != NULL) end_scan(scan);
     larder__handle_closed();
-    larder__release(&txn->env->allocator, scan);
+    larder__release(&scan->env->allocator, scan);
 }
 
 int32_t larder__scan_check(const larder_scan *scan, larder_error *error) {
+    if (scan->txn == NULL)
+        return larder__fail(error, LARDER_E_TXN_ENDED, "the scan's transaction has ended");
     int32_t status = larder__txn_check_read(scan->txn, error);
     if (status == LARDER_OK && scan->write_count != scan->txn->write_count)
         status = larder__fail(error, LARDER_E_INVALID_ARGUMENT,

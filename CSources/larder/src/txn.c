@@ -184,6 +184,7 @@ void larder_txn_end_read(const larder_txn *const_txn) {
     larder_env *env = txn->env;
     larder__handle_closed();
     if (larder__env_is_forked(env)) return; /* the parent's slot; nothing here is ours */
+    larder__scans_end(txn);
     mdb_txn_reset(txn->mdb);
     pthread_mutex_lock(&env->gate);
     bool is_kept = env->idle_count < IDLE_READS_MAX;
@@ -399,6 +400,7 @@ void larder_txn_abort(larder_txn *txn) {
                     "a write transaction was aborted on another thread: nothing done");
         return;
     }
+    larder__scans_end(txn);
     close_cursors(txn);
     mdb_txn_abort(txn->mdb);
     finish_write(txn, false);
