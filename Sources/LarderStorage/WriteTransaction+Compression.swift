@@ -8,7 +8,7 @@ extension WriteTransaction {
     /// Takes some tenths of a second for the default sizes.
     ///
     /// - Parameters:
-    ///   - dictionaryBytes: the dictionary's size; 0 for 16 KiB.
+    ///   - dictionaryBytes: the dictionary's size; 0 for 8 KiB.
     ///   - maxSampleBytes: what to train from; 0 for 256 KiB.
     /// - Returns: nil, with nothing changed, when there are too few compressed parts or the new
     ///   dictionary would not be smaller.

@@ -708,8 +708,8 @@ LARDER_API int32_t larder_mutation_find_collection(const larder_txn *txn, larder
 /* Batches in the user's queue. */
 LARDER_API int32_t larder_mutation_count(const larder_txn *txn, larder_bytes user, int64_t *count,
                                          larder_error *error);
-/* Users that have a queue, in order: the first above after (empty: the very first, which may
- * be the unauthenticated user ""; then found is 1), or LARDER_END. */
+/* Users that have a queue, in order of their ids: the first above *after (NULL: the very first,
+ * which may be the unauthenticated user ""), or LARDER_END. */
 LARDER_API int32_t larder_mutation_next_user(const larder_txn *txn, const larder_bytes *after,
                                              larder_bytes *user, larder_error *error);
 
@@ -819,7 +819,7 @@ typedef struct larder_index {
     uint32_t segment_count;
     larder_bytes group;
     larder_index_segment segments[LARDER_INDEX_MAX_SEGMENTS];
-    int64_t entry_count;
+    int64_t entry_count; /* of documents and of overlays */
     int64_t size_bytes;
     int32_t complete; /* 1: every document is indexed; only then use it for queries */
     int32_t reserved;

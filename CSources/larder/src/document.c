@@ -47,8 +47,7 @@ static int32_t count(larder_txn *txn, uint64_t collection, larder_bytes key,
 }
 
 /* The row there is, copied into txn->old, so that later writes do not move it. NOT_FOUND. A
- * damaged row is answered with E_CORRUPT and document->stored_bytes set: it can be replaced,
- * not counted. */
+ * damaged row is E_CORRUPT: what it counted is not known, so it is neither replaced nor removed. */
 static int32_t read_old(larder_txn *txn, larder_bytes key, larder_document *document,
                         larder_error *error) {
     larder_bytes row;
