@@ -1,5 +1,5 @@
 /*
- * lru.c - which documents were used least recently, and their eviction.
+ * lru.c - which documents were used least recently: epochs and their log. evict.c walks it.
  *
  * Time is counted in epochs: one lasts until about a thousandth of the budget has been written
  * or touched. A document row carries the epoch of its last use. The log lists, by epoch, the
@@ -14,24 +14,16 @@
  * nothing but pinned documents stay, and a position in memory passes over them until a pin is
  * released. When more than half of the log is stale, each commit tidies a few rows of it.
  *
- * A document in a target is kept as long as its target: when the walk meets it, a younger
- * target takes it along to its own epoch, and a target that is not younger is removed first.
- *
  * Rejected: a row a document in epoch order (twice the bytes, and a touch costs three table
  * changes); a clock hand over the documents (it reads the whole store to free a little).
  */
 #include "lru.h"
-
-#include <time.h>
 
 #define CHUNK_BYTES 980 /* and one entry more: four rows fill a page */
 #define EPOCHS_IN_BUDGET 1024
 #define SMALLEST_EPOCH_BYTES 4096
 #define TIDY_SLACK 4096
 #define TIDY_ENTRIES 512
-#define STEP_DOCUMENTS 500
-#define STEP_US 2000
-#define TARGET_PART 500 /* documents of a target removed at once */
 
 int64_t larder__counters_total(const larder__counters *counters) {
     int64_t total = 0;
@@ -42,7 +34,7 @@ int64_t larder__counters_total(const larder__counters *counters) {
 
 /* ---- the log ---- */
 
-static larder__key log_key(uint32_t epoch, uint32_t chunk) {
+larder__key larder__lru_key(uint32_t epoch, uint32_t chunk) {
     larder__key key;
     larder__key_clear(&key);
     larder__key_u32(&key, epoch);
@@ -50,7 +42,7 @@ static larder__key log_key(uint32_t epoch, uint32_t chunk) {
     return key;
 }
 
-static bool read_log_key(larder_bytes key, uint32_t *epoch, uint32_t *chunk) {
+bool larder__lru_read_key(larder_bytes key, uint32_t *epoch, uint32_t *chunk) {
     const uint8_t *at = larder__begin(key), *end = at + key.size_bytes;
     return larder__key_read_u32(&at, end, epoch) && larder__key_read_u32(&at, end, chunk) &&
            at == end;
@@ -78,8 +70,8 @@ bool larder__lru_entry_read(const uint8_t **at, const uint8_t *end, larder__lru_
 
 uint32_t larder__lru_epoch(const larder_txn *txn) { return (uint32_t)txn->counters.epoch; }
 
-static int32_t append(larder_txn *txn, uint64_t collection, larder_bytes id, int32_t target_id,
-                      larder_error *error) {
+int32_t larder__lru_append(larder_txn *txn, uint64_t collection, larder_bytes id, int32_t target_id,
+                           larder_error *error) {
     uint8_t entry[2 * LARDER__VARINT_MAX + 1 + LARDER__ID_MAX];
     size_t size = larder__varint_put(entry, collection);
     if (collection == 0) {
@@ -100,7 +92,7 @@ static int32_t append(larder_txn *txn, uint64_t collection, larder_bytes id, int
 int32_t larder__lru_note(larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
                          bool is_logged, int64_t cost_bytes, larder_error *error) {
     txn->counters.epoch_bytes += cost_bytes;
-    return is_logged ? LARDER_OK : append(txn, collection, id_key_form, 0, error);
+    return is_logged ? LARDER_OK : larder__lru_append(txn, collection, id_key_form, 0, error);
 }
 
 int32_t larder__lru_note_target(larder_txn *txn, int32_t target_id, uint32_t *epoch,
@@ -110,22 +102,22 @@ int32_t larder__lru_note_target(larder_txn *txn, int32_t target_id, uint32_t *ep
     int32_t status = larder__target_epoch(txn, target_id, &known, error);
     if (status < 0) return status;
     if (status == LARDER_OK && known == *epoch) return LARDER_OK;
-    return append(txn, 0, larder__bytes(NULL, 0), target_id, error);
+    return larder__lru_append(txn, 0, larder__bytes(NULL, 0), target_id, error);
 }
 
 /* Writes the waiting entries as rows of an epoch, behind those it has. */
-static int32_t write_log(larder_txn *txn, uint32_t epoch, larder_error *error) {
+int32_t larder__lru_write_log(larder_txn *txn, uint32_t epoch, larder_error *error) {
     if (txn->lru_log.size_bytes == 0) return LARDER_OK;
     const uint8_t *at = txn->lru_log.data, *end = at + txn->lru_log.size_bytes;
     uint32_t chunk = 0, last_epoch, last_chunk;
-    larder__key above = log_key(epoch, UINT32_MAX);
+    larder__key above = larder__lru_key(epoch, UINT32_MAX);
     larder__cursor cursor;
     int32_t status = larder__cursor_open(txn, LARDER__LRU, &cursor, error);
     if (status != LARDER_OK) return larder__txn_note(txn, status);
     status = larder__cursor_seek_below(&cursor, larder__key_bytes(&above), error);
     txn->scratch.size_bytes = 0;
     bool has_memory = true;
-    if (status == LARDER_OK && read_log_key(cursor.key, &last_epoch, &last_chunk) &&
+    if (status == LARDER_OK && larder__lru_read_key(cursor.key, &last_epoch, &last_chunk) &&
         last_epoch == epoch) {
         chunk = last_chunk + 1;
         if (cursor.value.size_bytes < CHUNK_BYTES) { /* goes on in the last row */
@@ -143,7 +135,7 @@ static int32_t write_log(larder_txn *txn, uint32_t epoch, larder_error *error) {
             if (!larder__lru_entry_read(&at, end, &entry)) return LARDER_E_CORRUPT;
             has_memory = larder__buffer_append(&txn->scratch, entry.begin, entry.size_bytes);
         }
-        larder__key key = log_key(epoch, chunk++);
+        larder__key key = larder__lru_key(epoch, chunk++);
         if (has_memory)
             status =
                 larder__table_put(txn, LARDER__LRU, larder__key_bytes(&key),
@@ -172,8 +164,8 @@ static int32_t document_epoch(const larder_txn *txn, uint64_t collection, larder
     return LARDER_OK;
 }
 
-static int32_t set_document_epoch(larder_txn *txn, uint64_t collection, larder_bytes id,
-                                  uint32_t epoch, larder_error *error) {
+int32_t larder__lru_set_epoch(larder_txn *txn, uint64_t collection, larder_bytes id, uint32_t epoch,
+                              larder_error *error) {
     larder__key key = larder__document_key(collection, id);
     larder_bytes row;
     int32_t status =
@@ -215,7 +207,7 @@ int32_t larder__lru_flush_touches(larder_txn *txn, larder_error *error) {
         status = document_epoch(txn, collection, larder__id_bytes(&id), &known, error);
         if (status != LARDER_OK || known == epoch) continue;
         larder__key key = larder__document_key(collection, larder__id_bytes(&id));
-        status = set_document_epoch(txn, collection, larder__id_bytes(&id), epoch, error);
+        status = larder__lru_set_epoch(txn, collection, larder__id_bytes(&id), epoch, error);
         if (status == LARDER_OK)
             status = larder__lru_note(txn, collection, larder__id_bytes(&id), false,
                                       larder__row_cost(key.size_bytes, txn->old.size_bytes), error);
@@ -226,7 +218,7 @@ int32_t larder__lru_flush_touches(larder_txn *txn, larder_error *error) {
 
 /* What is written from now on lies behind every row of the log, also behind rows that are gone:
  * the walk, which remembers where it stood by key, must meet it. */
-static void begin_epoch(larder_txn *txn) {
+void larder__lru_begin_epoch(larder_txn *txn) {
     txn->counters.epoch++;
     txn->counters.epoch_bytes = 0;
 }
@@ -237,7 +229,7 @@ static void begin_epoch(larder_txn *txn) {
 static int32_t tidy_row(larder_txn *txn, larder_bytes row_key, larder_bytes value,
                         int64_t *examined, larder_error *error) {
     uint32_t epoch, chunk;
-    if (!read_log_key(row_key, &epoch, &chunk)) return LARDER_OK;
+    if (!larder__lru_read_key(row_key, &epoch, &chunk)) return LARDER_OK;
     larder__buffer *kept = &txn->scratch;
     kept->size_bytes = 0;
     const uint8_t *at = larder__begin(value), *end = at + value.size_bytes;
@@ -254,12 +246,12 @@ static int32_t tidy_row(larder_txn *txn, larder_bytes row_key, larder_bytes valu
             return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for the LRU");
     }
     if (dropped == 0) return LARDER_OK;
-    larder__key key = log_key(epoch, chunk);
+    larder__key key = larder__lru_key(epoch, chunk);
     txn->counters.lru_entry_count -= dropped;
     if (larder__bytes_equal(larder__key_bytes(&key), larder__key_bytes(&txn->env->lru->from)))
         txn->env->lru->skip_bytes = 0; /* the walk looks at the row once more */
     if (kept->size_bytes == 0) {
-        begin_epoch(txn);
+        larder__lru_begin_epoch(txn);
         return larder__table_remove(txn, LARDER__LRU, larder__key_bytes(&key), error);
     }
     return larder__table_put(txn, LARDER__LRU, larder__key_bytes(&key),
@@ -303,10 +295,10 @@ static int64_t epoch_length(const larder_txn *txn) {
 }
 
 int32_t larder__lru_commit(larder_txn *txn, larder_error *error) {
-    int32_t status = write_log(txn, larder__lru_epoch(txn), error);
+    int32_t status = larder__lru_write_log(txn, larder__lru_epoch(txn), error);
     if (status == LARDER_OK) status = tidy(txn, error);
     if (status == LARDER_OK && txn->counters.epoch_bytes >= epoch_length(txn)) {
-        begin_epoch(txn);
+        larder__lru_begin_epoch(txn);
     }
     return status;
 }
@@ -319,327 +311,4 @@ void larder__lru_ended(larder_txn *txn, bool committed) {
 bool larder__lru_is_over_budget(const larder_txn *txn) {
     int64_t budget = atomic_load(&txn->env->budget_bytes);
     return budget != LARDER_BUDGET_UNLIMITED && larder__counters_total(&txn->counters) > budget;
-}
-
-/* ---- eviction ---- */
-
-typedef struct step {
-    larder_txn *txn;
-    int64_t goal;
-    int64_t max_documents;
-    int64_t started_us, max_us;
-    larder_lru_result *result;
-    bool removed_target;
-    bool removed_row; /* of the log */
-} step;
-
-static int64_t thread_us(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-static bool is_spent(const step *s) {
-    return s->result->examined_count >= s->max_documents ||
-           thread_us() - s->started_us >= s->max_us;
-}
-
-static bool is_reached(const step *s) {
-    return larder__counters_total(&s->txn->counters) + (int64_t)s->txn->lru_log.size_bytes <=
-           s->goal;
-}
-
-/* What becomes of an entry. */
-enum { GONE, KEPT, AGAIN };
-
-static int32_t has_pending_mutation(const larder_txn *txn, uint64_t collection, larder_bytes id,
-                                    bool *found, larder_error *error) {
-    *found = false;
-    if (txn->counters.usage[LARDER__COUNT_MUTATIONS].row_count == 0) return LARDER_OK;
-    larder__key prefix;
-    larder__key_clear(&prefix);
-    larder__key_number(&prefix, collection);
-    larder__key_idz(&prefix, id);
-    larder__cursor cursor;
-    int32_t status = larder__cursor_open(txn, LARDER__MUTATION_DOCUMENTS, &cursor, error);
-    if (status != LARDER_OK) return status;
-    status = larder__cursor_seek(&cursor, larder__key_bytes(&prefix), error);
-    *found =
-        status == LARDER_OK && larder__bytes_has_prefix(cursor.key, larder__key_bytes(&prefix));
-    larder__cursor_close(&cursor);
-    return status < 0 ? status : LARDER_OK;
-}
-
-static int32_t is_pinned(const larder_txn *txn, uint64_t collection, larder_bytes id, bool *pinned,
-                         larder_error *error) {
-    *pinned = false;
-    if (larder__lru_has_pins(txn->env)) {
-        larder_bytes path, text;
-        char scratch[32];
-        int32_t status = larder__collection_info(txn, collection, &path, NULL, error);
-        if (status == LARDER_OK)
-            status = larder__id_text(txn, collection, id, scratch, &text, error);
-        if (status != LARDER_OK) return status;
-        *pinned = larder__lru_is_pinned(txn->env, path, text);
-        if (*pinned) return LARDER_OK;
-    }
-    return has_pending_mutation(txn, collection, id, pinned, error);
-}
-
-/* Removes a part of a target. *outcome AGAIN: some of it is left. */
-static int32_t remove_target(step *s, int32_t target_id, int *outcome, larder_error *error) {
-    int64_t removed = 0, before = larder__counters_total(&s->txn->counters);
-    int32_t status = larder__target_remove_some(s->txn, target_id, TARGET_PART, &removed, error);
-    if (status < 0) return status;
-    s->result->freed_bytes += before - larder__counters_total(&s->txn->counters);
-    *outcome = status == LARDER_MORE ? AGAIN : GONE;
-    if (*outcome == GONE) s->result->target_count++;
-    s->removed_target = true;
-    return LARDER_OK;
-}
-
-/* The targets of a document: pinned, a younger epoch to go to, or one to remove first. */
-static int32_t look_at_targets(const larder_txn *txn, const larder__lru_entry *entry,
-                               uint32_t epoch, bool *pinned, uint32_t *younger, int32_t *removable,
-                               larder_error *error) {
-    *pinned = false;
-    *younger = 0;
-    *removable = 0;
-    if (txn->counters.usage[LARDER__COUNT_TARGETS].row_count == 0) return LARDER_OK;
-    larder__key prefix;
-    larder__key_clear(&prefix);
-    larder__key_number(&prefix, entry->collection);
-    larder__key_idz(&prefix, entry->id);
-    larder__cursor cursor;
-    int32_t status = larder__cursor_open(txn, LARDER__DOCUMENT_TARGETS, &cursor, error);
-    if (status != LARDER_OK) return status;
-    for (status = larder__cursor_seek(&cursor, larder__key_bytes(&prefix), error);
-         status == LARDER_OK && larder__bytes_has_prefix(cursor.key, larder__key_bytes(&prefix));
-         status = larder__cursor_next(&cursor, error)) {
-        const uint8_t *at = larder__begin(cursor.key) + prefix.size_bytes;
-        const uint8_t *end = larder__begin(cursor.key) + cursor.key.size_bytes;
-        uint64_t target;
-        uint32_t known;
-        if (!larder__key_read_number(&at, end, &target) || target > INT32_MAX) continue;
-        if (larder__lru_is_target_pinned(txn->env, (int32_t)target)) {
-            *pinned = true;
-            break;
-        }
-        int32_t found = larder__target_epoch(txn, (int32_t)target, &known, error);
-        if (found < 0) {
-            status = found;
-            break;
-        }
-        if (found == LARDER_OK && known > epoch) {
-            if (known > *younger) *younger = known;
-        } else {
-            *removable = (int32_t)target;
-        }
-    }
-    larder__cursor_close(&cursor);
-    return status < 0 ? status : LARDER_OK;
-}
-
-static int32_t look_at_document(step *s, const larder__lru_entry *entry, uint32_t epoch,
-                                int *outcome, larder_error *error) {
-    bool pinned;
-    uint32_t younger;
-    int32_t removable;
-    int32_t status = is_pinned(s->txn, entry->collection, entry->id, &pinned, error);
-    if (status == LARDER_OK && !pinned)
-        status = look_at_targets(s->txn, entry, epoch, &pinned, &younger, &removable, error);
-    if (status != LARDER_OK) return status;
-    if (pinned) {
-        s->result->pinned_count++;
-        larder__key key = larder__document_key(entry->collection, entry->id);
-        larder_bytes row = {0};
-        larder__table_get(s->txn, LARDER__DOCUMENTS, larder__key_bytes(&key), &row, NULL);
-        s->txn->env->lru->pinned_bytes += larder__row_cost(key.size_bytes, row.size_bytes);
-        *outcome = KEPT;
-        return LARDER_OK;
-    }
-    if (younger != 0) {
-        status = set_document_epoch(s->txn, entry->collection, entry->id, younger, error);
-        if (status == LARDER_OK) status = append(s->txn, entry->collection, entry->id, 0, error);
-        if (status == LARDER_OK) status = write_log(s->txn, younger, error);
-        *outcome = GONE;
-        return status;
-    }
-    if (removable != 0) {
-        status = remove_target(s, removable, outcome, error);
-        *outcome = AGAIN; /* the document itself is looked at once more */
-        return status;
-    }
-    int64_t freed = 0;
-    status = larder__document_remove(s->txn, entry->collection, entry->id, &freed, error);
-    s->result->freed_bytes += freed;
-    if (status == LARDER_OK) s->result->evicted_count++;
-    *outcome = GONE;
-    return status == LARDER_NOT_FOUND ? LARDER_OK : status;
-}
-
-static int32_t look_at(step *s, const larder__lru_entry *entry, uint32_t epoch, int *outcome,
-                       larder_error *error) {
-    bool current;
-    int32_t status = larder__lru_is_current(s->txn, entry, epoch, &current, error);
-    if (status == LARDER_E_CORRUPT) { /* a damaged row is not evicted: check reports it */
-        *outcome = KEPT;
-        return LARDER_OK;
-    }
-    *outcome = GONE;
-    if (status != LARDER_OK || !current) return status;
-    if (entry->collection != 0) return look_at_document(s, entry, epoch, outcome, error);
-    if (larder__lru_is_target_pinned(s->txn->env, entry->target_id)) {
-        *outcome = KEPT;
-        return LARDER_OK;
-    }
-    return remove_target(s, entry->target_id, outcome, error);
-}
-
-/* Walks one row of the log from state->skip_bytes on and rewrites it. *stop: the step ends. */
-static int32_t walk_row(step *s, larder_bytes row_key, larder_bytes value, bool *stop,
-                        larder_error *error) {
-    larder__lru_state *state = s->txn->env->lru;
-    uint32_t epoch, chunk;
-    if (!read_log_key(row_key, &epoch, &chunk))
-        return larder__corrupt(s->txn, LARDER__LRU, row_key, "a malformed key", error);
-    larder__key key = log_key(epoch, chunk);
-    larder__buffer *row = &state->row, *kept = &state->kept;
-    row->size_bytes = kept->size_bytes = 0;
-    if (!larder__buffer_append(row, value.data, value.size_bytes))
-        return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for the LRU");
-    size_t skip = state->skip_bytes < row->size_bytes ? state->skip_bytes : row->size_bytes;
-    const uint8_t *at = row->data + skip, *end = row->data + row->size_bytes;
-    bool has_memory = larder__buffer_append(kept, row->data, skip);
-    int64_t dropped = 0;
-    larder__lru_entry entry;
-    int32_t status = LARDER_OK;
-    while (at < end && status == LARDER_OK && has_memory && !*stop) {
-        const uint8_t *entry_at = at;
-        int outcome;
-        if (!larder__lru_entry_read(&at, end, &entry)) break; /* what follows is lost */
-        status = look_at(s, &entry, epoch, &outcome, error);
-        s->result->examined_count++;
-        if (status != LARDER_OK) break;
-        if (outcome == KEPT)
-            has_memory = larder__buffer_append(kept, entry.begin, entry.size_bytes);
-        else if (outcome == GONE)
-            dropped++;
-        else
-            at = entry_at;
-        *stop = is_reached(s) || is_spent(s);
-    }
-    if (status != LARDER_OK) return status;
-    size_t looked_at = kept->size_bytes;
-    has_memory = has_memory && larder__buffer_append(kept, at, (size_t)(end - at));
-    if (!has_memory) return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for the LRU");
-    state->from = key;
-    state->skip_bytes = looked_at;
-    if (dropped == 0) return LARDER_OK;
-    s->txn->counters.lru_entry_count -= dropped;
-    s->removed_row = s->removed_row || kept->size_bytes == 0;
-    if (kept->size_bytes == 0)
-        return larder__table_remove(s->txn, LARDER__LRU, larder__key_bytes(&key), error);
-    return larder__table_put(s->txn, LARDER__LRU, larder__key_bytes(&key),
-                             larder__bytes(kept->data, kept->size_bytes), error);
-}
-
-/* Walks from where the last step stopped, which may have got more entries since. *is_through:
- * the whole log was walked. */
-static int32_t walk(step *s, bool *is_through, larder_error *error) {
-    larder__lru_state *state = s->txn->env->lru;
-    larder__key at = state->from;
-    bool stop = is_reached(s);
-    *is_through = false;
-    while (!stop) {
-        larder__cursor cursor;
-        int32_t status = larder__cursor_open(s->txn, LARDER__LRU, &cursor, error);
-        if (status != LARDER_OK) return status;
-        status = larder__cursor_seek(&cursor, larder__key_bytes(&at), error);
-        if (status == LARDER_OK &&
-            !larder__bytes_equal(cursor.key, larder__key_bytes(&state->from)))
-            state->skip_bytes = 0;
-        if (status == LARDER_OK) status = walk_row(s, cursor.key, cursor.value, &stop, error);
-        larder__cursor_close(&cursor);
-        if (status == LARDER_END) {
-            *is_through = true;
-            return LARDER_OK;
-        }
-        if (status != LARDER_OK) return status;
-        at = state->from;
-        larder__key_byte(&at, 0);
-    }
-    return LARDER_OK;
-}
-
-static int32_t check_step(const larder_env *env, int64_t max_documents, int64_t max_us,
-                          const larder_lru_result *result, larder_error *error) {
-    if (env == NULL || result == NULL || result->struct_bytes < sizeof *result)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
-                            "env or result is NULL, or result.struct_bytes is not set");
-    if (max_documents < 0 || max_us < 0)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "a bound is negative");
-    return LARDER_OK;
-}
-
-int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documents, int64_t max_us,
-                        larder_lru_result *result, larder_error *error) {
-    int32_t status = check_step(env, max_documents, max_us, result, error);
-    if (status != LARDER_OK) return status;
-    larder_lru_result blank = {.struct_bytes = result->struct_bytes};
-    *result = blank;
-    step s = {.goal = goal_bytes,
-              .max_documents = max_documents == 0 ? STEP_DOCUMENTS : max_documents,
-              .max_us = max_us == 0 ? STEP_US : max_us,
-              .result = result};
-    if (goal_bytes < 0) {
-        s.goal = atomic_load(&env->budget_bytes);
-        if (s.goal == LARDER_BUDGET_UNLIMITED) s.goal = INT64_MAX;
-    }
-    status = larder_txn_begin_write(env, &s.txn, error);
-    if (status != LARDER_OK) return status;
-    s.started_us = thread_us();
-    s.txn->reclaiming = true;
-    larder__lru_state *state = env->lru;
-    larder__lru_begin_step(env);
-    bool starts_over = state->from.size_bytes == 0 && state->skip_bytes == 0;
-    if (starts_over) state->pinned_bytes = 0;
-    bool is_through = false;
-    status = larder__lru_flush_touches(s.txn, error);
-    /* Before the walk, which writes entries of other epochs. */
-    if (status == LARDER_OK) status = write_log(s.txn, larder__lru_epoch(s.txn), error);
-    if (status == LARDER_OK) status = walk(&s, &is_through, error);
-    if (status < 0) {
-        larder__lru_reset(env);
-        larder__txn_note(s.txn, status);
-        larder_txn_abort(s.txn);
-        *result = blank;
-        return status;
-    }
-    if (s.removed_row) begin_epoch(s.txn);
-    result->total_bytes = larder__counters_total(&s.txn->counters);
-    bool is_over = result->total_bytes > s.goal;
-    status = larder_txn_commit(s.txn, error);
-    result->elapsed_us = thread_us() - s.started_us;
-    if (status != LARDER_OK) {
-        larder__lru_reset(env);
-        *result = blank;
-        return status;
-    }
-    atomic_fetch_add(&env->evicted_count, result->evicted_count);
-    atomic_fetch_add(&env->evicted_bytes, result->freed_bytes);
-    if (is_through) atomic_store(&env->pinned_bytes, state->pinned_bytes);
-    /* Documents that the walk passed may go now that a target went (larder__lru_let_go). */
-    return is_over && (!is_through || s.removed_target) ? LARDER_MORE : LARDER_OK;
-}
-
-void larder__lru_reclaim(larder_env *env) {
-    for (;;) {
-        larder_error error;
-        larder_lru_result result = {.struct_bytes = sizeof result};
-        int32_t status = larder_lru_step(env, -1, 0, 0, &result, &error);
-        if (status == LARDER_MORE) continue;
-        if (status < 0) larder__log(env, LARDER_LOG_WARNING, "reclaiming space: %s", error.message);
-        return;
-    }
 }

@@ -1,5 +1,5 @@
 /*
- * lru.h - what lru.c (the log and the walk) and pin.c (touches and pins) share.
+ * lru.h - what lru.c (the log), evict.c (the walk) and pin.c (touches and pins) share.
  *
  * larder__lru_state, by who may use it: touches, pins and is_stale under its lock; the rest by
  * the writer.
@@ -22,6 +22,20 @@ bool larder__lru_entry_read(const uint8_t **at, const uint8_t *end, larder__lru_
 /* Whether an entry of the log at epoch is the row's own: it is stale otherwise. */
 int32_t larder__lru_is_current(const larder_txn *txn, const larder__lru_entry *entry,
                                uint32_t epoch, bool *current, larder_error *error);
+
+/* Rows of the log. */
+larder__key larder__lru_key(uint32_t epoch, uint32_t chunk);
+bool larder__lru_read_key(larder_bytes key, uint32_t *epoch, uint32_t *chunk);
+/* Adds an entry to those that wait in the transaction; writes these as rows of an epoch. */
+int32_t larder__lru_append(larder_txn *txn, uint64_t collection, larder_bytes id, int32_t target_id,
+                           larder_error *error);
+int32_t larder__lru_write_log(larder_txn *txn, uint32_t epoch, larder_error *error);
+/* Changes the epoch in a document's row. */
+int32_t larder__lru_set_epoch(larder_txn *txn, uint64_t collection, larder_bytes id, uint32_t epoch,
+                              larder_error *error);
+/* What is written from now on lies behind every row of the log, also behind rows that are gone:
+ * the walk, which remembers where it stood by key, must meet it. */
+void larder__lru_begin_epoch(larder_txn *txn);
 
 struct larder__lru_state {
     pthread_mutex_t lock;
