@@ -103,13 +103,18 @@ check-crash: check-packages
 check-fuzz: check-packages
 	@$(step) 'fuzzers, 60 s each' $(c_tests) fuzz
 
+# Reports that are not this project's, each with its reason.
+suppressions := $(abspath Tests/Checks/sanitizers)
+
 check-swift-threads: check-packages
-	@$(step) 'Swift tests, thread sanitizer' \
+	@TSAN_OPTIONS=suppressions=$(suppressions)/thread.txt \
+		$(step) 'Swift tests, thread sanitizer' \
 		$(swift) test --sanitize=thread --scratch-path $(build)/thread
 
 # XCTest itself leaks; Swift Testing, which the tests use, does not.
 check-swift-memory: check-packages
-	@$(step) 'Swift tests, address sanitizer' \
+	@LSAN_OPTIONS=suppressions=$(suppressions)/leak.txt \
+		$(step) 'Swift tests, address sanitizer' \
 		$(swift) test --sanitize=address --disable-xctest --scratch-path $(build)/address
 
 # ---- bench, install, clean -------------------------------------------------------------------
