@@ -145,17 +145,27 @@ static int32_t take_run(larder__stream *s, larder_error *error) {
     int32_t status = LARDER_OK;
     while (status == LARDER_OK && s->current.size_bytes > LARDER__ID_HEAD &&
            memcmp(s->current.data, head, sizeof head) == 0) {
-        if (s->run_count == capacity) status = grow_run(s, &capacity, error);
-        if (status != LARDER_OK) return status;
+        if (s->current.size_bytes > LARDER__ID_MAX)
+            status = larder__corrupt(
+                s->txn, s->base_is_current ? LARDER__DOCUMENTS : LARDER__OVERLAYS,
+                s->base_is_current ? s->base.key : s->overlay.key, "a key that is too long", error);
+        else if (s->run_count == capacity)
+            status = grow_run(s, &capacity, error);
+        if (status != LARDER_OK) break;
         larder__run_entry *entry = &s->run[s->run_count];
         entry->size_bytes = (uint8_t)s->current.size_bytes;
         memcpy(entry->id, s->current.data, s->current.size_bytes);
         status = larder__id_text(s->txn, s->collection, s->current, scratch, &entry->text, error);
-        if (status != LARDER_OK) return status;
+        if (status != LARDER_OK) break;
         s->run_count++;
         status = next_raw(s, error);
     }
-    if (status < 0) return status;
+    if (status < 0) { /* the next call goes on behind what the merge stands on */
+        larder__release(&s->txn->env->allocator, s->run);
+        s->run = NULL;
+        s->run_count = 0;
+        return status;
+    }
     /* The merge stands on the id behind the run: it is not consumed yet. */
     s->base_is_current = s->overlay_is_current = false;
     qsort(s->run, s->run_count, sizeof *s->run, by_text);
