@@ -24,11 +24,14 @@ let cSettings: [CSetting] = [
 let package = Package(
     name: "larder",
     products: [
+        .library(name: "Larder", targets: ["Larder"]),
         .library(name: "LarderStorage", targets: ["LarderModel", "LarderStorage"]),
         .executable(name: "larder", targets: ["LarderTool"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0")
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     ],
     targets: [
         // LMDB, the B+ tree below everything; headers and library come from the system.
@@ -51,11 +54,34 @@ let package = Package(
         .target(
             name: "LarderStorage", dependencies: ["LarderModel", "CLarder"],
             swiftSettings: swiftSettings),
+        // Queries as data; the matcher and comparator; result sets and their differences.
+        .target(
+            name: "LarderQuery",
+            dependencies: [
+                "LarderModel", .product(name: "HashTreeCollections", package: "swift-collections"),
+            ],
+            swiftSettings: swiftSettings),
+        // Local store, planner, views, listeners, pending writes: the order of events.
+        .target(
+            name: "LarderSync",
+            dependencies: [
+                "LarderModel", "LarderStorage", "LarderQuery",
+                .product(name: "HashTreeCollections", package: "swift-collections"),
+            ],
+            swiftSettings: swiftSettings),
+        // What applications import: the Firestore API.
+        .target(
+            name: "Larder",
+            dependencies: [
+                "LarderModel", "LarderStorage", "LarderQuery", "LarderSync",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: swiftSettings),
         // The command-line tool `larder`.
         .executableTarget(
             name: "LarderTool",
             dependencies: [
-                "LarderModel", "LarderStorage",
+                "Larder", "LarderModel", "LarderStorage",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: swiftSettings),
@@ -70,6 +96,23 @@ let package = Package(
         .testTarget(
             name: "LarderStorageTests",
             dependencies: ["LarderModel", "LarderStorage", "LarderTestSupport"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderQueryTests",
+            dependencies: ["LarderModel", "LarderQuery", "LarderTestSupport"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderSyncTests",
+            dependencies: [
+                "LarderModel", "LarderStorage", "LarderQuery", "LarderSync", "LarderTestSupport",
+            ],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderTests",
+            dependencies: [
+                "Larder", "LarderModel", "LarderStorage", "LarderQuery", "LarderSync",
+                "LarderTestSupport",
+            ],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderToolTests", dependencies: ["LarderModel", "LarderStorage", "LarderTool"],

@@ -26,7 +26,10 @@ allowed() {
     case $1 in
     LarderModel) echo 'CLarder' ;;
     LarderStorage) echo 'CLarder|LarderModel' ;;
-    LarderTool) echo 'LarderModel|LarderStorage' ;;
+    LarderQuery) echo 'LarderModel' ;;
+    LarderSync) echo 'LarderModel|LarderStorage|LarderQuery' ;;
+    Larder) echo 'LarderModel|LarderStorage|LarderQuery|LarderSync' ;;
+    LarderTool) echo 'Larder|LarderModel|LarderStorage' ;;
     *) return 1 ;;
     esac
 }

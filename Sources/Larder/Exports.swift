@@ -1,0 +1,4 @@
+@_exported public import struct LarderModel.GeoPoint
+@_exported public import class LarderModel.LarderError
+@_exported public import struct LarderModel.Timestamp
+@_exported public import struct LarderModel.VectorValue

@@ -1,0 +1,18 @@
+package import LarderModel
+
+/// What a commit did to one document, as the user sees it.
+package struct LocalViewChange: Sendable {
+    /// The document.
+    package let path: DocumentPath
+    /// What was known of it before; nil for nothing.
+    package let before: Document?
+    /// What is known of it now; nil for nothing.
+    package let after: Document?
+
+    /// A change of what is known of a document.
+    package init(path: DocumentPath, before: Document?, after: Document?) {
+        self.path = path
+        self.before = before
+        self.after = after
+    }
+}
