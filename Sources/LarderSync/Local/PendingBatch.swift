@@ -1,0 +1,17 @@
+package import LarderModel
+
+/// A batch of the queue, as it waits for the backend.
+package struct PendingBatch: Sendable {
+    /// The batch's id: it rises over all users and is never used again.
+    package let id: Int64
+    /// When it was written, by the local clock.
+    package let localWriteTime: Timestamp
+    /// What it does, in order.
+    package let mutations: [Mutation]
+    /// How often it was sent.
+    package let attemptCount: Int
+    /// When it was last sent; nil for never.
+    package let lastAttempt: Timestamp?
+    /// The text of the last failure; nil for none.
+    package let lastError: String?
+}
