@@ -8,4 +8,7 @@
 public struct ReadTransaction: ~Copyable, ReadableTransaction {
     /// The commit that the transaction reads.
     public let snapshot: Snapshot
+
+    /// Always false: a commit does not change.
+    public var isWritable: Bool { false }
 }

@@ -5,6 +5,10 @@ import CLarder
 public protocol ReadableTransaction: ~Copyable {
     /// The commit that the transaction reads, for the methods of this module.
     var snapshot: Snapshot { get }
+
+    /// Whether the transaction can change what it reads, so that nothing read through it is
+    /// known of its commit yet.
+    var isWritable: Bool { get }
 }
 
 /// The commit that a transaction reads, with the writes of the transaction itself.

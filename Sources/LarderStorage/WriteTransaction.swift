@@ -9,6 +9,9 @@ public struct WriteTransaction: ~Copyable, ReadableTransaction {
     /// The newest commit, with the changes so far.
     public let snapshot: Snapshot
 
+    /// Always true.
+    public var isWritable: Bool { true }
+
     /// The core's transaction, to write through.
     var writer: OpaquePointer { snapshot.reader }
 }
