@@ -4,7 +4,7 @@ import CLarder
 ///
 /// Use it on one thread at a time.
 public final class RecordBuilder {
-    private let builder: OpaquePointer
+    let builder: OpaquePointer
     private static let maxDepth = 128
 
     /// A builder with empty buffers.
@@ -79,7 +79,7 @@ public final class RecordBuilder {
         return Record(storage: try RecordStorage(copying: plain))
     }
 
-    private func append(_ value: Value, depth: Int) throws(LarderError) {
+    func append(_ value: Value, depth: Int) throws(LarderError) {
         switch value {
         case .null: try call { larder_builder_null(builder, $0) }
         case .boolean(let value): try call { larder_builder_boolean(builder, value ? 1 : 0, $0) }
@@ -148,7 +148,7 @@ public final class RecordBuilder {
         guard depth < Self.maxDepth else { throw LarderError(status: Int32(LARDER_E_TOO_DEEP)) }
     }
 
-    private func call(
+    func call(
         _ function: (UnsafeMutablePointer<larder_error>) -> Int32
     ) throws(LarderError) {
         var failure = larder_error()

@@ -3,7 +3,7 @@ public import Foundation
 
 /// A value lent to a closure in its encoded form, which cannot be copied or kept.
 public struct ValueView: ~Copyable {
-    private let bytes: larder_bytes
+    let bytes: larder_bytes
 
     init(_ bytes: larder_bytes) {
         self.bytes = bytes

@@ -1,0 +1,145 @@
+internal import LarderModel
+
+/// What a write does to a field instead of giving it a value.
+///
+/// Values of this class stand in the data of `setData` and `updateData`, at the top level or
+/// inside maps, never inside arrays. They can be shared between threads.
+public final class FieldValue: Sendable {
+    enum Operation: Sendable, Hashable {
+        case delete
+        case serverTimestamp
+        case arrayUnion(ElementList)
+        case arrayRemove(ElementList)
+        case increment(Value)
+        case minimum(Value)
+        case maximum(Value)
+    }
+
+    let operation: Operation
+
+    private init(_ operation: Operation) {
+        self.operation = operation
+    }
+
+    /// Removes the field.
+    ///
+    /// Allowed in `updateData` at the top level, and in `setData` with merging.
+    public static func delete() -> FieldValue {
+        FieldValue(.delete)
+    }
+
+    /// Sets the field to the server's time at the commit.
+    ///
+    /// Until the server has answered the field reads as the `ServerTimestampBehavior` asks.
+    public static func serverTimestamp() -> FieldValue {
+        FieldValue(.serverTimestamp)
+    }
+
+    /// Appends those elements to an array that are not in it; a field that is no array becomes one.
+    ///
+    /// The elements are read now; one that cannot be stored is reported when the write is made.
+    public static func arrayUnion(_ elements: [Any]) -> FieldValue {
+        FieldValue(.arrayUnion(ElementList(elements)))
+    }
+
+    /// Removes every element from an array that equals one of these; a field that is no array
+    /// becomes an empty one.
+    ///
+    /// The elements are read now; one that cannot be stored is reported when the write is made.
+    public static func arrayRemove(_ elements: [Any]) -> FieldValue {
+        FieldValue(.arrayRemove(ElementList(elements)))
+    }
+}
+
+extension FieldValue {
+    /// Adds to a number; a field that is no number becomes this one.
+    ///
+    /// Two integers give an integer, held at the ends of its range; a double on either side gives
+    /// a double.
+    public static func increment(_ amount: Int64) -> FieldValue {
+        FieldValue(.increment(.integer(amount)))
+    }
+
+    /// Adds to a number; a field that is no number becomes this one.
+    public static func increment(_ amount: Int) -> FieldValue {
+        FieldValue(.increment(.integer(Int64(amount))))
+    }
+
+    /// Adds to a number; a field that is no number becomes this one.
+    public static func increment(_ amount: Double) -> FieldValue {
+        FieldValue(.increment(.double(amount)))
+    }
+
+    /// Keeps the smaller of the field's number and this one; a field that is no number becomes
+    /// this one.
+    public static func minimum(_ number: Int64) -> FieldValue {
+        FieldValue(.minimum(.integer(number)))
+    }
+
+    /// Keeps the smaller of the field's number and this one.
+    public static func minimum(_ number: Int) -> FieldValue {
+        FieldValue(.minimum(.integer(Int64(number))))
+    }
+
+    /// Keeps the smaller of the field's number and this one.
+    public static func minimum(_ number: Double) -> FieldValue {
+        FieldValue(.minimum(.double(number)))
+    }
+
+    /// Keeps the larger of the field's number and this one; a field that is no number becomes
+    /// this one.
+    public static func maximum(_ number: Int64) -> FieldValue {
+        FieldValue(.maximum(.integer(number)))
+    }
+
+    /// Keeps the larger of the field's number and this one.
+    public static func maximum(_ number: Int) -> FieldValue {
+        FieldValue(.maximum(.integer(Int64(number))))
+    }
+
+    /// Keeps the larger of the field's number and this one.
+    public static func maximum(_ number: Double) -> FieldValue {
+        FieldValue(.maximum(.double(number)))
+    }
+
+    /// A vector of doubles, which is an ordinary value and may also stand inside an array.
+    public static func vector(_ components: [Double]) -> VectorValue {
+        VectorValue(components)
+    }
+
+    /// A vector of floats, kept as doubles.
+    @_disfavoredOverload
+    public static func vector(_ components: [Float]) -> VectorValue {
+        VectorValue(components.map(Double.init))
+    }
+}
+
+extension FieldValue: Hashable {
+    /// Whether both do the same.
+    public static func == (left: FieldValue, right: FieldValue) -> Bool {
+        left.operation == right.operation
+    }
+
+    /// Hashes what it does.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(operation)
+    }
+}
+
+extension FieldValue: CustomStringConvertible {
+    /// The call that made it.
+    public var description: String { "FieldValue.\(name)" }
+
+    /// The name of the call that made it, with parentheses.
+    var name: String {
+        switch operation {
+        case .delete: "delete()"
+        case .serverTimestamp: "serverTimestamp()"
+        case .arrayUnion: "arrayUnion()"
+        case .arrayRemove: "arrayRemove()"
+        case .increment: "increment()"
+        case .minimum: "minimum()"
+        case .maximum: "maximum()"
+        }
+    }
+}

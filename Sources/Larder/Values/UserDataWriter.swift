@@ -1,0 +1,83 @@
+internal import Foundation
+internal import LarderModel
+
+/// Makes Swift values of stored ones, as Apple's SDK hands them over: null as `NSNull`, booleans
+/// and numbers as `NSNumber`, so that they cast to any number type, bytes as `Data`, arrays as
+/// `[Any]`, maps as `[String: Any]`.
+///
+/// Fields are decoded straight from the record; nothing is built in between.
+struct UserDataWriter {
+    /// How pending server timestamps read.
+    let serverTimestamps: ServerTimestampBehavior
+
+    /// Makes the application's object for a reference.
+    let makeReference: (ResourceName) -> Any
+
+    /// All fields of a document.
+    func fields(of record: Record) -> [String: Any] {
+        var fields = [String: Any](minimumCapacity: record.count)
+        // Records are checked when they are made, so that reading one does not fail.
+        try? record.withView { (view) throws(LarderError) in
+            try view.forEachField { name, value in
+                fields[name] = self.value(value)
+                return .continue
+            }
+        }
+        return fields
+    }
+
+    /// The value of one field; nil when there is none.
+    func value(at path: LarderModel.FieldPath, in record: Record) -> Any? {
+        let field = PreparedField(path)
+        return record.withView { view in
+            (try? view.withValue(at: field) { (value) throws(LarderError) in self.value(value) })
+                ?? nil
+        }
+    }
+
+    /// A value that is lent.
+    func value(_ value: borrowing ValueView) -> Any {
+        switch value.type {
+        case .string: return value.text ?? ""
+        case .integer: return NSNumber(value: value.integer ?? 0)
+        case .double: return NSNumber(value: value.double ?? 0)
+        case .boolean: return NSNumber(value: value.boolean ?? false)
+        case .timestamp: return value.timestamp ?? Timestamp.epoch
+        case .map: return map(value)
+        case .array: return array(value)
+        case .bytes: return value.withUnsafeContent { Data($0) } ?? Data()
+        case .reference: return makeReference(ResourceName(value.text ?? ""))
+        case .geoPoint: return value.geoPoint ?? GeoPoint(latitude: 0, longitude: 0)
+        case .vector: return value.vector ?? VectorValue([])
+        case .serverTimestamp: return pending(value)
+        case .null, .max, nil: return NSNull()
+        }
+    }
+
+    private func map(_ value: borrowing ValueView) -> [String: Any] {
+        var entries = [String: Any](minimumCapacity: value.count ?? 0)
+        value.forEachEntry { name, entry in
+            entries[name] = self.value(entry)
+            return .continue
+        }
+        return entries
+    }
+
+    private func array(_ value: borrowing ValueView) -> [Any] {
+        var elements: [Any] = []
+        elements.reserveCapacity(value.count ?? 0)
+        value.forEachElement { element in
+            elements.append(self.value(element))
+            return .continue
+        }
+        return elements
+    }
+
+    private func pending(_ value: borrowing ValueView) -> Any {
+        switch serverTimestamps {
+        case .none: return NSNull()
+        case .estimate: return value.localWriteTime ?? Timestamp.epoch
+        case .previous: return value.withPreviousValue { self.value($0) } ?? NSNull()
+        }
+    }
+}
