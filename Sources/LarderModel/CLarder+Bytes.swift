@@ -38,6 +38,10 @@ extension ComparisonResult {
     init(order: Int32) {
         self = order < 0 ? .orderedAscending : order > 0 ? .orderedDescending : .orderedSame
     }
+
+    init(order: Int) {
+        self = order < 0 ? .orderedAscending : order > 0 ? .orderedDescending : .orderedSame
+    }
 }
 
 /// Calls with text as borrowed bytes.

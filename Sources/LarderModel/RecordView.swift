@@ -77,6 +77,20 @@ public struct RecordView: ~Copyable {
         }
     }
 
+    /// The order of the value at a field and another value; nil when there is no such field, or
+    /// one of another type.
+    ///
+    /// Integers and doubles are of one type here. A compressed field of another type is not decompressed.
+    public func compareWithinType(_ field: PreparedField, to other: EncodedValue)
+        throws(LarderError) -> ComparisonResult?
+    {
+        let rank = other.type.rank
+        guard case .value(let value)? = try find(field, orType: { $0.rank != rank }),
+            ValueType(rawValue: larder_value_type(value))?.rank == rank
+        else { return nil }
+        return other.withBorrowedBytes { ComparisonResult(order: larder_value_compare(value, $0)) }
+    }
+
     /// The order of a field in two records; nil where one of them has no such field.
     public func compare(_ field: PreparedField, with other: borrowing RecordView)
         throws(LarderError) -> ComparisonResult?
@@ -166,12 +180,12 @@ extension RecordView {
     {
         var value = larder_bytes()
         var type: Int32 = 0
-        var status = larder_record_find(record, field.pointer, &value, &type)
+        var status = field.find(in: record, &value, &type)
         if status == .cold {
             if field.isTopLevel, let known = ValueType(rawValue: type), typeWillDo(known) {
                 return .type(known)
             }
-            status = larder_record_find(try load(), field.pointer, &value, &type)
+            status = field.find(in: try load(), &value, &type)
         }
         switch status {
         case .ok: return .value(value)

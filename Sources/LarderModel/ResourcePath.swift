@@ -94,13 +94,12 @@ struct ResourcePath: Sendable {
 
     /// Segment by segment, then by their number.
     func order(to other: ResourcePath) -> Int {
-        if string.hasSameUTF8(as: other.string) { return 0 }
-        let (left, right) = (utf8Segments, other.utf8Segments)
-        for (l, r) in zip(left, right) {
-            let order = PathSegment.order(l, r)
-            if order != 0 { return order }
+        string.withUTF8Bytes { left in
+            other.string.withUTF8Bytes { right in
+                var (left, right) = (PathSegments(left), PathSegments(right))
+                return PathSegments.order(&left, &right)
+            }
         }
-        return left.count - right.count
     }
 }
 

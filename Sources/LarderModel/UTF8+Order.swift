@@ -13,6 +13,12 @@ extension String {
         utf8.byteOrder(to: other.utf8)
     }
 
+    /// Gives the bytes to a closure, without copying those of text that is contiguous.
+    func withUTF8Bytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
+        let result = utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
+        return result ?? Array(utf8).withUnsafeBytes(body)
+    }
+
     /// Feeds the bytes to a hasher, as `hasSameUTF8(as:)` compares them.
     package func hashUTF8(into hasher: inout Hasher) {
         let hashed: Void? = utf8.withContiguousStorageIfAvailable { bytes in

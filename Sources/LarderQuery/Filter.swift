@@ -8,6 +8,14 @@ package indirect enum Filter: Sendable, Hashable {
     case and([Filter])
     /// One holds at least; of no filters: never.
     case or([Filter])
+
+    /// The conditions on fields in it, depth first.
+    package var fieldFilters: [FieldFilter] {
+        switch self {
+        case .field(let filter): [filter]
+        case .and(let filters), .or(let filters): filters.flatMap(\.fieldFilters)
+        }
+    }
 }
 
 /// A condition on one field.
@@ -24,6 +32,17 @@ package struct FieldFilter: Sendable, Hashable {
         case arrayContainsAny = "array-contains-any"
         case `in` = "in"
         case notIn = "not-in"
+
+        /// Whether the field becomes an implicit order of the query.
+        package var isInequality: Bool {
+            switch self {
+            case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual,
+                .notIn:
+                true
+            case .equal, .in, .arrayContains, .arrayContainsAny:
+                false
+            }
+        }
     }
 
     /// The field; ``LarderModel/FieldPath/documentID`` for the document's name.

@@ -11,6 +11,9 @@ public struct DocumentEntry: ~Copyable {
     /// The fields, to look at in place; empty unless the document is found.
     public let record: RecordView
 
+    /// The document's path, to compare in place.
+    public let pathView: DocumentPathView
+
     init(_ source: UnsafePointer<larder_document>, scratch: RecordScratch, scan: OpaquePointer?) {
         self.source = source
         self.scan = scan
@@ -18,6 +21,8 @@ public struct DocumentEntry: ~Copyable {
             UnsafeRawPointer(source)
             + (MemoryLayout<larder_document>.offset(of: \.record) ?? 0)
         self.record = RecordView(record, scratch: scratch)
+        pathView = DocumentPathView(
+            collection: source.pointee.collection.buffer, id: source.pointee.id.buffer)
     }
 
     /// The document's path.

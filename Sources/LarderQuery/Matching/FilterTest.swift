@@ -1,0 +1,133 @@
+import Foundation
+import LarderModel
+
+/// A filter prepared for testing records in place.
+indirect enum FilterTest: Sendable {
+    /// The field is of the value's type and lies as accepted: `==` `<` `<=` `>` `>=`.
+    case compare(PreparedField, EncodedValue, AcceptedOrders)
+    /// The field is there, not null, and of another place in the order.
+    case isNotEqual(PreparedField, EncodedValue)
+    /// The field equals one of the values.
+    case isIn(PreparedField, EncodedValueSet)
+    /// The field is there, not null, and equals none of the values.
+    case isNotIn(PreparedField, EncodedValueSet)
+    /// The field is an array, and an element equals one of the values.
+    case contains(PreparedField, EncodedValueSet)
+    case name(NameTest)
+    case all([FilterTest])
+    case any([FilterTest])
+    /// Matches nothing.
+    case never
+
+    init(_ filter: Filter, _ fields: inout PreparedFields) throws(LarderError) {
+        switch filter {
+        case .field(let filter): try self.init(filter, &fields)
+        case .and(let filters): self = .all(try Self.tests(of: filters, &fields))
+        case .or(let filters): self = .any(try Self.tests(of: filters, &fields))
+        }
+    }
+
+    /// The tests of several filters, the cheap ones first.
+    static func tests(of filters: [Filter], _ fields: inout PreparedFields)
+        throws(LarderError) -> [FilterTest]
+    {
+        var tests: [FilterTest] = []
+        for filter in filters { tests.append(try FilterTest(filter, &fields)) }
+        return tests.enumerated()
+            .sorted { ($0.element.cost, $0.offset) < ($1.element.cost, $1.offset) }
+            .map(\.element)
+    }
+
+    private init(_ filter: FieldFilter, _ fields: inout PreparedFields) throws(LarderError) {
+        if filter.path.isDocumentID {
+            self = .name(try NameTest(filter))
+            return
+        }
+        let field = fields[filter.path]
+        switch filter.op {
+        case .lessThan, .lessThanOrEqual, .equal, .greaterThan, .greaterThanOrEqual:
+            self = .compare(
+                field, try EncodedValue(filter.value), AcceptedOrders(filter.op) ?? .same)
+        case .notEqual:
+            self = .isNotEqual(field, try EncodedValue(filter.value))
+        case .arrayContains:
+            self = .contains(field, try EncodedValueSet([filter.value]))
+        case .arrayContainsAny:
+            self = .contains(field, try EncodedValueSet(filter.listedValues()))
+        case .in:
+            self = .isIn(field, try EncodedValueSet(filter.listedValues()))
+        case .notIn:
+            let values = try filter.listedValues()
+            self = values.contains(.null) ? .never : .isNotIn(field, try EncodedValueSet(values))
+        }
+    }
+
+    /// How much a test costs, roughly; what is cold or long comes last.
+    private var cost: Int {
+        switch self {
+        case .never: 0
+        case .compare, .isNotEqual: 1
+        case .name, .isIn, .isNotIn: 2
+        case .contains: 3
+        case .all, .any: 4
+        }
+    }
+
+    func matches(_ record: borrowing RecordView, at path: borrowing DocumentPathView)
+        throws(LarderError) -> Bool
+    {
+        switch self {
+        case .compare(let field, let value, let accepted):
+            guard let order = try record.compareWithinType(field, to: value) else { return false }
+            return accepted.accepts(order)
+        case .isNotEqual(let field, let value):
+            switch try record.compare(field, to: value) {
+            case nil, .orderedSame?: return false
+            case .orderedAscending?: return try record.type(of: field) != .null
+            case .orderedDescending?: return true
+            }
+        case .isIn(let field, let values):
+            return try record.withValue(at: field) { values.contains($0) } ?? false
+        case .isNotIn(let field, let values):
+            return try record.withValue(at: field) { value in
+                value.type != .null && !values.contains(value)
+            } ?? false
+        case .contains(let field, let values):
+            return try record.withValue(at: field) { values.containsElement(of: $0) } ?? false
+        case .name(let test):
+            return test.matches(path)
+        case .all(let tests):
+            for test in tests where try !test.matches(record, at: path) { return false }
+            return true
+        case .any(let tests):
+            for test in tests where try test.matches(record, at: path) { return true }
+            return false
+        case .never:
+            return false
+        }
+    }
+}
+
+/// The fields of a query, each prepared once.
+struct PreparedFields {
+    private var fields: [FieldPath: PreparedField] = [:]
+
+    subscript(path: FieldPath) -> PreparedField {
+        mutating get {
+            if let known = fields[path] { return known }
+            let field = PreparedField(path)
+            fields[path] = field
+            return field
+        }
+    }
+}
+
+extension FieldFilter {
+    /// The values of a list that the operator tests against.
+    func listedValues() throws(LarderError) -> [Value] {
+        guard case .array(let values) = value else {
+            throw .invalidArgument("'\(op.rawValue)' takes a list of values")
+        }
+        return values
+    }
+}

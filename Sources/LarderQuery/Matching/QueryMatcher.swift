@@ -1,0 +1,80 @@
+package import LarderModel
+
+/// A query prepared for testing documents one after the other, in place.
+///
+/// Make one for each run of a query and not for each document. Nothing is allocated for a
+/// candidate, but where a numeric id is compared. It may be used on several threads at once.
+package final class QueryMatcher: Sendable {
+    private let source: Query.Source?
+    private let filters: [FilterTest]
+    private let bounds: [BoundTest]
+    /// Orders that no filter asks for already.
+    private let requiredFields: [PreparedField]
+
+    /// Prepares a query.
+    ///
+    /// - Parameters:
+    ///   - query: what documents must match; its limit does not count here.
+    ///   - isSourceKnown: candidates come from the query's own place, so that their paths are not
+    ///     tested again.
+    /// - Throws: `invalidArgument` for values that ``Query/validate()`` refuses, too.
+    package init(_ query: Query, isSourceKnown: Bool = false) throws(LarderError) {
+        var fields = PreparedFields()
+        let orders = query.orders
+        source = isSourceKnown ? nil : query.source
+        filters = try FilterTest.tests(of: query.filters, &fields)
+        var bounds: [BoundTest] = []
+        if let start = query.start {
+            bounds.append(try BoundTest(start, isStart: true, orders, &fields))
+        }
+        if let end = query.end {
+            bounds.append(try BoundTest(end, isStart: false, orders, &fields))
+        }
+        self.bounds = bounds
+        let tested = Set(
+            query.filters.compactMap { filter in
+                if case .field(let filter) = filter { filter.path } else { nil }
+            })
+        var required: [PreparedField] = []
+        for order in orders where !order.path.isDocumentID && !tested.contains(order.path) {
+            required.append(fields[order.path])
+        }
+        requiredFields = required
+    }
+
+    /// Whether a found document matches: place, filters, ordered fields and bounds.
+    ///
+    /// The caller knows that the document exists: this does not ask.
+    ///
+    /// - Throws: `dataLoss` when the record's compressed part is damaged.
+    package func matches(_ record: borrowing RecordView, at path: borrowing DocumentPathView)
+        throws(LarderError) -> Bool
+    {
+        guard isInSource(path) else { return false }
+        for filter in filters where try !filter.matches(record, at: path) { return false }
+        for field in requiredFields where try record.type(of: field) == nil { return false }
+        for bound in bounds where try !bound.admits(record, at: path) { return false }
+        return true
+    }
+
+    /// Whether a document is found and matches.
+    package func matches(_ document: Document) -> Bool {
+        guard document.exists, let record = document.record else { return false }
+        // The bytes were checked when the record was made, so that reading does not fail.
+        let result = try? document.path.withView { (path) throws(LarderError) in
+            try record.withView { (record) throws(LarderError) in
+                try matches(record, at: path)
+            }
+        }
+        return result ?? false
+    }
+
+    private func isInSource(_ path: borrowing DocumentPathView) -> Bool {
+        switch source {
+        case nil: true
+        case .collection(let collection)?: path.isDirectly(in: collection)
+        case .group(let id)?: path.isInGroup(id)
+        case .document(let document)?: path.isEqual(to: document)
+        }
+    }
+}

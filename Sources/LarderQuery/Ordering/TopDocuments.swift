@@ -1,0 +1,87 @@
+import Foundation
+package import LarderModel
+
+/// The first documents of a stream in an order: it holds as many as the limit says, however
+/// many are offered.
+///
+/// A candidate is compared in place with the last of those held, and copied only when it comes
+/// before that one. Use it on one thread at a time.
+package struct TopDocuments {
+    private let limit: Int?
+    private let comparator: DocumentComparator
+    /// With a limit that is reached a heap with the last document on top.
+    private var documents: [Document] = []
+
+    /// Holds the first documents in an order; all of them without a limit.
+    package init(_ limit: Int?, by comparator: DocumentComparator) {
+        self.limit = limit
+        self.comparator = comparator
+    }
+
+    /// How many documents are held.
+    package var count: Int { documents.count }
+
+    /// Takes a lent document if it is among the first so far; then only it is copied.
+    ///
+    /// Logarithmic in the limit when it is taken, else one comparison.
+    ///
+    /// - Throws: what the closure throws; `dataLoss` for a damaged record.
+    package mutating func offer(
+        _ record: borrowing RecordView, at path: borrowing DocumentPathView,
+        _ copy: () throws(LarderError) -> Document
+    ) throws(LarderError) {
+        if isFull {
+            guard let last = documents.first,
+                try comparator.compare(record, at: path, with: last) == .orderedAscending
+            else { return }
+        }
+        insert(try copy())
+    }
+
+    /// Takes a document if it is among the first so far.
+    package mutating func offer(_ document: Document) {
+        if isFull {
+            guard let last = documents.first, isOrdered(document, last) else { return }
+        }
+        insert(document)
+    }
+
+    /// The documents held, in order; none are left.
+    package mutating func takeSorted() -> [Document] {
+        var taken: [Document] = []
+        swap(&taken, &documents)
+        taken.sort(by: isOrdered)
+        return taken
+    }
+
+    private var isFull: Bool { limit.map { documents.count >= $0 } ?? false }
+
+    private mutating func insert(_ document: Document) {
+        if isFull {
+            documents[0] = document
+            sink(from: 0)
+            return
+        }
+        documents.append(document)
+        guard isFull else { return }
+        for position in (0..<documents.count / 2).reversed() { sink(from: position) }
+    }
+
+    /// Moves a document down until none below it comes later in the order.
+    private mutating func sink(from position: Int) {
+        var parent = position
+        while true {
+            var latest = parent
+            for child in [2 * parent + 1, 2 * parent + 2] where child < documents.count {
+                if isOrdered(documents[latest], documents[child]) { latest = child }
+            }
+            guard latest != parent else { return }
+            documents.swapAt(parent, latest)
+            parent = latest
+        }
+    }
+
+    private func isOrdered(_ left: Document, _ right: Document) -> Bool {
+        comparator.compare(left, right) == .orderedAscending
+    }
+}

@@ -1,0 +1,225 @@
+import Foundation
+import LarderModel
+import LarderQuery
+import Testing
+
+@Suite("Matching documents")
+struct QueryMatcherTests {
+    private let cities: Query.Source
+
+    init() throws {
+        cities = .collection(try CollectionPath("cities"))
+    }
+
+    private func matches(
+        _ op: FieldFilter.Operator, _ value: Value, _ stored: Value?
+    ) throws -> Bool {
+        let query = Query(cities, filters: [.field(FieldFilter(try FieldPath("a"), op, value))])
+        let fields: MapValue = stored.map { ["a": $0] } ?? ["b": 1]
+        return try QueryMatcher(query).matches(city("SF", fields))
+    }
+
+    /// A value of every type, and two numbers that are of one place.
+    static let samples: [Value] = [
+        .null, false, .integer(1), .double(1), .double(.nan),
+        .timestamp(Timestamp(seconds: 1, nanoseconds: 0)),
+        "text", .bytes([1]), .reference(ResourceName("projects/p/databases/d/documents/a/b")),
+        .geoPoint(GeoPoint(latitude: 1, longitude: 2)), [1], .vector([1]), ["k": 1],
+    ]
+
+    @Test("2.4: a missing field matches no operator", arguments: FieldFilter.Operator.allCases)
+    func missing(op: FieldFilter.Operator) throws {
+        for sample in Self.samples {
+            let takesList = [.in, .notIn, .arrayContainsAny].contains(op)
+            #expect(try !matches(op, takesList ? [sample] : sample, nil))
+        }
+    }
+
+    @Test("2.4: == matches what compares the same within the type, != what does not but null")
+    func equality() throws {
+        for filter in Self.samples {
+            for stored in Self.samples {
+                let same = filter.isEquivalent(to: stored)
+                #expect(try matches(.equal, filter, stored) == same, "\(stored) == \(filter)")
+                #expect(
+                    try matches(.notEqual, filter, stored) == (!same && stored != .null),
+                    "\(stored) != \(filter)")
+            }
+        }
+    }
+
+    @Test("2.4: ranges stay within the type of their value")
+    func ranges() throws {
+        for filter in Self.samples {
+            for stored in Self.samples {
+                let isOfType = filter.type.rank == stored.type.rank
+                let order = stored.compare(to: filter)
+                let expected: [FieldFilter.Operator: Bool] = [
+                    .lessThan: order == .orderedAscending,
+                    .lessThanOrEqual: order != .orderedDescending,
+                    .greaterThan: order == .orderedDescending,
+                    .greaterThanOrEqual: order != .orderedAscending,
+                ]
+                for (op, isMet) in expected {
+                    #expect(
+                        try matches(op, filter, stored) == (isOfType && isMet),
+                        "\(stored) \(op.rawValue) \(filter)")
+                }
+            }
+        }
+    }
+
+    @Test("2.4: NaN equals NaN and is below every number")
+    func notANumber() throws {
+        #expect(try matches(.equal, .double(.nan), .double(-.nan)))
+        #expect(try !matches(.notEqual, .double(.nan), .double(.nan)))
+        #expect(try matches(.notEqual, 1, .double(.nan)))
+        #expect(try matches(.lessThan, .double(-.infinity), .double(.nan)))
+        #expect(try matches(.greaterThan, .double(.nan), .double(-.infinity)))
+    }
+
+    @Test("2.4: `in` and `not-in` go by equality, which tells 1 from 1.0")
+    func lists() throws {
+        let list: Value = .array(Self.samples.filter { $0 != .null && $0 != .integer(1) })
+        for stored in Self.samples {
+            let isListed = stored != .null && stored != .integer(1)
+            #expect(try matches(.in, list, stored) == isListed, "\(stored)")
+            #expect(try matches(.notIn, list, stored) == (stored == .integer(1)), "\(stored)")
+        }
+        #expect(try !matches(.in, [.double(0)], .double(-0.0)))
+        #expect(try matches(.notIn, [.double(0)], .double(-0.0)))
+        #expect(try matches(.in, [[1, 2]], [1, 2]))
+    }
+
+    @Test("2.4: `in [null]` matches an explicit null, `not-in` with a null matches nothing")
+    func nullInLists() throws {
+        #expect(try matches(.in, [.null], .null))
+        #expect(try !matches(.notIn, [.null, 1], 2))
+        #expect(try !matches(.notIn, [.null, 1], .null))
+        #expect(try !matches(.notIn, [1], .null))
+    }
+
+    @Test("2.4: array operators look for an equal element, in arrays only")
+    func arrays() throws {
+        #expect(try matches(.arrayContains, 1, [0, 1]))
+        #expect(try !matches(.arrayContains, 1, [0, .double(1)]))
+        #expect(try !matches(.arrayContains, 1, 1))
+        #expect(try !matches(.arrayContains, 1, ["a": 1]))
+        #expect(try !matches(.arrayContains, .double(1), .vector([1])))
+        #expect(try matches(.arrayContains, .null, [.null]))
+        #expect(try matches(.arrayContains, .double(.nan), [.double(.nan)]))
+        #expect(try matches(.arrayContainsAny, [3, 1], [0, 1]))
+        #expect(try !matches(.arrayContainsAny, [3, 4], [0, 1]))
+        #expect(try !matches(.arrayContainsAny, [1], 1))
+    }
+
+    @Test("2.4: composites are plain boolean logic, of nothing too")
+    func composites() throws {
+        func filter(_ isMet: Bool) throws -> Filter {
+            .field(FieldFilter(try FieldPath("a"), .equal, isMet ? 1 : 2))
+        }
+        func check(_ filter: Filter) throws -> Bool {
+            try QueryMatcher(Query(cities, filters: [filter])).matches(city("SF", ["a": 1]))
+        }
+        for left in [false, true] {
+            for right in [false, true] {
+                let (l, r) = (try filter(left), try filter(right))
+                #expect(try check(.and([l, r])) == (left && right))
+                #expect(try check(.or([l, r])) == (left || right))
+                #expect(try check(.and([.or([l, r]), l])) == left)
+                #expect(try check(.or([.and([l, r]), r])) == right)
+            }
+        }
+        #expect(try check(.and([])))
+        #expect(try !check(.or([])))
+    }
+
+    @Test("2.4: every ordered field is there, also one that only an `or` brings in")
+    func orderedFields() throws {
+        let (a, b) = (try FieldPath("a"), try FieldPath("b"))
+        let query = Query(
+            cities,
+            filters: [
+                .or([
+                    .field(FieldFilter(a, .greaterThan, 1)), .field(FieldFilter(b, .equal, 1)),
+                ])
+            ])
+        let matcher = try QueryMatcher(query)
+        #expect(try !matcher.matches(city("SF", ["b": 1])))
+        #expect(try matcher.matches(city("SF", ["a": .null, "b": 1])))
+        let ordered = try QueryMatcher(Query(cities, orders: [Order(a)]))
+        #expect(try !ordered.matches(city("SF", ["b": 1])))
+        #expect(try ordered.matches(city("SF", ["a": .null])))
+    }
+
+    @Test("2.4: filters on the name go by document order, numeric ids first")
+    func names() throws {
+        func check(_ op: FieldFilter.Operator, _ value: Value, _ id: String) throws -> Bool {
+            let query = Query(cities, filters: [.field(FieldFilter(.documentID, op, value))])
+            return try QueryMatcher(query).matches(city(id))
+        }
+        let ten = try reference("cities/__id10__")
+        #expect(try check(.equal, ten, "__id10__"))
+        #expect(try !check(.equal, ten, "a"))
+        #expect(try check(.notEqual, ten, "a"))
+        #expect(try check(.lessThan, ten, "__id9__"))
+        #expect(try check(.greaterThan, ten, "a"))
+        #expect(try check(.greaterThan, ten, "A"))
+        #expect(try check(.lessThanOrEqual, ten, "__id10__"))
+        #expect(try check(.greaterThanOrEqual, ten, "__id10__"))
+        let list = Value.array([try reference("cities/b"), try reference("cities/a")])
+        #expect(try check(.in, list, "a"))
+        #expect(try check(.in, list, "b"))
+        #expect(try !check(.in, list, "c"))
+        #expect(try check(.notIn, list, "c"))
+        #expect(try !check(.notIn, list, "a"))
+        #expect(throws: LarderError.self) { _ = try check(.equal, "a", "a") }
+        #expect(throws: LarderError.self) { _ = try check(.arrayContains, ten, "a") }
+        #expect(throws: LarderError.self) { _ = try check(.in, ten, "a") }
+    }
+
+    @Test("2.7: bounds go through the orders in turn and stop at the first difference")
+    func bounds() throws {
+        let (a, b) = (try FieldPath("a"), try FieldPath("b"))
+        func ids(_ start: Bound?, _ end: Bound?) throws -> [String] {
+            let query = Query(
+                cities, orders: [Order(a), Order(b, isDescending: true)], start: start, end: end)
+            let matcher = try QueryMatcher(query)
+            return try [(1, 2), (1, 1), (2, 3), (2, 0)].filter { a, b in
+                try matcher.matches(city("x", ["a": .integer(a), "b": .integer(b)]))
+            }.map { "\($0.0)\($0.1)" }
+        }
+        #expect(try ids(Bound([1], isInclusive: false), nil) == ["23", "20"])
+        #expect(try ids(Bound([1, 1], isInclusive: true), nil) == ["11", "23", "20"])
+        #expect(try ids(Bound([1, 1], isInclusive: false), nil) == ["23", "20"])
+        #expect(try ids(nil, Bound([2, 1], isInclusive: true)) == ["12", "11", "23"])
+        #expect(try ids(nil, Bound([2, 0], isInclusive: false)) == ["12", "11", "23"])
+        #expect(try ids(nil, Bound(["z"], isInclusive: false)).count == 4)
+        let name = Bound([1, 1, try reference("cities/w")], isInclusive: true)
+        #expect(try ids(name, nil) == ["23", "20"])
+        #expect(try ids(nil, name) == ["12", "11"])
+    }
+
+    @Test("2.4: a document matches in its own collection, group or path, and when it exists")
+    func places() throws {
+        func check(_ source: Query.Source, _ path: String) throws -> Bool {
+            let found = try document(DocumentPath(path), [:])
+            return try QueryMatcher(Query(source)).matches(found)
+        }
+        #expect(try check(cities, "cities/SF"))
+        #expect(try !check(cities, "towns/SF"))
+        #expect(try !check(cities, "cities/SF/cities/x"))
+        #expect(try check(.group("cities"), "cities/SF"))
+        #expect(try check(.group("cities"), "states/CA/cities/SF"))
+        #expect(try !check(.group("cities"), "states/CA/oldcities/SF"))
+        #expect(try !check(.group("cities"), "cities/SF/towns/x"))
+        #expect(try check(.document(DocumentPath("cities/SF")), "cities/SF"))
+        #expect(try !check(.document(DocumentPath("cities/SF")), "cities/S"))
+        #expect(try !check(.document(DocumentPath("a/b/c/d")), "a/b"))
+        let absent = Document(
+            path: try DocumentPath("cities/SF"), state: .absent, record: nil, version: .none,
+            createTime: nil, readTime: .none, hasLocalMutations: false,
+            hasCommittedMutations: false, largestBatchID: 0, storedBytes: 0)
+        #expect(try !QueryMatcher(Query(cities)).matches(absent))
+    }
+}
