@@ -1,0 +1,54 @@
+package import LarderModel
+
+extension DocumentSet: RandomAccessCollection {
+    /// 0.
+    package var startIndex: Int { 0 }
+
+    /// The number of documents.
+    package var endIndex: Int { root.count }
+
+    /// The document at a place in the order; O(log n).
+    package subscript(position: Int) -> Document {
+        guard let root, indices.contains(position) else {
+            preconditionFailure("there is no document at \(position) of \(count)")
+        }
+        return root.stored(at: position).document
+    }
+
+    /// The documents one after the other, each in amortised constant time.
+    package func makeIterator() -> Iterator {
+        Iterator(root)
+    }
+
+    /// Goes through the documents of a set in order.
+    package struct Iterator: IteratorProtocol {
+        /// Nodes whose document and right side are still to come, the next one last.
+        private var pending: [DocumentTree] = []
+
+        init(_ root: DocumentTree?) {
+            descend(from: root)
+        }
+
+        /// The next document; nil at the end.
+        package mutating func next() -> Document? {
+            guard let node = pending.popLast() else { return nil }
+            descend(from: node.right)
+            return node.stored.document
+        }
+
+        private mutating func descend(from tree: DocumentTree?) {
+            var node = tree
+            while let tree = node {
+                pending.append(tree)
+                node = tree.left
+            }
+        }
+    }
+}
+
+extension DocumentSet: Equatable {
+    /// Whether both have equal documents in the same order.
+    package static func == (left: DocumentSet, right: DocumentSet) -> Bool {
+        left.root === right.root || left.count == right.count && left.elementsEqual(right)
+    }
+}
