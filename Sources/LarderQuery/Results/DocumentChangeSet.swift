@@ -1,4 +1,4 @@
-package import LarderModel
+import LarderModel
 
 /// Collects changes of documents and merges those of one document into one.
 package struct DocumentChangeSet: Sendable {

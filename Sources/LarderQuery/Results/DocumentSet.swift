@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 import HashTreeCollections
 package import LarderModel
 
@@ -30,7 +30,8 @@ package struct DocumentSet: Sendable {
         for document in documents {
             let stored = StoredDocument(document)
             if let last = sorted.last {
-                isOrdered = isOrdered && comparator.compare(last.document, document) != .orderedDescending
+                isOrdered =
+                    isOrdered && comparator.compare(last.document, document) != .orderedDescending
             }
             sorted.append(stored)
             isOrdered = places.updateValue(stored, forKey: document.path) == nil && isOrdered

@@ -1,4 +1,5 @@
-package import LarderModel
+import Foundation
+import LarderModel
 
 /// The changes between two results of a query: at most one for each document, removals first,
 /// then additions, then the others, each in the order of the query.

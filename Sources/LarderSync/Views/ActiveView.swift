@@ -1,0 +1,70 @@
+import LarderModel
+import LarderQuery
+
+/// A view, those who listen to it, and what it misses while its first result is not there.
+struct ActiveView: Sendable {
+    var view: View
+    private(set) var listeners: [Listener] = []
+    /// While the query runs the first time: the latest states of documents that changed.
+    private var missed: [DocumentPath: Document?]? = [:]
+
+    struct Listener: Sendable {
+        let id: ActiveViews.ListenerID
+        var listener: QueryListener
+    }
+
+    init(_ query: Query) {
+        view = View(query)
+    }
+
+    var isLoading: Bool { missed != nil }
+
+    /// Whether someone wants to hear from the backend.
+    var wantsRemote: Bool { listeners.contains { $0.listener.options.source == .default } }
+
+    /// Keeps changes until the first result is there.
+    mutating func miss(_ updates: [DocumentUpdate]) {
+        for update in updates { missed?.updateValue(update.document, forKey: update.path) }
+    }
+
+    /// Begins a new view for the first result, and gives the changes that came meanwhile.
+    mutating func finishLoading(_ view: View) -> [DocumentUpdate] {
+        defer { missed = nil }
+        self.view = view
+        return missed?.map { DocumentUpdate(path: $0.key, document: $0.value) } ?? []
+    }
+
+    /// Adds a listener, and shows it what is there.
+    mutating func add(
+        _ id: ActiveViews.ListenerID, _ listener: QueryListener, _ step: inout ViewStep
+    ) {
+        var listener = listener
+        if let current = view.currentSnapshot, let raised = listener.onSnapshot(current) {
+            step.deliver(raised, to: id)
+        }
+        listeners.append(Listener(id: id, listener: listener))
+    }
+
+    /// Takes a listener out.
+    mutating func remove(_ id: ActiveViews.ListenerID) {
+        listeners.removeAll { $0.id == id }
+    }
+
+    /// Shows a snapshot to all listeners.
+    mutating func deliver(_ snapshot: ViewSnapshot, _ step: inout ViewStep) {
+        for index in listeners.indices {
+            if let raised = listeners[index].listener.onSnapshot(snapshot) {
+                step.deliver(raised, to: listeners[index].id)
+            }
+        }
+    }
+
+    /// Tells all listeners the online state.
+    mutating func deliver(_ onlineState: OnlineState, _ step: inout ViewStep) {
+        for index in listeners.indices {
+            if let raised = listeners[index].listener.onOnlineState(onlineState) {
+                step.deliver(raised, to: listeners[index].id)
+            }
+        }
+    }
+}

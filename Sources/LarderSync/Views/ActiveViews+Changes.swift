@@ -1,0 +1,133 @@
+package import HashTreeCollections
+package import LarderModel
+package import LarderQuery
+
+extension ActiveViews {
+    /// Gives a new view the result of its query, and what changed while that ran.
+    ///
+    /// Does nothing for a view that has ended or has its result already.
+    ///
+    /// - Parameters:
+    ///   - view: the view.
+    ///   - result: the documents in the query's order, the limit applied, as the store had them
+    ///     at some moment since the listener was added.
+    ///   - remoteKeys: documents that the backend is known to have in the query's target.
+    ///   - target: what is known of the target itself, for a view with a remote side.
+    ///   - refill: runs the query again, on the store as it is now, and gives its documents in
+    ///     order, the limit applied.
+    package mutating func load(
+        _ view: ViewID, _ result: [Document], remoteKeys: TreeSet<DocumentPath> = [],
+        target: ViewTargetChange? = nil,
+        refill: (Query) throws(LarderError) -> [Document]
+    ) -> ViewStep {
+        var step = ViewStep()
+        guard let active = views[view], active.isLoading else { return step }
+        let empty = View(active.view.query, remoteKeys: remoteKeys)
+        let missed = views[view]?.finishLoading(empty) ?? []
+        do throws(LarderError) {
+            var changes = empty.computeInitialChanges(result)
+            if !missed.isEmpty {
+                changes = try compute(missed, for: view, after: changes, refill)
+            }
+            if let update = views[view]?.view.apply(changes, target: target) {
+                finish(update, of: view, &step)
+            }
+        } catch {
+            fail(view, error, &step)
+        }
+        step.pinnedPaths = held.takeChange()
+        return step
+    }
+
+    /// Tells the views what commits did, as one step.
+    ///
+    /// - Parameters:
+    ///   - changes: in the order of the commits; of one document the last counts.
+    ///   - targets: what the backend told of the targets of views.
+    ///   - pendingResets: views whose targets are asked for anew.
+    ///   - refill: runs a query again, on the store with all of these changes, and gives its
+    ///     documents in order, the limit applied.
+    package mutating func apply(
+        _ changes: [LocalViewChange], targets: [ViewID: ViewTargetChange] = [:],
+        pendingResets: Set<ViewID> = [],
+        refill: (Query) throws(LarderError) -> [Document]
+    ) -> ViewStep {
+        var step = ViewStep()
+        guard !views.isEmpty else { return step }
+        var touched = route(changes)
+        examinedViewCount += touched.count
+        for view in targets.keys { touched[view, default: []] += [] }
+        for view in pendingResets { touched[view, default: []] += [] }
+        for (view, updates) in touched.sorted(by: { $0.key < $1.key }) {
+            guard let isLoading = views[view]?.isLoading else { continue }
+            if isLoading {
+                views[view]?.miss(updates)
+                continue
+            }
+            do throws(LarderError) {
+                let changes = try compute(updates, for: view, after: nil, refill)
+                let update = views[view]?.view.apply(
+                    changes, target: targets[view], isPendingReset: pendingResets.contains(view))
+                if let update { finish(update, of: view, &step) }
+            } catch {
+                fail(view, error, &step)
+            }
+        }
+        step.pinnedPaths = held.takeChange()
+        return step
+    }
+
+    /// The views that changes may touch, each with the new states of the documents that do.
+    private func route(_ changes: [LocalViewChange]) -> [ViewID: [DocumentUpdate]] {
+        var touched: [ViewID: [DocumentUpdate]] = [:]
+        for change in changes.merged {
+            let update = DocumentUpdate(path: change.path, document: change.after)
+            let add = { (view: ViewID) in
+                // One change may name a view several times, but only one after the other.
+                guard touched[view]?.last?.path != update.path else { return }
+                touched[view, default: []].append(update)
+            }
+            let states = [change.before, change.after].compactMap {
+                $0?.exists == true ? $0?.record : nil
+            }
+            dispatch.forEachView(of: change.path, states: states, add)
+            held.forEachView(with: change.path, add)
+        }
+        return touched
+    }
+
+    private mutating func compute(
+        _ updates: [DocumentUpdate], for id: ViewID, after previous: ViewDocumentChanges?,
+        _ refill: (Query) throws(LarderError) -> [Document]
+    ) throws(LarderError) -> ViewDocumentChanges {
+        guard let view = views[id]?.view else {
+            throw LarderError(.internal, "a view has ended while changes were computed for it")
+        }
+        let matcher = try matchers.matcher(of: view.query, for: id)
+        let changes = view.computeChanges(updates, matcher: matcher, after: previous)
+        guard changes.needsRefill else { return changes }
+        let result = try refill(view.query)
+        // The result is all that the limit lets in, so that no further refill can be needed.
+        return view.computeChanges(
+            result.lazy.map { DocumentUpdate($0) }, matcher: nil, after: changes)
+    }
+}
+
+extension [LocalViewChange] {
+    /// The same with one change for each document: from the first state to the last.
+    fileprivate var merged: [LocalViewChange] {
+        var positions: [DocumentPath: Int] = [:]
+        var merged: [LocalViewChange] = []
+        merged.reserveCapacity(count)
+        for change in self {
+            if let position = positions[change.path] {
+                merged[position] = LocalViewChange(
+                    path: change.path, before: merged[position].before, after: change.after)
+            } else {
+                positions[change.path] = merged.count
+                merged.append(change)
+            }
+        }
+        return merged
+    }
+}

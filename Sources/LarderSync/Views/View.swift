@@ -1,0 +1,58 @@
+package import HashTreeCollections
+package import LarderModel
+package import LarderQuery
+
+/// The result of one active query, kept up to date change by change.
+///
+/// A machine without threads or disk: first compute what changes of documents mean, run the
+/// query again where the computation asks for a refill, then apply.
+package struct View: Sendable {
+    /// How much the backend has confirmed.
+    enum SyncState: Sendable {
+        /// No snapshot was made yet.
+        case none
+        /// Some of it is from the local store alone.
+        case local
+        /// All of it.
+        case synced
+    }
+
+    /// The query.
+    package let query: Query
+    /// The result.
+    package internal(set) var documents: DocumentSet
+    /// Documents of the result with writes that the backend has not confirmed, as far as this
+    /// view has seen them made.
+    package internal(set) var mutatedKeys: TreeSet<DocumentPath> = []
+    /// Documents that the backend has told to be in the view's target.
+    package internal(set) var syncedDocuments: TreeSet<DocumentPath>
+    /// Documents of the result that the backend should know but has not told of.
+    package internal(set) var limboDocuments: TreeSet<DocumentPath> = []
+    /// Whether the backend has told everything up to the present.
+    package internal(set) var isCurrent = false
+    var syncState = SyncState.none
+    /// Whether ``limboDocuments`` is right for ``documents`` as they are, so that the next
+    /// changes suffice to keep it so.
+    var isLimboExact = false
+    var hasCachedResults = false
+
+    /// A view with an empty result.
+    ///
+    /// - Parameters:
+    ///   - query: the query.
+    ///   - remoteKeys: documents that the backend is known to have in the query's target.
+    package init(_ query: Query, remoteKeys: TreeSet<DocumentPath> = []) {
+        self.query = query
+        documents = DocumentSet(comparator: DocumentComparator(orders: query.orders))
+        syncedDocuments = remoteKeys
+    }
+
+    /// What a listener that comes later is shown first; nil before anything was applied.
+    package var currentSnapshot: ViewSnapshot? {
+        guard syncState != .none else { return nil }
+        return ViewSnapshot(
+            query: query, documents: documents, oldDocuments: documents, changes: .none,
+            mutatedKeys: mutatedKeys, isFromCache: syncState == .local, syncStateChanged: false,
+            excludesMetadataChanges: false, hasCachedResults: hasCachedResults)
+    }
+}

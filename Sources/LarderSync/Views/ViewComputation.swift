@@ -1,0 +1,109 @@
+import Foundation
+import HashTreeCollections
+import LarderModel
+import LarderQuery
+
+/// The result of a query while changes of documents are worked into it, one after the other.
+struct ViewComputation {
+    private let limit: Query.Limit?
+    /// The last document inside a limit that was reached and counts from the start.
+    private let lastInLimit: Document?
+    /// The first document inside a limit that was reached and counts from the end.
+    private let firstInLimit: Document?
+    private let oldMutatedKeys: TreeSet<DocumentPath>
+
+    private(set) var documents: DocumentSet
+    private(set) var mutatedKeys: TreeSet<DocumentPath>
+    private(set) var changes: DocumentChangeSet
+    /// Whether documents that are not in the set may belong into it now.
+    private(set) var needsRefill = false
+
+    init(
+        limit: Query.Limit?, documents: DocumentSet, mutatedKeys: TreeSet<DocumentPath>,
+        changes: DocumentChangeSet
+    ) {
+        self.limit = limit
+        self.documents = documents
+        self.mutatedKeys = mutatedKeys
+        self.changes = changes
+        oldMutatedKeys = mutatedKeys
+        // With fewer documents than the limit allows, all that match are in the set.
+        switch limit {
+        case .first(documents.count): (lastInLimit, firstInLimit) = (documents.last, nil)
+        case .last(documents.count): (lastInLimit, firstInLimit) = (nil, documents.first)
+        default: (lastInLimit, firstInLimit) = (nil, nil)
+        }
+    }
+
+    /// Works one document in.
+    ///
+    /// - Parameter new: the document as it is now; nil when it does not match.
+    mutating func add(_ new: Document?, at path: DocumentPath) {
+        switch (documents.document(at: path), new) {
+        case (nil, nil): break
+        case (nil, let new?): put(new, .added)
+        case (let old?, nil): remove(old)
+        case (let old?, let new?): replace(old, with: new)
+        }
+    }
+
+    private mutating func replace(_ old: Document, with new: Document) {
+        if old.record != new.record {
+            // What a write gave at the backend is not shown before the watch stream confirms it.
+            let isBetweenWriteAndWatch =
+                old.hasLocalMutations && new.hasCommittedMutations && !new.hasLocalMutations
+            guard !isBetweenWriteAndWatch else { return }
+            put(new, .modified)
+            needsRefill = needsRefill || isOutsideLimit(new)
+        } else {
+            let wasPending = oldMutatedKeys.contains(old.path)
+            let isPending =
+                new.hasLocalMutations || (wasPending && new.hasCommittedMutations)
+            if wasPending != isPending { put(new, .metadata) }
+        }
+    }
+
+    private mutating func put(_ new: Document, _ kind: DocumentViewChange.Kind) {
+        changes.add(DocumentViewChange(kind, new))
+        documents.insert(new)
+        if new.hasLocalMutations {
+            mutatedKeys.insert(new.path)
+        } else {
+            mutatedKeys.remove(new.path)
+        }
+    }
+
+    private mutating func remove(_ old: Document) {
+        changes.add(DocumentViewChange(.removed, old))
+        documents.remove(old.path)
+        mutatedKeys.remove(old.path)
+        needsRefill = needsRefill || lastInLimit != nil || firstInLimit != nil
+    }
+
+    private func isOutsideLimit(_ document: Document) -> Bool {
+        let comparator = documents.comparator
+        if let lastInLimit {
+            return comparator.compare(document, lastInLimit) == .orderedDescending
+        }
+        if let firstInLimit {
+            return comparator.compare(document, firstInLimit) == .orderedAscending
+        }
+        return false
+    }
+
+    /// Takes documents out that are more than the limit allows.
+    mutating func enforceLimit() {
+        guard let limit else { return }
+        while documents.count > limit.count {
+            let surplus: Document? =
+                switch limit {
+                case .first: documents.last
+                case .last: documents.first
+                }
+            guard let surplus else { return }
+            changes.add(DocumentViewChange(.removed, surplus))
+            documents.remove(surplus.path)
+            mutatedKeys.remove(surplus.path)
+        }
+    }
+}

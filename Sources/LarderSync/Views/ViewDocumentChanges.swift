@@ -1,0 +1,43 @@
+package import HashTreeCollections
+package import LarderModel
+package import LarderQuery
+
+/// What is known of a document now: the input of a view.
+package struct DocumentUpdate: Sendable {
+    /// The document.
+    package let path: DocumentPath
+    /// What is known of it; nil for nothing.
+    package let document: Document?
+
+    /// A document's new state.
+    package init(path: DocumentPath, document: Document?) {
+        self.path = path
+        self.document = document
+    }
+
+    /// The state of a document that is known.
+    package init(_ document: Document) {
+        self.init(path: document.path, document: document)
+    }
+}
+
+/// What changes of documents mean for a view, before they are applied to it.
+package struct ViewDocumentChanges: Sendable {
+    /// The new result.
+    package let documents: DocumentSet
+    /// Documents of the new result with pending writes.
+    package let mutatedKeys: TreeSet<DocumentPath>
+    /// What has changed since the view's result.
+    package let changes: DocumentViewChanges
+    /// Whether documents beyond the limit may have to come in: run the query again and compute
+    /// with its result after this.
+    package let needsRefill: Bool
+}
+
+/// What applying changes to a view has led to.
+package struct ViewUpdate: Sendable {
+    /// The new snapshot; nil when nothing has changed.
+    package let snapshot: ViewSnapshot?
+    /// Documents that left limbo, then those that came into it, each in path order.
+    package let limboChanges: [LimboChange]
+}

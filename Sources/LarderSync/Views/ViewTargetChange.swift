@@ -1,0 +1,39 @@
+package import LarderModel
+
+/// What the backend has told of the documents of a view's target.
+package struct ViewTargetChange: Sendable {
+    /// Documents that are now in the target.
+    package var added: [DocumentPath]
+    /// Documents that are no longer in it.
+    package var removed: [DocumentPath]
+    /// Whether the backend has told everything up to the present.
+    package var isCurrent: Bool
+    /// Whether the backend has given a token to resume the target from.
+    package var hasResumeToken: Bool
+
+    /// A change of a target.
+    package init(
+        added: [DocumentPath] = [], removed: [DocumentPath] = [], isCurrent: Bool = false,
+        hasResumeToken: Bool = false
+    ) {
+        self.added = added
+        self.removed = removed
+        self.isCurrent = isCurrent
+        self.hasResumeToken = hasResumeToken
+    }
+}
+
+/// A document of a view came into limbo or left it: the view matches it, but the backend has not
+/// told that its target has it.
+package struct LimboChange: Sendable, Hashable {
+    /// The document.
+    package let path: DocumentPath
+    /// Whether it came into limbo.
+    package let isAdded: Bool
+
+    /// A change of limbo.
+    package init(_ path: DocumentPath, isAdded: Bool) {
+        self.path = path
+        self.isAdded = isAdded
+    }
+}
