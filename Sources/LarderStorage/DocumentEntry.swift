@@ -76,6 +76,15 @@ public struct DocumentEntry: ~Copyable {
         return larder_index_scan_entry(scan, &bytes, nil) == .ok ? bytes.array : nil
     }
 
+    /// Gives the order bytes of the entry that led here to a closure without copying them; nil,
+    /// without a call, in scans of no index.
+    public func withUnsafeIndexOrderBytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R? {
+        guard let scan else { return nil }
+        var bytes = larder_bytes()
+        guard larder_index_scan_entry(scan, &bytes, nil) == .ok else { return nil }
+        return body(bytes.buffer)
+    }
+
     /// A copy that outlives the closure.
     ///
     /// Linear in the size of the record.

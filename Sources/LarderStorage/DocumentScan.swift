@@ -98,6 +98,9 @@ struct DocumentScan: ~Copyable {
         case .union(let sources): (isUnion, parts) = (true, sources)
         case .intersection(let sources): (isUnion, parts) = (false, sources)
         default:
+            var options = options
+            // A scan by read time is of documents as the backend last had them.
+            if case .readTime = source.kind { options.user = nil }
             let scan = try DocumentScan(source, options, reader)
             try call { larder_set_add_scan(set, scan.handle, $0) }
             return

@@ -38,7 +38,8 @@ public struct IndexDefinition: Hashable, Sendable {
         self.segments = segments
     }
 
-    static let maxSegments = 16
+    /// How many fields an index has at most.
+    public static let maxSegments = 16
 }
 
 /// An index as it is in the store.

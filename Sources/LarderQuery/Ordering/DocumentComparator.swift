@@ -60,6 +60,17 @@ package struct DocumentComparator: Sendable {
         return directed(path.compare(to: right.path), isNameDescending)
     }
 
+    /// Which of a lent document and one in memory comes first by the fields, whatever their
+    /// names.
+    ///
+    /// - Throws: `dataLoss` when the lent record's compressed part is damaged.
+    package func compareFields(_ left: borrowing RecordView, with right: Document)
+        throws(LarderError) -> ComparisonResult
+    {
+        guard !fields.isEmpty, let record = right.record else { return .orderedSame }
+        return try record.withView { (right) throws(LarderError) in try compare(left, right) }
+    }
+
     private func compare(_ left: Record?, _ right: Record?) -> ComparisonResult {
         guard let left, let right else {
             return left == nil

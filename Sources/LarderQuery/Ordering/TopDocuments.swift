@@ -21,6 +21,9 @@ package struct TopDocuments {
     /// How many documents are held.
     package var count: Int { documents.count }
 
+    /// The last of the documents held, once there are as many as the limit says.
+    package var last: Document? { isFull ? documents.first : nil }
+
     /// Takes a lent document if it is among the first so far; then only it is copied.
     ///
     /// Logarithmic in the limit when it is taken, else one comparison.

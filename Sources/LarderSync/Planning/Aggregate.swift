@@ -28,5 +28,5 @@ package struct AggregateResult: Sendable {
     /// of nothing, integer 0 for a sum of nothing.
     package let values: [Aggregate: Value]
     /// How they were found.
-    package let execution: QueryExecution
+    package internal(set) var execution: QueryExecution
 }

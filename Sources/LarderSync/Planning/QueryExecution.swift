@@ -1,8 +1,10 @@
+import LarderStorage
+
 /// How a query was answered, and what that took.
 package struct QueryExecution: Sendable {
     /// A plan that was thought of, with its estimated cost.
     package struct Alternative: Sendable, Hashable {
-        /// The plan, in words, on one line.
+        /// The plan, as a tree, a node a line.
         package let description: String
         /// The estimated cost; reading and testing one document in a scan is 1.
         package let cost: Double
@@ -34,14 +36,40 @@ package struct QueryExecution: Sendable {
         case collectionCount = "collection count"
     }
 
+    private let plan: QueryPlan
+    private let candidates: [Planner.Candidate]
+    /// Whether the matches were counted without reading documents.
+    private let countsOnly: Bool
+
+    /// What running a plan is about to take.
+    init(_ choice: Planner.Choice, kind: Kind? = nil, countsOnly: Bool = false) {
+        self.kind = kind ?? choice.plan.kind
+        plan = choice.plan
+        candidates = choice.candidates
+        self.countsOnly = countsOnly
+    }
+
     /// The kind of the plan.
-    package internal(set) var kind: Kind
+    package let kind: Kind
+
     /// The plan as a tree, a node a line.
-    package internal(set) var description: String
+    package var description: String {
+        if kind == .collectionCount { return "collection count, kept by the store" }
+        return plan.text() + (countsOnly ? "\ncounted without reading documents" : "")
+    }
+
     /// The indexes that were scanned, as their definitions' text.
-    package internal(set) var indexes: [String] = []
-    /// The plans that were thought of, the chosen one included.
-    package internal(set) var considered: [Alternative] = []
+    package var indexes: [String] { plan.indexes.map(\.definition.text) }
+
+    /// The plans that were thought of, the chosen one first.
+    package var considered: [Alternative] {
+        candidates.enumerated().map { position, candidate in
+            Alternative(
+                description: candidate.plan.text(), cost: candidate.cost,
+                isChosen: position == 0)
+        }
+    }
+
     /// Documents that were read and tested.
     package internal(set) var documentsScanned = 0
     /// Documents that matched and were given.
@@ -52,4 +80,12 @@ package struct QueryExecution: Sendable {
     package internal(set) var bytesRead: Int64 = 0
     /// The time from the beginning of planning to the end.
     package internal(set) var microseconds: Int64 = 0
+
+    /// Adds what another run for the same answer took.
+    mutating func add(_ other: QueryExecution) {
+        documentsScanned += other.documentsScanned
+        documentsReturned += other.documentsReturned
+        indexEntriesScanned += other.indexEntriesScanned
+        bytesRead += other.bytesRead
+    }
 }

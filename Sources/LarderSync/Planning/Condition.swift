@@ -1,0 +1,127 @@
+import LarderModel
+import LarderQuery
+
+/// A condition that planning knows how to find documents by.
+struct Condition: Sendable, Hashable {
+    /// What is asked of the field.
+    enum Test: Sendable, Hashable {
+        /// It has the same place in the order as the value, or is equal to it.
+        case equal
+        /// It is an array with an element equal to the value.
+        case contains
+        /// It is on one side of the value, among values of its type.
+        case below(isInclusive: Bool)
+        /// It is on one side of the value, among values of its type.
+        case above(isInclusive: Bool)
+        /// It is neither null nor at one of these places in the order.
+        case otherThan([[UInt8]])
+    }
+
+    let path: FieldPath
+    let test: Test
+    /// The type of the value that is tested against.
+    let type: ValueType
+    /// The value's ascending order bytes; empty for ``Test/otherThan(_:)``.
+    let bytes: [UInt8]
+    /// Whether the order bytes say all: `in`, `not-in` and the array operators tell 1 from 1.0,
+    /// which have the same.
+    let isExact: Bool
+
+    /// The condition of a filter on a field that is not the name; nil for one that planning
+    /// does not know, or that the caller is to take apart.
+    init?(_ filter: FieldFilter) {
+        switch filter.op {
+        case .equal: self.init(filter.path, .equal, filter.value)
+        case .arrayContains: self.init(filter.path, .contains, filter.value)
+        case .lessThan: self.init(filter.path, .below(isInclusive: false), filter.value)
+        case .lessThanOrEqual: self.init(filter.path, .below(isInclusive: true), filter.value)
+        case .greaterThan: self.init(filter.path, .above(isInclusive: false), filter.value)
+        case .greaterThanOrEqual: self.init(filter.path, .above(isInclusive: true), filter.value)
+        case .notEqual:
+            guard let bytes = Self.orderBytes(filter.value) else { return nil }
+            self.init(filter.path, otherThan: [bytes], isExact: true)
+        case .notIn:
+            guard case .array(let values) = filter.value else { return nil }
+            // A place may be left out only where all that share it are equal.
+            let told = values.filter { Self.bytesTellAll(of: $0.type) }
+            self.init(
+                filter.path, otherThan: told.compactMap(Self.orderBytes),
+                isExact: told.count == values.count)
+        case .in, .arrayContainsAny: return nil
+        }
+    }
+
+    /// One value of an `in` or `array-contains-any`.
+    init?(_ path: FieldPath, _ test: Test, equalTo value: Value) {
+        self.init(path, test, value, byEquality: true)
+    }
+
+    private init?(_ path: FieldPath, _ test: Test, _ value: Value, byEquality: Bool = false) {
+        guard let bytes = Self.orderBytes(value) else { return nil }
+        self.path = path
+        self.test = test
+        type = value.type
+        self.bytes = bytes
+        isExact = !(byEquality || test == .contains) || Self.bytesTellAll(of: value.type)
+    }
+
+    private init(_ path: FieldPath, otherThan places: [[UInt8]], isExact: Bool) {
+        self.path = path
+        test = .otherThan(places)
+        type = .null
+        bytes = []
+        self.isExact = isExact
+    }
+
+    private static func orderBytes(_ value: Value) -> [UInt8]? {
+        try? EncodedValue(value).orderBytes()
+    }
+
+    /// Whether values of a type with the same order bytes are equal.
+    private static func bytesTellAll(of type: ValueType) -> Bool {
+        switch type {
+        case .null, .boolean, .timestamp, .string, .bytes: true
+        default: false
+        }
+    }
+}
+
+extension Condition {
+    /// Leaves in ranges of order bytes what can meet the condition on a segment behind a prefix
+    /// that all of them begin with.
+    func restrict(_ ranges: [KeyRange], behind prefix: [UInt8], isDescending: Bool)
+        throws(LarderError) -> [KeyRange]
+    {
+        func ends(_ bytes: [UInt8]) -> [UInt8] {
+            prefix + (isDescending ? bytes.complement : bytes)
+        }
+        func edge(_ edge: EncodedValue.TypeEdge, _ type: ValueType) throws(LarderError) -> [UInt8] {
+            prefix + (try EncodedValue.orderBytes(edge, type, isDescending: isDescending))
+        }
+        switch test {
+        case .equal, .contains:
+            let place = KeyRange(prefix: ends(bytes))
+            return ranges.map { $0.intersection(place) }.filter { !$0.isEmpty }
+        case .below(let isInclusive), .above(let isInclusive):
+            var isBelow = isDescending
+            if case .below = test { isBelow.toggle() }
+            var allowed = KeyRange(
+                low: try edge(.before, type), high: try edge(.after, type))
+            let place = KeyRange(prefix: ends(bytes))
+            switch (isBelow, isInclusive) {
+            case (true, true): allowed.high = place.high
+            case (true, false): allowed.high = place.low
+            case (false, true): allowed.low = place.low
+            case (false, false): allowed.low = place.high ?? place.low
+            }
+            return ranges.map { $0.intersection(allowed) }.filter { !$0.isEmpty }
+        case .otherThan(let places):
+            let nulls = KeyRange(low: try edge(.before, .null), high: try edge(.after, .null))
+            var ranges = ranges.flatMap { $0.subtracting(nulls) }
+            for place in places.map({ KeyRange(prefix: ends($0)) }) where place.isExact {
+                ranges = ranges.flatMap { $0.subtracting(place) }
+            }
+            return ranges
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import LarderModel
+import LarderQuery
+
+/// Conditions that all hold for a document: one of the ways to match a query.
+struct Conjunction: Sendable {
+    var conditions: [Condition] = []
+    /// Conditions on the document's name.
+    var names: [NameCondition] = []
+    /// Whether the conditions say all that is asked; otherwise more documents meet them than
+    /// match.
+    var isWhole = true
+
+    static let anything = Conjunction(isWhole: false)
+
+    func and(_ other: Conjunction) -> Conjunction {
+        Conjunction(
+            conditions: conditions + other.conditions, names: names + other.names,
+            isWhole: isWhole && other.isWhole)
+    }
+
+    var count: Int { conditions.count + names.count }
+
+    /// The condition that fixes a field's place in the order, where there is one.
+    func constant(at path: FieldPath) -> Condition? {
+        conditions.first { $0.test == .equal && $0.path == path }
+    }
+}
+
+/// A query's filters as ways to match, of which one at least holds: the disjunctive normal form,
+/// kept within bounds.
+///
+/// What would grow beyond them is left out of the conditions and to the test of each document.
+struct Disjunction: Sendable {
+    /// The ways; none when nothing can match.
+    let terms: [Conjunction]
+    /// What all ways have in common.
+    let common: Conjunction
+
+    private static let maxTerms = 100
+    private static let maxConditions = 2000
+    private static let maxDepth = 64
+
+    init(_ filters: [Filter]) {
+        terms = Self.terms(of: .and(filters), depth: 0)
+        common = terms.count == 1 ? terms[0] : Self.common(filters, depth: 0)
+    }
+
+    private static func common(_ filters: [Filter], depth: Int) -> Conjunction {
+        guard depth < maxDepth else { return .anything }
+        var common = Conjunction()
+        for filter in filters {
+            if case .and(let inner) = filter {
+                common = common.and(self.common(inner, depth: depth + 1))
+            } else if case .field(let filter) = filter, case let only = terms(of: filter),
+                only.count == 1
+            {
+                common = common.and(only[0])
+            } else {
+                common.isWhole = false
+            }
+        }
+        return common
+    }
+
+    private static func terms(of filter: Filter, depth: Int) -> [Conjunction] {
+        guard depth < maxDepth else { return [.anything] }
+        switch filter {
+        case .field(let filter):
+            return terms(of: filter)
+        case .and(let filters):
+            // The small ones first, so that the bound leaves out as little as can be.
+            let choices = filters.map { terms(of: $0, depth: depth + 1) }
+                .sorted { $0.count < $1.count }
+            return choices.reduce([Conjunction()], product)
+        case .or(let filters):
+            var terms: [Conjunction] = []
+            for filter in filters {
+                terms += self.terms(of: filter, depth: depth + 1)
+                guard isBounded(terms) else { return [.anything] }
+            }
+            return terms
+        }
+    }
+
+    private static func product(_ left: [Conjunction], _ right: [Conjunction]) -> [Conjunction] {
+        let count =
+            left.reduce(0) { $0 + $1.count } * right.count
+            + right.reduce(0) { $0 + $1.count } * left.count
+        guard right.count <= 1 || left.count * right.count <= maxTerms && count <= maxConditions
+        else {
+            return left.map { $0.and(.anything) }
+        }
+        return left.flatMap { left in right.map { left.and($0) } }
+    }
+
+    private static func isBounded(_ terms: [Conjunction]) -> Bool {
+        terms.count <= maxTerms && terms.reduce(0) { $0 + $1.count } <= maxConditions
+    }
+
+    private static func terms(of filter: FieldFilter) -> [Conjunction] {
+        if filter.path.isDocumentID {
+            guard let condition = NameCondition(filter) else { return [.anything] }
+            return [Conjunction(names: [condition])]
+        }
+        let test: Condition.Test
+        switch filter.op {
+        case .in: test = .equal
+        case .arrayContainsAny: test = .contains
+        case .notIn:
+            // A list with null in it matches nothing.
+            if case .array(let values) = filter.value, values.contains(where: { $0.type == .null })
+            {
+                return []
+            }
+            fallthrough
+        default:
+            guard let condition = Condition(filter) else { return [.anything] }
+            return [Conjunction(conditions: [condition])]
+        }
+        guard case .array(let values) = filter.value, values.count <= maxTerms else {
+            return [.anything]
+        }
+        return values.map { value in
+            guard let condition = Condition(filter.path, test, equalTo: value) else {
+                return .anything
+            }
+            return Conjunction(conditions: [condition])
+        }
+    }
+}

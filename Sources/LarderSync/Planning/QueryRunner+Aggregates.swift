@@ -1,0 +1,166 @@
+package import LarderModel
+package import LarderQuery
+package import LarderStorage
+
+extension QueryRunner {
+    /// Figures over the documents that a query matches in the local view, its limit and cursors
+    /// applied.
+    ///
+    /// A count alone reads no document where an index has exactly the matches, or where all
+    /// documents of a collection are counted; a minimum or maximum reads one where an index has
+    /// the field's order.
+    ///
+    /// - Throws: `dataLoss` for a damaged row, naming the document; `invalidArgument` for a query
+    ///   that validation refuses, too.
+    package func aggregate<T: ReadableTransaction & ~Copyable>(
+        _ aggregates: [Aggregate], over query: Query, in transaction: borrowing T
+    ) throws(LarderError) -> AggregateResult {
+        let start = ContinuousClock.now
+        var result = try figures(aggregates, query, transaction)
+        result.execution.microseconds = start.microsecondsSince
+        return result
+    }
+
+    private func figures<T: ReadableTransaction & ~Copyable>(
+        _ aggregates: [Aggregate], _ query: Query, _ transaction: borrowing T
+    ) throws(LarderError) -> AggregateResult {
+        if aggregates.allSatisfy({ $0 == .count }),
+            let result = try countedOnly(query, transaction)
+        {
+            return result
+        }
+        if let result = try extremesOnly(aggregates, query, transaction) { return result }
+        var accumulator = AggregateAccumulator(aggregates)
+        let arrangement = Arrangement(query)
+        let choice = try plan(query, arrangement, in: transaction)
+        let run = try QueryRun(query, arrangement, choice, user: user)
+        if arrangement.limit == nil {
+            try run.forEachMatch(of: choice.plan, in: transaction) { entry throws(LarderError) in
+                try accumulator.add(entry.record)
+                return .continue
+            }
+        } else {
+            for document in try run.documents(of: choice.plan, in: transaction) {
+                guard let record = document.record else { continue }
+                try record.withView { (record) throws(LarderError) in
+                    try accumulator.add(record)
+                }
+            }
+        }
+        var execution = run.execution
+        execution.documentsReturned = 0
+        return AggregateResult(values: try accumulator.values(), execution: execution)
+    }
+
+    // MARK: Without documents
+
+    /// The count of a query's matches, where no document need be read for it.
+    private func countedOnly<T: ReadableTransaction & ~Copyable>(
+        _ query: Query, _ transaction: borrowing T
+    ) throws(LarderError) -> AggregateResult? {
+        if let result = try collectionCount(query, transaction) { return result }
+        let arrangement = Arrangement(query)
+        let choice = try plan(query, arrangement, countsOnly: true, in: transaction)
+        guard choice.plan.isExact else { return nil }
+        var execution = QueryExecution(choice, countsOnly: true)
+        let limit = arrangement.limit ?? .max
+        var count = 0
+        for source in choice.plan.sources where count < limit {
+            try transaction.documents(
+                in: source, options: ScanOptions(readsNamesOnly: true, user: user)
+            ) { _ throws(LarderError) in
+                count += 1
+                return count < limit ? .continue : .stop
+            }
+        }
+        execution.indexEntriesScanned = count
+        return AggregateResult(values: [.count: .integer(Int64(count))], execution: execution)
+    }
+
+    /// The number of all documents in a collection: that which the store keeps, and what the
+    /// user's pending writes make of it.
+    private func collectionCount<T: ReadableTransaction & ~Copyable>(
+        _ query: Query, _ transaction: borrowing T
+    ) throws(LarderError) -> AggregateResult? {
+        guard case .collection(let path) = query.source, query.filters.isEmpty,
+            query.start == nil, query.end == nil,
+            query.explicitOrders.allSatisfy({ $0.path.isDocumentID })
+        else { return nil }
+        var count = try transaction.collection(at: path)?.documentCount ?? 0
+        var written: [(path: DocumentPath, exists: Bool)] = []
+        try transaction.documents(
+            in: .overlays(of: user, in: path), options: ScanOptions(includesAllStates: true)
+        ) { entry throws(LarderError) in
+            written.append((entry.path, entry.state == .found))
+            return .continue
+        }
+        for (path, exists) in written {
+            let existed = try transaction.withDocument(at: path) { entry throws(LarderError) in
+                entry.state == .found
+            }
+            count += (exists ? 1 : 0) - (existed == true ? 1 : 0)
+        }
+        if let limit = query.limit { count = min(count, Int64(limit.count)) }
+        let plan = QueryPlan.names(
+            NameScan(.collection(path), for: Conjunction(), Arrangement(query)))
+        let choice = Planner.Choice(plan: plan, candidates: [])
+        return AggregateResult(
+            values: [.count: .integer(count)],
+            execution: QueryExecution(choice, kind: .collectionCount))
+    }
+
+    // MARK: From the ends of an index
+
+    /// Minima and maxima, where an index leads to each: its first match, or its last.
+    private func extremesOnly<T: ReadableTransaction & ~Copyable>(
+        _ aggregates: [Aggregate], _ query: Query, _ transaction: borrowing T
+    ) throws(LarderError) -> AggregateResult? {
+        guard query.limit == nil, query.start == nil, query.end == nil else { return nil }
+        var runs: [(aggregate: Aggregate, query: Query, choice: Planner.Choice)] = []
+        for aggregate in aggregates {
+            let (path, isDescending): (FieldPath, Bool)
+            switch aggregate {
+            case .minimum(let field): (path, isDescending) = (field, false)
+            case .maximum(let field): (path, isDescending) = (field, true)
+            case .count, .sum, .average: return nil
+            }
+            guard !path.isDocumentID else { return nil }
+            // Fields that the query orders by must be there, in this order as in that.
+            var first = query
+            first.explicitOrders =
+                [Order(path, isDescending: isDescending)]
+                + query.explicitOrders.filter { $0.path != path }
+            first.limit = .first(1)
+            let choice = try plan(first, Arrangement(first), in: transaction)
+            guard choice.plan.delivery.leads, case .index = choice.plan else { return nil }
+            runs.append((aggregate, first, choice))
+        }
+        guard var execution = runs.first.map({ QueryExecution($0.choice) }) else { return nil }
+        var values: [Aggregate: Value] = [:]
+        for (aggregate, query, choice) in runs {
+            let run = try QueryRun(query, Arrangement(query), choice, user: user)
+            let found = try run.documents(of: choice.plan, in: transaction).first
+            values[aggregate] = aggregate.path.flatMap { found?[$0] } ?? .null
+            execution.add(run.execution)
+        }
+        execution.documentsReturned = 0
+        return AggregateResult(values: values, execution: execution)
+    }
+}
+
+extension QueryPlan {
+    /// Whether the names that it leads to are the matches, each once, and no others.
+    fileprivate var isExact: Bool {
+        switch self {
+        case .nothing: true
+        case .index(let scan): scan.isExact
+        case .union(let plans, _): plans.allSatisfy(\.isExact)
+        case .lookup, .names, .intersection, .target, .merge: false
+        }
+    }
+}
+
+extension Delivery {
+    /// Whether documents come by the first field that is wanted.
+    fileprivate var leads: Bool { isComplete || lacksNameOnly || orderCount > 0 }
+}
