@@ -15,8 +15,8 @@ package struct DocumentChangeSet: Sendable {
     /// Adds a change that comes after those collected so far.
     ///
     /// What was added and is removed again never happened, and what was removed and comes back
-    /// was modified. A removal after a modification gives the document as it came before this
-    /// change, one after a change of metadata the newer one.
+    /// was modified. A removal after a modification gives the document of the modification, one
+    /// after a change of metadata its own.
     package mutating func add(_ change: DocumentViewChange) {
         let path = change.document.path
         changes[path] = changes[path].map { Self.merged($0, change) } ?? change

@@ -1,0 +1,124 @@
+import LarderModel
+import LarderQuery
+import LarderSync
+import LarderTestSupport
+import Testing
+
+@Suite("Views: applying changes")
+struct ViewsApplyingTests {
+    private func loaded(_ documents: [Document], target: ViewTargetChange? = nil) throws -> View {
+        var view = View(try .test("c"))
+        _ = view.apply(view.computeInitialChanges(documents), target: target)
+        return view
+    }
+
+    @Test("6.2: the first application always gives a snapshot")
+    func first() throws {
+        var view = View(try .test("c"))
+        #expect(view.currentSnapshot == nil)
+        let snapshotUpdate = view.apply(view.computeInitialChanges([]))
+        let snapshot = try #require(snapshotUpdate.snapshot)
+        #expect(snapshot.isFromCache && snapshot.syncStateChanged && snapshot.documents.isEmpty)
+        #expect(!snapshot.hasCachedResults)
+    }
+
+    @Test("6.4: a resume token says that there are cached results")
+    func cachedResults() throws {
+        var view = View(try .test("c"))
+        let snapshot = view.apply(
+            view.computeInitialChanges([]), target: ViewTargetChange(hasResumeToken: true)
+        ).snapshot
+        #expect(snapshot?.hasCachedResults == true && snapshot?.isFromCache == true)
+    }
+
+    @Test("6.4: a view is synced when it is current and nothing is in limbo")
+    func synced() throws {
+        var view = try loaded([.test("c/a")])
+        let update = try view.step(target: View.current("c/a"))
+        #expect(update.snapshot?.isFromCache == false && update.snapshot?.syncStateChanged == true)
+        #expect(update.snapshot?.marks == [] && update.limboChanges.isEmpty)
+        #expect(try view.step(target: View.current()).snapshot == nil)
+    }
+
+    @Test("6.4: documents that the backend did not tell of are in limbo, local writes are not")
+    func limbo() throws {
+        var view = try loaded([.test("c/b"), .test("c/a"), .test("c/w", ["n": 1], .local)])
+        let update = try view.step(target: View.current())
+        #expect(
+            update.limboChanges == [
+                LimboChange(try DocumentPath("c/a"), isAdded: true),
+                LimboChange(try DocumentPath("c/b"), isAdded: true),
+            ])
+        #expect(update.snapshot == nil, "still from the cache, and no document has changed")
+        let resolved = try view.step(
+            [.absent("c/a")], target: View.current("c/b"))
+        #expect(resolved.limboChanges.map(\.isAdded) == [false, false])
+        #expect(resolved.snapshot?.isFromCache == false && resolved.snapshot?.marks == ["-a"])
+    }
+
+    @Test("6.4: while the target is asked for anew limbo stays and the view is not synced")
+    func pendingReset() throws {
+        var view = try loaded([.test("c/a")], target: View.current("c/a"))
+        let path = try DocumentPath("c/a")
+        let update = try view.step(
+            target: ViewTargetChange(removed: [path], isCurrent: true), isPendingReset: true)
+        #expect(update.limboChanges.isEmpty && update.snapshot?.isFromCache == true)
+        let after = try view.step(target: View.current())
+        #expect(after.limboChanges == [LimboChange(path, isAdded: true)])
+    }
+
+    @Test("6.4: going offline makes a synced view one from the cache, without limbo changes")
+    func offline() throws {
+        var view = try loaded([.test("c/a")], target: View.current("c/a"))
+        #expect(view.apply(.unknown).snapshot == nil && view.apply(.online).snapshot == nil)
+        let update = view.apply(.offline)
+        #expect(update.snapshot?.isFromCache == true && update.snapshot?.syncStateChanged == true)
+        #expect(update.limboChanges.isEmpty && !view.isCurrent)
+        #expect(view.apply(.offline).snapshot == nil)
+    }
+
+    @Test("6.4: after going offline limbo keeps its content until the view is current again")
+    func limboOffline() throws {
+        var view = try loaded([.test("c/a")], target: View.current())
+        #expect(view.limboDocuments.count == 1)
+        _ = view.apply(.offline)
+        #expect(try view.step([.absent("c/a"), .test("c/b")]).limboChanges.isEmpty)
+        #expect(view.limboDocuments.map(\.id) == ["a"])
+        let changes = try view.step(target: View.current()).limboChanges
+        #expect(
+            changes == [
+                LimboChange(try DocumentPath("c/a"), isAdded: false),
+                LimboChange(try DocumentPath("c/b"), isAdded: true),
+            ])
+    }
+
+    @Test("6.4: limbo that follows the changes is what a look at all documents gives")
+    func limboIsExact() throws {
+        var random = SeededRandom()
+        var view = View(try .test("c", by: "n", limit: .first(12)))
+        _ = view.apply(view.computeInitialChanges([]))
+        for _ in 0..<600 {
+            let path = "c/\(random.below(20))"
+            let document =
+                random.oneIn(3)
+                ? try Document.absent(path)
+                : try .test(
+                    path, ["n": .integer(Int64(random.below(4)))],
+                    random.pick([.synced, .local, .committed]))
+            var target: ViewTargetChange?
+            if random.oneIn(2) {
+                target = ViewTargetChange(isCurrent: !random.oneIn(5))
+                let told = try DocumentPath("c/\(random.below(20))")
+                if random.oneIn(2) { target?.added = [told] } else { target?.removed = [told] }
+            }
+            let isPendingReset = random.oneIn(9)
+            _ = try view.step([document], target: target, isPendingReset: isPendingReset)
+            if view.isCurrent, !isPendingReset {
+                let limbo = view.documents.filter {
+                    !view.syncedDocuments.contains($0.path) && !$0.hasLocalMutations
+                }
+                #expect(Set(view.limboDocuments) == Set(limbo.map(\.path)), "\(random)")
+            }
+        }
+    }
+}
