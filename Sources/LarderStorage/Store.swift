@@ -1,4 +1,5 @@
 import CLarder
+public import Foundation
 public import LarderModel
 import Synchronization
 
@@ -14,9 +15,13 @@ import Synchronization
 public final class Store: @unchecked Sendable {
     // The core's environment may be used by any threads at once; the mutex guards its lifetime.
 
+    private typealias ClosedHandler = @Sendable (Result<Void, LarderError>) -> Void
+
     private struct State {
         var environment: OpaquePointer?
         var useCount = 0
+        /// What is called when the last call under way has ended and the store is closed.
+        var onClose: [ClosedHandler] = []
     }
 
     private let state: Mutex<State>
@@ -72,14 +77,45 @@ public final class Store: @unchecked Sendable {
     /// - Throws: `failedPrecondition` with the condition `busy` while transactions or other
     ///   calls are under way; the store is then still open.
     public func close() throws(LarderError) {
-        var failure = larder_error()
-        let status = state.withLock { state -> Int32 in
-            guard state.useCount == 0 else { return Int32(LARDER_E_BUSY) }
-            let status = larder_env_close(state.environment, &failure)
-            if status == .ok { state.environment = nil }
-            return status
+        let result = state.withLock { state -> Result<Void, LarderError> in
+            guard state.useCount == 0 else {
+                return .failure(LarderError(status: Int32(LARDER_E_BUSY)))
+            }
+            return Self.close(&state)
         }
-        guard status == .ok else { throw error(of: status, failure) }
+        if case .failure(let failure) = result { throw failure }
+    }
+
+    /// Refuses calls from now on, and closes the store once those under way have ended.
+    ///
+    /// Does not block; the closure is called on the thread that ends the last call, or on this
+    /// one.
+    public func closeWhenIdle(
+        _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
+    ) {
+        let isIdle = state.withLock { state in
+            state.onClose.append(completion)
+            return state.useCount == 0
+        }
+        if isIdle { closeIdle() }
+    }
+
+    /// Closes the store if that was asked for and nothing is under way.
+    private func closeIdle() {
+        let closed = state.withLock { state -> (Result<Void, LarderError>, [ClosedHandler]) in
+            guard state.useCount == 0, !state.onClose.isEmpty else { return (.success(()), []) }
+            defer { state.onClose = [] }
+            return (Self.close(&state), state.onClose)
+        }
+        for completion in closed.1 { completion(closed.0) }
+    }
+
+    private static func close(_ state: inout State) -> Result<Void, LarderError> {
+        var failure = larder_error()
+        let status = larder_env_close(state.environment, &failure)
+        guard status == .ok else { return .failure(error(of: status, failure)) }
+        state.environment = nil
+        return .success(())
     }
 
     /// Runs a closure with the environment, which stays open meanwhile.
@@ -87,13 +123,21 @@ public final class Store: @unchecked Sendable {
         _ body: (OpaquePointer) throws(LarderError) -> R
     ) throws(LarderError) -> R {
         let environment = try acquire()
-        defer { state.withLock { $0.useCount -= 1 } }
+        defer { release() }
         return try body(environment)
+    }
+
+    private func release() {
+        let isLast = state.withLock { state in
+            state.useCount -= 1
+            return state.useCount == 0 && !state.onClose.isEmpty
+        }
+        if isLast { closeIdle() }
     }
 
     private func acquire() throws(LarderError) -> OpaquePointer {
         let address = state.withLock { state -> Int in
-            guard let environment = state.environment else { return 0 }
+            guard let environment = state.environment, state.onClose.isEmpty else { return 0 }
             state.useCount += 1
             return Int(bitPattern: environment)
         }

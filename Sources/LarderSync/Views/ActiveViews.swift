@@ -34,6 +34,9 @@ package struct ActiveViews: Sendable {
     /// Queries that are listened to.
     package var viewCount: Int { views.count }
 
+    /// The queries that are listened to, in no particular order.
+    package var queries: [Query] { Array(viewsByQuery.keys) }
+
     /// The view of a query; nil while nobody listens to it.
     package func view(of query: Query) -> View? {
         viewsByQuery[query].flatMap { views[$0]?.view }

@@ -1,0 +1,76 @@
+package import LarderModel
+package import LarderQuery
+package import LarderStorage
+
+extension Client {
+    /// Runs a closure once the writes that this client was asked for are committed or refused.
+    ///
+    /// With none under way it runs at once, on the calling thread, and otherwise on a thread of
+    /// the client: what a caller wrote it reads.
+    package func afterEarlierWrites(_ body: @escaping @Sendable () -> Void) {
+        if inbox.isSettled || !inbox.wait(body) { body() }
+    }
+
+    /// Suspends until the writes that this client was asked for are committed or refused.
+    ///
+    /// Does not suspend when none is under way.
+    package nonisolated(nonsending) func earlierWritesCommitted() async {
+        if inbox.isSettled { return }
+        await withCheckedContinuation { continuation in
+            if !inbox.wait({ continuation.resume() }) { continuation.resume() }
+        }
+    }
+
+    /// What is known of a document, pending writes in it; nil for nothing.
+    ///
+    /// Runs on the calling thread, on the newest commit.
+    package func document(at path: DocumentPath) throws(LarderError) -> Document? {
+        try checkOpen()
+        let user = runner.user
+        let document = try store.read { (transaction) throws(LarderError) in
+            try transaction.document(at: path, asSeenBy: user)
+        }
+        if document != nil { try store.touch(path) }
+        return document
+    }
+
+    /// The documents that match a query, pending writes in them.
+    ///
+    /// Runs on the calling thread, on the newest commit.
+    package func run(_ query: Query) throws(LarderError) -> QueryResult {
+        try checkOpen()
+        let result = try store.read { (transaction) throws(LarderError) in
+            try runner.run(query, in: transaction)
+        }
+        engine.noteRun(of: query, result.execution)
+        return result
+    }
+
+    /// How a query would be answered, without answering it.
+    package func explain(_ query: Query) throws(LarderError) -> QueryExecution {
+        try checkOpen()
+        return try store.read { (transaction) throws(LarderError) in
+            try runner.explain(query, in: transaction)
+        }
+    }
+
+    /// Aggregates over the documents that match a query, pending writes in them.
+    ///
+    /// Runs on the calling thread, on the newest commit.
+    package func aggregate(_ aggregates: [Aggregate], over query: Query)
+        throws(LarderError) -> AggregateResult
+    {
+        try checkOpen()
+        return try store.read { (transaction) throws(LarderError) in
+            try runner.aggregate(aggregates, over: query, in: transaction)
+        }
+    }
+
+    /// What the store holds and occupies.
+    package func usage() throws(LarderError) -> StoreStatistics {
+        try checkOpen()
+        return try store.read { (transaction) throws(LarderError) in
+            try transaction.statistics()
+        }
+    }
+}

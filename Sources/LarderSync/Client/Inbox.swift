@@ -1,0 +1,95 @@
+import LarderModel
+import Synchronization
+
+/// What callers ask of an engine, in order, and how far their writes have come.
+final class Inbox: Sendable {
+    /// One request.
+    enum Command: Sendable {
+        /// A write, grouped in one commit with those next to it.
+        case write(QueuedWrite)
+        /// Anything else, on the engine.
+        case perform(@Sendable (isolated Engine) -> Void)
+    }
+
+    private struct State {
+        var commands: [Command] = []
+        var isScheduled = false
+        var isClosed = false
+        var waiters: [Waiter] = []
+    }
+
+    private struct Waiter {
+        let ticket: UInt64
+        let body: @Sendable () -> Void
+    }
+
+    private let state = Mutex(State())
+    private let enqueuedCount = Atomic<UInt64>(0)
+    private let finishedCount = Atomic<UInt64>(0)
+
+    /// Adds a request.
+    ///
+    /// - Returns: whether the engine must be woken for it; nil when the inbox is closed.
+    func add(_ command: Command) -> Bool? {
+        state.withLock { state in
+            guard !state.isClosed else { return nil }
+            if case .write = command {
+                enqueuedCount.wrappingAdd(1, ordering: .releasing)
+            }
+            state.commands.append(command)
+            defer { state.isScheduled = true }
+            return !state.isScheduled
+        }
+    }
+
+    /// Takes what has come; nothing more until the engine is woken again when that is nothing.
+    func take() -> [Command] {
+        state.withLock { state in
+            guard !state.commands.isEmpty else {
+                state.isScheduled = false
+                return []
+            }
+            defer { state.commands.removeAll() }
+            return state.commands
+        }
+    }
+
+    /// Refuses requests from now on, and gives those that wait.
+    func close() -> [Command] {
+        state.withLock { state in
+            state.isClosed = true
+            defer { state.commands.removeAll() }
+            return state.commands
+        }
+    }
+
+    /// Whether every write so far is committed or refused; no lock, no wait.
+    var isSettled: Bool {
+        finishedCount.load(ordering: .acquiring) == enqueuedCount.load(ordering: .acquiring)
+    }
+
+    /// Keeps a closure until the writes so far are committed or refused.
+    ///
+    /// - Returns: whether it was kept; false when there is nothing to wait for.
+    func wait(_ body: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            guard !isSettled else { return false }
+            let ticket = enqueuedCount.load(ordering: .acquiring)
+            state.waiters.append(Waiter(ticket: ticket, body: body))
+            return true
+        }
+    }
+
+    /// Counts writes that are committed or refused, and gives the closures that waited for them.
+    func finish(_ count: Int) -> [@Sendable () -> Void] {
+        state.withLock { state in
+            let finished = finishedCount.wrappingAdd(
+                UInt64(count), ordering: .acquiringAndReleasing
+            ).newValue
+            // Tickets rise with position.
+            let ready = state.waiters.prefix { $0.ticket <= finished }.map(\.body)
+            state.waiters.removeFirst(ready.count)
+            return ready
+        }
+    }
+}
