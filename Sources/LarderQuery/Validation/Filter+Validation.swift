@@ -1,0 +1,81 @@
+import LarderModel
+
+extension Filter {
+    /// How deep composites may be nested: far beyond what people write, so that nothing that
+    /// follows the nesting runs out of stack.
+    static let maxDepth = 100
+
+    /// Checks that composites are not nested too deep.
+    static func checkDepth(of filters: [Filter]) throws(LarderError) {
+        var (level, depth) = (filters, 0)
+        while !level.isEmpty {
+            depth += 1
+            guard depth <= maxDepth else {
+                throw .invalidArgument("filters are nested beyond \(maxDepth) levels")
+            }
+            level = level.flatMap { filter -> [Filter] in
+                switch filter {
+                case .field: []
+                case .and(let filters), .or(let filters): filters
+                }
+            }
+        }
+    }
+}
+
+extension FieldFilter {
+    /// Checks the value, by itself and for the operator.
+    func validate() throws(LarderError) {
+        switch op {
+        case .in, .notIn, .arrayContainsAny:
+            guard case .array(let values) = value, !values.isEmpty else {
+                throw .invalidArgument("'\(op.rawValue)' needs a list of one value at least")
+            }
+        default: break
+        }
+        guard path.isDocumentID else {
+            let allowsNestedArrays = op == .in || op == .notIn
+            return try value.validateInQuery(allowsNestedArrays: allowsNestedArrays)
+        }
+        switch (op, value) {
+        case (.arrayContains, _), (.arrayContainsAny, _):
+            throw .invalidArgument("'\(op.rawValue)' does not apply to a document's name")
+        case (.in, .array(let values)), (.notIn, .array(let values)):
+            for value in values { try Self.validateName(value) }
+        default:
+            try Self.validateName(value)
+        }
+    }
+
+    private static func validateName(_ value: Value) throws(LarderError) {
+        guard value.referencedDocument != nil else {
+            throw .invalidArgument("a document's name is compared with ids and references only")
+        }
+    }
+
+    /// Checks that no two operators exclude each other, on whichever fields and however nested.
+    static func checkConflicts(in filters: [FieldFilter]) throws(LarderError) {
+        let operators = filters.map(\.op)
+        for (position, op) in operators.enumerated() {
+            for earlier in operators[..<position] where op.excludes(earlier) {
+                throw .invalidArgument(
+                    op == earlier
+                        ? "a query has one '\(op.rawValue)' at most"
+                        : "a query has either '\(op.rawValue)' or '\(earlier.rawValue)' filters")
+            }
+        }
+    }
+}
+
+extension FieldFilter.Operator {
+    /// Whether one query may not have both.
+    fileprivate func excludes(_ other: FieldFilter.Operator) -> Bool {
+        switch (self, other) {
+        case (.notEqual, .notEqual), (.notEqual, .notIn), (.notIn, .notEqual), (.notIn, .notIn),
+            (.notIn, .in), (.in, .notIn), (.notIn, .arrayContainsAny), (.arrayContainsAny, .notIn):
+            true
+        default:
+            false
+        }
+    }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import LarderModel
+import LarderQuery
+
+/// Matching and ordering of decoded values, written straight from the rules: slow, and the
+/// measure of the real thing.
+struct NaiveEvaluator {
+    let query: Query
+    let orders: [Order]
+
+    init(_ query: Query) {
+        self.query = query
+        var orders = query.explicitOrders
+        let last = orders.last?.isDescending ?? false
+        let inequalities: [FieldFilter.Operator] = [
+            .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual, .notIn,
+        ]
+        var paths: [FieldPath] = []
+        Self.visit(query.filters) { filter in
+            if inequalities.contains(filter.op), filter.path != .documentID {
+                paths.append(filter.path)
+            }
+        }
+        for path in paths.sorted() where !orders.contains(where: { $0.path == path }) {
+            orders.append(Order(path, isDescending: last))
+        }
+        if !orders.contains(where: { $0.path == .documentID }) {
+            orders.append(Order(.documentID, isDescending: last))
+        }
+        self.orders = orders
+    }
+
+    private static func visit(_ filters: [Filter], _ body: (FieldFilter) -> Void) {
+        for filter in filters {
+            switch filter {
+            case .field(let filter): body(filter)
+            case .and(let filters), .or(let filters): visit(filters, body)
+            }
+        }
+    }
+
+    func matches(_ path: DocumentPath, _ fields: MapValue) -> Bool {
+        switch query.source {
+        case .collection(let collection):
+            guard collection.contains(path) else { return false }
+        case .group(let id):
+            guard path.segments.dropLast().last == id else { return false }
+        case .document(let document):
+            guard path == document else { return false }
+        }
+        for order in orders where order.path != .documentID {
+            guard Self.value(fields, order.path) != nil else { return false }
+        }
+        guard query.filters.allSatisfy({ holds($0, path, fields) }) else { return false }
+        if let start = query.start {
+            let order = place(of: path, fields, against: start)
+            guard order == 1 || order == 0 && start.isInclusive else { return false }
+        }
+        if let end = query.end {
+            let order = place(of: path, fields, against: end)
+            guard order == -1 || order == 0 && end.isInclusive else { return false }
+        }
+        return true
+    }
+
+    /// Whether the first document comes before the second.
+    func isOrdered(
+        _ left: (path: DocumentPath, fields: MapValue),
+        _ right: (path: DocumentPath, fields: MapValue)
+    ) -> Bool {
+        for order in orders {
+            var sign: Int
+            if order.path == .documentID {
+                sign = left.path < right.path ? -1 : right.path < left.path ? 1 : 0
+            } else {
+                guard let l = Self.value(left.fields, order.path),
+                    let r = Self.value(right.fields, order.path)
+                else { return false }
+                sign = l.order(to: r).signum()
+            }
+            if order.isDescending { sign = -sign }
+            if sign != 0 { return sign < 0 }
+        }
+        return false
+    }
+
+    private func place(of path: DocumentPath, _ fields: MapValue, against bound: Bound) -> Int {
+        for (value, order) in zip(bound.values, orders) {
+            var sign: Int
+            if order.path == .documentID {
+                guard case .reference(let name) = value, let other = name.document else {
+                    return 0
+                }
+                sign = path < other ? -1 : other < path ? 1 : 0
+            } else {
+                sign = Self.value(fields, order.path)?.order(to: value).signum() ?? 0
+            }
+            if order.isDescending { sign = -sign }
+            if sign != 0 { return sign }
+        }
+        return 0
+    }
+
+    private func holds(_ filter: Filter, _ path: DocumentPath, _ fields: MapValue) -> Bool {
+        switch filter {
+        case .and(let filters): filters.allSatisfy { holds($0, path, fields) }
+        case .or(let filters): filters.contains { holds($0, path, fields) }
+        case .field(let filter) where filter.path == .documentID: holds(filter, path)
+        case .field(let filter): holds(filter, Self.value(fields, filter.path))
+        }
+    }
+
+    private func holds(_ filter: FieldFilter, _ path: DocumentPath) -> Bool {
+        func other(_ value: Value) -> DocumentPath? {
+            if case .reference(let name) = value { name.document } else { nil }
+        }
+        let listed: [DocumentPath] =
+            if case .array(let values) = filter.value { values.compactMap(other) } else { [] }
+        let one = other(filter.value)
+        switch filter.op {
+        case .equal: return path == one
+        case .notEqual: return path != one
+        case .lessThan: return one.map { path < $0 } ?? false
+        case .lessThanOrEqual: return one.map { !($0 < path) } ?? false
+        case .greaterThan: return one.map { $0 < path } ?? false
+        case .greaterThanOrEqual: return one.map { !(path < $0) } ?? false
+        case .in: return listed.contains(path)
+        case .notIn: return !listed.contains(path)
+        case .arrayContains, .arrayContainsAny: return false
+        }
+    }
+
+    private func holds(_ filter: FieldFilter, _ value: Value?) -> Bool {
+        guard let value else { return false }
+        let given = filter.value
+        let order = value.order(to: given)
+        let isOfType = value.type.rank == given.type.rank
+        let list: [Value] = if case .array(let values) = given { values } else { [] }
+        let elements: [Value] = if case .array(let values) = value { values } else { [] }
+        switch filter.op {
+        case .equal: return isOfType && order == 0
+        case .notEqual: return value != .null && order != 0
+        case .lessThan: return isOfType && order < 0
+        case .lessThanOrEqual: return isOfType && order <= 0
+        case .greaterThan: return isOfType && order > 0
+        case .greaterThanOrEqual: return isOfType && order >= 0
+        case .in: return list.contains(value)
+        case .notIn: return value != .null && !list.contains(.null) && !list.contains(value)
+        case .arrayContains: return elements.contains(given)
+        case .arrayContainsAny: return elements.contains { list.contains($0) }
+        }
+    }
+
+    private static func value(_ fields: MapValue, _ path: FieldPath) -> Value? {
+        var value = Value.map(fields)
+        for segment in path.segments {
+            guard case .map(let entries) = value, let next = entries[segment] else { return nil }
+            value = next
+        }
+        return value
+    }
+}
