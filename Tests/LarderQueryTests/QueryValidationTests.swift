@@ -1,0 +1,277 @@
+import LarderModel
+import LarderQuery
+import Testing
+
+@Suite("Rules of queries")
+struct QueryValidationTests {
+    private let cities: Query
+    private let group = Query(.group("cities"))
+    private let database = DatabaseID(project: "p")
+    private let a = FieldPath(unchecked: ["a"])
+
+    init() throws {
+        cities = Query(.collection(try CollectionPath("cities")))
+    }
+
+    private func field(_ op: FieldFilter.Operator, _ value: Value? = nil) -> Filter {
+        let takesList = [.in, .notIn, .arrayContainsAny].contains(op)
+        return .field(FieldFilter(a, op, value ?? (takesList ? [1] : 1)))
+    }
+
+    private func name(_ op: FieldFilter.Operator, _ value: Value) -> Filter {
+        .field(FieldFilter(.documentID, op, value))
+    }
+
+    /// Whether the filters are refused, one after the other and as a whole alike.
+    private func areRefused(_ filters: [Filter], by query: Query? = nil) -> Bool {
+        var built: Query? = query ?? cities
+        for filter in filters {
+            do throws(LarderError) {
+                built = try built?.adding(filter, in: database)
+            } catch {
+                #expect(error.kind == .invalidArgument)
+                built = nil
+            }
+        }
+        return built == nil
+    }
+
+    private func isRefused(_ query: Query) -> Bool {
+        do throws(LarderError) {
+            try query.validate()
+            return false
+        } catch {
+            #expect(error.kind == .invalidArgument)
+            return true
+        }
+    }
+
+    @Test("2.9: operators that exclude each other, in either order and inside composites")
+    func conflicts() {
+        let excluded: Set<Set<FieldFilter.Operator>> = [
+            [.notEqual], [.notIn], [.notEqual, .notIn], [.notIn, .in], [.notIn, .arrayContainsAny],
+        ]
+        for first in FieldFilter.Operator.allCases {
+            for second in FieldFilter.Operator.allCases {
+                let expected = excluded.contains([first, second])
+                let (l, r) = (field(first), field(second))
+                for filters in [
+                    [l, r], [.or([l, r])], [l, .and([.or([r, field(.equal)]), r])],
+                ] {
+                    let twice = filters.count == 2 && second == .notEqual || second == .notIn
+                    let isRefused = areRefused(filters)
+                    if case .and? = filters.last, twice {
+                        #expect(isRefused, "\(first) \(second)")
+                    } else {
+                        #expect(isRefused == expected, "\(first) \(second)")
+                    }
+                    var whole = cities
+                    whole.filters = filters
+                    #expect(self.isRefused(whole) == isRefused)
+                }
+            }
+        }
+    }
+
+    @Test("2.9: lists have one value at least and are lists")
+    func lists() {
+        for op in [FieldFilter.Operator.in, .notIn, .arrayContainsAny] {
+            #expect(areRefused([field(op, [])]))
+            #expect(areRefused([field(op, 1)]))
+            #expect(!areRefused([field(op, .array((0..<500).map { .integer($0) }))]))
+        }
+    }
+
+    @Test("2.9: an array in an array is refused, but as an element of `in` and `not-in`")
+    func nestedArrays() {
+        #expect(areRefused([field(.equal, [[1]])]))
+        #expect(areRefused([field(.equal, ["m": [[1]]])]))
+        #expect(areRefused([field(.arrayContainsAny, [[1]])]))
+        #expect(!areRefused([field(.equal, [1])]))
+        #expect(!areRefused([field(.equal, [["m": [1]]])]))
+        #expect(!areRefused([field(.arrayContains, [1])]))
+        #expect(!areRefused([field(.in, [[1]])]))
+        #expect(!areRefused([field(.notIn, [[1]])]))
+    }
+
+    @Test("2.9: values that exist only locally are refused, null and NaN are not")
+    func values() {
+        let pending = Value.serverTimestamp(
+            PendingServerTimestamp(localWriteTime: Timestamp(seconds: 1, nanoseconds: 0)))
+        #expect(areRefused([field(.equal, pending)]))
+        #expect(areRefused([field(.equal, ["m": [pending]])]))
+        #expect(areRefused([field(.lessThan, .max)]))
+        for op in [FieldFilter.Operator.lessThan, .equal, .notEqual] {
+            #expect(!areRefused([field(op, .null)]))
+            #expect(!areRefused([field(op, .double(.nan))]))
+        }
+    }
+
+    @Test("2.9: references lead into the same database")
+    func databases() throws {
+        let other = Value.reference(
+            ResourceName(database: DatabaseID(project: "q"), document: try DocumentPath("a/b")))
+        #expect(areRefused([field(.equal, other)]))
+        #expect(areRefused([field(.in, [["m": other]])]))
+        #expect(areRefused([name(.equal, other)]))
+        #expect(!areRefused([field(.equal, try reference("a/b"))]))
+        #expect(throws: LarderError.self) {
+            try cities.ordered(by: a).bound(at: [other], isInclusive: true, in: database)
+        }
+    }
+
+    @Test("2.9: filters on the name take ids in a collection and paths in a group")
+    func names() throws {
+        for op in [FieldFilter.Operator.arrayContains, .arrayContainsAny] {
+            #expect(areRefused([name(op, op == .arrayContains ? "x" : ["x"])]))
+        }
+        #expect(areRefused([name(.equal, "")]))
+        #expect(areRefused([name(.equal, "a/b")]))
+        #expect(areRefused([name(.equal, 1)]))
+        #expect(areRefused([name(.equal, ["x"])]))
+        #expect(areRefused([name(.in, ["x", ""])]))
+        #expect(areRefused([name(.in, ["x", 1])]))
+        #expect(areRefused([name(.in, [])]))
+        #expect(areRefused([name(.equal, "x")], by: group))
+        #expect(areRefused([name(.equal, "cities/x/y")], by: group))
+        #expect(areRefused([name(.equal, "")], by: group))
+        let one = try cities.adding(name(.greaterThan, "x"), in: database)
+        #expect(one.filters == [name(.greaterThan, try reference("cities/x"))])
+        let several = try group.adding(
+            .or([field(.equal), name(.in, ["cities/x", reference("a/b")])]), in: database)
+        let names: Value = [try reference("cities/x"), try reference("a/b")]
+        #expect(several.filters == [.or([field(.equal), name(.in, names)])])
+        var unresolved = cities
+        unresolved.filters = [name(.equal, "x")]
+        #expect(isRefused(unresolved))
+    }
+
+    @Test("2.5: composites of nothing are left out, those of one filter are that filter")
+    func simplification() throws {
+        #expect(try cities.adding(.or([.and([]), .or([])]), in: database).filters.isEmpty)
+        #expect(
+            try cities.adding(.or([.and([field(.equal)])]), in: database).filters
+                == [field(.equal)])
+        let both = Filter.or([field(.equal), field(.lessThan)])
+        #expect(try cities.adding(.and([both, .or([])]), in: database).filters == [both])
+    }
+
+    @Test("2.9: limits are 1 at least, and one from the end needs an order when it is run")
+    func limits() throws {
+        for limit in [0, -1, Int.min] {
+            #expect(throws: LarderError.self) { try cities.limited(to: .first(limit)) }
+            #expect(throws: LarderError.self) { try cities.limited(to: .last(limit)) }
+            var query = cities
+            query.limit = .first(limit)
+            #expect(isRefused(query))
+        }
+        let last = try cities.limited(to: .first(1)).limited(to: .last(2))
+        #expect(last.limit == .last(2))
+        #expect(!isRefused(last))
+        #expect(throws: LarderError.self) { try last.validateForExecution() }
+        try last.ordered(by: a).validateForExecution()
+        try cities.limited(to: .first(1)).validateForExecution()
+    }
+
+    @Test("2.9: no order follows a start or an end")
+    func ordersAfterBounds() throws {
+        let bound = Bound([1], isInclusive: true)
+        var (started, ended) = (try cities.ordered(by: a), try cities.ordered(by: a))
+        #expect(started.canAddOrder)
+        (started.start, ended.end) = (bound, bound)
+        for query in [started, ended] {
+            #expect(!query.canAddOrder)
+            #expect(throws: LarderError.self) { try query.ordered(by: .documentID) }
+            #expect(!isRefused(query))
+        }
+    }
+
+    @Test("2.9: bounds by values: not more than explicit orders, ids for the name")
+    func boundsByValues() throws {
+        let ordered = try cities.ordered(by: a).ordered(by: .documentID, isDescending: true)
+        func isRefused(_ values: [Value], by query: Query) -> Bool {
+            do throws(LarderError) {
+                _ = try query.bound(at: values, isInclusive: true, in: database)
+                return false
+            } catch {
+                #expect(error.kind == .invalidArgument)
+                return true
+            }
+        }
+        #expect(isRefused([], by: ordered))
+        #expect(isRefused([1, "x", 2], by: ordered))
+        #expect(isRefused([1], by: cities))
+        #expect(isRefused([1], by: try cities.adding(field(.lessThan), in: database)))
+        for id in [1, "", "x/y", try reference("cities/x")] as [Value] {
+            #expect(isRefused([1, id], by: ordered))
+        }
+        #expect(isRefused([[[1]]], by: ordered))
+        let byName = try group.ordered(by: .documentID)
+        #expect(isRefused(["x"], by: byName))
+        #expect(isRefused(["cities/x/y"], by: byName))
+        let bound = try byName.bound(at: ["cities/x"], isInclusive: false, in: database)
+        #expect(bound == Bound([try reference("cities/x")], isInclusive: false))
+        #expect(
+            try ordered.bound(at: [1, "x"], isInclusive: true, in: database)
+                == Bound([1, reference("cities/x")], isInclusive: true))
+    }
+
+    @Test("2.7: a bound at a document has its values of all orders and its name")
+    func boundsAtDocuments() throws {
+        let query = try cities.adding(field(.greaterThan), in: database)
+        let document = try city("SF", ["a": 7])
+        #expect(
+            try query.bound(at: document, isInclusive: false, in: database)
+                == Bound([7, reference("cities/SF")], isInclusive: false))
+        let pending = Value.serverTimestamp(
+            PendingServerTimestamp(localWriteTime: Timestamp(seconds: 1, nanoseconds: 0)))
+        let absent = Document(
+            path: document.path, state: .absent, record: nil, version: .none, createTime: nil,
+            readTime: .none, hasLocalMutations: false, hasCommittedMutations: false,
+            largestBatchID: 0, storedBytes: 0)
+        for bad in [absent, try city("SF", ["b": 7]), try city("SF", ["a": pending])] {
+            #expect(throws: LarderError.self) {
+                try query.bound(at: bad, isInclusive: true, in: database)
+            }
+        }
+    }
+
+    @Test("2.9: bounds of a query as a whole")
+    func wholeBounds() throws {
+        func isRefused(_ values: [Value]) -> Bool {
+            var (started, ended) = (cities, cities)
+            started.explicitOrders = [Order(a)]
+            ended.explicitOrders = [Order(a)]
+            started.start = Bound(values, isInclusive: true)
+            ended.end = Bound(values, isInclusive: true)
+            #expect(self.isRefused(started) == self.isRefused(ended))
+            return self.isRefused(started)
+        }
+        #expect(isRefused([]))
+        #expect(isRefused([.max]))
+        #expect(isRefused([1, "x"]))
+        #expect(isRefused([1, try reference("c/x"), 2]))
+        #expect(!isRefused([1]))
+    }
+
+    @Test("2.1: a query for one document takes nothing else")
+    func documentQueries() throws {
+        let query = Query(.document(try DocumentPath("c/d")))
+        #expect(query.isDocumentQuery)
+        #expect(!isRefused(query))
+        #expect(areRefused([name(.equal, "x")], by: query))
+        var limited = query
+        limited.limit = .first(1)
+        #expect(isRefused(limited))
+        var filtered = query
+        filtered.filters = [field(.equal)]
+        #expect(isRefused(filtered))
+        #expect(!filtered.isDocumentQuery)
+        #expect(!cities.isDocumentQuery)
+    }
+
+    @Test("1.7: a group's id is one segment", arguments: ["", "a/b"])
+    func groups(id: String) {
+        #expect(isRefused(Query(.group(id))))
+    }
+}
