@@ -22,9 +22,16 @@ public struct DocumentPathView: ~Copyable {
 
     /// A copy that outlives the closure.
     public var path: DocumentPath {
-        DocumentPath(
-            unchecked: String(decoding: collection, as: UTF8.self) + "/"
-                + String(decoding: id, as: UTF8.self))
+        let count = collection.count + 1 + id.count
+        return DocumentPath(
+            unchecked: String(unsafeUninitializedCapacity: count) { text in
+                let text = UnsafeMutableRawBufferPointer(text)
+                text.copyMemory(from: collection)
+                text[collection.count] = UInt8(ascii: "/")
+                UnsafeMutableRawBufferPointer(rebasing: text[(collection.count + 1)...])
+                    .copyMemory(from: id)
+                return count
+            })
     }
 
     /// Whether the document lies directly in a collection.

@@ -1,3 +1,5 @@
+import CLarder
+
 extension FieldPath {
     /// A path as applications write it: names between dots, without any quoting.
     ///
@@ -89,17 +91,36 @@ extension FieldPath: CustomStringConvertible {
 extension FieldPath {
     /// The storage core's form: each name behind its length.
     package var encoded: [UInt8] {
-        var bytes: [UInt8] = []
-        for segment in segments {
-            var size = segment.utf8.count
+        withEncodedBytes { $0.array }
+    }
+
+    /// Lends the storage core's form to a closure, from memory on the stack where it is small.
+    func withEncodedBytes<R>(_ body: (larder_bytes) -> R) -> R {
+        let capacity = segments.reduce(0) { $0 + $1.utf8.count + 10 }
+        return withUnsafeTemporaryAllocation(byteCount: max(1, capacity), alignment: 1) { bytes in
+            var count = 0
+            for segment in segments { Self.encode(segment, into: bytes, &count) }
+            return body(larder_bytes(data: bytes.baseAddress, size_bytes: count))
+        }
+    }
+
+    /// Appends a name behind its length.
+    private static func encode(
+        _ segment: String, into bytes: UnsafeMutableRawBufferPointer, _ count: inout Int
+    ) {
+        var segment = segment
+        segment.withUTF8 { name in
+            var size = name.count
             while size >= 0x80 {
-                bytes.append(UInt8(size & 0x7f) | 0x80)
+                bytes[count] = UInt8(size & 0x7f) | 0x80
+                count += 1
                 size >>= 7
             }
-            bytes.append(UInt8(size))
-            bytes.append(contentsOf: segment.utf8)
+            bytes[count] = UInt8(size)
+            let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[(count + 1)...])
+            rest.copyMemory(from: UnsafeRawBufferPointer(name))
+            count += 1 + name.count
         }
-        return bytes
     }
 
     /// A path in the storage core's form; nil when it is malformed.

@@ -4,7 +4,14 @@ import CLarder
 ///
 /// Copies share their bytes. Two records are equal when their fields are, by Firestore's
 /// equality.
-public struct Record: Sendable {
+///
+/// A record from a store keeps large fields compressed, as the store does, and decompresses them
+/// when one of them is asked for; it needs neither the transaction nor the store for that. Their
+/// checksum was tested when the record was read. What can still fail then, a lack of memory or
+/// bytes that were damaged before they were first written, is an error of ``load()`` and of
+/// everything that throws; to the rest such a record has no fields.
+public struct Record: @unchecked Sendable {
+    // The core's detached record in the storage may be used by any threads at once.
     let storage: RecordStorage
 
     init(storage: RecordStorage) {
@@ -36,55 +43,87 @@ public struct Record: Sendable {
         }
         let checked: Result<RecordStorage, LarderError> = bytes.withUnsafeBytes { buffer in
             Result { () throws(LarderError) in
-                try RecordStorage(
-                    copying: larder_bytes(buffer), maxDepth: UInt32(maxDepth), maxBytes: maxBytes)
+                try RecordStorage.copying(
+                    validating: larder_bytes(buffer), maxDepth: UInt32(maxDepth),
+                    maxBytes: maxBytes)
             }
         }
         storage = try checked.get()
     }
 
+    /// Decompresses what is compressed, unless that was done before: nothing of this record
+    /// fails or takes long from then on.
+    ///
+    /// - Throws: `resourceExhausted` when there is no memory; `dataLoss` when the compressed part
+    ///   was damaged before its checksum was made.
+    public func load() throws(LarderError) {
+        try storage.withLoadedRecord { _ in }
+    }
+
     /// The number of fields at the top level.
-    public var count: Int { storage.withRecord { larder_record_count($0) } }
+    public var count: Int { storage.withRecord { record, _ in larder_record_count(record) } }
 
     /// What the fields count towards the document size limit, by Firestore's published rules.
-    public var sizeBytes: Int64 { storage.withRecord { larder_record_size($0) } }
+    public var sizeBytes: Int64 {
+        (try? storage.withLoadedRecord { larder_record_size($0) }) ?? 0
+    }
 
     /// The number of bytes of the encoded form.
-    public var byteCount: Int { storage.byteCount }
+    public var byteCount: Int { withUnsafeBytes { $0.count } }
 
     /// A copy of the encoded form, which ``init(validating:maxDepth:maxBytes:)`` takes back.
-    public var bytes: [UInt8] { storage.withBytes { [UInt8]($0) } }
+    public var bytes: [UInt8] { withUnsafeBytes { [UInt8]($0) } }
 
     /// Gives the encoded form to a closure without copying it; valid inside the closure only.
+    ///
+    /// Of a record that ``load()`` fails for the bytes are empty, which is no encoded form.
     public func withUnsafeBytes<R, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> R
     ) throws(Failure) -> R {
-        try storage.withBytes(body)
+        let result: Result<R, Failure>
+        do throws(LarderError) {
+            result = try storage.withPlainBytes(body)
+        } catch {
+            result = Result { () throws(Failure) in
+                try body(UnsafeRawBufferPointer(start: nil, count: 0))
+            }
+        }
+        return try result.get()
     }
 
+    /// Gives the encoded form to a closure without copying it; valid inside the closure only.
+    ///
+    /// - Throws: as ``load()``.
+    package func withEncodedBytes<R>(_ body: (UnsafeRawBufferPointer) -> R)
+        throws(LarderError) -> R
+    {
+        try storage.withPlainBytes { bytes throws(Never) in body(bytes) }.get()
+    }
+
+    /// All fields, decoded; see ``loadedFields()`` for an error instead of none.
+    public var fields: MapValue { (try? loadedFields()) ?? MapValue() }
+
     /// All fields, decoded.
-    public var fields: MapValue {
-        // The bytes were checked when the record was made, so that decoding does not fail.
-        withView { view in (try? view.fields()) ?? MapValue() }
+    ///
+    /// - Throws: as ``load()``.
+    public func loadedFields() throws(LarderError) -> MapValue {
+        try withView { view throws(LarderError) in try view.fields() }
     }
 
     /// The value at a field path, nil when there is none.
     ///
-    /// Logarithmic in the number of fields.
+    /// Logarithmic in the number of fields. ``load()`` first where an error is to be told from
+    /// a field that is not there.
     public subscript(path: FieldPath) -> Value? {
-        let field = PreparedField(path)
-        // The bytes were checked when the record was made, so that decoding does not fail.
-        return withView { view in
-            (try? view.value(at: field)) ?? nil
-        }
+        (try? withView { view throws(LarderError) in try view.value(at: path) }) ?? nil
     }
 
     /// Lends the record to a closure, to look at fields without decoding them.
     public func withView<R, Failure: Error>(
         _ body: (borrowing RecordView) throws(Failure) -> R
     ) throws(Failure) -> R {
-        try storage.withRecord { (record) throws(Failure) in
-            try body(RecordView(UnsafeRawPointer(record), scratch: nil))
+        try storage.withRecord { record, handle throws(Failure) in
+            try body(RecordView(record, storage: handle))
         }
     }
 
@@ -102,9 +141,10 @@ extension Record: Equatable {
     /// Whether the same names have equal values, by Firestore's equality.
     public static func == (left: Record, right: Record) -> Bool {
         if left.storage === right.storage { return true }
-        return left.storage.withRecord { l in
-            right.storage.withRecord { r in Self.areEqual(l, r) }
+        let isEqual = try? left.storage.withLoadedRecord { l in
+            try? right.storage.withLoadedRecord { r in areEqual(l, r) }
         }
+        return isEqual ?? false
     }
 
     private static func areEqual(

@@ -43,7 +43,7 @@ extension RecordBuilder {
     package func finishRecord() throws(LarderError) -> Record {
         var plain = larder_bytes()
         try call { larder_builder_finish_record(builder, &plain, $0) }
-        return Record(storage: try RecordStorage(copying: plain))
+        return Record(storage: try RecordStorage.copying(trusted: plain))
     }
 
     /// The array or map that was ended, decoded.

@@ -34,7 +34,7 @@ public final class RecordBuilder {
         try append(.map(fields), depth: 0)
         var plain = larder_bytes()
         try call { larder_builder_finish_record(builder, &plain, $0) }
-        return Record(storage: try RecordStorage(copying: plain))
+        return Record(storage: try RecordStorage.copying(trusted: plain))
     }
 
     /// Encodes the fields of a document.
@@ -60,23 +60,25 @@ public final class RecordBuilder {
         let paths = mask.paths.map(\.encoded)
         let joined = paths.flatMap { $0 }
         var plain = larder_bytes()
-        try call { failure in
-            joined.withUnsafeBytes { bytes in
-                var start = 0
-                let borrowed = paths.map { path in
-                    defer { start += path.count }
-                    return larder_bytes(
-                        data: bytes.baseAddress.map { $0 + start }, size_bytes: path.count)
-                }
-                return base.storage.withRecord { base in
-                    source.storage.withRecord { source in
-                        larder_record_patch(
-                            base, source, borrowed, borrowed.count, builder, &plain, failure)
+        var failure = larder_error()
+        let status = try base.storage.withLoadedRecord { base in
+            Result { () throws(LarderError) in
+                try source.storage.withLoadedRecord { source in
+                    joined.withUnsafeBytes { bytes in
+                        var start = 0
+                        let borrowed = paths.map { path in
+                            defer { start += path.count }
+                            return larder_bytes(
+                                data: bytes.baseAddress.map { $0 + start }, size_bytes: path.count)
+                        }
+                        return larder_record_patch(
+                            base, source, borrowed, borrowed.count, builder, &plain, &failure)
                     }
                 }
             }
         }
-        return Record(storage: try RecordStorage(copying: plain))
+        try throwIfFailed(try status.get(), failure)
+        return Record(storage: try RecordStorage.copying(trusted: plain))
     }
 
     func append(_ value: Value, depth: Int) throws(LarderError) {

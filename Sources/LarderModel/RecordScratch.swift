@@ -1,31 +1,35 @@
 import CLarder
 
 /// Memory for the decompressed part of one record at a time, reused along a scan.
-package final class RecordScratch {
-    private var buffer: UnsafeMutableRawBufferPointer?
-    private let loaded: UnsafeMutablePointer<larder_record>
+///
+/// A scan keeps it in a variable and lends its address to the views of its records; it frees
+/// the memory at the end.
+package struct RecordScratch: ~Copyable {
+    private var loaded = larder_record()
     private var isLoaded = false
+    private var buffer: UnsafeMutableRawBufferPointer?
 
-    package init() {
-        loaded = .allocate(capacity: 1)
-        loaded.initialize(to: larder_record())
-    }
+    /// Empty.
+    package init() {}
 
     deinit {
-        loaded.deallocate()
         buffer?.deallocate()
     }
 
     /// Forgets the record: the next look-up may be in another one.
-    package func reset() {
+    package mutating func reset() {
         isLoaded = false
     }
 
     /// The record with its cold part at hand; decompresses it the first time.
-    func load(_ record: UnsafePointer<larder_record>)
-        throws(LarderError) -> UnsafePointer<larder_record>
-    {
-        if isLoaded { return UnsafePointer(loaded) }
+    static func load(
+        _ record: UnsafePointer<larder_record>, into scratch: UnsafeMutablePointer<RecordScratch>
+    ) throws(LarderError) -> UnsafePointer<larder_record> {
+        if !scratch.pointee.isLoaded { try scratch.pointee.load(record) }
+        return withUnsafeMutablePointer(to: &scratch.pointee.loaded) { UnsafePointer($0) }
+    }
+
+    private mutating func load(_ record: UnsafePointer<larder_record>) throws(LarderError) {
         let needed = larder_record_cold_bytes(record)
         if needed > buffer?.count ?? 0 {
             buffer?.deallocate()
@@ -34,8 +38,7 @@ package final class RecordScratch {
         var failure = larder_error()
         try throwIfFailed(
             larder_record_load(
-                record, buffer?.baseAddress, buffer?.count ?? 0, loaded, &failure), failure)
+                record, buffer?.baseAddress, buffer?.count ?? 0, &loaded, &failure), failure)
         isLoaded = true
-        return UnsafePointer(loaded)
     }
 }

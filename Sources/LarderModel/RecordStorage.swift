@@ -1,65 +1,105 @@
 import CLarder
 
-/// The bytes of a plain record at a fixed address, opened once.
-final class RecordStorage: @unchecked Sendable {
-    // Neither the bytes nor the record that looks at them change after initialisation.
-
-    private let bytes: UnsafeMutableRawBufferPointer
-    private let record: UnsafeMutablePointer<larder_record>
-
-    /// Copies bytes and checks them in full.
-    init(copying plain: larder_bytes, maxDepth: UInt32 = .max, maxBytes: Int64 = .max)
-        throws(LarderError)
-    {
-        bytes = .allocate(byteCount: max(1, plain.size_bytes), alignment: 1)
-        record = .allocate(capacity: 1)
-        record.initialize(to: larder_record())
-        bytes.copyMemory(from: plain.buffer)
-        var failure = larder_error()
-        let copied = larder_bytes(data: bytes.baseAddress, size_bytes: plain.size_bytes)
-        byteCount = plain.size_bytes
-        try throwIfFailed(
-            larder_record_open(copied, maxDepth, maxBytes, record, &failure), failure)
+/// One record in one allocation: the elements are the memory that the core's detached record
+/// lies in.
+///
+/// What came from a store stays as it is stored: its compressed part is decompressed when it is
+/// asked for, once, by whichever thread is first.
+final class RecordStorage: ManagedBuffer<RecordStorage.Header, UInt64> {
+    /// Where the elements hold what.
+    struct Header {
+        /// The core's handle; nil while there is none.
+        var handle: OpaquePointer?
+        /// Its record as it is stored.
+        var record: UnsafePointer<larder_record>
     }
 
-    /// Lets a record be copied into a buffer of the needed size, and checks it.
-    init(
-        filling fill: (UnsafeMutableRawPointer?, Int, UnsafeMutablePointer<Int>) -> Int32
-    ) throws(LarderError) {
+    /// Copies a record as it is.
+    ///
+    /// - Throws: `dataLoss` when the checksum of its compressed part does not match.
+    static func copying(_ record: UnsafePointer<larder_record>)
+        throws(LarderError) -> RecordStorage
+    {
         var needed = 0
-        var status = fill(nil, 0, &needed)
-        bytes = .allocate(byteCount: max(1, needed), alignment: 1)
-        record = .allocate(capacity: 1)
-        record.initialize(to: larder_record())
-        byteCount = needed
-        if status == Int32(LARDER_E_BUFFER_TOO_SMALL) {
-            status = fill(bytes.baseAddress, needed, &needed)
+        var handle: OpaquePointer?
+        _ = larder_record_detach(record, nil, 0, &needed, &handle, nil)
+        let words = (needed + 7) / 8
+        let created = unsafeDowncast(
+            RecordStorage.create(minimumCapacity: words) { _ in
+                Header(handle: nil, record: record)
+            }, to: RecordStorage.self)
+        let status = created.withUnsafeMutablePointers { header, elements in
+            let status = larder_record_detach(record, elements, needed, &needed, &handle, nil)
+            if let handle, let record = larder_detached_record(handle) {
+                header.initialize(to: Header(handle: handle, record: record))
+            }
+            return status
         }
         guard status == .ok else { throw LarderError(status: status) }
+        return created
+    }
+
+    /// Copies plain bytes that this library made or has checked.
+    static func copying(trusted plain: larder_bytes) throws(LarderError) -> RecordStorage {
+        var record = larder_record()
+        let status = larder_record_open_trusted(plain, &record, nil)
+        guard status == .ok else { throw LarderError(status: status) }
+        return try copying(&record)
+    }
+
+    /// Checks plain bytes in full and copies them.
+    static func copying(validating plain: larder_bytes, maxDepth: UInt32, maxBytes: Int64)
+        throws(LarderError) -> RecordStorage
+    {
+        var record = larder_record()
         var failure = larder_error()
-        let copied = larder_bytes(data: bytes.baseAddress, size_bytes: byteCount)
-        try throwIfFailed(larder_record_open(copied, .max, .max, record, &failure), failure)
+        try throwIfFailed(larder_record_open(plain, maxDepth, maxBytes, &record, &failure), failure)
+        return try copying(&record)
     }
 
     deinit {
-        record.deallocate()
-        bytes.deallocate()
+        larder_detached_end(header.handle)
     }
 
-    /// The record's size.
-    let byteCount: Int
-
+    /// Lends the record as it is stored, which may answer `cold`, and its handle to load it by.
     func withRecord<R, Failure: Error>(
-        _ body: (UnsafePointer<larder_record>) throws(Failure) -> R
-    ) throws(Failure) -> R {
-        try withExtendedLifetime(self) { () throws(Failure) in try body(record) }
-    }
-
-    func withBytes<R, Failure: Error>(
-        _ body: (UnsafeRawBufferPointer) throws(Failure) -> R
+        _ body: (UnsafePointer<larder_record>, OpaquePointer?) throws(Failure) -> R
     ) throws(Failure) -> R {
         try withExtendedLifetime(self) { () throws(Failure) in
-            try body(UnsafeRawBufferPointer(start: bytes.baseAddress, count: byteCount))
+            try body(header.record, header.handle)
         }
+    }
+
+    /// Lends the record with everything at hand.
+    ///
+    /// - Throws: as ``Record/load()``.
+    func withLoadedRecord<R>(_ body: (UnsafePointer<larder_record>) -> R)
+        throws(LarderError) -> R
+    {
+        try withExtendedLifetime(self) { () throws(LarderError) in
+            body(try Self.load(header.handle))
+        }
+    }
+
+    /// Lends the plain form.
+    ///
+    /// - Throws: as ``Record/load()``.
+    func withPlainBytes<R, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> R
+    ) throws(LarderError) -> Result<R, Failure> {
+        try withExtendedLifetime(self) { () throws(LarderError) in
+            var plain = larder_bytes()
+            let status = larder_detached_plain(header.handle, &plain, nil)
+            guard status == .ok else { throw LarderError(status: status) }
+            return Result { () throws(Failure) in try body(plain.buffer) }
+        }
+    }
+
+    /// The record of a handle with everything at hand, valid as long as the handle is.
+    static func load(_ handle: OpaquePointer?) throws(LarderError) -> UnsafePointer<larder_record> {
+        var loaded: UnsafePointer<larder_record>?
+        let status = larder_detached_load(handle, &loaded, nil)
+        guard status == .ok, let loaded else { throw LarderError(status: status) }
+        return loaded
     }
 }

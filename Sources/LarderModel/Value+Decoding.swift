@@ -1,8 +1,15 @@
 import CLarder
 
+/// Deeper than any value that can be stored: 128 levels, and a previous value.
+private let maxDepth = 130
+
 extension Value {
     /// Decodes an encoded value, with everything in it.
-    init(decoding bytes: larder_bytes) throws(LarderError) {
+    ///
+    /// - Throws: `invalidArgument` for malformed bytes, and for values nested deeper than any
+    ///   that can be stored.
+    init(decoding bytes: larder_bytes, depth: Int = 0) throws(LarderError) {
+        guard depth <= maxDepth else { throw Self.malformed }
         let code = larder_value_type(bytes)
         guard let type = ValueType(rawValue: code) else { throw Self.malformed }
         switch type {
@@ -25,7 +32,7 @@ extension Value {
             try Self.check(larder_value_get_timestamp(bytes, &time))
             self = .timestamp(time.timestamp)
         case .serverTimestamp:
-            self = .serverTimestamp(try Self.pendingTimestamp(bytes))
+            self = .serverTimestamp(try Self.pendingTimestamp(bytes, depth))
         case .string:
             self = .string(try Self.content(bytes).text)
         case .bytes:
@@ -37,11 +44,11 @@ extension Value {
             try Self.check(larder_value_get_geo_point(bytes, &latitude, &longitude))
             self = .geoPoint(GeoPoint(unchecked: latitude, longitude))
         case .array:
-            self = .array(try Self.elements(bytes))
+            self = .array(try Self.elements(bytes, depth))
         case .vector:
             self = .vector(VectorValue(try Self.components(bytes)))
         case .map:
-            self = .map(try Self.entries(bytes))
+            self = .map(try Self.entries(bytes, depth))
         case .max:
             self = .max
         }
@@ -67,7 +74,7 @@ extension Value {
         return count
     }
 
-    private static func pendingTimestamp(_ value: larder_bytes)
+    private static func pendingTimestamp(_ value: larder_bytes, _ depth: Int)
         throws(LarderError) -> PendingServerTimestamp
     {
         var time = larder_time()
@@ -75,17 +82,19 @@ extension Value {
         try check(larder_value_get_server_timestamp(value, &time, &previous))
         return PendingServerTimestamp(
             localWriteTime: time.timestamp,
-            previous: previous.size_bytes == 0 ? nil : try Value(decoding: previous))
+            previous: previous.size_bytes == 0
+                ? nil : try Value(decoding: previous, depth: depth + 1))
     }
 
-    private static func elements(_ array: larder_bytes) throws(LarderError) -> [Value] {
+    private static func elements(_ array: larder_bytes, _ depth: Int) throws(LarderError) -> [Value]
+    {
         let count = try count(array)
         var values: [Value] = []
         values.reserveCapacity(count)
         for position in 0..<count {
             var element = larder_bytes()
             try check(larder_value_get_element(array, position, &element))
-            values.append(try Value(decoding: element))
+            values.append(try Value(decoding: element, depth: depth + 1))
         }
         return values
     }
@@ -102,14 +111,14 @@ extension Value {
         return components
     }
 
-    private static func entries(_ map: larder_bytes) throws(LarderError) -> MapValue {
+    private static func entries(_ map: larder_bytes, _ depth: Int) throws(LarderError) -> MapValue {
         let count = try count(map)
         var entries: [MapValue.Element] = []
         entries.reserveCapacity(count)
         for position in 0..<count {
             var (name, value) = (larder_bytes(), larder_bytes())
             try check(larder_value_get_entry(map, position, &name, &value))
-            entries.append((name.text, try Value(decoding: value)))
+            entries.append((name.text, try Value(decoding: value, depth: depth + 1)))
         }
         return MapValue(ordered: entries)
     }

@@ -5,8 +5,9 @@ public import LarderModel
 ///
 /// It cannot be copied or kept; ``document()`` makes a ``Document`` that can.
 public struct DocumentEntry: ~Copyable {
-    private let source: UnsafePointer<larder_document>
+    private let source: UnsafeMutablePointer<larder_document>
     private let scan: OpaquePointer?
+    private let knownPath: DocumentPath?
 
     /// The fields, to look at in place; empty unless the document is found.
     public let record: RecordView
@@ -14,21 +15,24 @@ public struct DocumentEntry: ~Copyable {
     /// The document's path, to compare in place.
     public let pathView: DocumentPathView
 
-    init(_ source: UnsafePointer<larder_document>, scratch: RecordScratch, scan: OpaquePointer?) {
+    /// Lends a document that the core filled in, from a scan of an index or at a known path.
+    init(
+        _ source: UnsafeMutablePointer<larder_document>,
+        scratch: UnsafeMutablePointer<RecordScratch>, scan: OpaquePointer? = nil,
+        path: DocumentPath? = nil
+    ) {
         self.source = source
         self.scan = scan
-        let record =
-            UnsafeRawPointer(source)
-            + (MemoryLayout<larder_document>.offset(of: \.record) ?? 0)
-        self.record = RecordView(record, scratch: scratch)
+        knownPath = path
+        record = withUnsafePointer(to: &source.pointee.record) {
+            RecordView($0, scratch: scratch)
+        }
         pathView = DocumentPathView(
             collection: source.pointee.collection.buffer, id: source.pointee.id.buffer)
     }
 
     /// The document's path.
-    public var path: DocumentPath {
-        DocumentPath(unchecked: source.pointee.collection.text + "/" + source.pointee.id.text)
-    }
+    public var path: DocumentPath { knownPath ?? pathView.path }
 
     /// The path of the collection that the document is in.
     public var collection: CollectionPath {
@@ -85,11 +89,12 @@ public struct DocumentEntry: ~Copyable {
         return body(bytes.buffer)
     }
 
-    /// A copy that outlives the closure.
+    /// A copy that outlives the closure, the transaction and the store.
     ///
-    /// Linear in the size of the record.
+    /// Linear in the stored size of the record, which is copied as it is; see
+    /// ``LarderModel/Record``.
     ///
-    /// - Throws: `dataLoss` when the compressed part is damaged.
+    /// - Throws: `dataLoss` when the checksum of the compressed part does not match.
     public func document() throws(LarderError) -> Document {
         Document(
             path: path, state: state, record: state == .found ? try record.copy() : nil,

@@ -55,17 +55,27 @@ struct DocumentScan: ~Copyable {
         skippingDamaged: Bool,
         _ body: (borrowing DocumentEntry) throws(LarderError) -> IterationStep
     ) throws(LarderError) {
-        let document = UnsafeMutablePointer<larder_document>.allocate(capacity: 1)
-        document.initialize(to: larder_document())
-        defer { document.deallocate() }
-        let scratch = RecordScratch()
+        var document = larder_document()
+        var scratch = RecordScratch()
+        try withUnsafeMutablePointer(to: &document) { (document) throws(LarderError) in
+            try withUnsafeMutablePointer(to: &scratch) { (scratch) throws(LarderError) in
+                try visit(document, scratch, skippingDamaged, body)
+            }
+        }
+    }
+
+    private borrowing func visit(
+        _ document: UnsafeMutablePointer<larder_document>,
+        _ scratch: UnsafeMutablePointer<RecordScratch>, _ skippingDamaged: Bool,
+        _ body: (borrowing DocumentEntry) throws(LarderError) -> IterationStep
+    ) throws(LarderError) {
         var failure = larder_error()
         while true {
             let status = larder_scan_next(handle, document, &failure)
             if status == .end { return }
             if status == .corrupt, skippingDamaged { continue }
             guard status == .ok else { throw error(of: status, failure) }
-            scratch.reset()
+            scratch.pointee.reset()
             let entry = DocumentEntry(
                 document, scratch: scratch, scan: isIndexScan ? handle : nil)
             if try body(entry) == .stop { return }

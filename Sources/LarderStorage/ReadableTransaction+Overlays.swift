@@ -19,7 +19,7 @@ extension ReadableTransaction where Self: ~Copyable {
                 guard status == .ok else { return nil }
                 let copied = payload.array
                 var overlay: Overlay?
-                try lend(&view) { entry throws(LarderError) in
+                try lend(&view, at: path) { entry throws(LarderError) in
                     overlay = Overlay(document: try entry.document(), payload: copied)
                 }
                 return overlay

@@ -18,7 +18,7 @@ extension Snapshot {
                 let name = larder_bytes(UnsafeRawBufferPointer(bytes))
                 var document = larder_document()
                 guard try get(name, user, &document) else { return }
-                try lend(&document, to: body)
+                try lend(&document, at: path, to: body)
             } catch {
                 thrown = error
             }
@@ -45,10 +45,13 @@ extension Snapshot {
 
 /// Lends a document that the core filled in.
 func lend(
-    _ document: inout larder_document,
+    _ document: inout larder_document, at path: DocumentPath,
     to body: (borrowing DocumentEntry) throws(LarderError) -> Void
 ) throws(LarderError) {
-    try withUnsafePointer(to: &document) { (pointer) throws(LarderError) in
-        try body(DocumentEntry(pointer, scratch: RecordScratch(), scan: nil))
+    var scratch = RecordScratch()
+    try withUnsafeMutablePointer(to: &document) { (document) throws(LarderError) in
+        try withUnsafeMutablePointer(to: &scratch) { (scratch) throws(LarderError) in
+            try body(DocumentEntry(document, scratch: scratch, path: path))
+        }
     }
 }

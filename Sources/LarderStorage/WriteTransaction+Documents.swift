@@ -73,15 +73,26 @@ extension WriteTransaction {
         throws(LarderError)
     {
         var info = info
-        try call { failure in
-            withBytes(path.string) { name in
-                guard let record else {
-                    return larder_document_put(writer, name, &info, .none, failure)
-                }
-                return record.withUnsafeBytes {
-                    larder_document_put(writer, name, &info, larder_bytes($0), failure)
-                }
-            }
+        try withPlainBytes(record) { plain, failure in
+            withBytes(path.string) { larder_document_put(writer, $0, &info, plain, failure) }
         }
     }
+}
+
+/// Calls a function of the core with the plain form of a record, empty for none.
+///
+/// - Throws: as ``LarderModel/Record/load()``, and what the core says.
+func withPlainBytes(
+    _ record: Record?, _ function: (larder_bytes, UnsafeMutablePointer<larder_error>) -> Int32
+) throws(LarderError) {
+    guard let record else {
+        try call { function(.none, $0) }
+        return
+    }
+    let result: Result<Int32, LarderError> = try record.withEncodedBytes { bytes in
+        Result { () throws(LarderError) in
+            try call { function(larder_bytes(bytes), $0) }
+        }
+    }
+    _ = try result.get()
 }

@@ -14,18 +14,11 @@ extension WriteTransaction {
         _ view: Record?, payload: [UInt8] = [], at path: DocumentPath, of user: UserID,
         largestBatchID batch: Int64
     ) throws(LarderError) {
-        try call { failure in
+        try withPlainBytes(view) { plain, failure in
             withBytes(user.string) { user in
                 withBytes(path.string) { name in
-                    withBytes(payload) { payload in
-                        guard let view else {
-                            return larder_overlay_put(
-                                writer, user, name, batch, .none, payload, failure)
-                        }
-                        return view.withUnsafeBytes {
-                            larder_overlay_put(
-                                writer, user, name, batch, larder_bytes($0), payload, failure)
-                        }
+                    withBytes(payload) {
+                        larder_overlay_put(writer, user, name, batch, plain, $0, failure)
                     }
                 }
             }

@@ -9,6 +9,7 @@
     SUITE(path)                                                                                    \
     SUITE(builder)                                                                                 \
     SUITE(record)                                                                                  \
+    SUITE(detached)                                                                                \
     SUITE(mutation)                                                                                \
     SUITE(overlay)                                                                                 \
     SUITE(target)                                                                                  \

@@ -233,3 +233,37 @@ class Records(LarderTest):
                 self.assertEqual(
                     lib.record_size(byref(record)), lib.record_size(byref(opened(plain(fields))))
                 )
+
+    def test_a_detached_record_outlives_its_store(self):
+        fields = {"small": 1, "large": "a long text, over and over. " * 400}
+        store = Store(cold_field_bytes=256)
+        with store.write() as txn:
+            put(txn, "texts/one", fields)
+        detached, size = ctypes.c_void_p(), ctypes.c_size_t()
+        with store.read() as txn:
+            record = get(txn, "texts/one").record
+            into = (byref(size), byref(detached))
+            ok(lib.record_detach, byref(record), None, 0, *into, expect=lib.E_BUFFER_TOO_SMALL)
+            memory = ctypes.create_string_buffer(size.value + 16)
+            start = ctypes.addressof(memory)
+            aligned = ctypes.c_void_p(start + -start % 16)
+            ok(lib.record_detach, byref(record), aligned, size.value, *into)
+        store.close()
+        self.assertLess(size.value, 10000)
+        stored = lib.detached_record(detached)
+        self.assertGreater(lib.record_cold_bytes(stored), 10000)
+        loaded, whole = ctypes.POINTER(lib.t_record)(), lib.t_bytes()
+        ok(lib.detached_load, detached, byref(loaded))
+        self.assertEqual(fields_of(loaded.contents), fields)
+        ok(lib.detached_plain, detached, byref(whole))
+        self.assertEqual(take(whole), plain(fields))
+        lib.detached_end(detached)
+
+    def test_bytes_of_our_own_are_opened_without_a_check(self):
+        record = lib.t_record()
+        ok(lib.record_open_trusted, text(plain(self.city)), byref(record))
+        self.assertEqual(fields_of(record), self.city)
+        ok(
+            lib.record_open_trusted, text("no record"), byref(record),
+            expect=lib.E_INVALID_RECORD,
+        )

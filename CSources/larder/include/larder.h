@@ -150,6 +150,8 @@ typedef struct larder_txn larder_txn;
 typedef struct larder_scan larder_scan;
 typedef struct larder_builder larder_builder;
 typedef struct larder_set larder_set;
+typedef struct larder_detached larder_detached;
+typedef struct larder_vocabulary larder_vocabulary; /* private */
 
 /* ---------------------------------------------------------------- limits (free) ----------- */
 
@@ -306,7 +308,7 @@ LARDER_API int32_t larder_env_compact(larder_env *env, const char *target,
                                       larder_error *error);
 
 /* Handles of this library that are open in the process (environments, transactions, scans,
- * builders, sets): 0 at the end of a clean test. */
+ * builders, sets, detached records): 0 at the end of a clean test. */
 LARDER_API int64_t larder_live_handle_count(void);
 
 /* ---------------------------------------------------------------- transactions ------------ */
@@ -442,14 +444,14 @@ LARDER_API void larder_field_init(larder_field *field, larder_bytes path);
  * either form in place.
  */
 typedef struct larder_record {
-    larder_bytes names;      /* private */
-    larder_bytes values;     /* private */
-    larder_bytes cold;       /* private */
-    uint32_t cold_raw_bytes; /* private */
-    uint32_t dictionary;     /* private */
-    uint32_t shape;          /* private */
-    uint32_t flags;          /* private */
-    const larder_env *env;   /* private */
+    larder_bytes names;                  /* private */
+    larder_bytes values;                 /* private */
+    larder_bytes cold;                   /* private */
+    uint32_t cold_raw_bytes;             /* private */
+    uint32_t dictionary;                 /* private */
+    uint32_t shape;                      /* private */
+    uint32_t flags;                      /* private */
+    const larder_vocabulary *vocabulary; /* private */
 } larder_record;
 
 /* Checks untrusted plain bytes (free) in full and looks at them: E_INVALID_RECORD, E_TOO_DEEP,
@@ -457,6 +459,12 @@ typedef struct larder_record {
 LARDER_API int32_t larder_record_open(larder_bytes plain, uint32_t max_depth,
                                       int64_t max_document_bytes, larder_record *record,
                                       larder_error *error);
+/* Looks at plain bytes that a builder, larder_record_copy or larder_detached_plain gave, or that
+ * larder_record_open accepted before, without checking them again. Constant time. Other bytes do
+ * no harm, but what is read of them means nothing. E_INVALID_RECORD where they do not even begin
+ * as a record. The record borrows bytes. */
+LARDER_API int32_t larder_record_open_trusted(larder_bytes plain, larder_record *record,
+                                              larder_error *error);
 /* Fields at the top level. */
 LARDER_API size_t larder_record_count(const larder_record *record);
 /* Field by position in UTF-8 order of names. LARDER_COLD when the value is in the cold part:
@@ -481,6 +489,32 @@ LARDER_API int32_t larder_record_copy(const larder_record *record, void *buffer,
 /* What the fields count towards the document size limit, by Firestore's published rules (the
  * name's share apart). E_CORRUPT below 0 for a cold part that does not decompress. */
 LARDER_API int64_t larder_record_size(const larder_record *record);
+
+/* ---- detached records (free) ----
+ * A copy of a record that outlives its transaction and its environment, in memory of the
+ * caller's. It is copied as it is stored, compressed part and all, and shares the field names
+ * and dictionaries of its store with it, which stay in memory as long as one of them needs them
+ * (with the allocator of the environment). Environments close while there are some. */
+
+/* Copies a record into a buffer aligned for a pointer, which is to stay where it is until
+ * larder_detached_end. Linear in the stored bytes; nothing is decompressed, but the compressed
+ * part's checksum is tested: E_CORRUPT. */
+LARDER_API int32_t larder_record_detach(const larder_record *record, void *buffer,
+                                        size_t capacity_bytes, size_t *needed_bytes,
+                                        larder_detached **detached, larder_error *error);
+/* The record as it is stored, which may answer LARDER_COLD. Borrowed until the end. */
+LARDER_API const larder_record *larder_detached_record(const larder_detached *detached);
+/* The record with everything at hand, decompressed by the first call and kept. Borrowed until
+ * the end. E_NO_MEMORY; E_CORRUPT for a compressed part that was damaged before its checksum was
+ * made. A call that failed can be made again. */
+LARDER_API int32_t larder_detached_load(larder_detached *detached, const larder_record **loaded,
+                                        larder_error *error);
+/* The plain form, made by the first call and kept; otherwise as larder_detached_load. */
+LARDER_API int32_t larder_detached_plain(larder_detached *detached, larder_bytes *plain,
+                                         larder_error *error);
+/* Lets go of what it shares and has made; the buffer is the caller's again. No other thread may
+ * be using it. NULL is accepted. */
+LARDER_API void larder_detached_end(larder_detached *detached);
 
 /* ---- builder (single) ---- */
 

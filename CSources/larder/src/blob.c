@@ -1,12 +1,11 @@
 /*
- * blob.c - zstd with dictionaries: contexts, the dictionary table, cold parts, frames.
+ * blob.c - zstd with dictionaries: the dictionary table, compressing cold parts, frames.
  *
  *   catalog  l  dictionary id (u32) -> record count (8) | dictionary
  *
  * Ids are 1, 2, 3... in order of training; the one in use is in the counters. Frames in rows
  * have no magic number and no dictionary id (the row says which): 8 bytes a record less.
- * Prepared dictionaries live in a table by id that readers look at without a lock. Contexts
- * are pooled; the writer has its own compressor.
+ * Prepared ones live in the vocabulary, which also decompresses; the writer has a compressor.
  *
  * A frame of larder_blob_compress:
  *   crc32c of the rest (4) | raw size varint | 0 | zstd frame
@@ -17,67 +16,25 @@
 
 #define DICTIONARY_MAX LARDER__DICTIONARY_MAX
 #define SAVING_PERCENT 8 /* compression that saves less is not worth its reading */
-#define POOL_MAX 16
 #define MAGIC_BYTES 4
-
-struct larder__dictionary {
-    ZSTD_DDict *decoder;
-    size_t size_bytes;
-};
-
-typedef struct context {
-    struct context *next;
-    ZSTD_DCtx *decoder;
-    larder__buffer frame;
-} context;
 
 int32_t larder__blob_create(larder_env *env, larder_error *error) {
     larder__blob_state *state = larder__allocate(&env->allocator, sizeof *state);
     if (state == NULL) return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for blobs");
     memset(state, 0, sizeof *state);
     env->blobs = state;
-    pthread_mutex_init(&state->lock, NULL);
     state->samples.allocator = &env->allocator;
-    state->dictionaries =
-        larder__allocate(&env->allocator, DICTIONARY_MAX * sizeof *state->dictionaries);
-    if (state->dictionaries == NULL)
-        return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for blobs");
-    for (size_t i = 0; i < DICTIONARY_MAX; i++)
-        atomic_init(&state->dictionaries[i], NULL);
     return LARDER_OK;
-}
-
-static void free_context(context *c) {
-    const larder_allocator *allocator = c->frame.allocator;
-    ZSTD_freeDCtx(c->decoder);
-    larder__buffer_free(&c->frame);
-    larder__release(allocator, c);
-}
-
-static void free_dictionary(larder_env *env, larder__dictionary *dictionary) {
-    if (dictionary == NULL) return;
-    ZSTD_freeDDict(dictionary->decoder);
-    larder__release(&env->allocator, dictionary);
 }
 
 void larder__blob_destroy(larder_env *env) {
     larder__blob_state *state = env->blobs;
     if (state == NULL) return;
-    while (state->pool != NULL) {
-        context *c = state->pool;
-        state->pool = c->next;
-        free_context(c);
-    }
-    if (state->dictionaries != NULL)
-        for (size_t i = 0; i < DICTIONARY_MAX; i++)
-            free_dictionary(env, atomic_load(&state->dictionaries[i]));
-    larder__release(&env->allocator, state->dictionaries);
     larder__release(&env->allocator, state->deltas);
     larder__buffer_free(&state->samples);
     larder__release(&env->allocator, state->sample_sizes);
     ZSTD_freeCCtx(state->encoder);
     ZSTD_freeCDict(state->encoder_dictionary);
-    pthread_mutex_destroy(&state->lock);
     larder__release(&env->allocator, state);
     env->blobs = NULL;
 }
@@ -110,7 +67,7 @@ int32_t larder__dictionary_row(const larder_txn *txn, uint32_t id, int64_t *reco
 
 void larder__blob_forget(larder_env *env, uint32_t id) {
     larder__blob_state *state = env->blobs;
-    if (id < DICTIONARY_MAX) free_dictionary(env, atomic_exchange(&state->dictionaries[id], NULL));
+    larder__dictionary_forget(env->vocabulary, id);
     if (state->encoder == NULL) return;
     ZSTD_CCtx_refCDict(state->encoder, NULL);
     ZSTD_freeCDict(state->encoder_dictionary);
@@ -118,14 +75,9 @@ void larder__blob_forget(larder_env *env, uint32_t id) {
     state->encoder_id = 0;
 }
 
-static larder__dictionary *cached(const larder_env *env, uint32_t id) {
-    if (id == 0 || id >= DICTIONARY_MAX) return NULL;
-    return atomic_load_explicit(&env->blobs->dictionaries[id], memory_order_acquire);
-}
-
 int32_t larder__dictionary_load(const larder_txn *txn, uint32_t id, larder_error *error) {
     larder_env *env = txn->env;
-    if (cached(env, id) != NULL) return LARDER_OK;
+    if (larder__dictionary_find(env->vocabulary, id) != NULL) return LARDER_OK;
     int64_t record_count;
     larder_bytes content;
     int32_t status = id >= DICTIONARY_MAX
@@ -134,95 +86,7 @@ int32_t larder__dictionary_load(const larder_txn *txn, uint32_t id, larder_error
     if (status == LARDER_NOT_FOUND)
         return larder__fail(error, LARDER_E_NO_DICTIONARY, "dictionary %u is not in the store", id);
     if (status != LARDER_OK) return status;
-    larder__dictionary *added = larder__allocate(&env->allocator, sizeof *added), *there = NULL;
-    if (added == NULL) return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a dictionary");
-    added->size_bytes = content.size_bytes;
-    added->decoder = ZSTD_createDDict(content.data, content.size_bytes);
-    if (added->decoder == NULL) {
-        larder__release(&env->allocator, added);
-        return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a dictionary");
-    }
-    if (!atomic_compare_exchange_strong(&env->blobs->dictionaries[id], &there, added))
-        free_dictionary(env, added);
-    return LARDER_OK;
-}
-
-/* ---- decompressing ---- */
-
-static context *take_context(const larder_env *env) {
-    larder__blob_state *state = env->blobs;
-    pthread_mutex_lock(&state->lock);
-    context *c = state->pool;
-    if (c != NULL) {
-        state->pool = c->next;
-        state->pool_count--;
-    }
-    pthread_mutex_unlock(&state->lock);
-    if (c != NULL) return c;
-    c = larder__allocate(&env->allocator, sizeof *c);
-    if (c == NULL) return NULL;
-    memset(c, 0, sizeof *c);
-    c->frame.allocator = &env->allocator;
-    c->decoder = ZSTD_createDCtx();
-    if (c->decoder == NULL) {
-        larder__release(&env->allocator, c);
-        return NULL;
-    }
-    return c;
-}
-
-static void give_context(const larder_env *env, context *c) {
-    larder__blob_state *state = env->blobs;
-    pthread_mutex_lock(&state->lock);
-    bool is_kept = state->pool_count < POOL_MAX;
-    if (is_kept) {
-        c->next = state->pool;
-        state->pool = c;
-        state->pool_count++;
-    }
-    pthread_mutex_unlock(&state->lock);
-    if (!is_kept) free_context(c);
-}
-
-int32_t larder__cold_decompress(const larder_env *env, uint32_t dictionary, larder_bytes cold,
-                                void *buffer, size_t raw_bytes, larder_error *error) {
-    larder_bytes frame = cold;
-    if (cold.size_bytes >= LARDER__COLD_CHECKSUM_FROM) {
-        frame = larder__bytes(larder__begin(cold) + LARDER__COLD_CHECKSUM_BYTES,
-                              cold.size_bytes - LARDER__COLD_CHECKSUM_BYTES);
-        if (larder__checksum(0, frame.data, frame.size_bytes) != larder__load32(cold.data))
-            return larder__fail(error, LARDER_E_CORRUPT,
-                                "the checksum of a compressed part does not match");
-    }
-    return larder__frame_decompress(env, dictionary, frame, buffer, raw_bytes, error);
-}
-
-int32_t larder__frame_decompress(const larder_env *env, uint32_t dictionary, larder_bytes frame,
-                                 void *buffer, size_t raw_bytes, larder_error *error) {
-    const larder__dictionary *d = cached(env, dictionary);
-    if (dictionary != 0 && d == NULL)
-        return larder__fail(error, LARDER_E_NO_DICTIONARY, "dictionary %u is not loaded",
-                            dictionary);
-    context *c = take_context(env);
-    if (c == NULL) return larder__fail(error, LARDER_E_NO_MEMORY, "no memory to decompress");
-    static const uint8_t magic[MAGIC_BYTES] = {0x28, 0xb5, 0x2f, 0xfd};
-    int32_t status = LARDER_OK;
-    c->frame.size_bytes = 0;
-    if (!larder__buffer_append(&c->frame, magic, sizeof magic) ||
-        !larder__buffer_append(&c->frame, frame.data, frame.size_bytes)) {
-        status = larder__fail(error, LARDER_E_NO_MEMORY, "no memory to decompress");
-    } else {
-        size_t got = ZSTD_decompress_usingDDict(c->decoder, buffer, raw_bytes, c->frame.data,
-                                                c->frame.size_bytes, d == NULL ? NULL : d->decoder);
-        if (ZSTD_isError(got))
-            status = larder__fail(error, LARDER_E_CORRUPT, "a compressed part: %s",
-                                  ZSTD_getErrorName(got));
-        else if (got != raw_bytes)
-            status = larder__fail(error, LARDER_E_CORRUPT,
-                                  "a compressed part has %zu bytes instead of %zu", got, raw_bytes);
-    }
-    give_context(env, c);
-    return status;
+    return larder__dictionary_add(env->vocabulary, id, content, error);
 }
 
 /* ---- compressing (the writer's) ---- */
@@ -362,7 +226,7 @@ int32_t larder_blob_decompress(const larder_txn *txn, larder_bytes frame, size_t
                             (unsigned long long)raw_bytes);
     uint8_t none[1];
     status = larder__frame_decompress(
-        txn->env, 0, larder__bytes(p + MAGIC_BYTES, (size_t)(end - p) - MAGIC_BYTES),
+        txn->env->vocabulary, 0, larder__bytes(p + MAGIC_BYTES, (size_t)(end - p) - MAGIC_BYTES),
         raw_bytes == 0 ? none : buffer, (size_t)raw_bytes, error);
     return status == LARDER_E_CORRUPT ? LARDER_E_INVALID_RECORD : status;
 }

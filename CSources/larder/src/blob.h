@@ -2,25 +2,16 @@
 #ifndef LARDER_BLOB_H
 #define LARDER_BLOB_H
 
-#include "internal.h"
-
-#include <zstd.h>
+#include "vocabulary.h"
 
 #define LARDER__DICTIONARY_HEAD 8 /* the record count in a dictionary's row */
-#define LARDER__DICTIONARY_MAX 1024
 
 typedef struct larder__dictionary_delta { /* a count that changed in the write transaction */
     uint32_t id;
     int64_t records;
 } larder__dictionary_delta_row;
 
-struct larder__blob_state {
-    pthread_mutex_t lock; /* guards the pool */
-    struct context *pool;
-    size_t pool_count;
-    _Atomic(larder__dictionary *) *dictionaries;
-
-    /* the writer's */
+struct larder__blob_state { /* the writer's */
     ZSTD_CCtx *encoder;
     ZSTD_CDict *encoder_dictionary;
     uint32_t encoder_id;
@@ -33,13 +24,11 @@ struct larder__blob_state {
     size_t sample_count;
 };
 
-static inline bool larder__dictionary_is_loaded(const larder_env *env, uint32_t id) {
-    return id < LARDER__DICTIONARY_MAX &&
-           atomic_load_explicit(&env->blobs->dictionaries[id], memory_order_acquire) != NULL;
+/* Whether a dictionary was made in this transaction: an abort takes it back. */
+static inline bool larder__dictionary_is_new(const larder_txn *txn, uint32_t id) {
+    const larder__blob_state *state = txn->env->blobs;
+    return txn->is_write && state->first_made != 0 && id >= state->first_made;
 }
-/* A frame without its magic number. */
-int32_t larder__frame_decompress(const larder_env *env, uint32_t dictionary, larder_bytes frame,
-                                 void *buffer, size_t raw_bytes, larder_error *error);
 larder__key larder__dictionary_key(uint32_t id);
 /* Record count as stored, and content, borrowed. NOT_FOUND. */
 int32_t larder__dictionary_row(const larder_txn *txn, uint32_t id, int64_t *record_count,

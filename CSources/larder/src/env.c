@@ -9,7 +9,7 @@
  * survive fork). Nothing else.
  */
 #include "file.h"
-#include "internal.h"
+#include "vocabulary.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -30,15 +30,15 @@
 
 /* ---- handles, fork, registry ---- */
 
-static _Atomic int64_t live_handles;
+static larder__striped_count live_handles;
 _Atomic uint64_t larder__fork_generation;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static larder_env *registry;
 
-void larder__handle_opened(void) { atomic_fetch_add(&live_handles, 1); }
-void larder__handle_closed(void) { atomic_fetch_sub(&live_handles, 1); }
-int64_t larder_live_handle_count(void) { return atomic_load(&live_handles); }
+void larder__handle_opened(void) { larder__striped_add(&live_handles, 1); }
+void larder__handle_closed(void) { larder__striped_add(&live_handles, -1); }
+int64_t larder_live_handle_count(void) { return larder__striped_sum(&live_handles); }
 
 static void before_fork(void) { pthread_mutex_lock(&registry_lock); }
 static void in_parent(void) { pthread_mutex_unlock(&registry_lock); }
@@ -317,6 +317,7 @@ static void release_env(larder_env *env) {
     larder__lru_destroy(env);
     larder__blob_destroy(env);
     larder__shape_destroy(env);
+    larder__vocabulary_leave(env->vocabulary);
     if (!larder__env_is_forked(env)) { /* in a child, the parent's threads may hold them */
         pthread_cond_destroy(&env->gate_changed);
         pthread_mutex_destroy(&env->gate);
@@ -396,6 +397,8 @@ static int32_t open_parts(larder_env *env, const larder_env_options *o, larder_e
     if (status == LARDER_OK) status = larder__file_check_tail(env, error);
     if (status == LARDER_OK) status = prepare_tables(env, error);
     if (status == LARDER_OK) status = sync_new_store(env, error);
+    if (status == LARDER_OK)
+        status = larder__vocabulary_create(&env->allocator, &env->vocabulary, error);
     if (status == LARDER_OK) status = larder__shape_create(env, error);
     if (status == LARDER_OK) status = larder__blob_create(env, error);
     if (status == LARDER_OK) status = larder__lru_create(env, error);

@@ -93,11 +93,11 @@ int64_t larder__counters_total(const larder__counters *counters);
 #define LARDER__SHAPE_NAMES_MAX 2048   /* bytes of one shape's names */
 #define LARDER__SHAPE_TOTAL_MAX 262144 /* bytes of all shapes' names */
 
-typedef struct larder__dictionary larder__dictionary;   /* blob.c */
-typedef struct larder__blob_state larder__blob_state;   /* blob.c: contexts, samples */
+typedef struct larder__dictionary larder__dictionary;   /* vocabulary.c */
+typedef struct larder__blob_state larder__blob_state;   /* blob.c: encoder, samples */
 typedef struct larder__lru_state larder__lru_state;     /* lru.c: touches and pins */
 typedef struct larder__index_cache larder__index_cache; /* index.c: definitions in memory */
-typedef struct larder__shape_cache larder__shape_cache; /* catalog.c */
+typedef struct larder__shape_cache larder__shape_cache; /* shape.c */
 
 struct larder_env {
     larder_allocator allocator;
@@ -140,6 +140,7 @@ struct larder_env {
     bool grow_wanted;
 
     _Atomic uint64_t catalog_commit; /* the last commit of this process that changed names */
+    larder_vocabulary *vocabulary;
     larder__shape_cache *shapes;
     larder__blob_state *blobs;
     larder__lru_state *lru;

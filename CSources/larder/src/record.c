@@ -6,7 +6,7 @@
  * container, at hand once LARDER__RECORD_LOADED is set. A record that larder_record_open
  * accepted is canonical; rows are covered by their checksum. Accessors check bounds in any case.
  */
-#include "internal.h"
+#include "vocabulary.h"
 
 bool larder__record_parts(larder_bytes plain, larder_bytes *names, larder_bytes *values) {
     if (plain.size_bytes < 3) return false;
@@ -234,8 +234,8 @@ int32_t larder_record_load(const larder_record *record, void *buffer, size_t cap
                             capacity_bytes);
     larder_record copy = *record;
     if (raw_bytes > 0) {
-        int32_t status = larder__cold_decompress(record->env, record->dictionary, record->cold,
-                                                 buffer, raw_bytes, error);
+        int32_t status = larder__cold_decompress(record->vocabulary, record->dictionary,
+                                                 record->cold, buffer, raw_bytes, error);
         if (status != LARDER_OK) return status;
         copy.cold = larder__bytes(buffer, raw_bytes);
         larder__container cold;
@@ -266,7 +266,7 @@ static int64_t sum_sizes(const larder_record *record) {
 int64_t larder_record_size(const larder_record *record) {
     size_t raw_bytes = larder_record_cold_bytes(record);
     if (raw_bytes == 0) return sum_sizes(record);
-    const larder_allocator *allocator = record->env ? &record->env->allocator : NULL;
+    const larder_allocator *allocator = record->vocabulary ? &record->vocabulary->allocator : NULL;
     void *scratch = larder__allocate(allocator, raw_bytes);
     if (!scratch) return LARDER_E_NO_MEMORY;
     larder_record loaded;

@@ -246,14 +246,20 @@ bool larder__check_name(larder__value_check *check, larder_bytes name, larder_by
 #define LARDER__COLD_CHECKSUM_BYTES 4
 #define LARDER__COLD_CHECKSUM_FROM 160
 /* Flags of larder_record. */
-enum { LARDER__RECORD_LOADED = 1 }; /* cold is the decompressed container */
+enum {
+    LARDER__RECORD_LOADED = 1,   /* cold is the decompressed container */
+    LARDER__RECORD_UNSETTLED = 2 /* its shape or dictionary goes if its transaction is aborted */
+};
 
 /* The value at a position below the count; LARDER_COLD with *type set when it is cold. */
 int32_t larder__record_value(const larder_record *record, size_t position, larder_bytes *value,
                              int32_t *type);
-/* blob.c: checks and decompresses a cold part (checksum, frame) into exactly raw_bytes. */
-int32_t larder__cold_decompress(const larder_env *env, uint32_t dictionary, larder_bytes cold,
-                                void *buffer, size_t raw_bytes, larder_error *error);
+/* vocabulary.c: tests the checksum of a cold part as it is stored and gives the frame in it. */
+int32_t larder__cold_check(larder_bytes cold, larder_bytes *frame, larder_error *error);
+/* The same, and decompresses the frame into exactly raw_bytes. */
+int32_t larder__cold_decompress(const larder_vocabulary *vocabulary, uint32_t dictionary,
+                                larder_bytes cold, void *buffer, size_t raw_bytes,
+                                larder_error *error);
 
 /* Splits a plain record for storing. hot receives the values container with cold tags, cold
  * the container of cold values (empty when nothing is cold enough). A top-level value of at

@@ -113,7 +113,7 @@ static int32_t put_record(larder_txn *txn, const larder_record *plain, larder_re
     stored->names = names;
     stored->values = larder__bytes(txn->hot.data, txn->hot.size_bytes);
     stored->shape = serial;
-    stored->env = txn->env;
+    stored->vocabulary = txn->env->vocabulary;
     if (txn->cold.size_bytes == 0) return LARDER_OK;
     /* The caller's view of the new record has its cold values at hand. */
     stored->cold = larder__bytes(txn->cold.data, txn->cold.size_bytes);
@@ -213,6 +213,7 @@ static int32_t read_record(const larder_txn *txn, uint8_t flags, const uint8_t *
                            const uint8_t *end, larder_record *record, const uint8_t **checked_end,
                            const char **damage, larder_error *error) {
     uint64_t number;
+    bool is_unsettled = false;
     *damage = "the record is malformed";
     if ((flags & LARDER__ROW_NAMES) != 0) {
         if (!take_part(&at, end, &record->names)) return LARDER_E_CORRUPT;
@@ -226,10 +227,12 @@ static int32_t read_record(const larder_txn *txn, uint8_t flags, const uint8_t *
         if (status != LARDER_OK) return status;
         record->names = larder__bytes(shape->names, shape->size_bytes);
         record->shape = shape->serial;
+        is_unsettled = larder__shape_is_new(txn, (uint32_t)number);
     }
-    record->env = txn->env;
+    record->vocabulary = txn->env->vocabulary;
     record->cold = larder__bytes(NULL, 0);
-    record->cold_raw_bytes = record->dictionary = record->flags = 0;
+    record->cold_raw_bytes = record->dictionary = 0;
+    record->flags = is_unsettled ? LARDER__RECORD_UNSETTLED : 0;
     if (!take_part(&at, end, &record->values)) return LARDER_E_CORRUPT;
     *checked_end = at;
     if ((flags & LARDER__ROW_COLD) == 0) return at == end ? LARDER_OK : LARDER_E_CORRUPT;
@@ -244,7 +247,7 @@ static int32_t read_record(const larder_txn *txn, uint8_t flags, const uint8_t *
     bool is_small = record->cold.size_bytes < LARDER__COLD_CHECKSUM_FROM;
     *checked_end = is_small ? end : at + LARDER__COLD_CHECKSUM_BYTES;
     if (number == RAW_STORED) {
-        record->flags = LARDER__RECORD_LOADED;
+        record->flags |= LARDER__RECORD_LOADED;
         if (!is_small) {
             at += LARDER__COLD_CHECKSUM_BYTES;
             record->cold = larder__bytes(at, (size_t)(end - at));
@@ -255,8 +258,10 @@ static int32_t read_record(const larder_txn *txn, uint8_t flags, const uint8_t *
         return record->cold.size_bytes == record->cold_raw_bytes ? LARDER_OK : LARDER_E_CORRUPT;
     }
     record->dictionary = number == 0 ? 0 : (uint32_t)number - 1;
-    if (record->dictionary == 0 || larder__dictionary_is_loaded(txn->env, record->dictionary))
-        return LARDER_OK;
+    if (record->dictionary == 0) return LARDER_OK;
+    if (larder__dictionary_is_new(txn, record->dictionary))
+        record->flags |= LARDER__RECORD_UNSETTLED;
+    if (larder__dictionary_find(record->vocabulary, record->dictionary) != NULL) return LARDER_OK;
     *damage = "the record's dictionary cannot be had";
     return larder__dictionary_load(txn, record->dictionary, error);
 }

@@ -3,8 +3,7 @@
  *
  *   catalog  j  shape number -> names container       k  hash128 of it -> shape number varint
  *
- * In memory every shape that was met lies in a table by number that readers look at without a
- * lock (entries are only added), with a serial of its own in this process: prepared fields
+ * In memory every shape that was met lies in the vocabulary's table by number, with a serial of its own in this process: prepared fields
  * remember serials, so a field used with two stores is never misled. The writer also finds
  * shapes by content. A store has at most LARDER__SHAPE_MAX shapes; records of further shapes
  * carry their names themselves.
@@ -21,9 +20,6 @@ int32_t larder__shape_create(larder_env *env, larder_error *error) {
 }
 
 void larder__shape_destroy(larder_env *env) {
-    if (env->shapes == NULL) return;
-    for (size_t i = 0; i <= LARDER__SHAPE_MAX; i++)
-        larder__release(&env->allocator, atomic_load(&env->shapes->by_number[i]));
     larder__release(&env->allocator, env->shapes);
     env->shapes = NULL;
 }
@@ -55,7 +51,7 @@ static larder__shape *remember(const larder_env *env, uint32_t number, larder_by
     added->size_bytes = (uint32_t)names.size_bytes;
     memcpy(added->names, names.data, names.size_bytes);
     larder__shape *there = NULL;
-    if (atomic_compare_exchange_strong(&env->shapes->by_number[number], &there, added))
+    if (atomic_compare_exchange_strong(&env->vocabulary->shapes[number], &there, added))
         return added;
     larder__release(&env->allocator, added);
     return there;
@@ -86,16 +82,18 @@ int32_t larder__shape_load(const larder_txn *txn, uint32_t number, const larder_
     return status;
 }
 
-static bool is_shape(const larder__shape_cache *cache, uint32_t number, larder_bytes names) {
-    const larder__shape *s = atomic_load_explicit(&cache->by_number[number], memory_order_relaxed);
+static bool is_shape(const larder_env *env, uint32_t number, larder_bytes names) {
+    const larder__shape *s =
+        atomic_load_explicit(&env->vocabulary->shapes[number], memory_order_relaxed);
     return s != NULL && larder__bytes_equal(larder__bytes(s->names, s->size_bytes), names);
 }
 
 /* The slot of a shape with these names, or the empty slot where it belongs. */
-static uint16_t *slot_of(larder__shape_cache *cache, larder_bytes names) {
+static uint16_t *slot_of(larder_env *env, larder_bytes names) {
+    larder__shape_cache *cache = env->shapes;
     size_t count = sizeof cache->slots / sizeof cache->slots[0];
     size_t at = larder__hash64(names) % count;
-    while (cache->slots[at] != 0 && !is_shape(cache, cache->slots[at], names))
+    while (cache->slots[at] != 0 && !is_shape(env, cache->slots[at], names))
         at = (at + 1) % count;
     return &cache->slots[at];
 }
@@ -126,8 +124,7 @@ static int32_t create(larder_txn *txn, larder_bytes names, const larder__key *ha
 
 int32_t larder__shape_obtain(larder_txn *txn, larder_bytes names, uint32_t *number,
                              larder_error *error) {
-    larder__shape_cache *cache = txn->env->shapes;
-    uint16_t *slot = slot_of(cache, names);
+    uint16_t *slot = slot_of(txn->env, names);
     if (*slot != 0) {
         *number = *slot;
         return LARDER_OK;
@@ -157,7 +154,7 @@ int32_t larder__shape_obtain(larder_txn *txn, larder_bytes names, uint32_t *numb
     } else {
         return status;
     }
-    if (*number != 0) *slot_of(cache, names) = (uint16_t)*number;
+    if (*number != 0) *slot_of(txn->env, names) = (uint16_t)*number;
     return LARDER_OK;
 }
 
@@ -169,13 +166,13 @@ void larder__shape_ended(larder_txn *txn, bool committed) {
     if (committed) return;
     memset(cache->slots, 0, sizeof cache->slots);
     for (size_t i = 1; i <= LARDER__SHAPE_MAX; i++) {
-        larder__shape *s = atomic_load(&cache->by_number[i]);
+        larder__shape *s = atomic_load(&txn->env->vocabulary->shapes[i]);
         if (s == NULL) continue;
         if ((int64_t)i > cache->begun_at) {
-            atomic_store(&cache->by_number[i], NULL);
+            atomic_store(&txn->env->vocabulary->shapes[i], NULL);
             larder__release(&txn->env->allocator, s);
         } else {
-            *slot_of(cache, larder__bytes(s->names, s->size_bytes)) = (uint16_t)i;
+            *slot_of(txn->env, larder__bytes(s->names, s->size_bytes)) = (uint16_t)i;
         }
     }
 }

@@ -200,8 +200,8 @@ int32_t larder_record_copy(const larder_record *record, void *buffer, size_t cap
     if (plan.cold_count > 0 && loaded) {
         memcpy(raw, record->cold.data, raw_bytes);
     } else if (plan.cold_count > 0) {
-        int32_t status = larder__cold_decompress(record->env, record->dictionary, record->cold, raw,
-                                                 raw_bytes, error);
+        int32_t status = larder__cold_decompress(record->vocabulary, record->dictionary,
+                                                 record->cold, raw, raw_bytes, error);
         if (status != LARDER_OK) return status;
     }
     uint8_t *to = begin;

@@ -245,8 +245,8 @@ static int32_t raw_cold(larder_txn *txn, const larder_record *record, larder_err
         memcpy(txn->scratch.data, record->cold.data, record->cold_raw_bytes);
         return LARDER_OK;
     }
-    return larder__cold_decompress(txn->env, record->dictionary, record->cold, txn->scratch.data,
-                                   record->cold_raw_bytes, error);
+    return larder__cold_decompress(txn->env->vocabulary, record->dictionary, record->cold,
+                                   txn->scratch.data, record->cold_raw_bytes, error);
 }
 
 /* Every stride-th document gives a sample, so that they are spread over the store. */
