@@ -45,7 +45,11 @@ extension UserValue {
                 "a reference to a document of \(reference.databaseID) cannot be used with "
                     + "\(database)")
         }
-        return .reference(reference.resourceName)
+        let name = reference.resourceName
+        guard name.document != nil else {
+            throw UserValueProblem("a reference has the path of no document: \(name)")
+        }
+        return .reference(name)
     }
 
     /// A number of any width, boxed or not; nil for what is no number.

@@ -1,0 +1,56 @@
+internal import Foundation
+
+/// Fills a slot with a map.
+struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let encoding: ValueEncoding
+
+    var codingPath: [any CodingKey] { encoding.codingPath }
+
+    private func put(_ value: Any, _ key: Key) {
+        encoding.slot.put(.value(value), named: encoding.name(of: key))
+    }
+
+    func encodeNil(forKey key: Key) { put(NSNull(), key) }
+    func encode(_ value: Bool, forKey key: Key) { put(NSNumber(value: value), key) }
+    func encode(_ value: String, forKey key: Key) { put(value, key) }
+    func encode(_ value: Int, forKey key: Key) { put(NSNumber(value: value), key) }
+    func encode(_ value: Int8, forKey key: Key) { put(NSNumber(value: Int(value)), key) }
+    func encode(_ value: Int16, forKey key: Key) { put(NSNumber(value: value), key) }
+    func encode(_ value: Int32, forKey key: Key) { put(NSNumber(value: value), key) }
+    func encode(_ value: Int64, forKey key: Key) { put(NSNumber(value: value), key) }
+    func encode(_ value: UInt, forKey key: Key) { put(NSNumber(value: value), key) }
+    func encode(_ value: UInt8, forKey key: Key) { put(NSNumber(value: value), key) }
+    func encode(_ value: UInt16, forKey key: Key) { put(NSNumber(value: value), key) }
+    func encode(_ value: UInt32, forKey key: Key) { put(NSNumber(value: value), key) }
+    func encode(_ value: UInt64, forKey key: Key) { put(NSNumber(value: value), key) }
+
+    func encode(_ value: Float, forKey key: Key) throws {
+        try encode(Double(value), forKey: key)
+    }
+
+    func encode(_ value: Double, forKey key: Key) throws {
+        put(try encoding.options.encoded(value, at: encoding.location.appending(key)), key)
+    }
+
+    func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+        if T.self is any OutsideTheData.Type { return }
+        put(try encoding.options.encoded(value, at: encoding.location.appending(key)), key)
+    }
+
+    private func below(_ key: any CodingKey) -> ValueEncoding {
+        encoding.below(key, in: encoding.slot.slot(named: encoding.name(of: key)))
+    }
+
+    func nestedContainer<NestedKey: CodingKey>(
+        keyedBy type: NestedKey.Type, forKey key: Key
+    ) -> KeyedEncodingContainer<NestedKey> {
+        below(key).container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+        below(key).unkeyedContainer()
+    }
+
+    func superEncoder() -> any Encoder { below(PlainKey.superclass) }
+    func superEncoder(forKey key: Key) -> any Encoder { below(key) }
+}
