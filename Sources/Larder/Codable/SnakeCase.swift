@@ -1,19 +1,35 @@
-/// Conversion of names between `camelCase` and `snake_case`, by the rules of `JSONEncoder`.
+internal import Foundation
+
+/// Conversion of names between `camelCase` and `snake_case`, with the results of `JSONEncoder`
+/// and `JSONDecoder`.
 enum SnakeCase {
     /// `camelCase` with its words in lower case between underscores: `myURLField` becomes
     /// `my_url_field`.
+    ///
+    /// A word begins at a capital; of several capitals in a row the last begins one, where a
+    /// small letter follows, and the others are one.
     static func encoding(_ name: String) -> String {
         let letters = Array(name)
-        var result = ""
-        for (position, letter) in letters.enumerated() {
-            let startsWord =
-                position > 0 && letter.isUppercase
-                && (!letters[position - 1].isUppercase
-                    || position + 1 < letters.count && letters[position + 1].isLowercase)
-            if startsWord { result.append("_") }
-            result.append(contentsOf: letter.lowercased())
+        var words: [ArraySlice<Character>] = []
+        var (start, searched) = (0, 1)
+        while let capital = letters.indices.dropFirst(searched).first(where: {
+            letters[$0].isUppercase
+        }) {
+            words.append(letters[start..<capital])
+            start = capital
+            guard
+                let small = letters.indices.dropFirst(capital).first(where: {
+                    letters[$0].isLowercase
+                })
+            else { break }
+            if small > capital + 1 {
+                words.append(letters[capital..<small - 1])
+                start = small - 1
+            }
+            searched = small + 1
         }
-        return result
+        words.append(letters[start...])
+        return words.map { String($0).lowercased() }.joined(separator: "_")
     }
 
     /// `snake_case` as `camelCase`; underscores at the ends stay.
@@ -25,11 +41,5 @@ enum SnakeCase {
         guard words.count > 1 else { return name }
         let joined = words[0].lowercased() + words.dropFirst().map(\.capitalized).joined()
         return name[..<first] + joined + name[name.index(after: last)...]
-    }
-}
-
-extension Substring {
-    fileprivate var capitalized: String {
-        prefix(1).uppercased() + dropFirst().lowercased()
     }
 }
