@@ -195,11 +195,12 @@ private struct RandomViewSession {
 
     private mutating func query() throws -> Query {
         var query = Query(
-            random.pick([
-                .collection(try CollectionPath("c")), .collection(try CollectionPath("d")),
-                .collection(try CollectionPath("c/x/d")), .group("d"),
-                .document(try DocumentPath("c/\(random.below(8))")),
-            ] as [Query.Source]))
+            random.pick(
+                [
+                    .collection(try CollectionPath("c")), .collection(try CollectionPath("d")),
+                    .collection(try CollectionPath("c/x/d")), .group("d"),
+                    .document(try DocumentPath("c/\(random.below(8))")),
+                ] as [Query.Source]))
         if case .document = query.source { return query }
         for _ in 0..<random.below(3) { query.filters.append(try filter(depth: 1)) }
         for name in ["n", "m"] where random.oneIn(3) {

@@ -1,5 +1,5 @@
+import HashTreeCollections
 import LarderModel
-import LarderQuery
 
 /// A view, those who listen to it, and what it misses while its first result is not there.
 struct ActiveView: Sendable {
@@ -13,8 +13,8 @@ struct ActiveView: Sendable {
         var listener: QueryListener
     }
 
-    init(_ query: Query) {
-        view = View(query)
+    init(_ view: View) {
+        self.view = view
     }
 
     var isLoading: Bool { missed != nil }
@@ -27,11 +27,12 @@ struct ActiveView: Sendable {
         for update in updates { missed?.updateValue(update.document, forKey: update.path) }
     }
 
-    /// Begins a new view for the first result, and gives the changes that came meanwhile.
-    mutating func finishLoading(_ view: View) -> [DocumentUpdate] {
-        defer { missed = nil }
-        self.view = view
-        return missed?.map { DocumentUpdate(path: $0.key, document: $0.value) } ?? []
+    /// Gives the changes that came while the query ran; nil when it is not running.
+    mutating func finishLoading(remoteKeys: TreeSet<DocumentPath>) -> [DocumentUpdate]? {
+        guard let missed else { return nil }
+        self.missed = nil
+        view.syncedDocuments = remoteKeys
+        return missed.map { DocumentUpdate(path: $0.key, document: $0.value) }
     }
 
     /// Adds a listener, and shows it what is there.

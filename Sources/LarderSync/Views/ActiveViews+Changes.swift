@@ -21,9 +21,9 @@ extension ActiveViews {
         refill: (Query) throws(LarderError) -> [Document]
     ) -> ViewStep {
         var step = ViewStep()
-        guard let active = views[view], active.isLoading else { return step }
-        let empty = View(active.view.query, remoteKeys: remoteKeys)
-        let missed = views[view]?.finishLoading(empty) ?? []
+        guard let missed = views[view]?.finishLoading(remoteKeys: remoteKeys),
+            let empty = views[view]?.view
+        else { return step }
         do throws(LarderError) {
             var changes = empty.computeInitialChanges(result)
             if !missed.isEmpty {
@@ -103,7 +103,7 @@ extension ActiveViews {
         guard let view = views[id]?.view else {
             throw LarderError(.internal, "a view has ended while changes were computed for it")
         }
-        let matcher = try matchers.matcher(of: view.query, for: id)
+        let matcher = try prepared.matcher(of: view.query, for: id)
         let changes = view.computeChanges(updates, matcher: matcher, after: previous)
         guard changes.needsRefill else { return changes }
         let result = try refill(view.query)

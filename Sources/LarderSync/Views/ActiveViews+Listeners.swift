@@ -50,7 +50,7 @@ extension ActiveViews {
 
     private mutating func beginView(of query: Query) -> ViewID {
         let id = newViewID()
-        views[id] = ActiveView(query)
+        views[id] = ActiveView(View(query, comparator: prepared.comparator(of: query)))
         viewsByQuery[query] = id
         dispatch.insert(id, query)
         return id

@@ -21,7 +21,7 @@ package struct ActiveViews: Sendable {
     var viewsByListener: [ListenerID: ViewID] = [:]
     var dispatch = DispatchIndex()
     var held = HeldDocuments()
-    var matchers = MatcherCache()
+    var prepared = PreparedQueries()
     private var lastNumber = 0
 
     /// No views.
@@ -77,7 +77,7 @@ package struct ActiveViews: Sendable {
         viewsByQuery[active.view.query] = nil
         for listener in active.listeners { viewsByListener[listener.id] = nil }
         dispatch.remove(id, active.view.query)
-        matchers.remove(id)
+        prepared.remove(id)
         held.removeAll(of: active.view.documents, view: id)
     }
 }

@@ -11,7 +11,7 @@ package struct QueryListener: Sendable {
 
     private enum Progress: Sendable {
         /// Nothing was raised yet; the latest snapshot is withheld.
-        case waiting(ViewSnapshot?)
+        indirect case waiting(ViewSnapshot?)
         /// The first snapshot was raised; whether the latest had pending writes.
         case raised(hadPendingWrites: Bool)
     }

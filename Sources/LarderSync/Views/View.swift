@@ -40,10 +40,15 @@ package struct View: Sendable {
     ///
     /// - Parameters:
     ///   - query: the query.
+    ///   - comparator: the query's comparator; nil to make one.
     ///   - remoteKeys: documents that the backend is known to have in the query's target.
-    package init(_ query: Query, remoteKeys: TreeSet<DocumentPath> = []) {
+    package init(
+        _ query: Query, comparator: DocumentComparator? = nil,
+        remoteKeys: TreeSet<DocumentPath> = []
+    ) {
         self.query = query
-        documents = DocumentSet(comparator: DocumentComparator(orders: query.orders))
+        documents = DocumentSet(
+            comparator: comparator ?? DocumentComparator(orders: query.orders))
         syncedDocuments = remoteKeys
     }
 
