@@ -89,6 +89,10 @@ let package = Package(
         .target(
             name: "LarderTestSupport", dependencies: ["LarderModel"],
             path: "Tests/LarderTestSupport", swiftSettings: swiftSettings),
+        // Code as applications of Apple's SDK have it, with nothing changed but its import.
+        .target(
+            name: "AppleStyleSample", dependencies: ["Larder"], path: "Tests/AppleStyleSample",
+            swiftSettings: [.treatAllWarnings(as: .error)]),
         // One test target a module, files mirroring its sources.
         .testTarget(
             name: "LarderModelTests", dependencies: ["LarderModel", "LarderTestSupport"],
@@ -111,7 +115,7 @@ let package = Package(
             name: "LarderTests",
             dependencies: [
                 "Larder", "LarderModel", "LarderStorage", "LarderQuery", "LarderSync",
-                "LarderTestSupport",
+                "LarderTestSupport", "AppleStyleSample",
             ],
             swiftSettings: swiftSettings),
         .testTarget(

@@ -1,0 +1,83 @@
+import LarderModel
+import LarderSync
+
+/// A question for figures over the documents that a query matches, instead of the documents.
+public final class AggregateQuery: Sendable {
+    /// The query.
+    public let query: Query
+
+    let fields: [AggregateField]
+
+    init(_ query: Query, _ fields: [AggregateField]) {
+        self.query = query
+        self.fields = fields
+    }
+
+    /// Computes the figures where the source says.
+    ///
+    /// The handler is called on the callback queue.
+    public func getAggregation(
+        source: AggregateSource,
+        completion: @escaping (AggregateQuerySnapshot?, (any Error)?) -> Void
+    ) {
+        let firestore = query.firestore
+        let done: Completion<AggregateQuerySnapshot> = firestore.callbackQueue.completion(
+            completion)
+        firestore.read(done) { [self] client throws(LarderError) in try snapshot(source, client) }
+    }
+
+    /// Computes the figures where the source says.
+    ///
+    /// - Throws: `unavailable` when the server is asked for and cannot be reached;
+    ///   `invalidArgument` for an invalid query or field; what the store reports.
+    public nonisolated(nonsending) func getAggregation(
+        source: AggregateSource
+    ) async throws -> AggregateQuerySnapshot {
+        try await query.firestore.read { client throws(LarderError) in
+            try snapshot(source, client)
+        }
+    }
+
+    private func snapshot(
+        _ source: AggregateSource, _ client: Client
+    ) throws(LarderError) -> AggregateQuerySnapshot {
+        let query = try query.executable.get()
+        guard !fields.isEmpty else {
+            throw .invalidArgument("An aggregate query asks for one figure at least.")
+        }
+        var aggregates: [Aggregate] = []
+        for field in fields {
+            let aggregate = try field.aggregate.get()
+            if !aggregates.contains(aggregate) { aggregates.append(aggregate) }
+        }
+        guard source == .cache else {
+            throw LarderError(
+                .unavailable, "Failed to get result from server: the client is offline.")
+        }
+        return AggregateQuerySnapshot(
+            self, try client.aggregate(aggregates, over: query).values)
+    }
+}
+
+extension AggregateQuery: Hashable {
+    /// Whether both ask for the same figures of equal queries.
+    public static func == (left: AggregateQuery, right: AggregateQuery) -> Bool {
+        left.query == right.query && left.fields == right.fields
+    }
+
+    /// Hashes query and figures.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(query)
+        hasher.combine(fields)
+    }
+}
+
+extension Query {
+    /// The question how many documents match.
+    public var count: AggregateQuery { aggregate([.count()]) }
+
+    /// The question for figures over the documents that match.
+    public func aggregate(_ aggregateFields: [AggregateField]) -> AggregateQuery {
+        AggregateQuery(self, aggregateFields)
+    }
+}

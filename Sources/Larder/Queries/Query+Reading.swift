@@ -1,0 +1,68 @@
+import LarderModel
+import LarderSync
+
+extension Query {
+    /// Reads what matches: from the server, or from the cache when that cannot be reached.
+    public func getDocuments(completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
+        getDocuments(source: .default, completion: completion)
+    }
+
+    /// Reads what matches, from where the source says.
+    ///
+    /// From the cache it is read on the calling thread, and nothing that matches is an empty
+    /// snapshot. `.server` fails with `unavailable` when the server cannot be reached.
+    public func getDocuments(
+        source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void
+    ) {
+        let done: Completion<QuerySnapshot> = firestore.callbackQueue.completion(completion)
+        if source == .cache {
+            firestore.read(done) { [self] client throws(LarderError) in try cached(client) }
+        } else {
+            getFromListener(source, done)
+        }
+    }
+
+    /// Reads what matches: from the server, or from the cache when that cannot be reached.
+    ///
+    /// - Throws: `invalidArgument` for an invalid query; what the store reports.
+    public nonisolated(nonsending) func getDocuments() async throws -> QuerySnapshot {
+        try await getDocuments(source: .default)
+    }
+
+    /// Reads what matches, from where the source says.
+    ///
+    /// From the cache it is read on the calling thread, and nothing that matches is an empty
+    /// snapshot.
+    ///
+    /// - Throws: `invalidArgument` for an invalid query; `unavailable` when the server is asked
+    ///   for and cannot be reached; what the store reports.
+    public nonisolated(nonsending) func getDocuments(
+        source: FirestoreSource
+    ) async throws -> QuerySnapshot {
+        if source == .cache {
+            return try await firestore.read { client throws(LarderError) in try cached(client) }
+        }
+        return try await answer { getFromListener(source, $0) }
+    }
+
+    private func cached(_ client: Client) throws(LarderError) -> QuerySnapshot {
+        QuerySnapshot(self, cached: try client.run(try executable.get()).documents)
+    }
+
+    private func getFromListener(
+        _ source: FirestoreSource, _ done: @escaping Completion<QuerySnapshot>
+    ) {
+        firestore.firstSnapshot(of: executable) { [self] result in
+            done(
+                Result { () throws(LarderError) in
+                    let view = try result.get()
+                    if source == .server, view.isFromCache {
+                        throw LarderError(
+                            .unavailable,
+                            "The server was asked for the documents, and the client is offline.")
+                    }
+                    return QuerySnapshot(self, view)
+                })
+        }
+    }
+}

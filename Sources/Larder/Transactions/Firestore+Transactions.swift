@@ -1,0 +1,79 @@
+import Foundation
+import LarderModel
+import LarderSync
+
+extension Firestore {
+    /// Runs a closure that reads and writes documents, of which either all is done or nothing.
+    ///
+    /// The closure runs on a thread of the database's own, and again, up to five times in all, when
+    /// a document that it read was changed before it could commit. It is to have no other effects,
+    /// and must not wait for another transaction. Putting an error into its second parameter ends
+    /// the transaction with that error.
+    ///
+    /// Works offline, on the local view of the documents; the writes are then pending like any
+    /// others.
+    ///
+    /// - Parameters:
+    ///   - updateBlock: reads first, then writes; what it returns goes to the handler.
+    ///   - completion: called on the callback queue once the writes are durable here, or with
+    ///     why nothing was written: the closure's error, `aborted` after the last attempt, or
+    ///     `invalidArgument` for what Firestore does not take.
+    public func runTransaction(
+        _ updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
+        completion: @escaping (Any?, (any Error)?) -> Void
+    ) {
+        runTransaction(with: nil, block: updateBlock, completion: completion)
+    }
+
+    /// Runs a closure that reads and writes documents, as often as the options allow.
+    ///
+    /// See ``runTransaction(_:completion:)``.
+    public func runTransaction(
+        with options: TransactionOptions?,
+        block: @escaping (Transaction, NSErrorPointer) -> Any?,
+        completion: @escaping (Any?, (any Error)?) -> Void
+    ) {
+        let completion = Transferred(completion)
+        let queue = callbackQueue
+        TransactionRun(self, maxAttempts: options?.maxAttempts ?? 5, block: block) { result in
+            queue.async {
+                switch result {
+                case .success(let outcome): completion.value(outcome.value, nil)
+                case .failure(let error): completion.value(nil, error)
+                }
+            }
+        }.start()
+    }
+
+    /// Runs a closure that reads and writes documents, of which either all is done or nothing.
+    ///
+    /// See ``runTransaction(_:completion:)``.
+    ///
+    /// - Returns: what the closure returned.
+    /// - Throws: why nothing was written.
+    public nonisolated(nonsending) func runTransaction(
+        _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?
+    ) async throws -> sending Any? {
+        try await runTransaction(with: nil, block: updateBlock)
+    }
+
+    /// Runs a closure that reads and writes documents, as often as the options allow.
+    ///
+    /// See ``runTransaction(_:completion:)``.
+    ///
+    /// - Returns: what the closure returned.
+    /// - Throws: why nothing was written.
+    public nonisolated(nonsending) func runTransaction(
+        with options: TransactionOptions?,
+        block: @escaping (Transaction, NSErrorPointer) -> sending Any?
+    ) async throws -> sending Any? {
+        let maxAttempts = options?.maxAttempts ?? 5
+        let result: Result<TransactionRun.Outcome, any Error> = await withCheckedContinuation {
+            continuation in
+            TransactionRun(self, maxAttempts: maxAttempts, block: block) {
+                continuation.resume(returning: $0)
+            }.start()
+        }
+        return try result.get().value
+    }
+}

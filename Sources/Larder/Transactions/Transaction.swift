@@ -1,0 +1,155 @@
+import LarderModel
+import LarderSync
+import Synchronization
+
+/// Reads and writes of which either all are made, on what was read, or none.
+///
+/// Used inside the closure of ``Firestore/runTransaction(_:completion:)`` alone, where all reads come
+/// before the first write. What Apple's SDK stops the program over fails the transaction with
+/// `invalidArgument`.
+public final class Transaction: Sendable {
+    private let firestore: Firestore
+    private let client: Client
+    private let writes: WriteCollection
+    private let reads = Mutex<[DocumentPath: Document?]>([:])
+
+    init(_ firestore: Firestore, _ client: Client) {
+        self.firestore = firestore
+        self.client = client
+        writes = WriteCollection(
+            firestore, lateness: "A transaction cannot be used after its closure has ended.")
+    }
+
+    /// Reads a document as this machine knows it, pending writes in it.
+    ///
+    /// Blocks for the disk. When the document changes before the transaction commits, the closure
+    /// is run again.
+    ///
+    /// - Throws: `invalidArgument` after a write of the transaction, or for a document of another
+    ///   database object; what the store reports.
+    public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
+        do throws(LarderError) {
+            return try read(document)
+        } catch {
+            writes.fail(error)
+            throw error
+        }
+    }
+
+    private func read(_ reference: DocumentReference) throws(LarderError) -> DocumentSnapshot {
+        guard !writes.isClosed else {
+            throw LarderError(
+                .failedPrecondition, "A transaction cannot be used after its closure has ended.")
+        }
+        guard writes.isEmpty else {
+            throw .invalidArgument("A transaction reads everything before it writes anything.")
+        }
+        let path = try writes.path(of: reference)
+        let document = try reads.withLock { (reads) throws(LarderError) in
+            // What was read once stays: whether it still holds is asked when it commits.
+            if let known = reads[path] { return known }
+            let document = try client.document(at: path)
+            reads[path] = .some(document)
+            return document
+        }
+        let existing = document.flatMap { $0.exists ? $0 : nil }
+        return DocumentSnapshot(
+            firestore, path, existing, hasPendingWrites: existing?.hasLocalMutations ?? false,
+            isFromCache: true)
+    }
+
+    /// Makes a document consist of these fields.
+    @discardableResult
+    public func setData(
+        _ data: [String: Any], forDocument document: DocumentReference
+    ) -> Transaction {
+        setData(data, forDocument: document, merge: false)
+    }
+
+    /// Sets these fields of a document, and with `merge` leaves the others as they are.
+    @discardableResult
+    public func setData(
+        _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
+    ) -> Transaction {
+        writes.add(document) { (writes, path) throws(LarderError) in
+            try writes.set(data, at: path, merge: merge)
+        }
+        return self
+    }
+
+    /// Sets the named fields of a document, each a `String` or ``FieldPath``, to what the data has
+    /// for them.
+    @discardableResult
+    public func setData(
+        _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
+    ) -> Transaction {
+        writes.add(document) { (writes, path) throws(LarderError) in
+            try writes.set(data, at: path, mergeFields: mergeFields)
+        }
+        return self
+    }
+
+    /// Changes fields of a document that exists; keys are dotted paths or ``FieldPath``s.
+    ///
+    /// For a document that the transaction has read and not found, the transaction fails with
+    /// `invalidArgument`.
+    @discardableResult
+    public func updateData(
+        _ fields: [AnyHashable: Any], forDocument document: DocumentReference
+    ) -> Transaction {
+        writes.add(document) { (writes, path) throws(LarderError) in
+            // Not one that the transaction itself has made.
+            if let known = reads.withLock({ $0[path] }), known?.exists != true,
+                !writes.mutations.contains(where: { $0.path == path })
+            {
+                throw .invalidArgument(
+                    "The document '\(path)' cannot be updated: it does not exist.")
+            }
+            try writes.update(fields, at: path)
+        }
+        return self
+    }
+
+    /// Deletes a document; what lies below it stays.
+    @discardableResult
+    public func deleteDocument(_ document: DocumentReference) -> Transaction {
+        writes.add(document) { (writes, path) in writes.delete(path) }
+        return self
+    }
+
+    /// Ends the closure's part and commits.
+    func commit(_ done: @escaping Completion<Void>) {
+        do throws(LarderError) {
+            let mutations = try writes.close().get()
+            let reads = reads.withLock { $0 }
+            guard !mutations.isEmpty else {
+                return done(Result { () throws(LarderError) in try check(reads) })
+            }
+            client.write(
+                mutations,
+                expectations: reads.map {
+                    LarderSync.PendingWrite.Expectation(path: $0.key, document: $0.value)
+                },
+                committed: { done($0.map { _ in }) },
+                acknowledged: { _ in })
+        } catch {
+            done(.failure(error))
+        }
+    }
+
+    /// Ends the closure's part without writing anything.
+    func discard() {
+        _ = writes.close()
+    }
+
+    /// Whether what was read still holds, for a transaction that writes nothing.
+    ///
+    /// When each document is the same in a second pass, all were so between the passes.
+    private func check(_ reads: [DocumentPath: Document?]) throws(LarderError) {
+        guard reads.count > 1 else { return }
+        for (path, document) in reads where try client.document(at: path) != document {
+            throw LarderError(
+                .aborted, "The document '\(path)' was changed while the transaction ran.")
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import Larder
+import LarderTestSupport
+import Testing
+
+@Suite("Writes on their way: two stages, pending writes, cancelling")
+struct WriteHandleTests {
+    @Test("A write is committed locally while nobody acknowledges it, and lists as pending")
+    func stages() async throws {
+        let db = try memoryDatabase()
+        let write = db.document("a/x").enqueueSetData(["n": 1])
+        let id = try await write.committedLocally()
+        #expect(id != nil && write.batchID == id)
+        let pending = try await db.pendingWrites()
+        #expect(pending.map(\.id) == [id])
+        #expect(pending.first?.documents == [db.document("a/x")])
+        let waiting = Task { await code { try await write.acknowledged() } }
+        waiting.cancel()
+        #expect(await waiting.value == .cancelled)
+        #expect(try await db.pendingWrites().count == 1)
+    }
+
+    @Test("A write that is cancelled is as if it had never been made")
+    func cancelling() async throws {
+        let db = try memoryDatabase()
+        let first = db.document("a/x").enqueueSetData(["n": 1])
+        let second = db.document("a/x").enqueueSetData(["n": 2])
+        #expect(try await second.cancel())
+        #expect(try await db.document("a/x").getDocument().get("n") as? Int == 1)
+        #expect(await code { try await second.acknowledged() } == .cancelled)
+        #expect(try await !second.cancel())
+        let id = try #require(try await first.committedLocally())
+        #expect(try await db.cancelPendingWrite(id))
+        #expect(try await !db.cancelPendingWrite(id))
+        #expect(await code { _ = try await db.document("a/x").getDocument() } == .unavailable)
+        try await db.waitForPendingWrites()
+    }
+
+    @Test("The list of pending writes comes again after each change")
+    func pendingWriteUpdates() async throws {
+        let db = try memoryDatabase()
+        var counts: [Int] = []
+        var updates = db.pendingWriteUpdates.makeAsyncIterator()
+        counts.append(try await updates.next()?.count ?? -1)
+        let write = db.document("a/x").enqueueSetData(["n": 1])
+        counts.append(try await updates.next()?.count ?? -1)
+        try await write.cancel()
+        counts.append(try await updates.next()?.count ?? -1)
+        #expect(counts == [0, 1, 0])
+    }
+
+    @Test("A batch is one pending write, and one without writes is done at once")
+    func batches() async throws {
+        let db = try memoryDatabase()
+        let batch = db.batch()
+        batch.setData(["n": 1], forDocument: db.document("a/x"))
+            .setData(["m": 1], forDocument: db.document("a/x"), merge: true)
+            .setData(["n": 1, "o": 1], forDocument: db.document("a/y"), mergeFields: ["n"])
+            .updateData(["n": 2], forDocument: db.document("a/x"))
+            .deleteDocument(db.document("a/z"))
+        let write = batch.enqueueCommit()
+        try await write.committedLocally()
+        let pending = try await db.pendingWrites()
+        #expect(pending.map { $0.documents.map(\.documentID) } == [["x", "y", "z"]])
+        let x = try await db.document("a/x").getDocument()
+        #expect(x.get("n") as? Int == 2 && x.get("m") as? Int == 1)
+        #expect(try await db.document("a/y").getDocument().data()?.keys.sorted() == ["n"])
+        try await db.batch().commit()
+        #expect(try await db.batch().enqueueCommit().committedLocally() == nil)
+        #expect(await code { try await batch.commit() } == .failedPrecondition)
+        batch.setData(["n": 3], forDocument: db.document("a/x"))
+        #expect(try await db.document("a/x").getDocument().get("n") as? Int == 2)
+    }
+
+    @Test("A batch with one write that is refused writes nothing")
+    func refusedBatches() async throws {
+        let db = try memoryDatabase()
+        let other = try memoryDatabase()
+        let refusals: [(WriteBatch) -> Void] = [
+            { $0.setData(["": 1], forDocument: db.document("a/y")) },
+            { $0.deleteDocument(db.document("a")) },
+            { $0.deleteDocument(other.document("a/y")) },
+        ]
+        for refuse in refusals {
+            let batch = db.batch()
+            batch.setData(["n": 1], forDocument: db.document("a/x"))
+            refuse(batch)
+            #expect(await code { try await batch.commit() } == .invalidArgument)
+        }
+        #expect(await code { _ = try await db.document("a/x").getDocument() } == .unavailable)
+    }
+
+    @Test("6.10: waiting for pending writes ends at once without any, and waits with some")
+    func waitingForPendingWrites() async throws {
+        let db = try memoryDatabase()
+        try await db.waitForPendingWrites()
+        let write = db.document("a/x").enqueueSetData(["n": 1])
+        try await write.committedLocally()
+        let waiting = Task { await code { try await db.waitForPendingWrites() } }
+        waiting.cancel()
+        #expect(await waiting.value == .cancelled)
+        let done = Recorder<Bool>()
+        db.waitForPendingWrites { done.record($0 == nil) }
+        try await write.cancel()
+        #expect(await done.first(1) == [true])
+    }
+
+    @Test("A completion handler of a write hears of its cancelling, on the callback queue")
+    func handlers() async throws {
+        let db = try memoryDatabase()
+        let queue = db.settings.dispatchQueue
+        let heard = Recorder<Int>()
+        db.document("a/x").setData(["n": 1]) { error in
+            dispatchPrecondition(condition: .onQueue(queue))
+            heard.record((error as NSError?)?.code ?? 0)
+        }
+        let id = try #require(try await db.pendingWrites().first?.id)
+        try await db.cancelPendingWrite(id)
+        #expect(await heard.first(1) == [FirestoreErrorCode.cancelled.rawValue])
+    }
+}
