@@ -9,9 +9,8 @@ struct DocumentAPITests {
     func readsOwnWrites() async throws {
         let db = try memoryDatabase()
         let city = db.document("cities/SF")
-        city.setData(["name": "San Francisco", "population": 860_000, "capital": false])
-        // The completion form, since here the compiler would choose the async one.
-        city.updateData(["population": FieldValue.increment(Int64(5))], completion: nil)
+        city.enqueueSetData(["name": "San Francisco", "population": 860_000, "capital": false])
+        city.enqueueUpdateData(["population": FieldValue.increment(Int64(5))])
         let cached = try await city.getDocument(source: .cache)
         #expect(cached.data()?["population"] as? Int == 860_005)
         #expect(cached.metadata.hasPendingWrites && cached.metadata.isFromCache)
