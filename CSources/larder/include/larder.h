@@ -872,7 +872,8 @@ LARDER_API int32_t larder_index_next(const larder_txn *txn, uint32_t after, lard
                                      larder_error *error);
 /* Removes up to max_entries entries (0: all); LARDER_MORE when some are left, and from the
  * first call on the index is no longer maintained or found by larder_index_get. index_id 0: goes
- * on with a drop that was not finished, LARDER_OK also when there is none. */
+ * on with a drop that was not finished, LARDER_OK also when there is none; LARDER_MORE also when
+ * another is left. */
 LARDER_API int32_t larder_index_drop(larder_txn *txn, uint32_t index_id, int64_t max_entries,
                                      larder_error *error);
 /* Indexes up to max_documents further documents or until max_us of processor time is used

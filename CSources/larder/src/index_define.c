@@ -342,6 +342,17 @@ static int32_t drop(larder_txn *txn, uint32_t index_id, bool is_in_use, int64_t 
     return larder__table_remove(txn, LARDER__CATALOG, larder__key_bytes(&key), error);
 }
 
+/* The first index that a drop was begun of, damaged rows of others passed over: OK, END. */
+static int32_t next_dropping(const larder_txn *txn, uint32_t *index_id, larder__index_row *row,
+                             larder_error *error) {
+    int32_t status;
+    *index_id = 0;
+    do {
+        status = next_row(txn, *index_id, 1u << LARDER__INDEX_DROPPING, index_id, row, error);
+    } while (status == LARDER_E_CORRUPT);
+    return status;
+}
+
 int32_t larder_index_drop(larder_txn *txn, uint32_t index_id, int64_t max_entries,
                           larder_error *error) {
     int32_t status = larder__txn_check_write(txn, error);
@@ -350,12 +361,10 @@ int32_t larder_index_drop(larder_txn *txn, uint32_t index_id, int64_t max_entrie
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "max_entries is below 0");
     larder__index_row row;
     larder_error failure = {0};
+    bool goes_on = index_id == 0;
     /* 0: what an earlier drop left, which nothing else finds any more. */
-    if (index_id == 0) {
-        do {
-            status =
-                next_row(txn, index_id, 1u << LARDER__INDEX_DROPPING, &index_id, &row, &failure);
-        } while (status == LARDER_E_CORRUPT);
+    if (goes_on) {
+        status = next_dropping(txn, &index_id, &row, &failure);
         if (status == LARDER_END) return LARDER_OK;
     } else {
         status = larder__index_row_read(txn, index_id, &row, &failure);
@@ -365,5 +374,10 @@ int32_t larder_index_drop(larder_txn *txn, uint32_t index_id, int64_t max_entrie
     bool is_in_use = status == LARDER_OK && row.state != LARDER__INDEX_DROPPING;
     if (status != LARDER_OK && status != LARDER_E_CORRUPT)
         return larder__txn_note(txn, larder__index_give(error, &failure));
-    return larder__txn_note_partial(txn, drop(txn, index_id, is_in_use, max_entries, error));
+    status = drop(txn, index_id, is_in_use, max_entries, error);
+    if (status != LARDER_OK || !goes_on) return larder__txn_note_partial(txn, status);
+    status = next_dropping(txn, &index_id, &row, &failure);
+    if (status == LARDER_END) return LARDER_OK;
+    return status == LARDER_OK ? LARDER_MORE
+                               : larder__txn_note(txn, larder__index_give(error, &failure));
 }

@@ -8,6 +8,8 @@ struct Planner {
     struct Candidate: Sendable {
         let plan: QueryPlan
         let cost: Double
+        /// The documents that are thought to match.
+        var matches = 0.0
     }
 
     /// What was chosen, and from what.
@@ -50,16 +52,18 @@ struct Planner {
     {
         let terms = disjunction.terms
         guard !terms.isEmpty else { return [Candidate(plan: .nothing, cost: 0)] }
-        var candidates = try self.candidates(for: disjunction.common, transaction)
-        if terms.count > 1, let union = try union(terms, transaction) { candidates.append(union) }
-        return candidates
+        guard terms.count > 1 else { return try candidates(for: terms[0], transaction) }
+        let union = try union(terms, transaction)
+        let common = try candidates(
+            for: disjunction.common, atMost: union?.matches, transaction)
+        return common + (union.map { [$0] } ?? [])
     }
 
     // MARK: One term
 
     /// Plans that find what meets one term, among them one that reads all there is.
     private func candidates<T: ReadableTransaction & ~Copyable>(
-        for term: Conjunction, _ transaction: borrowing T
+        for term: Conjunction, atMost maxMatches: Double? = nil, _ transaction: borrowing T
     ) throws(LarderError) -> [Candidate] {
         if let lookup = lookup(term) { return [lookup] }
         var scans: [IndexScan] = []
@@ -78,23 +82,26 @@ struct Planner {
         }
         counted.sort { ($0.count, $1.scan.used.count) < ($1.count, $0.scan.used.count) }
         let nameCount = estimator.documentCount(of: names)
-        let matches = matchCount(term, counted, nameCount)
+        let matches = min(matchCount(term, counted, nameCount), maxMatches ?? .infinity)
         var candidates = counted.map { scan, count in
             let (read, sorted) = work(
                 count, matches, scan.delivery, seesToAll: scan.seesToAll)
             if countsOnly, scan.isExact {
                 return Candidate(
-                    plan: .index(scan), cost: PlanCosts.open + PlanCosts.entry * read)
+                    plan: .index(scan), cost: PlanCosts.open + PlanCosts.entry * read,
+                    matches: matches)
             }
             return Candidate(
                 plan: .index(scan),
                 cost: PlanCosts.open * Double(scan.ranges.count)
-                    + (PlanCosts.entry + PlanCosts.lookup) * read + PlanCosts.sort * sorted)
+                    + (PlanCosts.entry + PlanCosts.lookup) * read + PlanCosts.sort * sorted,
+                matches: matches)
         }
         let (read, sorted) = work(nameCount, matches, names.delivery, seesToAll: names.seesToAll)
         candidates.append(
             Candidate(
-                plan: .names(names), cost: PlanCosts.open + read + PlanCosts.sort * sorted))
+                plan: .names(names), cost: PlanCosts.open + read + PlanCosts.sort * sorted,
+                matches: matches))
         if let intersection = intersection(counted, term) { candidates.append(intersection) }
         return candidates
     }
@@ -122,7 +129,7 @@ struct Planner {
             plan: .lookup(
                 direction == true ? paths.reversed() : paths,
                 direction == nil ? .none : .complete),
-            cost: PlanCosts.lookup * Double(paths.count))
+            cost: PlanCosts.lookup * Double(paths.count), matches: Double(paths.count))
     }
 
     /// A plan that reads exactly the documents wanted, so that no other need be thought of:
@@ -130,14 +137,15 @@ struct Planner {
     private func ideal(_ scans: [IndexScan], _ names: NameScan) -> Candidate? {
         guard let limit = arrangement.limit.map(Double.init) else { return nil }
         if names.seesToAll, names.delivery.isComplete {
-            return Candidate(plan: .names(names), cost: PlanCosts.open + limit)
+            return Candidate(
+                plan: .names(names), cost: PlanCosts.open + limit, matches: limit)
         }
         guard let scan = scans.first(where: { $0.seesToAll && $0.delivery.isComplete }) else {
             return nil
         }
         return Candidate(
             plan: .index(scan),
-            cost: PlanCosts.open + (PlanCosts.entry + PlanCosts.lookup) * limit)
+            cost: PlanCosts.open + (PlanCosts.entry + PlanCosts.lookup) * limit, matches: limit)
     }
 
     /// The documents that are thought to match a term.
@@ -192,7 +200,7 @@ struct Planner {
             Double(chosen.count) * PlanCosts.open
             + members * (PlanCosts.setMember + PlanCosts.entry) + left * PlanCosts.lookup
             + (order.delivery.isComplete ? 0 : left * PlanCosts.sort)
-        return Candidate(plan: .intersection(chosen, order), cost: cost)
+        return Candidate(plan: .intersection(chosen, order), cost: cost, matches: left)
     }
 
     // MARK: Documents that are known
@@ -237,13 +245,14 @@ struct Planner {
         guard parts.count > 1 else { return parts.first ?? Candidate(plan: .nothing, cost: 0) }
         let plans = parts.map(\.plan)
         let cost = parts.reduce(0) { $0 + $1.cost }
+        let matches = parts.reduce(0) { $0 + $1.matches }
         let isOrdered = plans.allSatisfy {
             $0.delivery.isComplete || $0.delivery.orderCount > 0 || $0.delivery.lacksNameOnly
         }
         if arrangement.limit != nil, isOrdered {
-            return Candidate(plan: .merge(plans, .none), cost: cost)
+            return Candidate(plan: .merge(plans, .none), cost: cost, matches: matches)
         }
         let order = QueryPlan.SetOrder(place, arrangement.nameDirection(in: Conjunction()))
-        return Candidate(plan: .union(plans, order), cost: cost * 1.1)
+        return Candidate(plan: .union(plans, order), cost: cost * 1.1, matches: matches)
     }
 }

@@ -77,6 +77,7 @@ extension IndexScan {
 extension Delivery {
     fileprivate var text: String {
         if isComplete { return ", in order" }
+        if lacksNameOnly { return ", in order but the name" }
         return orderCount > 0 ? ", in order of \(orderCount) fields" : ""
     }
 }

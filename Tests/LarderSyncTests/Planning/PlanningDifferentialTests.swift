@@ -58,6 +58,41 @@ struct PlanningDifferentialTests {
         #expect(try world.store.check().isClean)
     }
 
+    @Test("the random queries reach every kind of plan, and find something")
+    func coverage() throws {
+        var random = SeededRandom(seed: 42)
+        let world = try PlanningWorld()
+        for path in world.fields {
+            try world.index(IndexDefinition.Segment(path, .ascending))
+        }
+        try world.index(
+            IndexDefinition.Segment(world.fields[0], .descending),
+            IndexDefinition.Segment(world.fields[1], .descending))
+        try world.index(IndexDefinition.Segment(world.fields[3], .contains))
+        try fill(world, &random, count: 400)
+        let names = world.view.keys.sorted().map(world.reference)
+        var kinds: [QueryExecution.Kind: Int] = [:]
+        var (merges, ties, found) = (0, 0, 0)
+        for _ in 0..<600 {
+            let query = random.planningQuery(world.fields, world.collections, names: names)
+            let result = try world.run(query)
+            #expect(
+                result.documents.map(\.path) == NaiveEvaluation(query).evaluate(world.view),
+                "\(query)\n\(result.execution.description)")
+            kinds[result.execution.kind, default: 0] += 1
+            if result.execution.description.contains("union, in order") { merges += 1 }
+            if result.execution.description.contains("but the name") { ties += 1 }
+            if result.documents.count > 1 { found += 1 }
+        }
+        for kind in [
+            QueryExecution.Kind.nothing, .documentLookup, .nameRange, .indexScan, .union,
+            .intersection, .collectionScan, .groupScan,
+        ] {
+            #expect(kinds[kind] ?? 0 > 0, "\(kind)")
+        }
+        #expect(merges > 0 && ties > 0 && found > 150, "\(merges) \(ties) \(found) \(kinds)")
+    }
+
     @Test("2.11: random aggregates", arguments: 0..<6)
     func aggregates(round: Int) throws {
         let base = SeededRandom()

@@ -32,12 +32,25 @@ final class PlanningWorld {
     var runner: QueryRunner { QueryRunner(user: user, databaseID: databaseID, indexes: catalog) }
 
     func put(_ path: DocumentPath, _ fields: MapValue) throws {
+        try put([(path, fields)])
+    }
+
+    /// Writes documents in one commit.
+    func put(_ documents: [(path: DocumentPath, fields: MapValue)]) throws {
         try store.write { transaction in
-            try transaction.put(
-                Record(fields), at: path,
-                version: SnapshotVersion(Timestamp(seconds: 1, nanoseconds: 0)))
+            for (path, fields) in documents {
+                try transaction.put(
+                    Record(fields), at: path,
+                    version: SnapshotVersion(Timestamp(seconds: 1, nanoseconds: 0)))
+            }
         }
-        view[path] = fields
+        for (path, fields) in documents { view[path] = fields }
+    }
+
+    /// Writes as many rooms in one commit, with the number in their names.
+    func putRooms(_ numbers: Range<Int>, _ fields: (Int) -> MapValue) throws {
+        try put(
+            numbers.map { (path: try collections[0].document("r\($0)"), fields: fields($0)) })
     }
 
     func put(_ id: String, _ fields: MapValue) throws {
