@@ -5,7 +5,9 @@ public struct FieldMask: Hashable, Sendable {
 
     /// A mask of paths in any order.
     public init(_ paths: some Sequence<FieldPath>) {
-        self.paths = Set(paths).sorted()
+        var unique: [FieldPath] = []
+        for path in paths.sorted() where unique.last != path { unique.append(path) }
+        self.paths = unique
     }
 
     /// The paths of every leaf in a map: an empty map inside is a leaf, and so is an array.

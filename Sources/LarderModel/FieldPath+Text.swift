@@ -6,8 +6,22 @@ extension FieldPath {
     /// - Throws: `invalidArgument` for text that is empty, holds one of `~*/[]`, begins or ends
     ///   with a dot or has two in a row. ``init(_:)-([String])`` takes such names.
     public init(dotted text: String) throws(LarderError) {
-        if let bad = text.unicodeScalars.first(where: { "~*/[]".unicodeScalars.contains($0) }) {
-            throw .invalidName("the field path '\(text)' contains '\(bad)'")
+        var hasDot = false
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "."):
+                hasDot = true
+            case UInt8(ascii: "~"), UInt8(ascii: "*"), UInt8(ascii: "/"), UInt8(ascii: "["),
+                UInt8(ascii: "]"):
+                throw .invalidName(
+                    "the field path '\(text)' contains '\(Character(Unicode.Scalar(byte)))'")
+            default:
+                break
+            }
+        }
+        guard hasDot || text.utf8.isEmpty else {
+            try self.init([text])
+            return
         }
         let parts = text.utf8.split(
             separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

@@ -9,6 +9,10 @@ enum PathSegment {
         guard left.first == UInt8(ascii: "_") || right.first == UInt8(ascii: "_") else {
             return left.byteOrder(to: right)
         }
+        // No other byte begins a numeric id.
+        guard left.first == UInt8(ascii: "_") || right.first == UInt8(ascii: "_") else {
+            return left.byteOrder(to: right)
+        }
         switch (numericID(left), numericID(right)) {
         case (nil, nil): return left.byteOrder(to: right)
         case (_?, nil): return -1

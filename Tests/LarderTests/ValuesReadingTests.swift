@@ -34,4 +34,71 @@ struct ValuesReadingTests {
         ]
         #expect(fields == expected)
     }
+
+    @Test("6 of the toolchain notes: boxed numbers are what they were made of")
+    func boxedNumbers() throws {
+        let json = try JSONSerialization.jsonObject(
+            with: Data(#"{"t": true, "one": 1, "d": 1.5, "list": [0, false]}"#.utf8))
+        var data = try #require(json as? [String: Any])
+        data["no"] = NSNumber(value: false)
+        data["zero"] = NSNumber(value: 0)
+        data["small"] = NSNumber(value: Int16(-3))
+        data["unsigned"] = NSNumber(value: UInt64(9))
+        data["float"] = NSNumber(value: Float(0.5))
+        data["literal"] = 5 as NSNumber
+        #expect(
+            try Sample.fields(data) == [
+                "t": true, "one": 1, "d": 1.5, "list": [0, false], "no": false, "zero": 0,
+                "small": -3, "unsigned": 9, "float": 0.5, "literal": 5,
+            ])
+    }
+
+    @Test("Foundation's classes and typed collections are taken")
+    func collections() throws {
+        let fields = try Sample.fields([
+            "ints": [1, 2], "bytes": [UInt8(1), 255], "map": ["a": 1.5], "bools": [true],
+            "nested": ["a": ["b": [Timestamp(seconds: 1, nanoseconds: 0)]]],
+            "optionals": [Optional.some("x")], "anyKeys": ["k": 1] as [AnyHashable: Any],
+            "text": NSString(string: "n"), "data": NSData(data: Data([7])),
+            "array": NSArray(array: [NSNumber(value: 1), NSString(string: "s")]),
+            "dictionary": NSDictionary(dictionary: ["k": NSNull()]),
+        ])
+        #expect(
+            fields == [
+                "ints": [1, 2], "bytes": [1, 255], "map": ["a": 1.5], "bools": [true],
+                "nested": ["a": ["b": [.timestamp(Timestamp(seconds: 1, nanoseconds: 0))]]],
+                "optionals": ["x"], "anyKeys": ["k": 1], "text": "n", "data": .bytes([7]),
+                "array": [1, "s"], "dictionary": ["k": .null],
+            ])
+    }
+
+    @Test("1.1: timestamps are cut to microseconds, also before 1970 and in unions")
+    func microseconds() throws {
+        let fields = try Sample.fields([
+            "late": Timestamp(seconds: 1, nanoseconds: 123_456_789),
+            "early": Timestamp(seconds: -1, nanoseconds: 999_999_999),
+        ])
+        #expect(fields["late"] == .timestamp(Timestamp(seconds: 1, nanoseconds: 123_456_000)))
+        #expect(fields["early"] == .timestamp(Timestamp(seconds: -1, nanoseconds: 999_999_000)))
+        let union = try Sample.reader.update(
+            ["a": FieldValue.arrayUnion([Timestamp(seconds: 1, nanoseconds: 1)])],
+            at: Sample.path())
+        #expect(
+            union.transforms.map(\.operation)
+                == [.arrayUnion([.timestamp(Timestamp(seconds: 1, nanoseconds: 0))])])
+    }
+
+    @Test("9.7: values have what Apple's have")
+    func additions() {
+        let early = Timestamp(seconds: 1, nanoseconds: 5)
+        #expect(early.compare(Timestamp(seconds: 1, nanoseconds: 6)) == .orderedAscending)
+        #expect(early.compare(early) == .orderedSame)
+        #expect(abs(Timestamp().dateValue().timeIntervalSinceNow) < 60)
+        #expect(VectorValue([1, 2]).array == [1, 2])
+        #expect(
+            GeoPoint(latitude: 1, longitude: 2).compare(GeoPoint(latitude: 1, longitude: 1))
+                == .orderedDescending)
+        #expect(Larder.FieldPath(["a", "b.c"]).description == "a.`b.c`")
+        #expect(Larder.FieldPath(["é"]) != Larder.FieldPath(["e\u{301}"]))
+    }
 }

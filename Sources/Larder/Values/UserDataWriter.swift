@@ -13,10 +13,9 @@ struct UserDataWriter {
     /// Makes the application's object for a reference.
     let makeReference: (ResourceName) -> Any
 
-    /// All fields of a document.
+    /// All fields of a document; none where `Record.load()` fails.
     func fields(of record: Record) -> [String: Any] {
         var fields = [String: Any](minimumCapacity: record.count)
-        // Records are checked when they are made, so that reading one does not fail.
         try? record.withView { (view) throws(LarderError) in
             try view.forEachField { name, value in
                 fields[name] = self.value(value)
@@ -26,7 +25,7 @@ struct UserDataWriter {
         return fields
     }
 
-    /// The value of one field; nil when there is none.
+    /// The value of one field; nil when there is none, and where `Record.load()` fails.
     func value(at path: LarderModel.FieldPath, in record: Record) -> Any? {
         let field = PreparedField(path)
         return record.withView { view in
