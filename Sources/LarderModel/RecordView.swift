@@ -49,6 +49,18 @@ public struct RecordView: ~Copyable {
         return try Value(decoding: found)
     }
 
+    /// Lends the value at a field path to a closure; nil, without a call, when there is none.
+    ///
+    /// For one look-up: a ``PreparedField`` is faster along a scan.
+    ///
+    /// - Throws: `dataLoss` when the compressed part is damaged.
+    package func withValue<R>(
+        at path: FieldPath, _ body: (borrowing ValueView) -> R
+    ) throws(LarderError) -> R? {
+        guard let found = try find(path) else { return nil }
+        return body(ValueView(found))
+    }
+
     /// The type of the value at a field; nil when there is none.
     ///
     /// Decompresses nothing for fields at the top level.

@@ -27,10 +27,8 @@ struct UserDataWriter {
 
     /// The value of one field; nil when there is none, and where `Record.load()` fails.
     func value(at path: LarderModel.FieldPath, in record: Record) -> Any? {
-        let field = PreparedField(path)
-        return record.withView { view in
-            (try? view.withValue(at: field) { (value) throws(LarderError) in self.value(value) })
-                ?? nil
+        record.withView { view in
+            (try? view.withValue(at: path) { self.value($0) }) ?? nil
         }
     }
 
