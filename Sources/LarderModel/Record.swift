@@ -130,8 +130,8 @@ public struct Record: @unchecked Sendable {
     /// The fields of this record, with each path of the mask set to its value in the source, or
     /// deleted where the source has none.
     ///
-    /// Maps on the way are made, other values on the way to a set are replaced by maps, and a
-    /// delete below a missing or non-map value does nothing.
+    /// Maps on the way are made, and other values on the way are replaced by maps, for a delete
+    /// as for a set. A path above another one decides for both.
     public func patched(with source: Record, mask: FieldMask) throws(LarderError) -> Record {
         try RecordBuilder().patch(self, with: source, mask: mask)
     }

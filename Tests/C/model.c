@@ -679,15 +679,27 @@ static const model *delete_path(const model *map, const model_path *path, size_t
     const model *below = map_get(copy, path->segments[at]);
     if (at + 1 == path->count)
         map_remove(copy, path->segments[at]);
-    else if (below && below->type == LARDER_TYPE_MAP)
+    else /* maps on the way are made for a delete, too */
         map_put(copy, path->segments[at], delete_path(below, path, at + 1));
     return copy;
+}
+
+/* Whether another path leads to the value that one of them is in. */
+static bool is_covered(const model_path *paths, size_t path_count, size_t which) {
+    for (size_t i = 0; i < path_count; i++) {
+        bool is_above = paths[i].count < paths[which].count;
+        for (size_t k = 0; is_above && k < paths[i].count; k++)
+            is_above = compare_bytes(paths[i].segments[k], paths[which].segments[k]) == 0;
+        if (is_above) return true;
+    }
+    return false;
 }
 
 const model *model_patch(const model *base, const model *source, const model_path *paths,
                          size_t path_count) {
     const model *result = copy_map(base);
     for (size_t i = 0; i < path_count; i++) {
+        if (is_covered(paths, path_count, i)) continue;
         const model *value = find_path(source, &paths[i]);
         result = value ? set_path(result, &paths[i], 0, value) : delete_path(result, &paths[i], 0);
     }

@@ -48,7 +48,8 @@ int64_t model_size(const model *value);
 /* The same in every detail that is stored (previous values too). */
 bool model_same(const model *a, const model *b);
 
-/* base (NULL: no fields) patched: each path of segments set or deleted in turn. */
+/* base (NULL: no fields) patched: each path of segments set or deleted, but for those below another
+ * one of them. */
 typedef struct model_path {
     size_t count;
     larder_bytes segments[8];

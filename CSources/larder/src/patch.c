@@ -4,7 +4,8 @@
  * The paths of the mask, sorted segment by segment, form a tree; base and mask are then merged
  * in the order of names, so that the result comes out in order and unchanged fields are copied
  * as bytes. A path above another one decides for both, because both take their value from the
- * same source; so the order of the mask has no influence.
+ * same source; so the order of the mask has no influence. Any path makes maps of what it leads
+ * through, whether it sets or deletes.
  *
  *     mask    a.b, a.c, d          at the top: group a (2 paths), group d (exact)
  *
@@ -77,19 +78,6 @@ static int compare_masked(const void *left, const void *right, const void *conte
     }
 }
 
-/* Whether source has a value at one of the paths, below a value that it has. */
-static bool sets_any(larder_bytes source, const masked *paths, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t *at = paths[i].at;
-        larder_bytes segment, value = source;
-        bool found = value.size_bytes > 0;
-        while (found && larder__path_next(&at, paths[i].end, &segment))
-            found = larder_value_find(value, segment, &value) == LARDER_OK;
-        if (found) return true;
-    }
-    return false;
-}
-
 static int32_t emit(larder_builder *builder, larder_bytes name, larder_bytes value,
                     larder_error *error) {
     if (value.size_bytes == 0) return malformed(error);
@@ -108,9 +96,6 @@ static int32_t merge_field(larder_builder *builder, larder_bytes name, larder_by
     if (status != LARDER_OK && status != LARDER_NOT_FOUND) return malformed(error);
     if (paths[0].at == paths[0].end) /* set or deleted itself */
         return status == LARDER_OK ? emit(builder, name, source_value, error) : LARDER_OK;
-    bool base_is_map = base_value.size_bytes > 0 && *larder__begin(base_value) == LARDER__TAG_MAP;
-    if (!base_is_map && !sets_any(source_value, paths, count))
-        return base_value.size_bytes > 0 ? emit(builder, name, base_value, error) : LARDER_OK;
     fields inner_base = fields_of_value(base_value), inner_source = fields_of_value(source_value);
     status = larder_builder_name(builder, name, error);
     if (status == LARDER_OK) status = larder_builder_begin_map(builder, error);
