@@ -55,28 +55,32 @@ public final class RecordBuilder {
         return EncodedValue(unchecked: encoded.array, value.type)
     }
 
-    /// Sets and deletes fields of a record; see ``Record/patched(with:mask:)``.
-    func patch(_ base: Record, with source: Record, mask: FieldMask) throws(LarderError) -> Record {
+    /// Sets and deletes fields of a record, of none for nil; see ``Record/patched(with:mask:)``.
+    func patch(_ base: Record?, with source: Record, mask: FieldMask)
+        throws(LarderError) -> Record
+    {
         let paths = mask.paths.map(\.encoded)
         let joined = paths.flatMap { $0 }
         var plain = larder_bytes()
         var failure = larder_error()
-        let status = try base.storage.withLoadedRecord { base in
-            Result { () throws(LarderError) in
-                try source.storage.withLoadedRecord { source in
-                    joined.withUnsafeBytes { bytes in
-                        var start = 0
-                        let borrowed = paths.map { path in
-                            defer { start += path.count }
-                            return larder_bytes(
-                                data: bytes.baseAddress.map { $0 + start }, size_bytes: path.count)
-                        }
-                        return larder_record_patch(
-                            base, source, borrowed, borrowed.count, builder, &plain, &failure)
+        let patch = { (base: UnsafePointer<larder_record>?) throws(LarderError) -> Int32 in
+            try source.storage.withLoadedRecord { source in
+                joined.withUnsafeBytes { bytes in
+                    var start = 0
+                    let borrowed = paths.map { path in
+                        defer { start += path.count }
+                        return larder_bytes(
+                            data: bytes.baseAddress.map { $0 + start }, size_bytes: path.count)
                     }
+                    return larder_record_patch(
+                        base, source, borrowed, borrowed.count, self.builder, &plain, &failure)
                 }
             }
         }
+        let status: Result<Int32, LarderError> =
+            try base?.storage.withLoadedRecord { base in
+                Result { () throws(LarderError) in try patch(base) }
+            } ?? .success(patch(nil))
         try throwIfFailed(try status.get(), failure)
         return Record(storage: try RecordStorage.copying(trusted: plain))
     }

@@ -30,6 +30,12 @@ public final class Store: @unchecked Sendable {
     /// The directory that the store lies in; nil for a store in memory.
     public let directory: String?
 
+    /// How deep maps and arrays in a document may be nested.
+    public let maxDepth: Int
+
+    /// What a document may count towards the document size limit, in bytes.
+    public let maxDocumentBytes: Int64
+
     /// Opens a store, and makes it where there is none unless the configuration says otherwise.
     ///
     /// Blocks for the disk. Stale readers of processes that ended are cleaned up.
@@ -52,6 +58,8 @@ public final class Store: @unchecked Sendable {
             }
         }
         logContext = context
+        maxDepth = configuration.maxDepth
+        maxDocumentBytes = configuration.maxDocumentBytes
         directory =
             configuration.location == .memory
             ? nil : environment.map { String(cString: larder_env_path($0)) }

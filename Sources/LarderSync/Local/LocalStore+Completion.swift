@@ -5,14 +5,35 @@ extension LocalStore {
     /// Applies batches that the backend has committed, and takes them out of the queue; one
     /// commit for all.
     ///
-    /// Batches that are not in the queue are passed over.
+    /// A document changes only where the acknowledgement is newer than what is cached; else the
+    /// watch stream has brought it already. Batches that are not in the queue are passed over.
     ///
-    /// - Returns: every document that the batches name, once, in no particular order.
+    /// - Returns: every document that the batches name, once.
     /// - Throws: `internal` where an acknowledgement does not fit its batch; nothing is changed.
     package func acknowledge(_ acknowledgements: [BatchAcknowledgement])
         throws(LarderError) -> [LocalViewChange]
     {
-        throw LarderError(.unimplemented, "acknowledging")
+        let refresh = OverlayRefresh(user: user, builder: try RecordBuilder())
+        return try store.write { (transaction) throws(LarderError) in
+            var (touched, cached) = (ViewChanges(of: user), CachedDocuments())
+            for acknowledgement in acknowledgements {
+                guard
+                    let batch = try transaction.mutationBatch(
+                        acknowledgement.batchID, of: user)
+                else { continue }
+                for document in batch.documents {
+                    try touched.note(document.path, in: transaction)
+                }
+                try apply(
+                    acknowledgement, of: BatchContents(payload: batch.payload).mutations,
+                    to: &cached, in: transaction, using: refresh.builder)
+                try transaction.removeMutationBatch(batch.id, of: user)
+            }
+            let changes = try cached.write(to: &transaction)
+            try refresh.replay(touched.paths, in: &transaction)
+            try followForOthers(changes, in: &transaction, using: refresh.builder)
+            return try touched.changes(in: transaction)
+        }
     }
 
     /// Takes batches out of the queue that the backend has refused or the application has
@@ -20,22 +41,72 @@ extension LocalStore {
     ///
     /// Batches that are not in the queue are passed over.
     ///
-    /// - Returns: every document that the batches name, once, in no particular order.
+    /// - Returns: every document that the batches name, once.
     package func reject(_ batchIDs: [Int64]) throws(LarderError) -> [LocalViewChange] {
-        throw LarderError(.unimplemented, "rejecting")
+        let refresh = OverlayRefresh(user: user, builder: try RecordBuilder())
+        return try store.write { (transaction) throws(LarderError) in
+            var touched = ViewChanges(of: user)
+            for id in batchIDs {
+                guard let batch = try transaction.mutationBatch(id, of: user) else { continue }
+                for document in batch.documents {
+                    try touched.note(document.path, in: transaction)
+                }
+                try transaction.removeMutationBatch(id, of: user)
+            }
+            try refresh.replay(touched.paths, in: &transaction)
+            return try touched.changes(in: transaction)
+        }
     }
 
-    /// Takes documents from a backend into the cache; one commit for all.
-    ///
-    /// An update that is older than what is known is ignored.
-    ///
-    /// - Parameters:
-    ///   - updates: what the backend said.
-    ///   - readTime: the snapshot that said it.
-    /// - Returns: the documents whose cached state changed.
-    package func applyRemoteDocuments(
-        _ updates: [RemoteDocumentUpdate], readTime: SnapshotVersion
-    ) throws(LarderError) -> [LocalViewChange] {
-        throw LarderError(.unimplemented, "remote documents")
+    /// Brings the overlays of the store's other users up to date with changed documents.
+    func followForOthers(
+        _ changes: [CachedDocuments.Change], in transaction: inout WriteTransaction,
+        using builder: RecordBuilder
+    ) throws(LarderError) {
+        guard !changes.isEmpty else { return }
+        for other in try transaction.usersWithMutations() where other != user {
+            try OverlayRefresh(user: other, builder: builder).follow(changes, in: &transaction)
+        }
+    }
+
+    private func apply<T: ReadableTransaction & ~Copyable>(
+        _ acknowledgement: BatchAcknowledgement, of mutations: [Mutation],
+        to cached: inout CachedDocuments, in transaction: borrowing T,
+        using builder: RecordBuilder
+    ) throws(LarderError) {
+        guard acknowledgement.results.count == mutations.count else {
+            throw LarderError(
+                .internal,
+                "\(acknowledgement.results.count) results for the \(mutations.count) mutations "
+                    + "of batch \(acknowledgement.batchID)")
+        }
+        let results = acknowledgement.results.map { $0.versioned(by: acknowledgement) }
+        // The version that the batch leaves a document with is that of its last mutation.
+        var versions: [DocumentPath: SnapshotVersion] = [:]
+        for (mutation, result) in zip(mutations, results) {
+            try mutation.checkFits(result)
+            versions[mutation.path] = result.version
+        }
+        var isNewer: [DocumentPath: Bool] = [:]
+        for (mutation, result) in zip(mutations, results) {
+            var document = try cached.document(at: mutation.path, in: transaction)
+            let applies =
+                isNewer[mutation.path]
+                ?? (document.version < versions[mutation.path] ?? result.version)
+            isNewer[mutation.path] = applies
+            guard applies else { continue }
+            try document.apply(mutation, committedAs: result, using: builder)
+            cached.replace(
+                mutation.path, with: document, readTime: acknowledgement.commitVersion)
+        }
+    }
+}
+
+extension MutationResult {
+    /// The result with the commit's version where it has none of its own.
+    fileprivate func versioned(by acknowledgement: BatchAcknowledgement) -> MutationResult {
+        guard version.isNone else { return self }
+        return MutationResult(
+            version: acknowledgement.commitVersion, transformResults: transformResults)
     }
 }
