@@ -98,10 +98,9 @@ package struct WorkingDocument: Sendable {
         case .absent: known = .absent
         case .unknown: known = .unknown
         }
-        let created = known == .found ? createTime ?? version.timestamp : nil
         return Document(
             path: path, state: known, record: record, version: version,
-            createTime: hasLocalMutations ? nil : created,
+            createTime: createTime,
             readTime: hasLocalMutations ? .none : readTime,
             hasLocalMutations: hasLocalMutations, hasCommittedMutations: hasCommittedMutations,
             largestBatchID: hasLocalMutations ? batchID : 0, storedBytes: 0)
