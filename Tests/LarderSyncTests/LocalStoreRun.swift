@@ -3,21 +3,20 @@ import LarderStorage
 import LarderSync
 import LarderTestSupport
 
-/// Random steps on a local store on disk and on ``LocalModel``.
+/// Random steps on a local store and on ``LocalModel``.
 struct LocalStoreRun {
     private(set) var random: SeededRandom
     private(set) var store: Store
     private let configuration: StoreConfiguration
-    private let directory: TemporaryDirectory
     private let paths: [DocumentPath]
     private let users = ["", "alice", "bob"].map { UserID($0) }
     private var model = LocalModel()
     private var clock: Int64 = 1
 
-    init(_ random: SeededRandom) throws {
+    /// A run on a store in a directory, which is opened again now and then, or in memory.
+    init(_ random: SeededRandom, directory: String?) throws {
         self.random = random
-        directory = try TemporaryDirectory()
-        var configuration = StoreConfiguration(directory: directory.file("s"))
+        var configuration = directory.map { StoreConfiguration(directory: $0) } ?? .inMemory()
         configuration.durability = .lastCommitAtRisk
         configuration.coldFieldBytes = 16
         self.configuration = configuration
@@ -53,6 +52,7 @@ struct LocalStoreRun {
             if applied != Set(changes.map(\.path)) { return "\(updates) changed \(changes)" }
         case 9 where random.oneIn(20):
             action = "reopen"
+            guard store.directory != nil else { return nil }
             try store.close()
             store = try Store(configuration)
             changes = []
