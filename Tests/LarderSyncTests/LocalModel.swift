@@ -157,7 +157,7 @@ extension LocalModel {
         cached[mutation.path] = after
     }
 
-    /// 4.4.3. Returns whether the update counts.
+    /// Takes what a backend says of a document, by 4.4.3; false where the update does not count.
     mutating func apply(_ update: RemoteDocumentUpdate) -> Bool {
         let known = cached[update.path]
         var new = State(version: update.version)
