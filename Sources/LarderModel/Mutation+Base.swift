@@ -1,13 +1,6 @@
 extension Mutation {
     /// Whether what it does depends on more of the document than on whether it exists.
-    ///
-    /// An increment does not: its base value goes with it.
-    var dependsOnContents: Bool {
-        guard hasBase else { return true }
-        return transforms.contains { transform in
-            if case .increment = transform.operation { false } else { true }
-        }
-    }
+    var dependsOnContents: Bool { !hasBase || !transforms.isEmpty }
 
     /// Whether nothing that came before matters any more.
     var replacesAll: Bool {
@@ -43,8 +36,8 @@ extension Mutation {
             precondition: .exists(true))
     }
 
-    /// Whether its increments have a base: a precondition that fixes what they count from is
-    /// enough otherwise.
+    /// Whether its increments have a base, and it goes by no more than whether there is a
+    /// document.
     private var hasBase: Bool {
         switch precondition {
         case .none, .exists(true): true

@@ -32,6 +32,8 @@ package struct WorkingDocument: Sendable {
     package internal(set) var hasCommittedMutations: Bool
     /// What pending writes have decided so far.
     package internal(set) var changes = LocalChanges.fields([])
+    /// The version that the cache had of the document; none when it is known as a view only.
+    package let cachedVersion: SnapshotVersion
     /// Whether what pending writes made depends on more of the document below them than on
     /// whether it exists.
     package internal(set) var dependsOnContents = false
@@ -40,6 +42,7 @@ package struct WorkingDocument: Sendable {
     package init(_ cached: Document?) {
         state = State(cached)
         version = cached?.version ?? .none
+        cachedVersion = version
         createTime = cached?.createTime
         hasLocalMutations = cached?.hasLocalMutations ?? false
         hasCommittedMutations = cached?.hasCommittedMutations ?? false
@@ -60,6 +63,7 @@ package struct WorkingDocument: Sendable {
     package init(state: State, version: SnapshotVersion, createTime: Timestamp? = nil) {
         self.state = state
         self.version = version
+        cachedVersion = version
         self.createTime = createTime
         hasLocalMutations = false
         hasCommittedMutations = false

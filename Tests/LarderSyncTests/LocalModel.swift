@@ -29,6 +29,8 @@ struct LocalModel {
         let time: Timestamp
         let mutations: [Mutation]
         let bases: [Base]
+        /// What the cache had of each document.
+        let versions: [DocumentPath: SnapshotVersion]
     }
 
     var cached: [DocumentPath: State] = [:]
@@ -37,7 +39,7 @@ struct LocalModel {
     /// The local view: the cached document with every batch applied in order.
     func view(_ path: DocumentPath, of user: UserID) -> State? {
         var state = cached[path]
-        for batch in queues[user, default: []] { state = Self.applying(batch, to: state, at: path) }
+        for batch in queues[user, default: []] { state = applying(batch, to: state, at: path) }
         return state
     }
 
@@ -58,26 +60,29 @@ struct LocalModel {
             }
         }
         queues[user, default: []].append(
-            Batch(id: id, time: write.localWriteTime, mutations: write.mutations, bases: bases))
+            Batch(
+                id: id, time: write.localWriteTime, mutations: write.mutations, bases: bases,
+                versions: cached.mapValues(\.version)))
     }
 
     mutating func remove(_ id: Int64, of user: UserID) {
         queues[user, default: []].removeAll { $0.id == id }
     }
 
-    /// 3.7: a base counts wherever the document exists, before the batch's mutations.
-    private static func applying(_ batch: Batch, to state: State?, at path: DocumentPath) -> State?
-    {
+    /// 3.7: a base counts wherever the document exists and the cache has heard of it since, before
+    /// the batch's mutations.
+    private func applying(_ batch: Batch, to state: State?, at path: DocumentPath) -> State? {
         var state = state
-        for base in batch.bases where base.path == path && state?.fields != nil {
+        let isMoved = batch.versions[path] ?? .none != cached[path]?.version ?? .none
+        for base in batch.bases where isMoved && base.path == path && state?.fields != nil {
             state?.fields?.put(base.value, at: base.field)
             state?.isLocal = true
             state?.version = .none
         }
         for mutation in batch.mutations where mutation.path == path {
-            guard holds(mutation.precondition, of: state) else { continue }
+            guard Self.holds(mutation.precondition, of: state) else { continue }
             state = State(
-                fields: fields(mutation, over: state) { transform, old in
+                fields: Self.fields(mutation, over: state) { transform, old in
                     transform.operation.modelEstimate(old, batch.time)
                 }, isLocal: true)
         }

@@ -34,8 +34,7 @@ struct OverlayRefresh {
         }
         for id in batches.sorted() {
             guard let batch = try transaction.mutationBatch(id, of: user) else { continue }
-            try working.apply(
-                BatchContents(payload: batch.payload), localWriteTime: batch.localWriteTime)
+            try working.apply(batch)
         }
         for (path, document) in working.documents {
             guard let overlay = document.overlay(overFound: isCached[path] ?? false) else {

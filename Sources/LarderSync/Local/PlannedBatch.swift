@@ -49,7 +49,7 @@ extension LocalStore {
             if let base = try mutation.base(over: document, using: builder) { bases.append(base) }
         }
         let contents = BatchContents(baseMutations: bases, mutations: write.mutations)
-        try working.apply(contents, localWriteTime: write.localWriteTime)
+        try working.apply(write.mutations, localWriteTime: write.localWriteTime)
         var entries: [PlannedBatch.Entry] = []
         for path in order {
             guard let before = loaded[path], let after = working.documents[path] else { continue }
