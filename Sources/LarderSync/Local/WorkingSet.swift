@@ -30,10 +30,11 @@ struct WorkingSet {
     mutating func apply(_ batch: MutationBatch) throws(LarderError) {
         let contents = try BatchContents(payload: batch.payload)
         if !contents.baseMutations.isEmpty {
-            let moved = Set(
-                batch.documents.lazy.filter { touched in
-                    documents[touched.path]?.cachedVersion != touched.baseVersion
-                }.map(\.path))
+            var moved = Set<DocumentPath>()
+            for touched in batch.documents
+            where documents[touched.path]?.cachedVersion != touched.baseVersion {
+                moved.insert(touched.path)
+            }
             try apply(
                 contents.baseMutations.filter { moved.contains($0.path) },
                 localWriteTime: batch.localWriteTime)
