@@ -89,7 +89,7 @@ extension Mutation {
         writer.byte(kind | condition << 2 | (transforms.isEmpty ? 0 : Self.hasTransforms))
         writer.text(path.string)
         if case .updateTime(let version) = precondition { writer.time(version.timestamp) }
-        if let record { writer.record(record) }
+        if let record { try writer.record(record) }
         if case .patch(_, let mask) = operation { writer.mask(mask) }
         guard !transforms.isEmpty else { return }
         writer.count(transforms.count)

@@ -62,7 +62,9 @@ struct PayloadReader {
     mutating func record() throws(LarderError) -> Record {
         let bytes = larder_bytes(try sized())
         do {
-            return Record(storage: try RecordStorage(copying: bytes))
+            return Record(
+                storage: try RecordStorage.copying(
+                    validating: bytes, maxDepth: .max, maxBytes: .max))
         } catch {
             throw Self.damage("a malformed record")
         }

@@ -33,8 +33,8 @@ struct PayloadWriter {
         text.withUTF8 { sized(UnsafeRawBufferPointer($0)) }
     }
 
-    mutating func record(_ record: Record) {
-        record.withUnsafeBytes { sized($0) }
+    mutating func record(_ record: Record) throws(LarderError) {
+        try record.withEncodedBytes { sized($0) }
     }
 
     mutating func value(_ value: Value, _ builder: RecordBuilder) throws(LarderError) {

@@ -11,7 +11,7 @@ extension Record {
     /// - Throws: `invalidArgument`, with the condition `tooDeep` or `tooLarge`.
     package func checkLimits(maxDepth: Int, maxBytes: Int64) throws(LarderError) {
         var failure = larder_error()
-        let status = storage.withBytes { bytes in
+        let status = try withEncodedBytes { bytes in
             var record = larder_record()
             return larder_record_open(
                 larder_bytes(bytes), UInt32(clamping: maxDepth), maxBytes, &record, &failure)

@@ -78,9 +78,13 @@ public final class RecordBuilder {
             }
         }
         let status: Result<Int32, LarderError> =
-            try base?.storage.withLoadedRecord { base in
-                Result { () throws(LarderError) in try patch(base) }
-            } ?? .success(patch(nil))
+            if let base {
+                try base.storage.withLoadedRecord { base in
+                    Result { () throws(LarderError) in try patch(base) }
+                }
+            } else {
+                .success(try patch(nil))
+            }
         try throwIfFailed(try status.get(), failure)
         return Record(storage: try RecordStorage.copying(trusted: plain))
     }

@@ -90,7 +90,8 @@ struct MutationPayloadTests {
     func overlays() throws {
         var random = SeededRandom()
         for _ in 0..<2000 {
-            let mask = FieldMask(try (0..<random.below(4)).map { _ in try random.fieldPath() })
+            let mask = FieldMask(
+                try (0..<random.below(4)).map { _ in try random.nestedFieldPath() })
             let operation = random.pick(
                 [.set, .delete, .patch(mask)] as [OverlayMutation.Operation])
             let overlay = OverlayMutation(operation, dependsOnContents: random.oneIn(2))

@@ -160,7 +160,7 @@ struct LocalStoreWritingTests {
     func highest() throws {
         #expect(try fixture.local.highestPendingBatchID() == nil)
         var ids: [Int64] = []
-        for number in 0..<20 {
+        for number in Int64(0)..<20 {
             ids.append(try fixture.write(.set("c/a", ["n": .integer(number)])).id)
             #expect(try fixture.local.highestPendingBatchID() == ids.last)
         }

@@ -22,7 +22,7 @@ extension SeededRandom {
         let mask =
             try oneIn(3)
             ? FieldMask(leavesOf: record.fields)
-            : FieldMask((0..<below(4)).map { _ in try fieldPath() })
+            : FieldMask((0..<below(4)).map { _ in try nestedFieldPath() })
         return Mutation(
             .patch(record, mask), at: path, precondition: precondition, transforms: transforms)
     }
@@ -38,11 +38,11 @@ extension SeededRandom {
             case 4: .maximum(number())
             default: .increment(number())
             }
-        return FieldTransform(try fieldPath(), operation)
+        return FieldTransform(try nestedFieldPath(), operation)
     }
 
     /// A path of one to three names, some of which are alike.
-    package mutating func fieldPath() throws -> FieldPath {
+    package mutating func nestedFieldPath() throws -> FieldPath {
         try FieldPath((0...(oneIn(3) ? below(3) : 0)).map { _ in name() })
     }
 
