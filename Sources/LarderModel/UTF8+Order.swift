@@ -15,8 +15,8 @@ extension String {
 
     /// Gives the bytes to a closure, without copying those of text that is contiguous.
     func withUTF8Bytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
-        let result = utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
-        return result ?? Array(utf8).withUnsafeBytes(body)
+        var text = self
+        return text.withUTF8 { body(UnsafeRawBufferPointer($0)) }
     }
 
     /// Feeds the bytes to a hasher, as `hasSameUTF8(as:)` compares them.

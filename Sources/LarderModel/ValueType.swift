@@ -30,8 +30,11 @@ public enum ValueType: Int32, Hashable, Sendable, CaseIterable {
     case max = 13
 
     /// The place in the type order; integers and doubles share one.
-    public var rank: Int32 {
-        rawValue < ValueType.double.rawValue ? rawValue : rawValue - 1
+    public var rank: Int32 { Self.rank(ofCode: rawValue) }
+
+    /// The place in the type order of a type that the core named.
+    static func rank(ofCode code: Int32) -> Int32 {
+        code < ValueType.double.rawValue ? code : code - 1
     }
 }
 

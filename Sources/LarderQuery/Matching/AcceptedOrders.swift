@@ -26,7 +26,7 @@ struct AcceptedOrders: OptionSet, Sendable {
     }
 
     func accepts(_ order: ComparisonResult) -> Bool {
-        rawValue & (1 << UInt8(order.rawValue + 1)) != 0
+        rawValue & (1 &<< UInt8(truncatingIfNeeded: order.rawValue &+ 1)) != 0
     }
 }
 

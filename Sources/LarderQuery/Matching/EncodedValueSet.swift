@@ -15,6 +15,11 @@ struct EncodedValueSet: Sendable {
 
     /// Whether one of them equals the value, by Firestore's equality.
     func contains(_ value: borrowing ValueView) -> Bool {
+        // Equality tells most values apart sooner than their order does.
+        guard values.count > 8 else {
+            for candidate in values where value.isEqual(to: candidate) { return true }
+            return false
+        }
         var (low, high) = (0, values.count)
         while low < high {
             let middle = (low + high) / 2

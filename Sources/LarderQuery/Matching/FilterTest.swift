@@ -3,8 +3,7 @@ import LarderModel
 
 /// A filter prepared for testing records in place.
 indirect enum FilterTest: Sendable {
-    /// The field is of the value's type and lies as accepted: `==` `<` `<=` `>` `>=`.
-    case compare(PreparedField, EncodedValue, AcceptedOrders)
+    case compare(ComparisonTest)
     /// The field is there, not null, and of another place in the order.
     case isNotEqual(PreparedField, EncodedValue)
     /// The field equals one of the values.
@@ -46,8 +45,8 @@ indirect enum FilterTest: Sendable {
         let field = fields[filter.path]
         switch filter.op {
         case .lessThan, .lessThanOrEqual, .equal, .greaterThan, .greaterThanOrEqual:
-            self = .compare(
-                field, try EncodedValue(filter.value), AcceptedOrders(filter.op) ?? .same)
+            let accepted = AcceptedOrders(filter.op) ?? .same
+            self = .compare(ComparisonTest(field, try EncodedValue(filter.value), accepted))
         case .notEqual:
             self = .isNotEqual(field, try EncodedValue(filter.value))
         case .arrayContains:
@@ -77,9 +76,8 @@ indirect enum FilterTest: Sendable {
         throws(LarderError) -> Bool
     {
         switch self {
-        case .compare(let field, let value, let accepted):
-            guard let order = try record.compareWithinType(field, to: value) else { return false }
-            return accepted.accepts(order)
+        case .compare(let test):
+            return try test.matches(record)
         case .isNotEqual(let field, let value):
             switch try record.compare(field, to: value) {
             case nil, .orderedSame?: return false

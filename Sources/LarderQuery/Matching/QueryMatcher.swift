@@ -5,11 +5,16 @@ package import LarderModel
 /// Make one for each run of a query and not for each document. Nothing is allocated for a
 /// candidate, but where a numeric id is compared. It may be used on several threads at once.
 package final class QueryMatcher: Sendable {
-    private let source: Query.Source?
+    private let source: Query.Source
+    private let testsSource: Bool
+    /// The plain comparisons, which come before all other filters.
+    private let comparisons: [ComparisonTest]
     private let filters: [FilterTest]
     private let bounds: [BoundTest]
     /// Orders that no filter asks for already.
     private let requiredFields: [PreparedField]
+    /// Whether there is more to test than the place and the plain comparisons.
+    private let hasFurtherTests: Bool
 
     /// Prepares a query.
     ///
@@ -21,8 +26,15 @@ package final class QueryMatcher: Sendable {
     package init(_ query: Query, isSourceKnown: Bool = false) throws(LarderError) {
         var fields = PreparedFields()
         let orders = query.orders
-        source = isSourceKnown ? nil : query.source
-        filters = try FilterTest.tests(of: query.filters, &fields)
+        source = query.source
+        testsSource = !isSourceKnown
+        var comparisons: [ComparisonTest] = []
+        filters = try FilterTest.tests(of: query.filters, &fields).filter { test in
+            guard case .compare(let comparison) = test else { return true }
+            comparisons.append(comparison)
+            return false
+        }
+        self.comparisons = comparisons
         var bounds: [BoundTest] = []
         if let start = query.start {
             bounds.append(try BoundTest(start, isStart: true, orders, &fields))
@@ -40,6 +52,7 @@ package final class QueryMatcher: Sendable {
             required.append(fields[order.path])
         }
         requiredFields = required
+        hasFurtherTests = !(filters.isEmpty && bounds.isEmpty && required.isEmpty)
     }
 
     /// Whether a found document matches: place, filters, ordered fields and bounds.
@@ -50,7 +63,16 @@ package final class QueryMatcher: Sendable {
     package func matches(_ record: borrowing RecordView, at path: borrowing DocumentPathView)
         throws(LarderError) -> Bool
     {
-        guard isInSource(path) else { return false }
+        if testsSource, !isInSource(path) { return false }
+        for comparison in comparisons where try !comparison.matches(record) { return false }
+        guard hasFurtherTests else { return true }
+        return try matchesFurther(record, at: path)
+    }
+
+    /// The tests that come after the place and the plain comparisons.
+    private func matchesFurther(
+        _ record: borrowing RecordView, at path: borrowing DocumentPathView
+    ) throws(LarderError) -> Bool {
         for filter in filters where try !filter.matches(record, at: path) { return false }
         for field in requiredFields where try record.type(of: field) == nil { return false }
         for bound in bounds where try !bound.admits(record, at: path) { return false }
@@ -71,10 +93,9 @@ package final class QueryMatcher: Sendable {
 
     private func isInSource(_ path: borrowing DocumentPathView) -> Bool {
         switch source {
-        case nil: true
-        case .collection(let collection)?: path.isDirectly(in: collection)
-        case .group(let id)?: path.isInGroup(id)
-        case .document(let document)?: path.isEqual(to: document)
+        case .collection(let collection): path.isDirectly(in: collection)
+        case .group(let id): path.isInGroup(id)
+        case .document(let document): path.isEqual(to: document)
         }
     }
 }

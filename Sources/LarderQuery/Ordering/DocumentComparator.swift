@@ -71,6 +71,23 @@ package struct DocumentComparator: Sendable {
         return try record.withView { (right) throws(LarderError) in try compare(left, right) }
     }
 
+    /// The value of the first ordered field, to compare many documents with one; nil when the
+    /// document has none, or names come first.
+    func leadingValue(of document: Document) -> EncodedValue? {
+        guard let field = fields.first?.field, let value = document[field.path] else { return nil }
+        return try? EncodedValue(value)
+    }
+
+    /// Whether a lent document comes before one with a leading value; same where only what
+    /// follows can tell.
+    func compare(_ left: borrowing RecordView, toLeadingValue value: EncodedValue)
+        throws(LarderError) -> ComparisonResult
+    {
+        guard let (field, isDescending) = fields.first else { return .orderedSame }
+        let order = try left.compare(field, to: value) ?? .orderedAscending
+        return directed(order, isDescending)
+    }
+
     private func compare(_ left: Record?, _ right: Record?) -> ComparisonResult {
         guard let left, let right else {
             return left == nil

@@ -11,6 +11,8 @@ package struct TopDocuments {
     private let comparator: DocumentComparator
     /// With a limit that is reached a heap with the last document on top.
     private var documents: [Document] = []
+    /// With a limit that is reached the first ordered field of the last document.
+    private var threshold: EncodedValue?
 
     /// Holds the first documents in an order; all of them without a limit.
     package init(_ limit: Int?, by comparator: DocumentComparator) {
@@ -34,9 +36,7 @@ package struct TopDocuments {
         _ copy: () throws(LarderError) -> Document
     ) throws(LarderError) {
         if isFull {
-            guard let last = documents.first,
-                try comparator.compare(record, at: path, with: last) == .orderedAscending
-            else { return }
+            guard try isBeforeLast(record, at: path) else { return }
         }
         insert(try copy())
     }
@@ -53,21 +53,34 @@ package struct TopDocuments {
     package mutating func takeSorted() -> [Document] {
         var taken: [Document] = []
         swap(&taken, &documents)
+        threshold = nil
         taken.sort(by: isOrdered)
         return taken
     }
 
     private var isFull: Bool { limit.map { documents.count >= $0 } ?? false }
 
+    private func isBeforeLast(_ record: borrowing RecordView, at path: borrowing DocumentPathView)
+        throws(LarderError) -> Bool
+    {
+        guard let last = documents.first else { return false }
+        if let threshold {
+            let order = try comparator.compare(record, toLeadingValue: threshold)
+            if order != .orderedSame { return order == .orderedAscending }
+        }
+        return try comparator.compare(record, at: path, with: last) == .orderedAscending
+    }
+
     private mutating func insert(_ document: Document) {
         if isFull {
             documents[0] = document
             sink(from: 0)
-            return
+        } else {
+            documents.append(document)
+            guard isFull else { return }
+            for position in (0..<documents.count / 2).reversed() { sink(from: position) }
         }
-        documents.append(document)
-        guard isFull else { return }
-        for position in (0..<documents.count / 2).reversed() { sink(from: position) }
+        threshold = documents.first.flatMap(comparator.leadingValue)
     }
 
     /// Moves a document down until none below it comes later in the order.
