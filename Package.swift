@@ -85,6 +85,12 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: swiftSettings),
+        // A part of Benchmarks that needs package access; in no product, so that nobody who
+        // depends on this package builds it.
+        .executableTarget(
+            name: "AcknowledgementBenchmark",
+            dependencies: ["LarderModel", "LarderStorage", "LarderSync"],
+            path: "Benchmarks/Acknowledgement", swiftSettings: swiftSettings),
         // What several test targets share: directories, random values.
         .target(
             name: "LarderTestSupport", dependencies: ["LarderModel"],

@@ -1,6 +1,7 @@
 import Benchmark
 import LarderModel
 import LarderStorage
+import Workload
 
 // What the Swift face costs on top of the C core: the same operations as the C program's, whose
 // figures stand beside those of raw LMDB and SQLite. Times are of one document (per thousand:
@@ -15,7 +16,7 @@ let benchmarks: @Sendable () -> Void = {
 
     Benchmark("encode a record", configuration: perThousand) { benchmark in
         let builder = try RecordBuilder()
-        let fields = try (0..<100).map { try CityGenerator.fields($0) }
+        let fields = try (0..<100).map { try City.fields($0) }
         benchmark.startMeasurement()
         for step in benchmark.scaledIterations {
             blackHole(try builder.encode(fields[step % fields.count]))
@@ -23,7 +24,7 @@ let benchmarks: @Sendable () -> Void = {
     }
 
     Benchmark("decode a record", configuration: perThousand) { benchmark in
-        let records = try CityStore.records(0..<100)
+        let records = try City.records(0..<100)
         benchmark.startMeasurement()
         for step in benchmark.scaledIterations {
             blackHole(records[step % records.count].record.fields)
@@ -40,10 +41,10 @@ let benchmarks: @Sendable () -> Void = {
         ) { benchmark in
             let city = try CityStore(count: 0, durability: durability)
             let batches = try stride(from: 0, to: 10_000, by: 500).map {
-                try CityStore.records($0..<$0 + 500)
+                try City.records($0..<$0 + 500)
             }
             benchmark.startMeasurement()
-            for batch in batches { try city.put(batch) }
+            for batch in batches { try City.put(batch, in: city.store) }
             benchmark.stopMeasurement()
         }
     }
@@ -94,7 +95,7 @@ private func benchmarkReads(_ count: Int) {
     Benchmark("indexed equality, 2 % of N = \(count)") { benchmark in
         let city = try shared.get()
         let bound = ScanBound.orderBytes(
-            try EncodedValue(.string(CityGenerator.wantedState)).orderBytes())
+            try EncodedValue(.string(City.wantedState)).orderBytes())
         let source = DocumentSource.index(
             city.index, in: try CollectionPath("cities"), from: bound, to: bound)
         benchmark.startMeasurement()
@@ -105,7 +106,7 @@ private func benchmarkReads(_ count: Int) {
 /// The documents of a source in the wanted state.
 private func matches(in source: DocumentSource, of city: CityStore) throws -> Int {
     let state = PreparedField(try FieldPath("state"))
-    let wanted = try EncodedValue(.string(CityGenerator.wantedState))
+    let wanted = try EncodedValue(.string(City.wantedState))
     var count = 0
     try city.store.read { transaction throws(LarderError) in
         try transaction.documents(in: source) { entry throws(LarderError) in

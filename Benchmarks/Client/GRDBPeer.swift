@@ -1,0 +1,152 @@
+import Foundation
+import GRDB
+import Workload
+
+/// What a Swift developer would pick: JSON documents in SQLite through GRDB, expression indexes,
+/// `Codable` types.
+final class GRDBPeer {
+    /// A document as the developer declares it; dates stay text, which flatters decoding.
+    struct CityRecord: Codable {
+        struct Location: Codable {
+            var latitude: Double
+            var longitude: Double
+        }
+
+        var name: String
+        var state: String
+        var country: String
+        var population: Int
+        var area: Double
+        var founded: String
+        var capital: Bool
+        var location: Location
+        var tags: [String]
+        var stats: [String: Double]
+        var notes: String
+        var ref: String
+    }
+
+    private let pool: DatabasePool
+    private let decoder = JSONDecoder()
+    private let encoder = JSONEncoder()
+
+    /// Opens a database; durable means that each commit is on disk.
+    init(directory: String, isDurable: Bool = true) throws {
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true)
+        pool = try DatabasePool(path: directory + "/documents.sqlite")
+        // GRDB sets NORMAL when it turns the write-ahead log on, so this has to come after.
+        guard isDurable else { return }
+        try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+    }
+
+    func close() throws { try pool.close() }
+
+    func fill(count: Int) throws {
+        try pool.write { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE documents (
+                        path TEXT PRIMARY KEY NOT NULL, collection TEXT NOT NULL,
+                        data TEXT NOT NULL) WITHOUT ROWID;
+                    CREATE TABLE mutations (id INTEGER PRIMARY KEY, path TEXT, data TEXT);
+                    CREATE TABLE overlays (path TEXT PRIMARY KEY NOT NULL, data TEXT);
+                    """)
+        }
+        for start in stride(from: 0, to: count, by: 500) {
+            try pool.write { database in
+                let insert = try database.cachedStatement(
+                    sql: "INSERT INTO documents VALUES (?, ?, ?)")
+                for number in start..<min(start + 500, count) {
+                    try insert.execute(
+                        arguments: [City.path(number), City.collection, City.json(number)])
+                }
+            }
+        }
+    }
+
+    func defineIndexes() throws {
+        try pool.write { database in
+            for field in ["state", "population"] {
+                try database.execute(
+                    sql: """
+                        CREATE INDEX documents_\(field)
+                        ON documents(collection, json_extract(data, '$.\(field)'))
+                        """)
+            }
+        }
+    }
+
+    func readPopulation(_ paths: [String]) throws -> Int {
+        try paths.reduce(into: 0) { found, path in
+            let population = try pool.read { database in
+                let select = try database.cachedStatement(
+                    sql: "SELECT json_extract(data, '$.population') FROM documents WHERE path = ?")
+                return try Int.fetchOne(select, arguments: [path])
+            }
+            if population != nil { found += 1 }
+        }
+    }
+
+    func read(_ paths: [String]) throws -> Int {
+        try paths.reduce(into: 0) { found, path in
+            let text = try pool.read { database in
+                let select = try database.cachedStatement(
+                    sql: "SELECT data FROM documents WHERE path = ?")
+                return try String.fetchOne(select, arguments: [path])
+            }
+            if let text, try !decode(text).name.isEmpty { found += 1 }
+        }
+    }
+
+    func queryState() throws -> Int {
+        try count(
+            """
+            SELECT data FROM documents
+            WHERE collection = 'cities' AND json_extract(data, '$.state') = ?
+            """, [City.wantedState])
+    }
+
+    func mostPopulous(_ limit: Int) throws -> Int {
+        try count(
+            """
+            SELECT data FROM documents WHERE collection = 'cities'
+            ORDER BY json_extract(data, '$.population') DESC LIMIT ?
+            """, [limit])
+    }
+
+    func first(_ limit: Int) throws -> Int {
+        try count(
+            "SELECT data FROM documents WHERE collection = 'cities' ORDER BY path LIMIT ?", [limit])
+    }
+
+    /// Local writes, one a commit: a row of the queue and one of the local view.
+    func write(_ cities: [(path: String, city: CityRecord)]) throws {
+        for (path, city) in cities {
+            let text = String(decoding: try encoder.encode(city), as: UTF8.self)
+            try pool.write { database in
+                try database.cachedStatement(
+                    sql: "INSERT INTO mutations (path, data) VALUES (?, ?)"
+                ).execute(arguments: [path, text])
+                try database.cachedStatement(sql: "INSERT OR REPLACE INTO overlays VALUES (?, ?)")
+                    .execute(arguments: [path, text])
+            }
+        }
+    }
+
+    /// Documents as the developer has them before writing.
+    func cities(_ range: Range<Int>) throws -> [(path: String, city: CityRecord)] {
+        try range.map { (City.path($0), try decode(City.json($0))) }
+    }
+
+    private func count(_ sql: String, _ arguments: StatementArguments) throws -> Int {
+        let texts = try pool.read { database in
+            try String.fetchAll(try database.cachedStatement(sql: sql), arguments: arguments)
+        }
+        return try texts.map(decode).count
+    }
+
+    private func decode(_ text: String) throws -> CityRecord {
+        try decoder.decode(CityRecord.self, from: Data(text.utf8))
+    }
+}
