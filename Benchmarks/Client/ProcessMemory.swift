@@ -1,3 +1,4 @@
+import Floor
 import Foundation
 import Synchronization
 
@@ -5,7 +6,7 @@ import Synchronization
 enum ProcessMemory {
     /// Bytes now, after giving back what is free.
     static func settled() -> Int {
-        malloc_trim(0)
+        workload_give_back_memory()
         return anonymous()
     }
 

@@ -27,7 +27,7 @@ struct ReadOperations {
         limits: [.atMost(2, times: .reference)], reference: "equality query, no index")
     private static let topMemory = Row(
         id: "top.memory", title: "the same, memory that it adds", unit: .bytes,
-        limits: [.value(4 << 20)])
+        limits: [.value(Double(4 << 20))])
 
     func callAsFunction() async throws {
         guard Self.names.contains(where: run.options.includes) else { return }

@@ -104,6 +104,9 @@ struct ThreadOperations {
         }
 
         func reads(threads: Int) -> Elapsed {
+            // Each thread opens a reader of its own.
+            nonisolated(unsafe) let peer = peer
+            let numbers = numbers
             let watch = Stopwatch()
             let repeats = 5
             DispatchQueue.concurrentPerform(iterations: threads) { _ in

@@ -2,6 +2,9 @@
 #include "floor_parts.h"
 
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 size_t workload_name(int64_t i, char *to) { return city_name(i, to); }
 
@@ -37,4 +40,10 @@ void workload_random(int64_t n, int64_t *to, size_t count) {
     uint64_t state = 42;
     for (size_t k = 0; k < count; k++)
         to[k] = (int64_t)(splitmix64(&state) % (uint64_t)n);
+}
+
+void workload_give_back_memory(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }

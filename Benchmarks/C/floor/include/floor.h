@@ -33,6 +33,9 @@ int64_t workload_matches(int64_t n);
 /* count numbers below n, uniformly random, always the same ones. */
 void workload_random(int64_t n, int64_t *to, size_t count);
 
+/* Returns free heap memory to the system, so that the process's size means something. */
+void workload_give_back_memory(void);
+
 /* ---- the store ---- */
 
 typedef struct floor_store floor_store;
