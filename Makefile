@@ -27,7 +27,7 @@ help:
 	@echo 'make test     C and Swift tests'
 	@echo 'make check    everything else: formats, layers, installation, sanitizers, crash tests,'
 	@echo '              fuzzers (about 20 minutes; make test first)'
-	@echo 'make bench    benchmarks in release mode, against raw LMDB and SQLite'
+	@echo 'make bench    benchmarks in release mode, against raw LMDB, SQLite and GRDB'
 	@echo 'make install  C library, header and pkg-config file, and the tool: PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make clean    remove everything that was built'
 	@echo
@@ -93,6 +93,8 @@ check-demo: check-packages
 check-bench: check-packages
 	@$(step) 'benchmark program, a short run' \
 		$(MAKE) --no-print-directory -s -C Benchmarks/C check BUILD=$(build)/c/bench
+	@$(step) 'client benchmarks, a short run' \
+		$(MAKE) --no-print-directory -s -C Benchmarks check-client
 
 check-c-threads: check-packages
 	@$(step) 'C unit tests, thread sanitizer' $(c_tests) tsan

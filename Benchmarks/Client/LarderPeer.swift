@@ -13,7 +13,7 @@ final class LarderPeer: Sendable {
         directory: String, durability: FirestoreConfiguration.Durability = .everyCommit
     ) throws {
         var configuration = FirestoreConfiguration(directory: directory)
-        configuration.project = "benchmarks"
+        configuration.project = "bench"
         configuration.durability = durability
         configuration.cacheSize = .unlimited
         db = try Firestore(configuration: configuration)

@@ -111,7 +111,7 @@ private final class Slots {
         let before = told.count
         for step in 0..<count {
             revision += 1
-            slots.document("slot\(step % 10)").updateData(["revision": revision])
+            _ = slots.document("slot\(step % 10)").enqueueUpdateData(["revision": revision])
             await told.wait(for: before + step + 1)
         }
         return told.count - before

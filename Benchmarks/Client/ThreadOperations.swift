@@ -32,10 +32,10 @@ struct ThreadOperations {
         let floor = Floor(run, count, numbers)
         for round in -1..<run.options.rounds {
             let alone = try await reads(peer, references, threads: 2)
-            let writer = Writer(peer, count: count)
+            let writer = try Writer(peer, from: count)
             let one = try await reads(peer, references, threads: 1)
             let two = try await reads(peer, references, threads: 2)
-            try await writer.stop()
+            writer.stop()
             guard round >= 0 else { continue }
             run.report.add(Self.scaling, count: count, .larder, two)
             run.report.add(Self.scaling, count: count, .reference, one)
@@ -68,27 +68,29 @@ struct ThreadOperations {
         return watch.elapsed / Double(threads * references.count)
     }
 
-    /// Writes one document after the other, each on disk before the next.
-    private final class Writer {
-        private let task: Task<Void, any Error>
+    /// Writes one document after the other, each on disk before the next, from a thread of its
+    /// own: the readers leave Swift's tasks no thread to go on with.
+    private final class Writer: Sendable {
+        private let isStopped = Mutex(false)
+        private let ended = DispatchSemaphore(value: 0)
 
-        init(_ peer: LarderPeer, count: Int) {
-            task = Task.detached {
-                let writes = try peer.writes(count..<count + 100)
+        init(_ peer: LarderPeer, from count: Int) throws {
+            let writes = try peer.writes(count..<count + 100)
+            Thread.detachNewThread { [self] in
                 var next = 0
-                while !Task.isCancelled {
+                while !isStopped.withLock(\.self) {
                     let write = writes[next % writes.count]
-                    try await write.document.enqueueSetData(write.fields).committedLocally()
+                    let handle = write.document.enqueueSetData(write.fields)
+                    while handle.batchID == nil { usleep(50) }
                     next += 1
                 }
+                ended.signal()
             }
         }
 
-        func stop() async throws {
-            task.cancel()
-            do { try await task.value } catch let error as LarderError
-                where error.code == .cancelled
-            {}
+        func stop() {
+            isStopped.withLock { $0 = true }
+            ended.wait()
         }
     }
 
