@@ -22,6 +22,7 @@
     SUITE(named)                                                                                   \
     SUITE(table_memory)                                                                            \
     SUITE(environment)                                                                             \
+    SUITE(damage)                                                                                  \
     SUITE(differential)                                                                            \
     SUITE(thread)
 

@@ -82,18 +82,20 @@ struct DamageTests {
         #expect(report.documentCount >= 9)
     }
 
-    @Test("a write that meets the row fails as a whole, others go on")
-    func writing() throws {
-        let other = try DocumentPath("c/new")
-        let error = #expect(throws: LarderError.self) {
-            try store.write { transaction in
-                try transaction.put(Record(["n": 1]), at: other, version: .at(2))
-                try transaction.put(Record(["n": 1]), at: damaged, version: .at(2))
-            }
+    @Test("the document can be written again, and the store is sound then")
+    func replacing() throws {
+        try store.write { try $0.put(Record(["n": 1]), at: damaged, version: .at(2)) }
+        #expect(try store.read { try $0.document(at: damaged)?.fields } == ["n": 1])
+        #expect(try store.check().isClean)
+    }
+
+    @Test("the document can be removed, and the store is sound then")
+    func removing() throws {
+        try store.write { transaction in
+            #expect(try transaction.remove(damaged))
         }
-        #expect(error?.kind == .dataLoss)
-        #expect(try store.read { try $0.document(at: other) } == nil)
-        try store.write { try $0.put(Record(["n": 1]), at: other, version: .at(2)) }
-        #expect(try store.read { try $0.document(at: other)?.exists } == true)
+        #expect(try store.read { try $0.document(at: damaged) } == nil)
+        let report = try store.check()
+        #expect(report.isClean && report.documentCount == 9)
     }
 }

@@ -614,7 +614,8 @@ typedef struct larder_document_info {
 LARDER_API void larder_document_info_init(larder_document_info *info, size_t struct_bytes);
 
 /* Writes a document; plain is a plain record for a found one and empty otherwise. Checks name,
- * record and size; maintains indexes, the read-time index and accounting. */
+ * record and size; maintains indexes, the read-time index and accounting. A damaged row is
+ * replaced, which takes counting all documents anew. */
 LARDER_API int32_t larder_document_put(larder_txn *txn, larder_bytes name,
                                        const larder_document_info *info, larder_bytes plain,
                                        larder_error *error);
@@ -623,7 +624,7 @@ LARDER_API int32_t larder_document_put(larder_txn *txn, larder_bytes name,
 LARDER_API int32_t larder_document_get(const larder_txn *txn, larder_bytes name,
                                        larder_document *document, larder_error *error);
 /* Forgets what is known of it, with its index entries; targets and mutations keep their
- * mention of it. LARDER_NOT_FOUND. */
+ * mention of it. LARDER_NOT_FOUND. A damaged row goes, too, as with larder_document_put. */
 LARDER_API int32_t larder_document_remove(larder_txn *txn, larder_bytes name, larder_error *error);
 /* The user's view: its overlay where there is one, else the document. */
 LARDER_API int32_t larder_document_get_local(const larder_txn *txn, larder_bytes user,

@@ -358,22 +358,32 @@ static int32_t is_mentioned(const larder_txn *txn, larder__table table, const la
     return status == LARDER_END ? LARDER_OK : status;
 }
 
-/* Whether any user has an overlay whose key goes on with (collection, id prefix). */
+/* Whether any user has an overlay whose key goes on with (collection, id prefix): two look-ups
+ * for each user that has overlays. */
 static int32_t has_overlay(const larder_txn *txn, uint64_t collection, larder_bytes id, bool *found,
                            larder_error *error) {
+    larder__cursor cursor;
     *found = false;
     if (txn->counters.usage[LARDER__COUNT_OVERLAYS].row_count == 0) return LARDER_OK;
-    int32_t status = LARDER_OK;
-    for (uint64_t user = 1; user <= (uint64_t)txn->counters.next_user; user++) {
+    int32_t status = larder__cursor_open(txn, LARDER__OVERLAYS, &cursor, error);
+    if (status != LARDER_OK) return status;
+    uint64_t user = 1, last = (uint64_t)txn->counters.next_user;
+    while (user <= last && !*found) {
         larder__key key;
         larder__key_clear(&key);
         larder__key_number(&key, user);
         larder__key_number(&key, collection);
         larder__key_append(&key, id.data, id.size_bytes);
-        status = is_mentioned(txn, LARDER__OVERLAYS, &key, found, error);
-        if (status != LARDER_OK || *found) break;
+        status = larder__cursor_seek(&cursor, larder__key_bytes(&key), error);
+        if (status != LARDER_OK) break;
+        *found = larder__bytes_has_prefix(cursor.key, larder__key_bytes(&key));
+        const uint8_t *at = larder__begin(cursor.key);
+        uint64_t next;
+        bool is_sound = larder__key_read_number(&at, at + cursor.key.size_bytes, &next);
+        user = is_sound && next > user ? next : user + 1;
     }
-    return status;
+    larder__cursor_close(&cursor);
+    return status == LARDER_END ? LARDER_OK : status;
 }
 
 /* Whether any table but the catalog mentions a collection, or one document in it (id of key
@@ -437,17 +447,23 @@ static int32_t name_parts(larder_bytes name, larder_bytes *path, larder__id *id,
     return LARDER_OK;
 }
 
-int32_t larder__name_find(const larder_txn *txn, larder_bytes name, uint64_t *collection,
-                          larder__id *id, larder_error *error) {
-    larder_bytes path, text;
-    int32_t status = name_parts(name, &path, id, &text, error);
-    return status != LARDER_OK ? status : collection_find(txn, path, collection, error);
-}
-
 static larder__key long_id_key(uint64_t collection, larder_bytes key_form) {
     larder__key key = number_key(LARDER__KIND_LONG_ID, collection);
     larder__key_id(&key, key_form);
     return key;
+}
+
+int32_t larder__name_find(const larder_txn *txn, larder_bytes name, uint64_t *collection,
+                          larder__id *id, larder_error *error) {
+    larder_bytes path, text;
+    int32_t status = name_parts(name, &path, id, &text, error);
+    if (status == LARDER_OK) status = collection_find(txn, path, collection, error);
+    if (status != LARDER_OK || !id->is_long) return status;
+    /* Another id may have the same hash: then nothing is known of this one. */
+    larder_bytes known;
+    larder__key key = long_id_key(*collection, larder__id_bytes(id));
+    status = larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), &known, error);
+    return status == LARDER_OK && !larder__bytes_equal(known, text) ? LARDER_NOT_FOUND : status;
 }
 
 int32_t larder__name_obtain(larder_txn *txn, larder_bytes name, uint64_t *collection,

@@ -46,8 +46,8 @@ static int32_t count(larder_txn *txn, uint64_t collection, larder_bytes key,
     return status;
 }
 
-/* The row there is, copied into txn->old, so that later writes do not move it. NOT_FOUND. A
- * damaged row is E_CORRUPT: what it counted is not known, so it is neither replaced nor removed. */
+/* The row there is, copied into txn->old, so that later writes do not move it. NOT_FOUND. Of a
+ * damaged row (E_CORRUPT, without a message) the document is one whose record is damaged. */
 static int32_t read_old(larder_txn *txn, larder_bytes key, larder_document *document,
                         larder_error *error) {
     larder_bytes row;
@@ -58,8 +58,20 @@ static int32_t read_old(larder_txn *txn, larder_bytes key, larder_document *docu
     if (!larder__buffer_append(&txn->old, row.data, row.size_bytes))
         return larder__txn_note(txn,
                                 larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a row"));
-    return larder__row_read(txn, LARDER__DOCUMENTS, key,
-                            larder__bytes(txn->old.data, txn->old.size_bytes), document, error);
+    larder_error failure;
+    status =
+        larder__row_read(txn, LARDER__DOCUMENTS, key,
+                         larder__bytes(txn->old.data, txn->old.size_bytes), document, &failure);
+    if (status < 0 && status != LARDER_E_CORRUPT && error != NULL) *error = failure;
+    if (status != LARDER_E_CORRUPT) return status;
+    memset(document, 0, sizeof *document);
+    document->state = LARDER_DOCUMENT_FOUND; /* for all we know: it may have index entries */
+    document->record.flags = LARDER__RECORD_DAMAGED;
+    return status;
+}
+
+static bool is_damaged(const larder_document *document) {
+    return (document->record.flags & LARDER__RECORD_DAMAGED) != 0;
 }
 
 static uint32_t old_epoch(const larder_txn *txn) {
@@ -96,8 +108,11 @@ static int32_t check_info(const larder_document_info *info, larder_bytes plain,
 static int32_t move_read_time(larder_txn *txn, uint64_t collection, larder_bytes id,
                               const larder_document *old, bool has_old, larder_time read_time,
                               larder_error *error) {
-    if (has_old && is_same_time(old->read_time, read_time)) return LARDER_OK;
-    if (has_old) {
+    if (has_old && is_damaged(old)) {
+        int32_t status = larder__read_time_forget(txn, collection, id, error);
+        if (status != LARDER_OK) return status;
+    } else if (has_old) {
+        if (is_same_time(old->read_time, read_time)) return LARDER_OK;
         larder__key key = read_time_key(collection, old->read_time, id);
         int32_t status =
             larder__table_remove(txn, LARDER__READ_TIMES, larder__key_bytes(&key), error);
@@ -124,13 +139,16 @@ static int32_t store(larder_txn *txn, uint64_t collection, larder_bytes id, lard
     if (status == LARDER_OK)
         status = larder__table_put(txn, LARDER__DOCUMENTS, key,
                                    larder__bytes(txn->row.data, txn->row.size_bytes), error);
-    if (status == LARDER_OK && has_old)
+    bool was_damaged = has_old && is_damaged(old);
+    if (status == LARDER_OK && has_old && !was_damaged)
         status = count(txn, collection, key, old,
                        old_record == NULL ? 0 : larder__row_raw_bytes(old_record), -1, error);
     if (status == LARDER_OK)
-        status = count(txn, collection, key, new_document, raw_bytes, 1, error);
+        status = was_damaged ? larder__document_recount(txn, collection, error)
+                             : count(txn, collection, key, new_document, raw_bytes, 1, error);
     if (status == LARDER_OK)
-        status = larder__lru_note(txn, collection, id, has_old && old_epoch(txn) == epoch,
+        status = larder__lru_note(txn, collection, id,
+                                  has_old && !was_damaged && old_epoch(txn) == epoch,
                                   larder__row_cost(key.size_bytes, txn->row.size_bytes), error);
     return status;
 }
@@ -149,9 +167,9 @@ static int32_t put(larder_txn *txn, uint64_t collection, const larder__id *id,
     if (status != LARDER_OK) return status;
     new_document.stored_bytes = (int64_t)txn->row.size_bytes;
     status = read_old(txn, larder__key_bytes(&key), &old, error);
-    if (status < 0) return status;
+    if (status < 0 && !is_damaged(&old)) return status;
     status = store(txn, collection, larder__id_bytes(id), larder__key_bytes(&key), &old,
-                   status == LARDER_OK, &new_document, raw_bytes, epoch, error);
+                   status != LARDER_NOT_FOUND, &new_document, raw_bytes, epoch, error);
     /* From here on rows were written: a failure leaves nothing but an abort. */
     if (status != LARDER_OK) txn->failed = true;
     return status;
@@ -226,16 +244,23 @@ int32_t larder_document_get_local(const larder_txn *txn, larder_bytes user, lard
 /* ---- remove ---- */
 
 int32_t larder__document_remove(larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
-                                int64_t *freed_bytes, larder_error *error) {
+                                bool even_damaged, int64_t *freed_bytes, larder_error *error) {
     larder__key key = larder__document_key(collection, id_key_form);
     int64_t before = larder__counters_total(&txn->counters);
     larder_document old;
     int32_t status = read_old(txn, larder__key_bytes(&key), &old, error);
-    if (status != LARDER_OK) return status;
+    bool was_damaged = is_damaged(&old);
+    if (was_damaged && !even_damaged)
+        return larder__fail(error, LARDER_E_CORRUPT, "the document's row is damaged");
+    if (status != LARDER_OK && !was_damaged) return status;
+    status = LARDER_OK;
     bool is_found = old.state == LARDER_DOCUMENT_FOUND;
     if (is_found)
         status = larder__index_update(txn, collection, id_key_form, &old.record, NULL, error);
-    if (status == LARDER_OK) {
+    if (was_damaged) {
+        if (status == LARDER_OK)
+            status = larder__read_time_forget(txn, collection, id_key_form, error);
+    } else if (status == LARDER_OK) {
         larder__key time = read_time_key(collection, old.read_time, id_key_form);
         status = larder__table_remove(txn, LARDER__READ_TIMES, larder__key_bytes(&time), error);
         if (status == LARDER_NOT_FOUND) status = LARDER_OK;
@@ -243,8 +268,9 @@ int32_t larder__document_remove(larder_txn *txn, uint64_t collection, larder_byt
     if (status == LARDER_OK)
         status = larder__table_remove(txn, LARDER__DOCUMENTS, larder__key_bytes(&key), error);
     if (status == LARDER_OK)
-        status = count(txn, collection, larder__key_bytes(&key), &old,
-                       is_found ? larder__row_raw_bytes(&old.record) : 0, -1, error);
+        status = was_damaged ? larder__document_recount(txn, collection, error)
+                             : count(txn, collection, larder__key_bytes(&key), &old,
+                                     is_found ? larder__row_raw_bytes(&old.record) : 0, -1, error);
     if (status == LARDER_OK) status = larder__id_release(txn, collection, id_key_form, error);
     if (status == LARDER_OK) status = larder__collection_release(txn, collection, error);
     if (status != LARDER_OK) txn->failed = true;
@@ -259,6 +285,6 @@ int32_t larder_document_remove(larder_txn *txn, larder_bytes name, larder_error 
     larder__id id;
     status = larder__name_find(txn, name, &collection, &id, error);
     if (status == LARDER_OK)
-        status = larder__document_remove(txn, collection, larder__id_bytes(&id), NULL, error);
+        status = larder__document_remove(txn, collection, larder__id_bytes(&id), true, NULL, error);
     return larder__txn_note(txn, status);
 }

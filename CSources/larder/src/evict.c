@@ -163,7 +163,7 @@ static int32_t look_at_document(step *s, const larder__lru_entry *entry, uint32_
         return status;
     }
     int64_t freed = 0;
-    status = larder__document_remove(s->txn, entry->collection, entry->id, &freed, error);
+    status = larder__document_remove(s->txn, entry->collection, entry->id, false, &freed, error);
     s->result->freed_bytes += freed;
     if (status == LARDER_OK) s->result->evicted_count++;
     *outcome = GONE;

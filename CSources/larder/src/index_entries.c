@@ -44,6 +44,8 @@ static int32_t load_cold(larder__index_view *view, larder_error *error) {
 
 int32_t larder__index_find(larder__index_view *view, larder_field *field, larder_bytes *value,
                            larder_error *error) {
+    if ((view->record->flags & LARDER__RECORD_DAMAGED) != 0)
+        return larder__fail(error, LARDER_E_CORRUPT, "the record is damaged");
     int32_t status = larder_record_find(view->record, field, value, NULL);
     if (status == LARDER_COLD) {
         status = load_cold(view, error);

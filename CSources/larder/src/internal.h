@@ -247,6 +247,11 @@ int32_t larder__table_get_sealed(const larder_txn *txn, larder__table table, lar
 /* The payload is the parts one after the other. */
 int32_t larder__table_put_sealed(larder_txn *txn, larder__table table, larder_bytes key,
                                  const larder_bytes *parts, size_t part_count, larder_error *error);
+/* A catalog row that holds one count, sealed; a count of 0 has no row. */
+int32_t larder__table_get_count(const larder_txn *txn, larder_bytes key, int64_t *count,
+                                larder_error *error);
+int32_t larder__table_put_count(larder_txn *txn, larder_bytes key, int64_t count,
+                                larder_error *error);
 /* Checks a sealed value met by a cursor. */
 int32_t larder__unseal(const larder_txn *txn, larder__table table, larder_bytes key,
                        larder_bytes value, larder_bytes *payload, larder_error *error);
@@ -416,13 +421,20 @@ bool larder__lru_is_over_budget(const larder_txn *txn);
 void larder__lru_reclaim(larder_env *env);
 void larder__lru_ended(larder_txn *txn, bool committed);
 
-/* ---- documents (document.c) ---- */
+/* ---- documents (document.c, recount.c) ---- */
 
 /* Removes the row with its index entries, read time and counts, and releases a collection or
- * long id that nothing mentions any more. OK, NOT_FOUND. *freed_bytes (nullable): what the
+ * long id that nothing mentions any more. OK, NOT_FOUND; E_CORRUPT for a damaged row unless that
+ * is to be removed, too, which takes counting all documents. *freed_bytes (nullable): what the
  * counters lost. key_form must not lie in the environment. */
 int32_t larder__document_remove(larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
-                                int64_t *freed_bytes, larder_error *error);
+                                bool even_damaged, int64_t *freed_bytes, larder_error *error);
+/* For a row that was damaged: removes the document's read-time rows, whatever their times. */
+int32_t larder__read_time_forget(larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
+                                 larder_error *error);
+/* For the same, once it is gone or replaced: sets the counters of the store, the dictionaries
+ * and the collection by the rows there are. */
+int32_t larder__document_recount(larder_txn *txn, uint64_t collection, larder_error *error);
 /* Reads the row; collection and id of *document are left to the caller. OK, NOT_FOUND. */
 int32_t larder__document_read(const larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
                               larder_document *document, larder_error *error);

@@ -8,7 +8,7 @@
  */
 #include "batch.h"
 
-enum { ERROR_MAX_BYTES = 1024, COUNT_BYTES = 8 };
+enum { ERROR_MAX_BYTES = 1024 };
 
 static bool is_input(larder_bytes bytes) { return bytes.size_bytes == 0 || bytes.data != NULL; }
 
@@ -35,31 +35,14 @@ static void mention_prefix(larder__key *key, uint64_t collection, const larder__
 static int32_t queue_count(const larder_txn *txn, uint64_t user, int64_t *count,
                            larder_error *error) {
     larder__key key;
-    larder_bytes row;
     queue_key(&key, user);
-    *count = 0;
-    int32_t status =
-        larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), &row, error);
-    if (status == LARDER_NOT_FOUND) return LARDER_OK;
-    if (status != LARDER_OK) return status;
-    if (row.size_bytes != COUNT_BYTES)
-        return larder__corrupt(txn, LARDER__CATALOG, larder__key_bytes(&key), "malformed count",
-                               error);
-    *count = (int64_t)larder__load64(row.data);
-    return LARDER_OK;
+    return larder__table_get_count(txn, larder__key_bytes(&key), count, error);
 }
 
 static int32_t set_queue_count(larder_txn *txn, uint64_t user, int64_t count, larder_error *error) {
     larder__key key;
-    uint8_t bytes[COUNT_BYTES];
     queue_key(&key, user);
-    if (count <= 0) {
-        int32_t status = larder__table_remove(txn, LARDER__CATALOG, larder__key_bytes(&key), error);
-        return status == LARDER_NOT_FOUND ? LARDER_OK : status;
-    }
-    larder__store64(bytes, (uint64_t)count);
-    larder_bytes row = larder__bytes(bytes, sizeof bytes);
-    return larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), &row, 1, error);
+    return larder__table_put_count(txn, larder__key_bytes(&key), count, error);
 }
 
 int32_t larder_mutation_count(const larder_txn *txn, larder_bytes user, int64_t *count,

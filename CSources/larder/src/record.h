@@ -248,6 +248,7 @@ bool larder__check_name(larder__value_check *check, larder_bytes name, larder_by
 /* Flags of larder_record. */
 enum {
     LARDER__RECORD_LOADED = 1,   /* cold is the decompressed container */
+    LARDER__RECORD_DAMAGED = 4,  /* nothing of it can be read */
     LARDER__RECORD_UNSETTLED = 2 /* its shape or dictionary goes if its transaction is aborted */
 };
 

@@ -227,6 +227,31 @@ int32_t larder__table_put_sealed(larder_txn *txn, larder__table table, larder_by
     return larder__table_put(txn, table, key, larder__bytes(row->data, row->size_bytes), error);
 }
 
+int32_t larder__table_get_count(const larder_txn *txn, larder_bytes key, int64_t *count,
+                                larder_error *error) {
+    larder_bytes payload;
+    *count = 0;
+    int32_t status = larder__table_get_sealed(txn, LARDER__CATALOG, key, &payload, error);
+    if (status == LARDER_NOT_FOUND) return LARDER_OK;
+    if (status != LARDER_OK) return status;
+    if (payload.size_bytes != sizeof(uint64_t))
+        return larder__corrupt(txn, LARDER__CATALOG, key, "malformed count", error);
+    *count = (int64_t)larder__load64(payload.data);
+    return LARDER_OK;
+}
+
+int32_t larder__table_put_count(larder_txn *txn, larder_bytes key, int64_t count,
+                                larder_error *error) {
+    uint8_t bytes[sizeof(uint64_t)];
+    if (count <= 0) {
+        int32_t status = larder__table_remove(txn, LARDER__CATALOG, key, error);
+        return status == LARDER_NOT_FOUND ? LARDER_OK : status;
+    }
+    larder__store64(bytes, (uint64_t)count);
+    larder_bytes payload = larder__bytes(bytes, sizeof bytes);
+    return larder__table_put_sealed(txn, LARDER__CATALOG, key, &payload, 1, error);
+}
+
 /* ---- cursors ---- */
 
 int32_t larder__cursor_open(const larder_txn *txn, larder__table table, larder__cursor *cursor,

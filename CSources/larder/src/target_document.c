@@ -8,8 +8,6 @@
 #include "target.h"
 #include "walk.h"
 
-enum { COUNT_BYTES = 8 };
-
 static void pair_keys(int32_t target_id, uint64_t collection, larder_bytes id,
                       larder__key *by_target, larder__key *by_document) {
     larder__target_key(by_target, target_id);
@@ -32,32 +30,14 @@ static void count_key(larder__key *key, int32_t target_id) {
 int32_t larder__target_count(const larder_txn *txn, int32_t target_id, int64_t *count,
                              larder_error *error) {
     larder__key key;
-    larder_bytes payload;
     count_key(&key, target_id);
-    *count = 0;
-    int32_t status =
-        larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), &payload, error);
-    if (status == LARDER_NOT_FOUND) return LARDER_OK;
-    if (status != LARDER_OK) return status;
-    if (payload.size_bytes != COUNT_BYTES)
-        return larder__corrupt(txn, LARDER__CATALOG, larder__key_bytes(&key), "malformed count",
-                               error);
-    *count = (int64_t)larder__load64(payload.data);
-    return LARDER_OK;
+    return larder__table_get_count(txn, larder__key_bytes(&key), count, error);
 }
 
 static int32_t set_count(larder_txn *txn, int32_t target_id, int64_t count, larder_error *error) {
     larder__key key;
-    uint8_t bytes[COUNT_BYTES];
     count_key(&key, target_id);
-    if (count <= 0) {
-        int32_t status = larder__table_remove(txn, LARDER__CATALOG, larder__key_bytes(&key), error);
-        return status == LARDER_NOT_FOUND ? LARDER_OK : status;
-    }
-    larder__store64(bytes, (uint64_t)count);
-    larder_bytes payload = larder__bytes(bytes, sizeof bytes);
-    return larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), &payload, 1,
-                                    error);
+    return larder__table_put_count(txn, larder__key_bytes(&key), count, error);
 }
 
 int32_t larder_target_document_count(const larder_txn *txn, int32_t target_id, int64_t *count,
