@@ -91,9 +91,8 @@ struct DamageTests {
 
     @Test("the document can be removed, and the store is sound then")
     func removing() throws {
-        try store.write { transaction in
-            #expect(try transaction.remove(damaged))
-        }
+        let wasThere = try store.write { try $0.remove(damaged) }
+        #expect(wasThere)
         #expect(try store.read { try $0.document(at: damaged) } == nil)
         let report = try store.check()
         #expect(report.isClean && report.documentCount == 9)
