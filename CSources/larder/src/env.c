@@ -456,7 +456,7 @@ int32_t larder_env_close(larder_env *env, larder_error *error) {
         return LARDER_OK;
     }
     pthread_mutex_lock(&env->gate);
-    int64_t open_count = env->open_reads + env->open_writes;
+    int64_t open_count = larder__txn_open_reads(env) + env->open_writes;
     pthread_mutex_unlock(&env->gate);
     if (open_count > 0)
         return larder__fail(error, LARDER_E_BUSY,

@@ -15,6 +15,7 @@
 #include "error.h"
 #include "key.h"
 #include "record.h"
+#include "stripe.h"
 
 #include <lmdb.h>
 #include <pthread.h>
@@ -99,6 +100,13 @@ typedef struct larder__lru_state larder__lru_state;     /* lru.c: touches and pi
 typedef struct larder__index_cache larder__index_cache; /* index.c: definitions in memory */
 typedef struct larder__shape_cache larder__shape_cache; /* shape.c */
 
+/* Where the readers of one stripe come in: no two doors share a cache line. */
+typedef struct larder__door {
+    _Atomic int64_t open_reads;        /* begun less ended here */
+    _Atomic(struct larder_txn *) idle; /* a reset read transaction kept for reuse */
+    char apart[LARDER__STRIPE_BYTES - sizeof(int64_t) - sizeof(void *)];
+} larder__door;
+
 struct larder_env {
     larder_allocator allocator;
     uint64_t fork_generation;
@@ -128,13 +136,14 @@ struct larder_env {
     struct larder_env *next_open;
 
     pthread_mutex_t writer; /* held from begin_write to its end */
-    pthread_mutex_t gate;   /* guards the fields below */
+    larder__door doors[LARDER__STRIPES];
+    _Atomic bool gate_closed; /* readers wait, the map is being replaced; changed under gate */
+    pthread_mutex_t gate;     /* guards the fields below */
     pthread_cond_t gate_changed;
-    int64_t open_reads, open_writes;
-    bool resizing;
+    int64_t open_writes;
     uint64_t writer_thread;        /* pthread_self of the writer, 0 none; under gate */
     struct larder_txn *idle_write; /* the writer's structure, kept with its buffers */
-    struct larder_txn *idle_reads; /* reset read transactions kept for reuse; under gate */
+    struct larder_txn *idle_reads; /* what found its door taken; under gate */
     int64_t idle_count;
     _Atomic bool writes_refused;
     bool grow_wanted;
@@ -181,8 +190,9 @@ struct larder_txn {
     larder_env *env;
     MDB_txn *mdb;
     struct larder_txn *next_idle;
-    uint64_t commit; /* the snapshot's commit number, or the one being made */
-    uint64_t thread; /* of a write transaction */
+    larder__door *door; /* of a read transaction: where it came in */
+    uint64_t commit;    /* the snapshot's commit number, or the one being made */
+    uint64_t thread;    /* of a write transaction */
     bool is_write;
     bool failed;  /* a storage failure: only abort */
     bool changed; /* something was written */
@@ -211,6 +221,8 @@ struct larder_txn {
     larder__buffer lru_log; /* entries for the epoch, written at commit (lru.c) */
 };
 
+/* Read transactions that are open; exact while nobody begins or ends one. */
+int64_t larder__txn_open_reads(larder_env *env);
 /* Frees the read transactions kept for reuse and the writer's buffers. */
 void larder__txn_release_idle(larder_env *env);
 /* LARDER_OK when the transaction can be used for reading / writing from this thread; else fills

@@ -1,12 +1,17 @@
 /*
  * txn.c - transactions: their gate, the growing map, commit.
  *
- * LMDB's map can be replaced only while the process has no transaction open. The gate counts
- * open ones; a writer that finds the map nearly full closes the gate, waits a moment for
- * readers to leave, and grows it. With the default reservation of 1 TiB that never happens.
+ * LMDB's map can be replaced only while the process has no transaction open. A writer that finds
+ * the map nearly full closes the gate, waits a moment for readers to leave, and grows it. With
+ * the default reservation of 1 TiB that never happens.
  *
- * Invariants: env->writer is held from begin_write to commit or abort; open_reads and
- * open_writes count handles given out; read structures in idle_reads own a reset MDB_txn.
+ * Readers come in by the door of their thread's stripe, so that reads on several threads touch no
+ * common memory: a door counts its readers and keeps a reset LMDB transaction for the next one.
+ * Whoever closes the gate sets gate_closed and then sums the doors; a reader counts itself and
+ * then looks at gate_closed. One of the two sees the other, whatever the order.
+ *
+ * Invariants: env->writer is held from begin_write to commit or abort; the doors' open_reads
+ * together and open_writes count handles given out; idle structures own a reset MDB_txn.
  */
 #include "file.h"
 #include "internal.h"
@@ -16,34 +21,66 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define MAP_WAIT_US 1000000
+/* How long a writer waits for readers to leave: a second. */
+#define WAIT_SLICES 200
+#define WAIT_SLICE_NS 5000000
 #define IDLE_READS_MAX 64
 
 static uint64_t this_thread(void) { return (uint64_t)(uintptr_t)pthread_self(); }
 
 /* ---- the gate ---- */
 
-static void gate_leave(larder_env *env, int64_t *counter) {
+int64_t larder__txn_open_reads(larder_env *env) {
+    int64_t count = 0;
+    for (uint32_t i = 0; i < LARDER__STRIPES; i++)
+        count += atomic_load(&env->doors[i].open_reads);
+    return count;
+}
+
+/* Leaves by the door that was entered by. Uncounted, a reader no longer touches the environment,
+ * which may be closed then: so it looks whether someone waits for it before, and one who begins
+ * to wait just then looks again by himself (WAIT_SLICE_NS). */
+static void gate_leave(larder_env *env, larder__door *door) {
+    if (!atomic_load(&env->gate_closed)) {
+        atomic_fetch_sub(&door->open_reads, 1);
+        return;
+    }
     pthread_mutex_lock(&env->gate);
-    (*counter)--;
-    if (env->resizing) pthread_cond_broadcast(&env->gate_changed);
+    atomic_fetch_sub(&door->open_reads, 1);
+    pthread_cond_broadcast(&env->gate_changed);
     pthread_mutex_unlock(&env->gate);
+}
+
+/* Comes in, when the gate is closed after it was opened again. */
+static larder__door *gate_enter(larder_env *env) {
+    larder__door *door = &env->doors[larder__stripe()];
+    for (;;) {
+        atomic_fetch_add(&door->open_reads, 1);
+        if (!atomic_load(&env->gate_closed)) return door;
+        gate_leave(env, door);
+        pthread_mutex_lock(&env->gate);
+        while (atomic_load(&env->gate_closed))
+            pthread_cond_wait(&env->gate_changed, &env->gate);
+        pthread_mutex_unlock(&env->gate);
+    }
 }
 
 /* Closes the gate and waits for readers; false when some stayed. Call with the gate locked. */
 static bool gate_close(larder_env *env) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += MAP_WAIT_US / 1000000;
-    env->resizing = true;
-    int code = 0;
-    while (env->open_reads > 0 && code == 0)
-        code = pthread_cond_timedwait(&env->gate_changed, &env->gate, &until);
-    return env->open_reads == 0;
+    atomic_store(&env->gate_closed, true);
+    for (int slice = 0; slice < WAIT_SLICES && larder__txn_open_reads(env) > 0; slice++) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += WAIT_SLICE_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&env->gate_changed, &env->gate, &until);
+    }
+    return larder__txn_open_reads(env) == 0;
 }
 
 static void gate_open(larder_env *env) {
-    env->resizing = false;
+    atomic_store(&env->gate_closed, false);
     pthread_cond_broadcast(&env->gate_changed);
 }
 
@@ -121,34 +158,64 @@ static void free_txn(larder_txn *txn) {
     larder__release(&env->allocator, txn);
 }
 
+static void release_read(larder_txn *txn) {
+    if (txn->mdb != NULL && !larder__env_is_forked(txn->env)) mdb_txn_abort(txn->mdb);
+    free_txn(txn);
+}
+
 void larder__txn_release_idle(larder_env *env) {
+    for (uint32_t i = 0; i < LARDER__STRIPES; i++) {
+        larder_txn *txn = atomic_exchange(&env->doors[i].idle, NULL);
+        if (txn != NULL) release_read(txn);
+    }
     while (env->idle_reads != NULL) {
         larder_txn *txn = env->idle_reads;
         env->idle_reads = txn->next_idle;
-        if (txn->mdb != NULL && !larder__env_is_forked(env)) mdb_txn_abort(txn->mdb);
-        free_txn(txn);
+        release_read(txn);
     }
     env->idle_count = 0;
     if (env->idle_write != NULL) free_txn(env->idle_write);
     env->idle_write = NULL;
 }
 
+/* The door's idle structure or another, NULL when there is none. */
+static larder_txn *take_idle(larder_env *env, larder__door *door) {
+    larder_txn *txn = atomic_exchange(&door->idle, NULL);
+    if (txn != NULL) return txn;
+    pthread_mutex_lock(&env->gate);
+    txn = env->idle_reads;
+    if (txn != NULL) {
+        env->idle_reads = txn->next_idle;
+        env->idle_count--;
+    }
+    pthread_mutex_unlock(&env->gate);
+    return txn;
+}
+
+/* False when there are enough. */
+static bool give_idle(larder_env *env, larder__door *door, larder_txn *txn) {
+    larder_txn *none = NULL;
+    if (atomic_compare_exchange_strong(&door->idle, &none, txn)) return true;
+    pthread_mutex_lock(&env->gate);
+    bool is_kept = env->idle_count < IDLE_READS_MAX;
+    if (is_kept) {
+        txn->next_idle = env->idle_reads;
+        env->idle_reads = txn;
+        env->idle_count++;
+    }
+    pthread_mutex_unlock(&env->gate);
+    return is_kept;
+}
+
 int32_t larder_txn_begin_read(larder_env *env, const larder_txn **txn, larder_error *error) {
     int32_t status = check_env(env, txn, error);
     if (status != LARDER_OK) return status;
+    larder__door *door;
     larder_txn *read;
     int code;
     for (;;) {
-        pthread_mutex_lock(&env->gate);
-        while (env->resizing)
-            pthread_cond_wait(&env->gate_changed, &env->gate);
-        read = env->idle_reads;
-        if (read != NULL) {
-            env->idle_reads = read->next_idle;
-            env->idle_count--;
-        }
-        env->open_reads++;
-        pthread_mutex_unlock(&env->gate);
+        door = gate_enter(env);
+        read = take_idle(env, door);
         if (read != NULL) {
             code = mdb_txn_renew(read->mdb);
         } else {
@@ -157,11 +224,8 @@ int32_t larder_txn_begin_read(larder_env *env, const larder_txn **txn, larder_er
             if (code != 0 && read != NULL) read->mdb = NULL;
         }
         if (code == 0) break;
-        if (read != NULL) {
-            if (read->mdb != NULL) mdb_txn_abort(read->mdb);
-            free_txn(read);
-        }
-        gate_leave(env, &env->open_reads);
+        if (read != NULL) release_read(read);
+        gate_leave(env, door);
         if (code == MDB_MAP_RESIZED) {
             status = resize(env, 0, error);
             if (status != LARDER_OK) return status;
@@ -170,6 +234,7 @@ int32_t larder_txn_begin_read(larder_env *env, const larder_txn **txn, larder_er
         return larder__fail_mdb(error, code, "beginning a read transaction");
     }
     read->next_idle = NULL;
+    read->door = door;
     read->commit = mdb_txn_id(read->mdb);
     read->counters_loaded = false;
     read->open_scans = 0;
@@ -185,20 +250,10 @@ void larder_txn_end_read(const larder_txn *const_txn) {
     larder__handle_closed();
     if (larder__env_is_forked(env)) return; /* the parent's slot; nothing here is ours */
     larder__scans_end(txn);
+    larder__door *door = txn->door;
     mdb_txn_reset(txn->mdb);
-    pthread_mutex_lock(&env->gate);
-    bool is_kept = env->idle_count < IDLE_READS_MAX;
-    if (is_kept) {
-        txn->next_idle = env->idle_reads;
-        env->idle_reads = txn;
-        env->idle_count++;
-    }
-    env->open_reads--;
-    if (env->resizing) pthread_cond_broadcast(&env->gate_changed);
-    pthread_mutex_unlock(&env->gate);
-    if (is_kept) return;
-    mdb_txn_abort(txn->mdb);
-    free_txn(txn);
+    if (!give_idle(env, door, txn)) release_read(txn);
+    gate_leave(env, door); /* last: the environment may be closed now */
 }
 
 static int32_t load_counters(larder_txn *txn, larder_error *error);
