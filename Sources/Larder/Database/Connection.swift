@@ -25,7 +25,10 @@ final class Connection: Sendable {
     ///
     /// An opening that failed is tried again by the next call.
     func client() throws(LarderError) -> Client {
-        if let client = opened.load() { return client }
+        if let client = opened.load() {
+            if client.isTerminated { throw Self.terminated }
+            return client
+        }
         return try state.withLock { (state) throws(LarderError) in
             if let client = opened.load() { return client }
             guard !state.isTerminated else { throw Self.terminated }
