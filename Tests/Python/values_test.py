@@ -207,7 +207,7 @@ class Records(LarderTest):
             )
             patched = opened(take(out))
         self.assertEqual(
-            fields_of(patched), {"a": 1, "m": {"x": 9, "y": 2}, "n": {"deep": True}}
+            fields_of(patched), {"a": 1, "m": {"x": 9, "y": 2}, "n": {"deep": True}, "q": {}}
         )
 
     def test_large_values_go_cold_and_come_back(self):
@@ -239,7 +239,7 @@ class Records(LarderTest):
         store = Store(cold_field_bytes=256)
         with store.write() as txn:
             put(txn, "texts/one", fields)
-        detached, size = ctypes.c_void_p(), ctypes.c_size_t()
+        detached, size = ctypes.POINTER(lib.t_detached)(), ctypes.c_size_t()
         with store.read() as txn:
             record = get(txn, "texts/one").record
             into = (byref(size), byref(detached))
