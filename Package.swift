@@ -99,6 +99,10 @@ let package = Package(
         .target(
             name: "AppleStyleSample", dependencies: ["Larder"], path: "Tests/AppleStyleSample",
             swiftSettings: [.treatAllWarnings(as: .error)]),
+        // A process that tests of Larder start and kill.
+        .executableTarget(
+            name: "LarderTestChild", dependencies: ["Larder", "LarderTestSupport"],
+            path: "Tests/LarderTestChild", swiftSettings: swiftSettings),
         // One test target a module, files mirroring its sources.
         .testTarget(
             name: "LarderModelTests", dependencies: ["LarderModel", "LarderTestSupport"],
@@ -121,7 +125,7 @@ let package = Package(
             name: "LarderTests",
             dependencies: [
                 "Larder", "LarderModel", "LarderStorage", "LarderQuery", "LarderSync",
-                "LarderTestSupport", "AppleStyleSample",
+                "LarderTestSupport", "LarderTestChild", "AppleStyleSample",
             ],
             swiftSettings: swiftSettings),
         .testTarget(

@@ -1,0 +1,97 @@
+import Foundation
+import Larder
+import LarderTestSupport
+import Synchronization
+
+/// Makes the writes of a script until it is killed, and prints the number of each that is
+/// durable.
+///
+/// Arguments: the store's directory, the seed, how many writes are there already. Now and then it
+/// waits until nothing is under way and compares what its listener has heard with a new query; a
+/// difference ends it with status 3.
+@main
+struct LarderTestChild {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 4, let seed = UInt64(arguments[2]), let done = Int(arguments[3])
+        else {
+            print("usage: LarderTestChild DIRECTORY SEED DONE")
+            exit(64)
+        }
+        var configuration = FirestoreConfiguration(directory: arguments[1])
+        configuration.project = "kill-test"
+        let database = try Firestore(configuration: configuration)
+        let collection = database.collection("documents")
+
+        let heard = Mutex<[String: WriteScript.Fields]?>(nil)
+        let listener = collection.addSnapshotListener { snapshot, _ in
+            let fields = snapshot?.documents.map { ($0.documentID, fields(of: $0.data())) } ?? []
+            heard.withLock { $0 = Dictionary(uniqueKeysWithValues: fields) }
+        }
+
+        var script = WriteScript(seed: seed)
+        for _ in 0..<done { _ = script.next() }
+        var number = done
+        var handles: [WriteHandle] = []
+        while true {
+            number += 1
+            let handle = enqueue(script.next(), collection, database)
+            handles.append(handle)
+            report(number, handle)
+            guard handles.count == 32 else { continue }
+            // Nothing is under way after this.
+            for handle in handles { try await handle.committedLocally() }
+            handles = []
+            try await compare(collection, heard)
+            _ = listener
+        }
+    }
+
+    private static func enqueue(
+        _ step: WriteScript.Step, _ collection: CollectionReference, _ database: Firestore
+    ) -> WriteHandle {
+        switch step {
+        case .set(let id, let number, let text):
+            return collection.document(id).enqueueSetData(["number": number, "text": text])
+        case .update(let id, let number):
+            return collection.document(id).enqueueUpdateData(["number": number])
+        case .batch(let ids, let number):
+            let batch = database.batch()
+            for id in ids {
+                batch.setData(["number": number], forDocument: collection.document(id))
+            }
+            return batch.enqueueCommit()
+        case .increment(let id, let amount):
+            return collection.document(id).enqueueSetData(
+                ["number": FieldValue.increment(Int64(amount))], merge: true)
+        case .delete(let id):
+            return collection.document(id).enqueueDelete()
+        }
+    }
+
+    private static func report(_ number: Int, _ handle: WriteHandle) {
+        Task {
+            try await handle.committedLocally()
+            FileHandle.standardOutput.write(Data("\(number)\n".utf8))
+        }
+    }
+
+    private static func fields(of data: [String: Any]) -> WriteScript.Fields {
+        WriteScript.Fields(number: data["number"] as? Int, text: data["text"] as? String)
+    }
+
+    /// Waits for the listener to hear of everything; what it has heard then is what is there.
+    private static func compare(
+        _ collection: CollectionReference, _ heard: borrowing Mutex<[String: WriteScript.Fields]?>
+    ) async throws {
+        // A second listener is served after all that the first one has to hear.
+        let now = try await collection.getDocuments(source: .cache)
+        for try await _ in collection.snapshots { break }
+        let there = Dictionary(
+            uniqueKeysWithValues: now.documents.map { ($0.documentID, fields(of: $0.data())) })
+        if heard.withLock({ $0 }) != there {
+            print("the listener's state differs from the query's")
+            exit(3)
+        }
+    }
+}
