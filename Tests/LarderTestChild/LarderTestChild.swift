@@ -25,8 +25,9 @@ struct LarderTestChild {
 
         let heard = Mutex<[String: WriteScript.Fields]?>(nil)
         let listener = collection.addSnapshotListener { snapshot, _ in
-            let fields = snapshot?.documents.map { ($0.documentID, fields(of: $0.data())) } ?? []
-            heard.withLock { $0 = Dictionary(uniqueKeysWithValues: fields) }
+            let documents = snapshot?.documents ?? []
+            let state = documents.map { ($0.documentID, fields(of: $0.data())) }
+            heard.withLock { $0 = Dictionary(uniqueKeysWithValues: state) }
         }
 
         var script = WriteScript(seed: seed)

@@ -1,6 +1,6 @@
 /// Writes that a seed decides, the same in the process that makes them and in the one that
 /// checks what is left of them.
-public struct WriteScript: Sendable {
+public struct WriteScript {
     /// One write of the script.
     public enum Step: Sendable, Equatable {
         /// A document becomes these fields.
