@@ -18,7 +18,7 @@ final class Connection: Sendable {
 
     init(_ configuration: FirestoreConfiguration) {
         state = Mutex(State(configuration: configuration))
-        queue = Mutex(configuration.callbackQueue ?? DispatchQueue(label: "larder.callbacks"))
+        queue = Mutex(configuration.callbackQueue ?? .main)
     }
 
     /// The client; opens it when that has not happened, and blocks for the disk then.

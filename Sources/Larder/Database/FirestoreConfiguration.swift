@@ -65,8 +65,9 @@ public struct FirestoreConfiguration: Sendable {
     /// Where the database logs.
     public var logger = Logger(label: "larder")
 
-    /// The queue that listeners and completion handlers are called on; nil for a serial queue
-    /// of the database's own.
+    /// The queue that listeners and completion handlers are called on; nil for the main queue.
+    ///
+    /// See ``FirestoreSettings/dispatchQueue``.
     public var callbackQueue: DispatchQueue?
 
     /// Whether queries that scan much and find little make indexes for the next ones, from the

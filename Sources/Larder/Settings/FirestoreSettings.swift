@@ -14,7 +14,7 @@ public import Foundation
 public final class FirestoreSettings: NSObject {
     var values: SettingsValues
 
-    /// The defaults: a store on disk of up to 100 MiB, and a callback queue of its own.
+    /// The defaults: a store on disk of up to 100 MiB, callbacks on the main queue.
     public override init() {
         values = SettingsValues()
     }
@@ -38,9 +38,11 @@ public final class FirestoreSettings: NSObject {
     /// The queue that listeners and completion handlers are called on; a serial one keeps their
     /// order.
     ///
-    /// The default is a serial queue of the database's own, not the main queue as on Apple's
-    /// systems: a program on a server has no running main loop, and would never be called.
-    /// Applications with one set `DispatchQueue.main`.
+    /// The default is the main queue, as on Apple's systems: closures that are written where the
+    /// main actor is the context, as in an `async` main, belong to it, and Swift may stop a
+    /// program that runs them elsewhere. An `async` main serves the main queue by itself, and so
+    /// do `dispatchMain()` and `RunLoop.main`. A program that blocks its main thread sets a
+    /// serial queue of its own here. Async functions and sequences do not use the queue.
     public var dispatchQueue: DispatchQueue {
         get { values.queue }
         set { values.queue = newValue }

@@ -4,7 +4,7 @@ import Dispatch
 struct SettingsValues: Sendable, Equatable {
     var host = "firestore.googleapis.com"
     var isSSLEnabled = true
-    var queue = DispatchQueue(label: "larder.callbacks")
+    var queue = DispatchQueue.main
     var cache = CachePolicy.persistentDefault
 
     static func == (left: SettingsValues, right: SettingsValues) -> Bool {
