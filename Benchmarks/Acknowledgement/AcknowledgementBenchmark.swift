@@ -33,7 +33,7 @@ struct AcknowledgementBenchmark {
         let store = try Store(configuration)
         let local = LocalStore(
             store: store, user: .unauthenticated,
-            databaseID: try DatabaseID(project: "bench"))
+            databaseID: DatabaseID(project: "bench"))
         let figure = try acknowledge(in: local, groups: of(group, try local.pendingBatches()))
         try store.close()
         print(String(decoding: try JSONEncoder().encode(figure), as: UTF8.self))
