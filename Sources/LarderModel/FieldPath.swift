@@ -16,7 +16,7 @@ public struct FieldPath: Sendable {
     /// - Throws: `invalidArgument` when there is no name, an empty one, or more than 1,500 bytes.
     public init(_ segments: [String]) throws(LarderError) {
         guard !segments.isEmpty else { throw .invalidName("a field path has no names") }
-        guard !segments.contains(where: \.utf8.isEmpty) else {
+        guard !segments.contains(where: { $0.utf8.isEmpty }) else {
             throw .invalidName("a field path has an empty name: \(segments)")
         }
         let size = segments.reduce(segments.count - 1) { $0 + $1.utf8.count }

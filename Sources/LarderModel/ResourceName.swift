@@ -25,15 +25,32 @@ public struct ResourceName: Sendable, CustomStringConvertible {
     /// The whole name.
     public var description: String { string }
 
-    private var parts: (database: DatabaseID, document: DocumentPath)? {
-        let segments = string.utf8.split(
-            separator: UInt8(ascii: "/"), maxSplits: 5, omittingEmptySubsequences: false
-        ).map { String(Substring($0)) }
-        guard segments.count == 6, segments[0] == "projects", segments[2] == "databases",
-            segments[4] == "documents", !segments[1].isEmpty, !segments[3].isEmpty,
-            let document = try? DocumentPath(segments[5])
+    /// The database and the document in the name, parsed once for both; nil when the text is not
+    /// a document's name.
+    package var parts: (database: DatabaseID, document: DocumentPath)? {
+        var rest = string.utf8[...]
+        guard rest.drop("projects/"), let project = rest.takeSegment(),
+            rest.drop("databases/"), let database = rest.takeSegment(),
+            rest.drop("documents/"), let document = try? DocumentPath(String(Substring(rest)))
         else { return nil }
-        return (DatabaseID(project: segments[1], database: segments[3]), document)
+        return (DatabaseID(project: project, database: database), document)
+    }
+}
+
+extension Substring.UTF8View {
+    /// Removes a beginning; false, with nothing removed, when there is another one.
+    fileprivate mutating func drop(_ beginning: StaticString) -> Bool {
+        let isThere = beginning.withUTF8Buffer { starts(with: $0) }
+        if isThere { removeFirst(beginning.utf8CodeUnitCount) }
+        return isThere
+    }
+
+    /// Removes what lies before the next slash, and the slash; nil when there is none or nothing
+    /// before it.
+    fileprivate mutating func takeSegment() -> String? {
+        guard let slash = firstIndex(of: UInt8(ascii: "/")), slash > startIndex else { return nil }
+        defer { self = self[index(after: slash)...] }
+        return String(Substring(self[..<slash]))
     }
 }
 

@@ -15,17 +15,17 @@ extension UserDataWriter {
     /// Makes values whose references are of a database object.
     init(serverTimestamps: ServerTimestampBehavior, references firestore: Firestore) {
         self.init(serverTimestamps: serverTimestamps) { name in
-            if let database = name.database, database != firestore.databaseID {
-                firestore.logger.warning(
-                    "A document refers to the database \(database); the reference is read as one of \(firestore.databaseID)."
-                )
-            }
-            guard let path = name.document else {
+            guard let (database, path) = name.parts else {
                 return DocumentReference(
                     firestore, text: name.string,
                     failure: LarderError(
                         .invalidArgument,
                         "'\(name)' is stored as a reference and names no document."))
+            }
+            if database != firestore.databaseID {
+                firestore.logger.warning(
+                    "A document refers to the database \(database); the reference is read as one of \(firestore.databaseID)."
+                )
             }
             return DocumentReference(firestore, path)
         }

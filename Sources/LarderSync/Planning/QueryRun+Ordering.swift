@@ -77,7 +77,7 @@ extension QueryRun {
         let user = user
         var documents: [Document] = []
         var group = EntryGroup()
-        var isSorted = !scan.delivery.lacksNameOnly
+        var isSorted = true
         // What competes with the last of the group that the limit falls into.
         var top = TopDocuments(arrangement.limit, by: comparator)
         var left: Int?
@@ -94,18 +94,23 @@ extension QueryRun {
             }
             let isCut = entry.isCutInIndex
             let isAlike = isCut || scan.delivery.lacksNameOnly
-            if isCut { isSorted = false }
-            if isAlike, limit < .max { group.add(entry) }
+            if isAlike {
+                group.add(entry)
+                if isCut || group.seenCount > 1 { isSorted = false }
+            }
             if isMatch { documents.append(try entry.document()) }
             guard documents.count >= limit else { return .continue }
             guard isAlike else { return .stop }
             let more = try group.size(in: scan, user: user, transaction) - group.seenCount
+            guard more > 0 else { return .stop }
             left = more
             for document in documents { top.offer(document) }
-            return more > 0 ? .continue : .stop
+            return .continue
         }
-        if isSorted { return documents }
-        if left == nil { for document in documents { top.offer(document) } }
+        if left == nil {
+            if isSorted { return documents }
+            for document in documents { top.offer(document) }
+        }
         return top.takeSorted()
     }
 }
