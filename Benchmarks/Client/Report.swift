@@ -36,8 +36,11 @@ final class Report {
 
     // MARK: Judging
 
+    /// Of each row at the largest number of documents; smaller ones are there for growth.
     var verdicts: [Verdict] {
-        entries.flatMap { entry in
+        entries.filter { entry in
+            !entries.contains { $0.row.id == entry.row.id && $0.count > entry.count }
+        }.flatMap { entry in
             entry.row.limits.compactMap { Self.judge(entry, $0) }
                 + [judgeGrowth(entry)].compactMap(\.self)
         }
