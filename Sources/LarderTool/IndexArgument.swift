@@ -42,16 +42,7 @@ struct IndexArgument {
             try txn.index(id)?.isComplete ?? false
         }
         if isComplete { return }
-        var bar = ProgressBar("index", unit: .count("documents"))
-        defer { bar.finish() }
-        var isDone = false
-        while !isDone && !Interruption.isRequested {
-            let progress = try store.write { txn throws(LarderError) in
-                try txn.backfillIndex(id, maxDocuments: 1000)
-            }
-            bar.update(progress.doneCount, of: progress.totalCount)
-            isDone = progress.isComplete
-        }
+        try IndexFill(store: store).fill(id)
     }
 
     /// The fields in the same notation.

@@ -3,7 +3,7 @@ import LarderModel
 
 /// `larder`: documents in and out of a store, and a look at the store itself.
 @main
-struct LarderTool: ParsableCommand {
+struct LarderTool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "larder",
         abstract:
@@ -29,16 +29,26 @@ struct LarderTool: ParsableCommand {
         subcommands: [
             ImportCommand.self, ExportCommand.self, ListCommand.self, GetCommand.self,
             StatCommand.self, EvictCommand.self, TrainCommand.self, CheckCommand.self,
-            CopyCommand.self, CompactCommand.self,
+            CopyCommand.self, CompactCommand.self, QueryCommand.self, CountCommand.self,
+            SumCommand.self, AverageCommand.self, MinimumCommand.self, MaximumCommand.self,
+            SetCommand.self, UpdateCommand.self, DeleteCommand.self, PendingCommand.self,
+            IndexCommand.self, WatchCommand.self,
         ])
 
     static let _errorPrefix = "larder: error: "
 
-    static func main() {
-        let arguments = storeOptionsLast(Array(CommandLine.arguments.dropFirst()))
+    // On the main thread: signals interrupt what waits there.
+    @MainActor
+    static func main() async {
+        let arguments = OrderArgument.joined(
+            storeOptionsLast(Array(CommandLine.arguments.dropFirst())))
         do {
             var command = try parseAsRoot(arguments)
-            try command.run()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
         } catch {
             end(with: error)
         }

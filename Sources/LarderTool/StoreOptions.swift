@@ -41,8 +41,17 @@ struct StoreOptions: ParsableArguments {
 
     /// Opens a store as configured; errors name the directory and what to do.
     func open(_ configuration: StoreConfiguration) throws -> Store {
+        try opening(createsStore: configuration.createsStore) { () throws(LarderError) in
+            try Store(configuration)
+        }
+    }
+
+    /// Runs what opens the store; errors name the directory and what to do.
+    func opening<Opened>(
+        createsStore: Bool, _ open: () throws(LarderError) -> Opened
+    ) throws -> Opened {
         do throws(LarderError) {
-            return try Store(configuration)
+            return try open()
         } catch {
             if error.condition == .noStore {
                 throw ToolError(
@@ -50,7 +59,7 @@ struct StoreOptions: ParsableArguments {
                     hint: "'larder import FILE --collection PATH --store \(directory)' creates "
                         + "one, --store or LARDER_STORE names another")
             }
-            if configuration.createsStore && error.condition == .io && !System.exists(directory) {
+            if createsStore && error.condition == .io && !System.exists(directory) {
                 throw ToolError(
                     .cannotCreate, "cannot create the store '\(directory)': \(error.message)",
                     hint: "name another directory with --store")

@@ -77,7 +77,7 @@ extension ToolError {
         case .notFound:
             status = .findings
         default:
-            status = .software
+            status = error.kind == .invalidArgument ? .usage : .software
         }
         self.init(status, place.isEmpty ? error.message : "\(place): \(error.message)", hint: hint)
     }

@@ -1,5 +1,5 @@
 public import Foundation
-import LarderModel
+package import LarderModel
 import LarderSync
 import Logging
 
@@ -30,12 +30,17 @@ public final class AggregateQuerySnapshot: Sendable {
     /// program over that.
     public func get(_ aggregateField: AggregateField) -> Any? {
         let firestore = query.query.firestore
-        guard let aggregate = try? aggregateField.aggregate.get(), let value = values[aggregate]
-        else {
+        guard let value = value(aggregateField) else {
             firestore.logger.error("An aggregate was read that its query does not ask for.")
             return nil
         }
         return UserDataWriter(serverTimestamps: .none, references: firestore).value(value)
+    }
+
+    /// A figure as it is computed; nil for one that was not asked for.
+    package func value(_ aggregateField: AggregateField) -> Value? {
+        guard let aggregate = try? aggregateField.aggregate.get() else { return nil }
+        return values[aggregate]
     }
 }
 

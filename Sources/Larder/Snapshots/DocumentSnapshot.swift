@@ -1,4 +1,4 @@
-import LarderModel
+package import LarderModel
 import LarderSync
 import Logging
 
@@ -11,7 +11,8 @@ public class DocumentSnapshot: @unchecked Sendable {
 
     let firestore: Firestore
     let path: DocumentPath
-    let document: Document?
+    /// What the store knows of the document, its fields as they are stored.
+    package let document: Document?
     private let hasPendingWrites: Bool
     private let isFromCache: Bool
 

@@ -6,10 +6,10 @@ import LarderStorage
 struct GetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Prints documents.",
+        abstract: "Prints documents, pending writes in them.",
         discussion: """
-            With --json one object a line: name, state, version, createTime, readTime, \
-            storedBytes and fields, in the notation of 'larder export'. A document that is not \
+            With --json one object a line: name, state, hasPendingWrites, version, createTime, \
+            readTime, storedBytes and fields, in the notation of 'larder export'. A document that is not \
             there is named on standard error, and the exit status is 1.
 
             EXAMPLES
@@ -30,12 +30,14 @@ struct GetCommand: ParsableCommand {
             let store = try options.open(.readOnly)
             for (position, path) in paths.enumerated() {
                 let document = try store.read { txn throws(LarderError) in
-                    try txn.document(at: path)
+                    try txn.document(at: path, asSeenBy: .unauthenticated)
                 }
                 guard let document, document.exists else {
                     missing += 1
                     let known =
                         switch document?.state {
+                        case .absent where document?.hasLocalMutations == true:
+                            "is deleted by a pending write"
                         case .absent: "is known not to exist"
                         case .unknown: "exists, its contents are not known"
                         default: "is not in the store"
@@ -60,6 +62,7 @@ struct GetCommand: ParsableCommand {
         [
             "name": .string(document.path.string),
             "state": .string("found"),
+            "hasPendingWrites": .boolean(document.hasLocalMutations),
             "version": .version(document.version),
             "createTime": .time(document.createTime),
             "readTime": .version(document.readTime),
@@ -71,9 +74,13 @@ struct GetCommand: ParsableCommand {
     private static func print(_ document: Document, to output: Output) {
         output.line(document.path.string)
         var table = TextTable([("", .left), ("", .left)])
-        table.add("  version", document.version.description)
+        if document.hasLocalMutations {
+            table.add("  pending", "write \(document.largestBatchID) is the last one")
+        } else {
+            table.add("  version", document.version.description)
+        }
         if let time = document.createTime { table.add("  created", time.description) }
-        table.add("  read", document.readTime.description)
+        if !document.readTime.isNone { table.add("  read", document.readTime.description) }
         var stored = ByteSize(document.storedBytes).text
         if let record = document.record {
             stored += ", \(ByteSize(record.sizeBytes).text) by Firestore's rules"

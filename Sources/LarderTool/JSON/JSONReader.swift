@@ -58,6 +58,17 @@ struct JSONReader {
         return string
     }
 
+    /// The value that a text is.
+    static func readValue(_ text: String) throws(JSONFailure) -> Value {
+        try Array(text.utf8).withUnsafeBufferPointer { (bytes) throws(JSONFailure) in
+            var reader = JSONReader(bytes, options: Options())
+            reader.skipBlanks()
+            let value = try reader.readValue()
+            try reader.expectEnd()
+            return value
+        }
+    }
+
     // MARK: Values
 
     private mutating func readValue() throws(JSONFailure) -> Value {

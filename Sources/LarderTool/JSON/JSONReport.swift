@@ -11,6 +11,8 @@ indirect enum JSONReport {
     case object([(String, JSONReport)])
     /// The fields of a document, with values in the notation of ``TypedJSON``.
     case fields(MapValue)
+    /// A value in the notation of ``TypedJSON``.
+    case value(LarderModel.Value)
 
     /// An integer.
     static func integer(_ number: Int) -> JSONReport { .integer(Int64(number)) }
@@ -39,6 +41,7 @@ indirect enum JSONReport {
         case .double(let double): JSONWriter.append(double, to: &bytes)
         case .string(let string): JSONWriter.append(string, to: &bytes)
         case .fields(let fields): JSONWriter.append(fields, to: &bytes)
+        case .value(let value): JSONWriter.append(value, to: &bytes)
         case .array(let elements):
             JSONWriter.append(raw: "[", to: &bytes)
             for (position, element) in elements.enumerated() {

@@ -1,0 +1,159 @@
+import ArgumentParser
+import Larder
+import LarderModel
+import LarderStorage
+
+/// `larder index`: lists, defines, drops and fills indexes.
+struct IndexCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "index",
+        abstract: "Lists the indexes of a store, or changes them.",
+        discussion: """
+            An index is over all collections with one id: 'cities: state asc, population desc, \
+            tags contains', where asc may be left out. Queries use it once it is complete. A new \
+            one is filled by --build, or bit by bit by the next program that has the store open \
+            for writing. --set takes the JSON of the Firebase CLI, firestore.indexes.json, in \
+            place of all there are.
+
+            EXAMPLES
+              larder index
+              larder index --add 'cities: country, population desc' --build
+              larder index --drop 'cities: country, population desc'
+              larder index --set firestore.indexes.json --build
+            """)
+
+    @Option(
+        name: .customLong("set"),
+        help: ArgumentHelp(
+            "Make those of a JSON file the indexes; - reads standard input.", valueName: "file"))
+    var file: String?
+
+    @Option(help: ArgumentHelp("Define an index (may be repeated).", valueName: "index"))
+    var add: [String] = []
+
+    @Option(help: ArgumentHelp("Drop an index (may be repeated).", valueName: "index"))
+    var drop: [String] = []
+
+    @Flag(help: "Fill what is not complete.")
+    var build = false
+
+    @OptionGroup var options: StoreOptions
+
+    mutating func validate() throws {
+        if file != nil && !(add.isEmpty && drop.isEmpty) {
+            throw ValidationError("--set excludes --add and --drop: it names all indexes.")
+        }
+    }
+
+    func run() async throws {
+        let added = try add.map { try Self.index("--add", $0) }
+        let dropped = try drop.map { try Self.index("--drop", $0) }
+        let configuration = try file.map(Self.configurationText)
+        var isMissing = false
+        if let configuration {
+            try await options.withDatabase(.readWrite) { firestore in
+                try await replace(by: configuration, in: firestore)
+            }
+        } else if !added.isEmpty || !dropped.isEmpty {
+            isMissing = try await options.withDatabase(.readWrite, about: "the indexes") {
+                try await change(added, dropped, in: $0)
+            }
+        }
+        if build {
+            try options.describingErrors {
+                let store = try options.open(.readWrite)
+                try IndexFill(store: store).run()
+                try store.close()
+            }
+        }
+        let output = Output.standard()
+        try await options.withDatabase(.readOnly) { firestore in
+            print(try firestore.indexes(), to: output)
+        }
+        try output.flush()
+        if Interruption.isRequested { throw ToolError.interrupted }
+        if isMissing { throw ExitCode(ExitStatus.findings.rawValue) }
+    }
+
+    private static func index(_ option: String, _ text: String) throws -> CacheIndex {
+        try expression(option, text) { () throws(ExpressionFailure) in
+            try CacheIndexArgument(text).index
+        }
+    }
+
+    private static func configurationText(_ file: String) throws -> String {
+        let bytes = try InputText.read(file, maxBytes: 8 * 1024 * 1024)
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw ToolError(
+                .badData, "'\(file)' is not UTF-8", hint: "give the Firebase CLI's JSON")
+        }
+        return text
+    }
+
+    private func replace(by configuration: String, in firestore: Firestore) async throws {
+        do {
+            try await firestore.setIndexConfiguration(configuration)
+        } catch let error as LarderError where error.kind == .invalidArgument {
+            throw ToolError(
+                .badData, "\(file ?? ""): \(error.message)",
+                hint: "'firebase firestore:indexes' prints what is read here")
+        }
+    }
+
+    /// Adds and drops indexes.
+    ///
+    /// - Returns: whether one to drop is not there.
+    private func change(
+        _ added: [CacheIndex], _ dropped: [CacheIndex], in firestore: Firestore
+    ) async throws -> Bool {
+        var indexes = try firestore.indexes().map(\.index)
+        var isMissing = false
+        for index in dropped {
+            guard let position = indexes.firstIndex(of: index) else {
+                isMissing = true
+                Messages.line("larder: there is no index '\(CacheIndexArgument.text(of: index))'")
+                continue
+            }
+            indexes.remove(at: position)
+        }
+        for index in added where !indexes.contains(index) { indexes.append(index) }
+        try await firestore.setIndexes(indexes)
+        return isMissing
+    }
+
+    private func print(_ indexes: [CacheIndexState], to output: Output) {
+        if options.json {
+            output.line(["indexes": .array(indexes.map(Self.report))])
+            return
+        }
+        guard !indexes.isEmpty else {
+            Messages.line("larder: there are no indexes; 'larder index --add' defines one")
+            return
+        }
+        var table = TextTable([
+            ("collections", .left), ("fields", .left), ("state", .left), ("entries", .right),
+            ("size", .right),
+        ])
+        for state in indexes {
+            table.add(
+                state.index.collectionGroup, CacheIndexArgument.fieldsText(of: state.index),
+                state.isComplete ? "complete" : "being filled",
+                NumberText.count(state.entryCount), ByteSize(state.sizeBytes).text)
+        }
+        for line in table.lines { output.line(line) }
+        if indexes.contains(where: { !$0.isComplete }) {
+            Messages.line(
+                "larder: queries use an index once it is complete; 'larder index --build' fills it")
+        }
+    }
+
+    private static func report(_ state: CacheIndexState) -> JSONReport {
+        [
+            "collectionGroup": .string(state.index.collectionGroup),
+            "fields": .string(CacheIndexArgument.fieldsText(of: state.index)),
+            "isComplete": .boolean(state.isComplete),
+            "entryCount": .integer(state.entryCount),
+            "sizeBytes": .integer(state.sizeBytes),
+        ]
+    }
+}

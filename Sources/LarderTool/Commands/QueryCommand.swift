@@ -1,0 +1,88 @@
+import ArgumentParser
+import Larder
+import LarderModel
+
+/// `larder query`: the documents that match.
+struct QueryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "query",
+        abstract: "Prints the documents that match a query, pending writes in them.",
+        discussion: """
+            A condition is FIELD OPERATOR VALUE, joined with 'and', 'or' and parentheses. \
+            Operators: == != < <= > >= in not-in array-contains array-contains-any. Fields are \
+            paths such as stats.area, unusual names in backticks; __name__ is the document's id. \
+            Values are JSON as 'larder export' writes it; bare words are strings; also \
+            [FR, DE], ref:cities/SF and time:2026-01-31T12:00:00Z.
+
+            With --json one document a line, as 'larder export' writes it. With --explain the \
+            plan, the plans that were considered and what was read follow; with --json as a last \
+            line {"$explain": ...}.
+
+            EXAMPLES
+              larder query cities --where 'population > 1000000' --order population --desc \
+            --limit 10
+              larder query cities --where 'country in [FR, DE] and population >= 5e5' --explain
+              larder query landmarks --group --select name,length
+              larder query cities --order name --start-after '"San Francisco"' --limit 20
+            """)
+
+    @OptionGroup var query: QueryOptions
+
+    @Option(
+        name: .customLong("select"),
+        help: ArgumentHelp(
+            "Show these fields alone (may be repeated).", valueName: "field,..."))
+    var selected: [String] = []
+
+    @Flag(help: "Also tell how the query was answered, and what was read for it.")
+    var explain = false
+
+    @OptionGroup var options: DatabaseOptions
+
+    func run() async throws {
+        let parsed = try query.parsed(options.databaseID)
+        let printer = try DocumentPrinter(selecting: selected, showsPaths: query.group)
+        let output = Output.standard()
+        try await options.withDatabase(.readOnly, about: query.subject) { firestore in
+            let question = try parsed.query(
+                UserValues(firestore: firestore, databaseID: options.databaseID))
+            // First, so that its figures are not those of what was just read.
+            let explanation = explain ? try await question.explain() : nil
+            let documents = try await question.getDocuments(source: .cache).documents
+                .compactMap(\.document)
+            print(documents, printer, to: output)
+            if let explanation {
+                let text = ExplanationText(explanation: explanation)
+                if options.json {
+                    output.line(["$explain": text.report])
+                } else {
+                    output.line()
+                    for line in text.lines { output.line(line) }
+                }
+            }
+        }
+        try output.flush()
+    }
+
+    private func print(_ documents: [Document], _ printer: DocumentPrinter, to output: Output) {
+        if options.json {
+            for document in documents {
+                output.append { printer.append(document, to: &$0) }
+            }
+            return
+        }
+        guard !documents.isEmpty else {
+            Messages.line("larder: no document of \(query.collection) matches")
+            return
+        }
+        let columns = output.isTerminal ? System.terminalColumns(1) : 120
+        for line in printer.lines(documents, columns: columns) { output.line(line) }
+        let pending = documents.count(where: \.hasLocalMutations)
+        if pending > 0 {
+            Messages.line(
+                "larder: pending writes are in "
+                    + "\(pending == documents.count ? "all of " : "\(NumberText.count(pending)) of ")"
+                    + NumberText.things(Int64(documents.count), "document"))
+        }
+    }
+}

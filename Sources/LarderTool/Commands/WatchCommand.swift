@@ -1,0 +1,187 @@
+import ArgumentParser
+import Dispatch
+import Larder
+import LarderModel
+
+/// `larder watch`: changes of a query's results or a document, as they happen.
+struct WatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Prints changes of a document, or of a query's results, as they happen.",
+        discussion: """
+            One line a change: + for a document that has come, ~ for one that has changed, - for \
+            one that has left, with its path and fields. What is there already comes first, \
+            unless --new is given. The query is described as for 'larder query', the document by \
+            its path. Another process may write meanwhile. Control-C ends it, with exit status 0.
+
+            With --json one object a line: change (added, modified, removed), name, \
+            hasPendingWrites, fields.
+
+            EXAMPLES
+              larder watch cities
+              larder watch cities/SF --new
+              larder watch cities --where 'population > 1000000' --select name,population
+              larder watch cities --for 60 --json
+            """)
+
+    @OptionGroup var query: QueryOptions
+
+    @Option(
+        name: .customLong("select"),
+        help: ArgumentHelp("Show these fields alone (may be repeated).", valueName: "field,..."))
+    var selected: [String] = []
+
+    @Flag(help: "Leave out what is there at the beginning.")
+    var new = false
+
+    @Option(help: ArgumentHelp("End after so many changes.", valueName: "changes"))
+    var count: Int?
+
+    @Option(name: .customLong("for"), help: ArgumentHelp("End after a time.", valueName: "seconds"))
+    var seconds: Double?
+
+    @OptionGroup var options: DatabaseOptions
+
+    mutating func validate() throws {
+        if let count, count < 1 { throw ValidationError("--count takes a number above 0.") }
+        if let seconds, !(seconds > 0 && seconds <= 1e9) {
+            throw ValidationError("--for takes seconds above 0.")
+        }
+    }
+
+    func run() async throws {
+        let printer = ChangePrinter(
+            fields: try DocumentPrinter(selecting: selected, showsPaths: true),
+            output: Output.standard(), json: options.json, limit: count)
+        if !query.group, case .document(let path) = try PathArgument.either(query.collection) {
+            guard query.isPlain else {
+                throw ToolError(
+                    .usage, "'\(path)' is a document, which takes no conditions and orders",
+                    hint: "name its collection, e.g. larder watch \(path.parent)")
+            }
+            try await options.withDatabase(.readOnly, about: "'\(path)'") { firestore in
+                try await watch(firestore.document(path.string), printer)
+            }
+        } else {
+            let parsed = try query.parsed(options.databaseID)
+            try await options.withDatabase(.readOnly, about: query.subject) { firestore in
+                try await watch(
+                    try parsed.query(
+                        UserValues(firestore: firestore, databaseID: options.databaseID)), printer)
+            }
+        }
+    }
+
+    private func watch(_ query: Query, _ printer: ChangePrinter) async throws {
+        let (events, feed) = AsyncThrowingStream<QuerySnapshot, any Error>.makeStream()
+        let registration = query.addSnapshotListener { snapshot, error in
+            if let snapshot { feed.yield(snapshot) } else { feed.finish(throwing: error) }
+        }
+        defer { registration.remove() }
+        try endInTime { feed.finish() }
+        var isFirst = true
+        for try await snapshot in events {
+            if isFirst { announce(snapshot.count) }
+            if !isFirst || !new {
+                for change in snapshot.documentChanges {
+                    guard let document = change.document.document else { continue }
+                    if try !printer.print(change.type, document) { return }
+                }
+            }
+            isFirst = false
+        }
+    }
+
+    private func watch(_ reference: DocumentReference, _ printer: ChangePrinter) async throws {
+        let (events, feed) = AsyncThrowingStream<DocumentSnapshot, any Error>.makeStream()
+        let registration = reference.addSnapshotListener { snapshot, error in
+            if let snapshot { feed.yield(snapshot) } else { feed.finish(throwing: error) }
+        }
+        defer { registration.remove() }
+        try endInTime { feed.finish() }
+        var known: Document?
+        var isFirst = true
+        for try await snapshot in events {
+            let document = snapshot.exists ? snapshot.document : nil
+            if isFirst { announce(document == nil ? 0 : 1) }
+            let change: (DocumentChangeType, Document)? =
+                switch (known, document) {
+                case (nil, let document?): (.added, document)
+                case (.some, let document?): (.modified, document)
+                case (let gone?, nil): (.removed, gone)
+                case (nil, nil): nil
+                }
+            if let change, !isFirst || !new {
+                if try !printer.print(change.0, change.1) { return }
+            }
+            known = document
+            isFirst = false
+        }
+    }
+
+    /// Says that changes are heard of from here on.
+    private func announce(_ count: Int) {
+        Messages.line(
+            "larder: watching \(query.collection), \(NumberText.things(Int64(count), "document")); "
+                + "control-C ends it")
+    }
+
+    /// Calls a closure at a signal, and after the time that was asked for.
+    private func endInTime(_ end: @escaping @Sendable () -> Void) throws {
+        try Interruption.onRequest(end)
+        if let seconds {
+            DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: end)
+        }
+    }
+}
+
+/// Prints changes, each at once.
+final class ChangePrinter {
+    private let fields: DocumentPrinter
+    private let output: Output
+    private let json: Bool
+    private let limit: Int?
+    private var printedCount = 0
+
+    init(fields: DocumentPrinter, output: Output, json: Bool, limit: Int?) {
+        self.fields = fields
+        self.output = output
+        self.json = json
+        self.limit = limit
+    }
+
+    /// Prints a change.
+    ///
+    /// - Returns: whether more are wanted.
+    func print(_ type: DocumentChangeType, _ document: Document) throws -> Bool {
+        if json {
+            output.line([
+                "change": .string(Self.name(of: type)),
+                "name": .string(document.path.string),
+                "hasPendingWrites": .boolean(document.hasLocalMutations),
+                "fields": .fields(fields.fields(of: document)),
+            ])
+        } else {
+            output.line("\(Self.sign(of: type)) \(document.path)  \(fields.text(of: document))")
+        }
+        try output.flush()
+        printedCount += 1
+        return limit.map { printedCount < $0 } ?? true
+    }
+
+    private static func name(of type: DocumentChangeType) -> String {
+        switch type {
+        case .added: "added"
+        case .modified: "modified"
+        case .removed: "removed"
+        }
+    }
+
+    private static func sign(of type: DocumentChangeType) -> String {
+        switch type {
+        case .added: "+"
+        case .modified: "~"
+        case .removed: "-"
+        }
+    }
+}

@@ -1,0 +1,218 @@
+import ArgumentParser
+import Larder
+import LarderModel
+
+/// A query as the command line describes it: source, conditions, orders, limits, start and end.
+struct QueryOptions: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "A collection; with --group the id of collections wherever they lie.",
+            valueName: "collection"))
+    var collection: String
+
+    @Flag(help: "Ask all collections with this id.")
+    var group = false
+
+    @Option(
+        name: .customLong("where"),
+        help: ArgumentHelp(
+            "Only documents for which this holds (may be repeated: all must hold).",
+            valueName: "condition"))
+    var conditions: [String] = []
+
+    @Option(
+        name: .customLong("order"),
+        help: ArgumentHelp(
+            "Order by this field, then by those of further --order.", valueName: "field"))
+    var orders: [String] = []
+
+    @Flag(name: .customLong("desc"), help: "The --order in front of it: large values first.")
+    var isDescending = false
+
+    @Option(help: ArgumentHelp("At most so many documents.", valueName: "count"))
+    var limit: Int?
+
+    @Option(help: ArgumentHelp("The last so many documents, in their order.", valueName: "count"))
+    var last: Int?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Begin at these values of the orders, separated by commas.", valueName: "values"))
+    var startAt: String?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Begin behind these values.", valueName: "values"))
+    var startAfter: String?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("End at these values.", valueName: "values"))
+    var endAt: String?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("End in front of these values.", valueName: "values"))
+    var endBefore: String?
+
+    mutating func validate() throws {
+        if isDescending { throw ValidationError("--desc stands behind the --order it is for.") }
+        if limit != nil && last != nil {
+            throw ValidationError("--limit and --last exclude each other.")
+        }
+        for (name, count) in [("--limit", limit), ("--last", last)] {
+            if let count, count < 1 { throw ValidationError("\(name) takes a number above 0.") }
+        }
+        if startAt != nil && startAfter != nil {
+            throw ValidationError("--start-at and --start-after exclude each other.")
+        }
+        if endAt != nil && endBefore != nil {
+            throw ValidationError("--end-at and --end-before exclude each other.")
+        }
+    }
+
+    /// Whether all documents are asked for.
+    var isPlain: Bool {
+        conditions.isEmpty && orders.isEmpty && limit == nil && last == nil && startAt == nil
+            && startAfter == nil && endAt == nil && endBefore == nil
+    }
+
+    /// What errors of the query are about.
+    var subject: String { "query of '\(collection)'" }
+
+    /// Reads every expression, before the store is opened.
+    func parsed(_ databaseID: DatabaseID) throws -> ParsedQuery {
+        if group {
+            guard !collection.isEmpty, !collection.utf8.contains(UInt8(ascii: "/")) else {
+                throw ToolError(
+                    .usage, "--group takes the id of collections, not '\(collection)'",
+                    hint: "give the last part of their paths, e.g. landmarks")
+            }
+        } else {
+            _ = try PathArgument.collection(collection)
+        }
+        var query = ParsedQuery(collection: collection, isGroup: group)
+        for text in conditions {
+            query.conditions.append(
+                try expression("--where", text) { () throws(ExpressionFailure) in
+                    try WhereExpression(text, database: databaseID)
+                })
+        }
+        for text in orders {
+            query.orders.append(
+                try expression("--order", text) { () throws(ExpressionFailure) in
+                    try OrderArgument(text)
+                })
+        }
+        if let limit { query.limit = .first(limit) }
+        if let last { query.limit = .last(last) }
+        func values(_ option: String, _ text: String?) throws -> [Value]? {
+            guard let text else { return nil }
+            return try expression(option, text) { () throws(ExpressionFailure) in
+                var scanner = ExpressionScanner(text, database: databaseID)
+                return try scanner.takeValues()
+            }
+        }
+        query.startAt = try values("--start-at", startAt)
+        query.startAfter = try values("--start-after", startAfter)
+        query.endAt = try values("--end-at", endAt)
+        query.endBefore = try values("--end-before", endBefore)
+        return query
+    }
+}
+
+/// Runs what reads an expression; its failures are usage errors that name the option.
+func expression<Result>(
+    _ option: String, _ text: String, _ read: () throws(ExpressionFailure) -> Result
+) throws(ToolError) -> Result {
+    do throws(ExpressionFailure) {
+        return try read()
+    } catch {
+        throw ToolError(error, in: option, text)
+    }
+}
+
+/// A field to order by: `population`, `population desc`.
+struct OrderArgument: Equatable {
+    /// The field.
+    let field: LarderModel.FieldPath
+    /// Whether large values come first.
+    let isDescending: Bool
+
+    /// Reads a field and, where it is there, a direction.
+    init(_ text: String) throws(ExpressionFailure) {
+        // Values do not occur, and with them no references.
+        var scanner = ExpressionScanner(text, database: DatabaseID(project: "-", database: "-"))
+        field = try scanner.takeField()
+        isDescending = scanner.takeWord("desc")
+        if !isDescending { _ = scanner.takeWord("asc") }
+        guard scanner.isAtEnd else {
+            throw scanner.failure("expected 'asc', 'desc' or the end, found \(scanner.found)")
+        }
+    }
+
+    /// Joins each `--desc` to the `--order` in front of it.
+    static func joined(_ arguments: [String]) -> [String] {
+        var result: [String] = []
+        var order: Int?
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            if argument == "--" { return result + [argument] + rest }
+            if argument == "--order", let field = rest.popFirst() {
+                result += [argument, field]
+                order = result.count - 1
+            } else if argument.hasPrefix("--order=") {
+                result.append(argument)
+                order = result.count - 1
+            } else if argument == "--desc", let position = order {
+                result[position] += " desc"
+                order = nil
+            } else {
+                result.append(argument)
+            }
+        }
+        return result
+    }
+}
+
+/// A query that was read from the command line.
+struct ParsedQuery {
+    /// Which documents of those that match.
+    enum Limit {
+        case first(Int)
+        case last(Int)
+    }
+
+    let collection: String
+    let isGroup: Bool
+    var conditions: [WhereExpression] = []
+    var orders: [OrderArgument] = []
+    var limit: Limit?
+    var startAt: [Value]?
+    var startAfter: [Value]?
+    var endAt: [Value]?
+    var endBefore: [Value]?
+
+    /// The query of an application; what is wrong with it as a whole it reports when it is asked.
+    func query(_ values: UserValues) throws(ToolError) -> Query {
+        let firestore = values.firestore
+        var query =
+            isGroup ? firestore.collectionGroup(collection) : firestore.collection(collection)
+        for condition in conditions { query = query.whereFilter(try condition.filter(values)) }
+        for order in orders {
+            query = query.order(
+                by: Larder.FieldPath(order.field.segments), descending: order.isDescending)
+        }
+        switch limit {
+        case .first(let count): query = query.limit(to: count)
+        case .last(let count): query = query.limit(toLast: count)
+        case nil: break
+        }
+        if let startAt { query = query.start(at: try values.values(startAt)) }
+        if let startAfter { query = query.start(after: try values.values(startAfter)) }
+        if let endAt { query = query.end(at: try values.values(endAt)) }
+        if let endBefore { query = query.end(before: try values.values(endBefore)) }
+        return query
+    }
+}

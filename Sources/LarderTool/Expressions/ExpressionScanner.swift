@@ -1,0 +1,231 @@
+import LarderModel
+
+/// Takes the pieces of an expression from the front of a text: names of fields, operators, values.
+struct ExpressionScanner {
+    private let text: [UInt8]
+    /// The database that `ref:cities/SF` names a document of.
+    private let database: DatabaseID
+    /// Where the next piece begins, apart from blanks.
+    private(set) var position = 0
+
+    /// A bound for lists in lists and parentheses in parentheses.
+    static let maxDepth = 50
+
+    /// A scanner of a text, at its beginning or so many bytes behind it.
+    init(_ text: String, database: DatabaseID, from offset: Int = 0) {
+        self.text = Array(text.utf8)
+        self.database = database
+        position = min(max(0, offset), self.text.count)
+    }
+
+    /// Whether only blanks are left.
+    var isAtEnd: Bool { text[position...].allSatisfy(Self.isBlank) }
+
+    /// A failure at the next piece.
+    func failure(_ reason: String) -> ExpressionFailure {
+        ExpressionFailure(offset: position, reason: reason)
+    }
+
+    /// What stands at the next piece, for messages.
+    var found: String {
+        let rest = text[position...].drop(while: Self.isBlank)
+        if rest.isEmpty { return "the end" }
+        return "'" + DisplayWidth.cut(String(decoding: rest, as: UTF8.self), to: 30) + "'"
+    }
+
+    // MARK: Small pieces
+
+    mutating func skipBlanks() {
+        while position < text.count, Self.isBlank(text[position]) { position += 1 }
+    }
+
+    /// Takes a text where it comes next.
+    mutating func take(_ piece: String) -> Bool {
+        skipBlanks()
+        guard text[position...].starts(with: piece.utf8) else { return false }
+        position += piece.utf8.count
+        return true
+    }
+
+    /// Takes a word of letters and hyphens where it comes next, in whatever case.
+    mutating func takeWord(_ word: String) -> Bool {
+        skipBlanks()
+        let next = text[position...].prefix { Self.isLetter($0) || $0 == UInt8(ascii: "-") }
+        guard String(decoding: next, as: UTF8.self).lowercased() == word,
+            text[next.endIndex...].first.map({ Self.isDigit($0) || $0 == UInt8(ascii: "_") })
+                != true
+        else { return false }
+        position += next.count
+        return true
+    }
+
+    /// Takes a field path in canonical text: names between dots, unusual ones in backticks.
+    mutating func takeField() throws(ExpressionFailure) -> FieldPath {
+        skipBlanks()
+        let start = position
+        var isQuoted = false
+        scan: while position < text.count {
+            switch text[position] {
+            case UInt8(ascii: "\\"): position += 1
+            case UInt8(ascii: "`"): isQuoted.toggle()
+            case UInt8(ascii: "="), UInt8(ascii: "!"), UInt8(ascii: "<"), UInt8(ascii: ">"),
+                UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: ","):
+                if !isQuoted { break scan }
+            case let byte where Self.isBlank(byte):
+                if !isQuoted { break scan }
+            default: break
+            }
+            position += 1
+        }
+        position = min(position, text.count)
+        guard position > start else { throw failure("expected a field, found \(found)") }
+        do throws(LarderError) {
+            return try FieldPath(
+                canonical: String(decoding: text[start..<position], as: UTF8.self))
+        } catch {
+            throw ExpressionFailure(offset: start, reason: error.message)
+        }
+    }
+
+    // MARK: Values
+
+    /// Takes a value: JSON, a list in brackets, `ref:PATH`, `time:RFC3339`, or a bare word, which
+    /// stands for a string.
+    ///
+    /// - Parameter isID: whether numbers and words of JSON are strings, too: ids of documents.
+    mutating func takeValue(isID: Bool = false) throws(ExpressionFailure) -> Value {
+        try takeValue(isID: isID, depth: 0)
+    }
+
+    /// Takes values between commas, at least one, up to the end.
+    mutating func takeValues() throws(ExpressionFailure) -> [Value] {
+        var values = [try takeValue()]
+        while take(",") { values.append(try takeValue()) }
+        try expectEnd()
+        return values
+    }
+
+    /// Throws unless only blanks are left.
+    func expectEnd() throws(ExpressionFailure) {
+        guard isAtEnd else {
+            throw failure("expected the end, found \(found); text with blanks is put in \"\"")
+        }
+    }
+
+    private mutating func takeValue(
+        isID: Bool, depth: Int
+    ) throws(ExpressionFailure) -> Value {
+        skipBlanks()
+        switch position < text.count ? text[position] : nil {
+        case nil: throw failure("expected a value, found the end")
+        case UInt8(ascii: "["): return try takeList(isID: isID, depth: depth)
+        case UInt8(ascii: "\""), UInt8(ascii: "{"): return try takeJSON()
+        default: break
+        }
+        let start = position
+        if take("ref:") { return try reference(try takeText(), at: start) }
+        if take("time:") { return try time(try takeText(), at: start) }
+        let word = try takeBareWord()
+        return isID ? .string(word) : Self.value(ofWord: word)
+    }
+
+    private mutating func takeList(
+        isID: Bool, depth: Int
+    ) throws(ExpressionFailure) -> Value {
+        guard depth < Self.maxDepth else { throw failure("lists are nested too deep") }
+        position += 1
+        var values: [Value] = []
+        if take("]") { return .array([]) }
+        repeat { values.append(try takeValue(isID: isID, depth: depth + 1)) } while take(",")
+        guard take("]") else { throw failure("expected ',' or ']', found \(found)") }
+        return .array(values)
+    }
+
+    /// Takes a string or an object.
+    private mutating func takeJSON() throws(ExpressionFailure) -> Value {
+        let start = position
+        var scanner = ValueScanner()
+        let end = text.withUnsafeBufferPointer { bytes in
+            scanner.scan(UnsafeBufferPointer(rebasing: bytes[start...]))
+        }
+        guard let end else {
+            throw failure(
+                text[start] == UInt8(ascii: "{")
+                    ? "a '{' without its '}'" : "a '\"' without another")
+        }
+        position = start + end
+        do throws(JSONFailure) {
+            return try JSONReader.readValue(
+                String(decoding: text[start..<position], as: UTF8.self))
+        } catch {
+            throw ExpressionFailure(offset: start + error.offset, reason: error.reason)
+        }
+    }
+
+    /// Takes what stands behind `ref:` or `time:`: a string in quotes or a bare word.
+    private mutating func takeText() throws(ExpressionFailure) -> String {
+        if position < text.count, text[position] == UInt8(ascii: "\"") {
+            if case .string(let string) = try takeJSON() { return string }
+        }
+        return try takeBareWord()
+    }
+
+    private mutating func takeBareWord() throws(ExpressionFailure) -> String {
+        let word = text[position...].prefix { byte in
+            !Self.isBlank(byte) && byte != UInt8(ascii: ",") && byte != UInt8(ascii: ")")
+                && byte != UInt8(ascii: "]")
+        }
+        guard !word.isEmpty else { throw failure("expected a value, found \(found)") }
+        position += word.count
+        return String(decoding: word, as: UTF8.self)
+    }
+
+    private func reference(
+        _ text: String, at start: Int
+    ) throws(ExpressionFailure) -> Value {
+        let name = ResourceName(text)
+        if name.document != nil { return .reference(name) }
+        do throws(LarderError) {
+            return .reference(
+                ResourceName(database: database, document: try DocumentPath(text)))
+        } catch {
+            throw ExpressionFailure(offset: start, reason: "ref: \(error.message)")
+        }
+    }
+
+    private func time(_ text: String, at start: Int) throws(ExpressionFailure) -> Value {
+        guard let time = Timestamp(rfc3339: text) else {
+            throw ExpressionFailure(
+                offset: start,
+                reason: "time: takes RFC 3339, such as time:2026-01-31T12:00:00Z")
+        }
+        return .timestamp(time)
+    }
+
+    /// What a word without quotes stands for: null, a boolean, a number, or itself.
+    static func value(ofWord word: String) -> Value {
+        switch word {
+        case "null": return .null
+        case "true": return .boolean(true)
+        case "false": return .boolean(false)
+        default: break
+        }
+        guard let first = word.utf8.first, first == UInt8(ascii: "-") || isDigit(first),
+            let number = try? JSONReader.readValue(word)
+        else { return .string(word) }
+        return number
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte
+            || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
+    }
+}
