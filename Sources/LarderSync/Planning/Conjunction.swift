@@ -39,18 +39,25 @@ struct Disjunction: Sendable {
     private static let maxTerms = 100
     private static let maxConditions = 2000
     private static let maxDepth = 64
+    private static let maxNodes = 5000
 
     init(_ filters: [Filter]) {
-        terms = Self.terms(of: .and(filters), depth: 0)
-        common = terms.count == 1 ? terms[0] : Self.common(filters, depth: 0)
+        // Filters may share parts, so that walking a small one takes for ever.
+        var nodes = 0
+        terms = Self.terms(of: .and(filters), depth: 0, &nodes)
+        common = terms.count == 1 ? terms[0] : Self.common(filters, depth: 0, &nodes)
     }
 
-    private static func common(_ filters: [Filter], depth: Int) -> Conjunction {
+    private static func common(_ filters: [Filter], depth: Int, _ nodes: inout Int)
+        -> Conjunction
+    {
         guard depth < maxDepth else { return .anything }
         var common = Conjunction()
         for filter in filters {
+            nodes += 1
+            guard nodes <= 2 * maxNodes else { return common.and(.anything) }
             if case .and(let inner) = filter {
-                common = common.and(self.common(inner, depth: depth + 1))
+                common = common.and(self.common(inner, depth: depth + 1, &nodes))
             } else if case .field(let filter) = filter, case let only = terms(of: filter),
                 only.count == 1
             {
@@ -62,21 +69,24 @@ struct Disjunction: Sendable {
         return common
     }
 
-    private static func terms(of filter: Filter, depth: Int) -> [Conjunction] {
-        guard depth < maxDepth else { return [.anything] }
+    private static func terms(of filter: Filter, depth: Int, _ nodes: inout Int)
+        -> [Conjunction]
+    {
+        nodes += 1
+        guard depth < maxDepth, nodes <= maxNodes else { return [.anything] }
         switch filter {
         case .field(let filter):
             return terms(of: filter)
         case .and(let filters):
             // The small ones first, so that the bound leaves out as little as can be.
-            let choices = filters.map { terms(of: $0, depth: depth + 1) }
+            let choices = filters.map { terms(of: $0, depth: depth + 1, &nodes) }
                 .sorted { $0.count < $1.count }
             return choices.reduce([Conjunction()], product)
         case .or(let filters):
             var terms: [Conjunction] = []
             for filter in filters {
-                terms += self.terms(of: filter, depth: depth + 1)
-                guard isBounded(terms) else { return [.anything] }
+                terms += self.terms(of: filter, depth: depth + 1, &nodes)
+                guard isBounded(terms), nodes <= maxNodes else { return [.anything] }
             }
             return terms
         }
