@@ -13,6 +13,8 @@ enum PlanCosts {
 
     /// Entries of a range that are counted before the rest is guessed.
     static let sampleSize = 256
+    /// Documents with pending writes that are counted before an index is asked how many there are.
+    static let pendingSampleSize = 64
     /// Of documents that nothing is known about, one in so many is thought to match.
     static let guessedSelectivity = 4.0
     /// Documents of a group that nothing is known about.

@@ -21,12 +21,33 @@ struct PlanEstimator {
         sampleSize = max(PlanCosts.sampleSize / max(rangeCount, 1), 16)
         switch place {
         case .collection(let path):
-            // The user's own new documents are not counted; an empty collection may have some.
-            documentCount = Double(try transaction.collection(at: path)?.documentCount ?? 0) + 10
+            let known = Double(try transaction.collection(at: path)?.documentCount ?? 0)
+            let pending = try Self.pendingCount(of: user, in: path, indexes, transaction)
+            documentCount = known + pending + 10
         case .group:
             let entries = indexes.map { Double($0.entryCount) }.max() ?? 0
             documentCount = max(2 * entries, PlanCosts.guessedGroupCount)
         }
+    }
+
+    /// The documents of a collection that have pending writes, which the store does not count among
+    /// the collection's: counted while they are few, else as many as an index says that there are.
+    private static func pendingCount<T: ReadableTransaction & ~Copyable>(
+        of user: UserID, in path: CollectionPath, _ indexes: [IndexInfo],
+        _ transaction: borrowing T
+    ) throws(LarderError) -> Double {
+        var count = 0
+        try transaction.documents(
+            in: .overlays(of: user, in: path),
+            options: ScanOptions(readsNamesOnly: true, includesAllStates: true)
+        ) { _ throws(LarderError) in
+            count += 1
+            return count < PlanCosts.pendingSampleSize ? .continue : .stop
+        }
+        guard count == PlanCosts.pendingSampleSize else { return Double(count) }
+        // Not those with an entry for each element of an array.
+        let single = indexes.filter { !$0.definition.segments.contains { $0.kind == .contains } }
+        return Double(max(Int64(count), single.map(\.entryCount).max() ?? 0))
     }
 
     /// The entries in a scan's ranges: counted while they are few, else guessed.

@@ -48,6 +48,19 @@ struct PlanningChoiceTests {
         return result.execution
     }
 
+    @Test("an index serves a collection of pending writes alone")
+    func pendingOnly() throws {
+        let world = try PlanningWorld()
+        for number in 0..<300 {
+            try world.overlay(
+                try rooms.document("r\(number)"), ["a": .integer(Int64(number % 100))])
+        }
+        try world.index(Segment(a, .ascending))
+        let execution = try world.run(query([filter(a, .equal, 3)])).execution
+        #expect(execution.kind == .indexScan)
+        #expect(execution.documentsScanned == 3)
+    }
+
     @Test("without an index the collection is scanned, and explain says so")
     func scan() throws {
         let execution = try run(query([filter(a, .equal, 3)]))

@@ -1,0 +1,162 @@
+import Foundation
+import Larder
+import LarderTestSupport
+import Testing
+
+/// The code that the articles show does what they say.
+@Suite struct DocumentationTests {
+    @Test("the README's example finds what it has written") func readme() async throws {
+        let directory = try TemporaryDirectory()
+        #expect(try await largeCities(in: directory.file("cities")) == ["London"])
+    }
+
+    @Test("GettingStarted: a database of one's own, and the shared one's settings")
+    func opening() async throws {
+        let directory = try TemporaryDirectory()
+        let db = try GettingStartedSnippets.open(directory.file("store"))
+        #expect(try db.cacheUsage().limitBytes == Int64(500 * 1024 * 1024))
+        try await db.terminate()
+    }
+
+    @Test("GettingStarted: writing, reading, querying, types and figures")
+    func gettingStarted() async throws {
+        let db = try memoryDatabase()
+        GettingStartedSnippets.write(db)
+        #expect(try await GettingStartedSnippets.read(db) == 860_001)
+        try await GettingStartedSnippets.batch(db)
+        #expect(try await GettingStartedSnippets.query(db) == ["San Francisco", "Lyon"])
+        let city = try await GettingStartedSnippets.code(db)
+        #expect(city.id == "LON")
+        #expect(city.changed == nil)
+        let (count, average) = try await GettingStartedSnippets.aggregate(db)
+        #expect(count == 3)
+        #expect(average == Double(860_001 + 522_250 + 8_961_989) / 3)
+    }
+
+    @Test("GettingStarted: a listener hears of what is there, then of changes")
+    func listening() async throws {
+        let db = try memoryDatabase()
+        try await db.document("cities/A").enqueueSetData(["name": "A"]).committedLocally()
+        let lines = Recorder<String>()
+        let registration = GettingStartedSnippets.listen(db) { lines.record($0) }
+        #expect(await lines.first(1) == ["added A"])
+        db.document("cities/B").enqueueSetData(["name": "B"])
+        #expect(await lines.first(2) == ["added A", "added B"])
+        registration.remove()
+    }
+
+    @Test("OfflineSemantics: own writes, documents never seen, the queue, taking a write back")
+    func offline() async throws {
+        let db = try memoryDatabase()
+        #expect(try await OfflineSnippets.unseen(db))
+        #expect(try await OfflineSnippets.ownWrites(db))
+        let lines = try await OfflineSnippets.pending(db)
+        #expect(lines.count == 1)
+        #expect(lines[0].contains("cities/SF"))
+        #expect(lines[0].hasSuffix("sent 0 times"))
+        #expect(try await OfflineSnippets.cancel(db))
+        let after = try await db.document("cities/SF").getDocument(source: .cache)
+        #expect(after.get("population") as? Int == 860_000)
+    }
+
+    @Test("OfflineSemantics: transactions on the local view, estimated server times")
+    func offlineTransactions() async throws {
+        let db = try memoryDatabase()
+        #expect(try await OfflineSnippets.transact(db) == 1)
+        #expect(try await OfflineSnippets.transact(db) == 2)
+        #expect(try await OfflineSnippets.timestamps(db) == (true, true))
+    }
+
+    @Test("Durability: a write is pending once it is committed, and found again by the next start")
+    func durability() async throws {
+        let directory = try TemporaryDirectory()
+        let db = try DurabilitySnippets.loose(directory.file("store"))
+        let id = try await DurabilitySnippets.stages(db)
+        try await DurabilitySnippets.group(db)
+        try await db.terminate()
+        let again = try diskDatabase(directory)
+        let pending = try await again.pendingWrites()
+        #expect(pending.count == 101)
+        #expect(pending.first?.id == id)
+        try await again.terminate()
+    }
+
+    @Test("IndexesAndExplain: the example's plan reads what it gives and nothing else")
+    func indexes() async throws {
+        let directory = try TemporaryDirectory()
+        let db = try diskDatabase(directory)
+        for number in 0..<200 {
+            db.document("cities/\(number)").enqueueSetData([
+                "country": number % 10 == 0 ? "FR" : "US", "population": number,
+                "regions": ["r\(number % 3)"],
+            ])
+        }
+        let scan = try await IndexSnippets.explain(db)
+        #expect(scan.kind == "collection scan")
+        #expect(scan.documentsScanned == 200)
+        try await IndexSnippets.define(db)
+        #expect(try db.indexes().count == 2)
+        try await waitForIndexes(of: db)
+        let explanation = try await IndexSnippets.explain(db)
+        #expect(explanation.kind == "index scan")
+        #expect(explanation.documentsScanned == 3)
+        #expect(explanation.documentsReturned == 3)
+        #expect(explanation.indexes == ["cities(country ASC, population DESC)"])
+        try await IndexSnippets.defineJSON(db)
+        #expect(try db.indexes().map(\.index.fields.count) == [2])
+        IndexSnippets.automatic(db)
+        try await db.terminate()
+    }
+
+    @Test("ComingFromFirebase: misuse is an error, numbers cast as on Apple's systems")
+    func migration() async throws {
+        let db = try memoryDatabase()
+        #expect(await MigrationSnippets.misuse(db))
+        db.document("cities/SF").enqueueSetData(
+            ["population": 860_000, "area": 121.5, "capital": false])
+        let snapshot = try await db.document("cities/SF").getDocument(source: .cache)
+        #expect(MigrationSnippets.casts(snapshot) == (860_000, 121.5, false))
+    }
+
+    @Test("CacheTuning: budget, pins, eviction by hand, usage") func cache() async throws {
+        let directory = try TemporaryDirectory()
+        let db = try CacheSnippets.budget(directory.file("store"))
+        let pin = CacheSnippets.pin(db)
+        try await db.document("logs/1").enqueueSetData(["level": "debug"]).committedLocally()
+        let report = try await CacheSnippets.evict(db)
+        #expect(report.evictedCount == 0 && report.keptCount == 1)
+        let usage = try CacheSnippets.usage(db)
+        #expect(usage.pendingWriteCount == 1)
+        #expect(usage.documentCount == 0)
+        #expect(usage.limitBytes == Int64(64 * 1024 * 1024))
+        pin.remove()
+        try await db.terminate()
+        #expect(CacheSnippets.memory().cacheSettings is MemoryCacheSettings)
+    }
+
+    @Test("Listening: sequences, metadata, in sync, the queue as a sequence")
+    func listeners() async throws {
+        let db = try memoryDatabase()
+        let drawn = Recorder<Bool>()
+        let pending = Recorder<Bool>()
+        let registrations = [
+            ListeningSnippets.inSync(db) { drawn.record(true) },
+            ListeningSnippets.metadata(db) { pending.record($0) },
+        ]
+        #expect(await pending.first(1) == [false])
+        db.document("cities/SF").enqueueSetData(["country": "US"])
+        #expect(await pending.first(2) == [false, true])
+        #expect(try await ListeningSnippets.sequence(db, 1) == 1)
+        #expect(try await ListeningSnippets.updates(db) == 1)
+        #expect(try await ListeningSnippets.several(db) == 1)
+        _ = await drawn.first(2)
+        for registration in registrations { registration.remove() }
+    }
+
+    private func waitForIndexes(of db: Firestore) async throws {
+        // Each step of filling is a turn of the engine; so is each of these.
+        while try !IndexSnippets.state(db).isEmpty {
+            _ = try await db.cancelPendingWrite(-1)
+        }
+    }
+}

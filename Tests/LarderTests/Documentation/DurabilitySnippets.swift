@@ -1,0 +1,30 @@
+import Larder
+
+/// The code in the article Durability.
+enum DurabilitySnippets {
+    static func stages(_ db: Firestore) async throws -> Int64? {
+        // snippet: stages
+        let write = db.document("orders/17").enqueueSetData(["state": "paid"])
+        let id = try await write.committedLocally()
+        // end
+        return id
+    }
+
+    static func loose(_ directory: String) throws -> Firestore {
+        // snippet: last-commit-at-risk
+        var configuration = FirestoreConfiguration(directory: directory)
+        configuration.durability = .lastCommitAtRisk
+        let db = try Firestore(configuration: configuration)
+        // end
+        return db
+    }
+
+    static func group(_ db: Firestore) async throws {
+        // snippet: group
+        let writes = (0..<100).map { number in
+            db.document("readings/\(number)").enqueueSetData(["value": number])
+        }
+        for write in writes { try await write.committedLocally() }
+        // end
+    }
+}

@@ -1,0 +1,37 @@
+import Dispatch
+import Foundation
+import Larder
+
+/// The code in the article ComingFromFirebase.
+enum MigrationSnippets {
+    static func mainQueue(_ db: Firestore) {
+        // snippet: main-queue
+        let settings = FirestoreSettings()
+        settings.dispatchQueue = DispatchQueue.main
+        db.settings = settings
+        // end
+    }
+
+    static func misuse(_ db: Firestore) async -> Bool {
+        // snippet: misuse
+        let query = db.collection("cities//SF").limit(to: 0)
+        do {
+            _ = try await query.getDocuments()
+        } catch FirestoreErrorCode.invalidArgument {
+            return true
+        } catch {
+            print("another error: \(error)")
+        }
+        // end
+        return false
+    }
+
+    static func casts(_ snapshot: DocumentSnapshot) -> (Int?, Double?, Bool?) {
+        // snippet: casts
+        let population = snapshot.get("population") as? Int
+        let area = snapshot.get("area") as? Double
+        let isCapital = snapshot.get("capital") as? Bool
+        // end
+        return (population, area, isCapital)
+    }
+}
