@@ -13,7 +13,9 @@ final class Connection: Sendable {
     }
 
     private let state: Mutex<State>
-    private let opened = AtomicLazyReference<Client>()
+    private let isOpened = Atomic<Bool>(false)
+    // Set once, under the lock, before `isOpened` is; read only after that.
+    private nonisolated(unsafe) var openedClient: Client?
     private let queue: Mutex<DispatchQueue>
 
     init(_ configuration: FirestoreConfiguration) {
@@ -25,21 +27,27 @@ final class Connection: Sendable {
     ///
     /// An opening that failed is tried again by the next call.
     func client() throws(LarderError) -> Client {
-        if let client = opened.load() {
+        if let client = existingClient {
             if client.isTerminated { throw Self.terminated }
             return client
         }
         return try state.withLock { (state) throws(LarderError) in
-            if let client = opened.load() { return client }
+            if let client = existingClient { return client }
             guard !state.isTerminated else { throw Self.terminated }
             let client = try Client(state.configuration.client)
             state.isStarted = true
-            return opened.storeIfNil(client)
+            openedClient = client
+            isOpened.store(true, ordering: .releasing)
+            return client
         }
     }
 
     /// The client if it was opened.
-    var existingClient: Client? { opened.load() }
+    ///
+    /// Every read asks for it: one load, no lock.
+    var existingClient: Client? {
+        isOpened.load(ordering: .acquiring) ? openedClient : nil
+    }
 
     /// Where callbacks are called.
     var callbackQueue: DispatchQueue { queue.withLock { $0 } }
@@ -65,7 +73,7 @@ final class Connection: Sendable {
     /// Ends the client; no other is opened afterwards.
     func terminate(_ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void) {
         state.withLock { $0.isTerminated = true }
-        if let client = opened.load() {
+        if let client = existingClient {
             client.terminate(completion)
         } else {
             completion(.success(()))
