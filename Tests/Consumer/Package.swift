@@ -1,6 +1,6 @@
 // swift-tools-version: 6.2
-// A package outside Larder that depends on it, as an application does: Tests/Checks/consumer.sh
-// builds and runs it. It must not need anything but the product that it names.
+// A package outside Larder that depends on it, as applications do: Tests/Checks/consumer.sh builds
+// and runs it. Each program must need nothing but the product that it names.
 import PackageDescription
 
 let package = Package(
@@ -8,6 +8,9 @@ let package = Package(
     dependencies: [.package(name: "larder", path: "../..")],
     targets: [
         .executableTarget(
-            name: "Consumer", dependencies: [.product(name: "LarderStorage", package: "larder")])
+            name: "Consumer", dependencies: [.product(name: "Larder", package: "larder")]),
+        .executableTarget(
+            name: "StorageConsumer",
+            dependencies: [.product(name: "LarderStorage", package: "larder")]),
     ]
 )

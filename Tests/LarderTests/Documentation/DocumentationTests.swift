@@ -102,6 +102,8 @@ import Testing
         #expect(explanation.documentsScanned == 3)
         #expect(explanation.documentsReturned == 3)
         #expect(explanation.indexes == ["cities(country ASC, population DESC)"])
+        try await IndexSnippets.defineOne(db)
+        #expect(try db.indexes().count == 1)
         try await IndexSnippets.defineJSON(db)
         #expect(try db.indexes().map(\.index.fields.count) == [2])
         IndexSnippets.automatic(db)
@@ -112,6 +114,9 @@ import Testing
     func migration() async throws {
         let db = try memoryDatabase()
         #expect(await MigrationSnippets.misuse(db))
+        let shared = Firestore.firestore(database: "documentation")
+        MigrationSnippets.queue(shared)
+        #expect(shared.settings.dispatchQueue.label == "shop.callbacks")
         db.document("cities/SF").enqueueSetData(
             ["population": 860_000, "area": 121.5, "capital": false])
         let snapshot = try await db.document("cities/SF").getDocument(source: .cache)

@@ -10,6 +10,15 @@ enum DurabilitySnippets {
         return id
     }
 
+    /// As the comment of ``WriteHandle`` has it; compiled only, since it waits for a backend.
+    static func bothStages(_ db: Firestore) async throws {
+        // snippet: both-stages
+        let write = db.document("cities/SF").enqueueUpdateData(["population": 860_000])
+        try await write.committedLocally()  // durable here, visible to every read and listener
+        try await write.acknowledged()  // the backend has it; suspends while offline
+        // end
+    }
+
     static func loose(_ directory: String) throws -> Firestore {
         // snippet: last-commit-at-risk
         var configuration = FirestoreConfiguration(directory: directory)

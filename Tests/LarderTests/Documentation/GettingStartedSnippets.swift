@@ -22,6 +22,24 @@ enum GettingStartedSnippets {
         return db
     }
 
+    /// As the comment of ``FirestoreConfiguration`` has it; compiled only.
+    static func openInFixedPlace() throws -> Firestore {
+        // snippet: open-in-fixed-place
+        let configuration = FirestoreConfiguration(directory: "/var/lib/shop/larder")
+        let db = try Firestore(configuration: configuration)
+        // end
+        return db
+    }
+
+    /// As the comment of ``FirestoreSettings`` has it; compiled only.
+    static func shareLarge() {
+        // snippet: share-large
+        let settings = FirestoreSettings()
+        settings.cacheSettings = PersistentCacheSettings(sizeBytes: 200 * 1024 * 1024 as NSNumber)
+        Firestore.firestore().settings = settings
+        // end
+    }
+
     static func write(_ db: Firestore) {
         // snippet: write
         let sanFrancisco = db.document("cities/SF")

@@ -11,6 +11,14 @@ enum IndexSnippets {
         // end
     }
 
+    static func defineOne(_ db: Firestore) async throws {
+        // snippet: define-one
+        try await db.setIndexes([
+            CacheIndex("cities", [.ascending("country"), .descending("population")])
+        ])
+        // end
+    }
+
     static func defineJSON(_ db: Firestore) async throws {
         // snippet: define-json
         try await db.setIndexConfiguration(
@@ -35,7 +43,7 @@ enum IndexSnippets {
         let explanation = try await query.explain()
         print(explanation)
         for alternative in explanation.alternatives {
-            print("cost \(alternative.cost): \(alternative.plan)")
+            print("cost \(Int(alternative.cost.rounded())): \(alternative.plan)")
         }
         // end
         return explanation

@@ -4,10 +4,10 @@ import Larder
 
 /// The code in the article ComingFromFirebase.
 enum MigrationSnippets {
-    static func mainQueue(_ db: Firestore) {
-        // snippet: main-queue
+    static func queue(_ db: Firestore) {
+        // snippet: queue
         let settings = FirestoreSettings()
-        settings.dispatchQueue = DispatchQueue.main
+        settings.dispatchQueue = DispatchQueue(label: "shop.callbacks")
         db.settings = settings
         // end
     }

@@ -1,22 +1,25 @@
-import LarderModel
-import LarderStorage
+import Larder
 
-/// Stores a document in memory and reads it back, with nothing but the public API.
+/// Writes a document, finds it with a query and hears of it, with nothing but the public API.
 @main
 struct Consumer {
-    static func main() throws {
-        let store = try Store(.inMemory())
-        let path = try DocumentPath("cities/NYC")
-        let written = try Record(["name": "New York", "population": 8_804_190])
-        try store.write { (txn) throws(LarderError) in
-            let version = SnapshotVersion(Timestamp(seconds: 1, nanoseconds: 0))
-            try txn.put(written, at: path, version: version)
+    static func main() async throws {
+        let db = try Firestore(configuration: .inMemory)
+        let cities = db.collection("cities")
+        let write = cities.document("NYC").enqueueSetData([
+            "name": "New York", "population": 8_804_190,
+        ])
+        try await write.committedLocally()
+        let large = cities.whereField("population", isGreaterThan: 1_000_000)
+        let names = try await large.getDocuments(source: .cache).documents.map {
+            $0.get("name") as? String
         }
-        let read = try store.read { (txn) throws(LarderError) in try txn.document(at: path) }
-        guard let read, read.record == written, read.fields["population"] == 8_804_190 else {
-            fatalError("read back \(String(describing: read)), wrote \(written)")
+        guard names == ["New York"] else { fatalError("found \(names)") }
+        for try await snapshot in large.snapshots {
+            guard snapshot.count == 1 else { fatalError("heard of \(snapshot.count) documents") }
+            break
         }
-        try store.close()
-        print("\(read.path): stored and read back, \(read.storedBytes) bytes")
+        try await db.terminate()
+        print("NYC: stored, found and heard of")
     }
 }
