@@ -56,7 +56,7 @@ test: packages
 
 # ---- check -----------------------------------------------------------------------------------
 
-checks := check-format check-layers check-compilers check-install check-consumer check-demo \
+checks := check-format check-layers check-documentation check-compilers check-install check-consumer check-demo \
 	check-bench check-c-threads check-crash check-fuzz check-swift-threads check-swift-memory
 .PHONY: $(checks) check-packages
 
@@ -72,6 +72,10 @@ check-format: check-packages
 
 check-layers:
 	@$(step) 'imports and layers' Tests/Checks/layers.sh
+
+check-documentation:
+	@$(step) 'debug build' $(swift) build
+	@$(step) 'links in the documentation' Tests/Checks/documentation.sh $(build)/documentation
 
 check-compilers: check-packages
 	@for compiler in gcc clang; do \

@@ -32,8 +32,8 @@ extension FieldPath {
         try self.init(parts.map { String(Substring($0)) })
     }
 
-    /// A path in Firestore's canonical text: ``a.b.`odd.name` ``, where `\` takes the next
-    /// character as it is.
+    /// A path in Firestore's canonical text: names with dots between them, odd ones between
+    /// backticks, in which `\` takes the next character as it is.
     ///
     /// - Throws: `invalidArgument` for an empty name, a backtick without its partner or a `\`
     ///   at the end.

@@ -3,7 +3,7 @@ public import LarderModel
 
 /// A document lent to a closure: nothing of it is copied until it is asked for.
 ///
-/// It cannot be copied or kept; ``document()`` makes a ``Document`` that can.
+/// It cannot be copied or kept; ``document()`` makes a ``LarderModel/Document`` that can.
 public struct DocumentEntry: ~Copyable {
     private let source: UnsafeMutablePointer<larder_document>
     private let scan: OpaquePointer?
@@ -50,7 +50,7 @@ public struct DocumentEntry: ~Copyable {
     /// What is known of the document.
     public var state: Document.State { Document.State(rawValue: source.pointee.state) ?? .notRead }
 
-    /// The version of the contents or of the knowledge of absence; ``SnapshotVersion/none``
+    /// The version of the contents or of the knowledge of absence; ``LarderModel/SnapshotVersion/none``
     /// with ``hasLocalMutations``.
     public var version: SnapshotVersion { source.pointee.version.version }
 

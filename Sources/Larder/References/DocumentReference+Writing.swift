@@ -44,7 +44,7 @@ extension DocumentReference {
     /// Sets these fields, and with `merge` leaves the others as they are; waits until the backend
     /// has accepted the write.
     ///
-    /// - Throws: as ``setData(_:)-(_)``.
+    /// - Throws: as the asynchronous `setData(_:)`.
     public nonisolated(nonsending) func setData(
         _ documentData: [String: Any], merge: Bool
     ) async throws {
@@ -71,7 +71,7 @@ extension DocumentReference {
     /// Sets the named fields, each a `String` or ``FieldPath``, to what the data has for them;
     /// waits until the backend has accepted the write.
     ///
-    /// - Throws: as ``setData(_:)-(_)``.
+    /// - Throws: as the asynchronous `setData(_:)`.
     public nonisolated(nonsending) func setData(
         _ documentData: [String: Any], mergeFields: [Any]
     ) async throws {
@@ -96,7 +96,7 @@ extension DocumentReference {
     /// Changes fields of a document that exists; waits until the backend has accepted the
     /// write.
     ///
-    /// - Throws: as ``setData(_:)-(_)``.
+    /// - Throws: as the asynchronous `setData(_:)`.
     public nonisolated(nonsending) func updateData(_ fields: [AnyHashable: Any]) async throws {
         try await enqueueUpdateData(fields).acknowledged()
     }
@@ -118,7 +118,7 @@ extension DocumentReference {
 
     /// Deletes the document; waits until the backend has accepted the write.
     ///
-    /// - Throws: as ``setData(_:)-(_)``.
+    /// - Throws: as the asynchronous `setData(_:)`.
     public nonisolated(nonsending) func delete() async throws {
         try await enqueueDelete().acknowledged()
     }

@@ -3,7 +3,7 @@ import LarderModel
 /// Several writes that are made together or not at all.
 ///
 /// Data that Firestore does not take, a document of another database object or an unsound path is
-/// reported by the commit, which then writes nothing. After ``commit()-(_)`` a batch takes no more
+/// reported by the commit, which then writes nothing. After `commit()` a batch takes no more
 /// writes; Apple's SDK stops the program over that, here it is logged, and a second commit fails
 /// with `failedPrecondition`.
 public final class WriteBatch: Sendable {

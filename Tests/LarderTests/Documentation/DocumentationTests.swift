@@ -139,7 +139,7 @@ import Testing
         #expect(CacheSnippets.memory().cacheSettings is MemoryCacheSettings)
     }
 
-    @Test("Listening: sequences, metadata, in sync, the queue as a sequence")
+    @Test("Listeners: sequences, metadata, in sync, the queue as a sequence")
     func listeners() async throws {
         let db = try memoryDatabase()
         let drawn = Recorder<Bool>()

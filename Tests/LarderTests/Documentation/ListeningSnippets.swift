@@ -1,6 +1,6 @@
 import Larder
 
-/// The code in the articles Listening and Threads.
+/// The code in the articles Listeners and Threads.
 enum ListeningSnippets {
     static func sequence(_ db: Firestore, _ enough: Int) async throws -> Int {
         // snippet: sequence
