@@ -110,6 +110,44 @@ import Testing
         try await db.terminate()
     }
 
+    @Test("IndexesAndExplain: an index of opposite directions, read backwards, is in order")
+    func oppositeIndex() async throws {
+        let db = try memoryDatabase()
+        for number in 0..<200 {
+            db.document("cities/\(number)").enqueueSetData([
+                "country": number % 10 == 0 ? "FR" : "US", "population": number / 20,
+            ])
+        }
+        try await db.setIndexes([
+            CacheIndex("cities", [.ascending("country"), .ascending("population")])
+        ])
+        try await waitForIndexes(of: db)
+        let explanation = try await IndexSnippets.explain(db)
+        #expect(explanation.plan.hasSuffix("reversed, in order"))
+        #expect(explanation.documentsScanned == 3)
+    }
+
+    @Test("OfflineSemantics: what each source does without a network") func sources() async throws {
+        let db = try memoryDatabase()
+        let gone = db.document("cities/gone")
+        gone.enqueueSetData(["name": "Gone"])
+        #expect(try await gone.getDocument().exists)
+        #expect(await code { _ = try await gone.getDocument(source: .server) } == .unavailable)
+        gone.enqueueDelete()
+        #expect(try await !gone.getDocument(source: .cache).exists)
+        #expect(await code { _ = try await gone.getDocument() } == .unavailable)
+        let cities = db.collection("cities")
+        #expect(try await cities.getDocuments().isEmpty)
+        #expect(await code { _ = try await cities.getDocuments(source: .server) } == .unavailable)
+        let count = cities.count
+        #expect(try await count.getAggregation(source: .cache).count == 0)
+        #expect(await code { _ = try await count.getAggregation(source: .server) } == .unavailable)
+        let update = db.document("cities/none").enqueueUpdateData(["name": "None"])
+        try await update.committedLocally()
+        #expect(try await cities.getDocuments(source: .cache).isEmpty)
+        #expect(try await db.pendingWrites().count == 3)
+    }
+
     @Test("ComingFromFirebase: misuse is an error, numbers cast as on Apple's systems")
     func migration() async throws {
         let db = try memoryDatabase()
