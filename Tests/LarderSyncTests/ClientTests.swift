@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import LarderModel
 import LarderQuery
@@ -51,6 +52,32 @@ struct ClientTests {
             let read = try client.document(at: try DocumentPath("a/x"))
             #expect(read?[try FieldPath("n")] == .integer(Int64(number)))
         }
+    }
+
+    @Test("A read that waits for a write which the end of the client refuses goes on")
+    func readsEndWithTheClient() throws {
+        let client = try client()
+        let (held, ending, ended) = (
+            DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+        )
+        let (goOn, end) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        client.afterLoading {
+            held.signal()
+            goOn.wait()
+        }
+        held.wait()
+        // The engine takes these two together: the write comes too late to be taken with them.
+        client.afterLoading {
+            ending.signal()
+            end.wait()
+        }
+        client.terminate { _ in }
+        goOn.signal()
+        ending.wait()
+        client.write([try set("a/x", [:])], committed: { _ in }, acknowledged: { _ in })
+        client.afterEarlierWrites { ended.signal() }
+        end.signal()
+        #expect(ended.wait(timeout: .now() + 20) == .success)
     }
 
     @Test("A closure that waits for writes runs at once when there are none")

@@ -28,7 +28,7 @@ extension Engine {
     }
 
     /// Lets reads go on that waited for writes.
-    private func release(_ count: Int) {
+    func release(_ count: Int) {
         for body in inbox.finish(count) { readers.async(execute: body) }
     }
 

@@ -176,7 +176,9 @@ actor Engine {
         isTerminated = true
         for command in inbox.close() {
             switch command {
-            case .write(let write): write.committed(.failure(Client.terminated))
+            case .write(let write):
+                release(1)
+                write.committed(.failure(Client.terminated))
             case .perform(let body): body(self)
             }
         }
