@@ -5,13 +5,20 @@ extension Filter {
     /// follows the nesting runs out of stack.
     static let maxDepth = 100
 
-    /// Checks that composites are not nested too deep.
+    /// Filters on one level of nesting: filters that share their parts can be many more than they
+    /// take memory.
+    private static let maxCount = 10_000
+
+    /// Checks that composites are not nested too deep, nor too many.
     static func checkDepth(of filters: [Filter]) throws(LarderError) {
         var (level, depth) = (filters, 0)
         while !level.isEmpty {
             depth += 1
             guard depth <= maxDepth else {
                 throw .invalidArgument("filters are nested beyond \(maxDepth) levels")
+            }
+            guard level.count <= maxCount else {
+                throw .invalidArgument("a query has more than \(maxCount) filters")
             }
             level = level.flatMap { filter -> [Filter] in
                 switch filter {
