@@ -88,6 +88,32 @@ struct ClientTests {
         #expect(ran.withLock { $0 })
     }
 
+    @Test("A read waits for writes to its own place alone")
+    func waitsForItsPlace() async throws {
+        let client = try client()
+        // Holds the engine until the place of each wait is looked at.
+        let gate = DispatchSemaphore(value: 0)
+        client.afterLoading { gate.wait() }
+        client.write([try set("a/x", ["n": 1])], committed: { _ in }, acknowledged: { _ in })
+        let ran = Mutex<[String]>([])
+        let places: [(String, Query.Source?)] = [
+            ("other document", .document(try DocumentPath("a/y"))),
+            ("document", .document(try DocumentPath("a/x"))),
+            ("other collection", .collection(try CollectionPath("a/x/b"))),
+            ("collection", .collection(try CollectionPath("a"))),
+            ("other group", .group("b")), ("group", .group("a")), ("all", nil),
+        ]
+        for (name, place) in places {
+            client.afterEarlierWrites(touching: place) { ran.withLock { $0.append(name) } }
+        }
+        #expect(ran.withLock { $0 } == ["other document", "other collection", "other group"])
+        gate.signal()
+        await client.earlierWritesCommitted()
+        try await completes { client.enableNetwork($0) }
+        let document = try client.document(at: try DocumentPath("a/x"))
+        #expect(document != nil)
+    }
+
     @Test("Writes that wait share a commit")
     func groupsCommits() async throws {
         let directory = try TemporaryDirectory()

@@ -23,7 +23,9 @@ public final class AggregateQuery: Sendable {
         let firestore = query.firestore
         let done: Completion<AggregateQuerySnapshot> = firestore.callbackQueue.completion(
             completion)
-        firestore.read(done) { [self] client throws(LarderError) in try snapshot(source, client) }
+        firestore.read(query.place, done) { [self] client throws(LarderError) in
+            try snapshot(source, client)
+        }
     }
 
     /// Computes the figures where the source says.
@@ -33,7 +35,7 @@ public final class AggregateQuery: Sendable {
     public nonisolated(nonsending) func getAggregation(
         source: AggregateSource
     ) async throws -> AggregateQuerySnapshot {
-        try await query.firestore.read { client throws(LarderError) in
+        try await query.firestore.read(query.place) { client throws(LarderError) in
             try snapshot(source, client)
         }
     }

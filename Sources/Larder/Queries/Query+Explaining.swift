@@ -8,7 +8,7 @@ extension Query {
     ///
     /// - Throws: `invalidArgument` for an invalid query; what the store reports.
     public nonisolated(nonsending) func explain() async throws(LarderError) -> QueryExplanation {
-        try await firestore.read { client throws(LarderError) in
+        try await firestore.read(place) { client throws(LarderError) in
             QueryExplanation(try client.run(try executable.get()).execution)
         }
     }

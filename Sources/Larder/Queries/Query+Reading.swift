@@ -1,4 +1,5 @@
 import LarderModel
+import LarderQuery
 import LarderSync
 
 extension Query {
@@ -16,7 +17,7 @@ extension Query {
     ) {
         let done: Completion<QuerySnapshot> = firestore.callbackQueue.completion(completion)
         if source == .cache {
-            firestore.read(done) { [self] client throws(LarderError) in try cached(client) }
+            firestore.read(place, done) { [self] client throws(LarderError) in try cached(client) }
         } else {
             getFromListener(source, done)
         }
@@ -40,7 +41,9 @@ extension Query {
         source: FirestoreSource
     ) async throws -> QuerySnapshot {
         if source == .cache {
-            return try await firestore.read { client throws(LarderError) in try cached(client) }
+            return try await firestore.read(place) { client throws(LarderError) in
+                try cached(client)
+            }
         }
         return try await answer { getFromListener(source, $0) }
     }

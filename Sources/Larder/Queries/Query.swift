@@ -32,6 +32,9 @@ public class Query: @unchecked Sendable {
         }
     }
 
+    /// Where it looks.
+    var place: Result<LarderQuery.Query.Source, LarderError> { content.map { $0.source } }
+
     /// A query with something added to this one.
     func adding(
         _ change: (LarderQuery.Query, DatabaseID) throws(LarderError) -> LarderQuery.Query

@@ -1,4 +1,5 @@
 import LarderModel
+import LarderQuery
 import LarderSync
 
 extension DocumentReference {
@@ -18,7 +19,7 @@ extension DocumentReference {
     ) {
         let done: Completion<DocumentSnapshot> = firestore.callbackQueue.completion(completion)
         if source == .cache {
-            firestore.read(done) { [self] client throws(LarderError) in try cached(client) }
+            firestore.read(place, done) { [self] client throws(LarderError) in try cached(client) }
         } else {
             getFromListener(source, done)
         }
@@ -42,9 +43,15 @@ extension DocumentReference {
         source: FirestoreSource
     ) async throws -> DocumentSnapshot {
         if source == .cache {
-            return try await firestore.read { client throws(LarderError) in try cached(client) }
+            return try await firestore.read(place) { client throws(LarderError) in
+                try cached(client)
+            }
         }
         return try await answer { getFromListener(source, $0) }
+    }
+
+    private var place: Result<LarderQuery.Query.Source, LarderError> {
+        location.map { .document($0) }
     }
 
     private func cached(_ client: Client) throws(LarderError) -> DocumentSnapshot {

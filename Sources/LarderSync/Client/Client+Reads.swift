@@ -7,17 +7,26 @@ extension Client {
     ///
     /// With none under way it runs at once, on the calling thread, and otherwise on a thread of
     /// the client: what a caller wrote it reads.
-    package func afterEarlierWrites(_ body: @escaping @Sendable () -> Void) {
-        if inbox.isSettled || !inbox.wait(body) { body() }
+    ///
+    /// - Parameter source: where the closure will read: writes elsewhere are not waited for; nil
+    ///   for all that there is.
+    package func afterEarlierWrites(
+        touching source: Query.Source? = nil, _ body: @escaping @Sendable () -> Void
+    ) {
+        if inbox.isSettled || !inbox.wait(touching: source, body) { body() }
     }
 
     /// Suspends until the writes that this client was asked for are committed or refused.
     ///
     /// Does not suspend when none is under way.
-    package nonisolated(nonsending) func earlierWritesCommitted() async {
+    ///
+    /// - Parameter source: as for ``afterEarlierWrites(touching:_:)``.
+    package nonisolated(nonsending) func earlierWritesCommitted(
+        touching source: Query.Source? = nil
+    ) async {
         if inbox.isSettled { return }
         await withCheckedContinuation { continuation in
-            if !inbox.wait({ continuation.resume() }) { continuation.resume() }
+            if !inbox.wait(touching: source, { continuation.resume() }) { continuation.resume() }
         }
     }
 

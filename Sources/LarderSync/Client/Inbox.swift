@@ -1,4 +1,5 @@
 import LarderModel
+import LarderQuery
 import Synchronization
 
 /// What callers ask of an engine, in order, and how far their writes have come.
@@ -16,6 +17,8 @@ final class Inbox: Sendable {
         var isScheduled = false
         var isClosed = false
         var waiters: [Waiter] = []
+        /// Writes that are not committed or refused yet, oldest first.
+        var unfinished: [QueuedWrite] = []
     }
 
     private struct Waiter {
@@ -33,7 +36,8 @@ final class Inbox: Sendable {
     func add(_ command: Command) -> Bool? {
         state.withLock { state in
             guard !state.isClosed else { return nil }
-            if case .write = command {
+            if case .write(let write) = command {
+                state.unfinished.append(write)
                 enqueuedCount.wrappingAdd(1, ordering: .releasing)
             }
             state.commands.append(command)
@@ -68,14 +72,22 @@ final class Inbox: Sendable {
         finishedCount.load(ordering: .acquiring) == enqueuedCount.load(ordering: .acquiring)
     }
 
-    /// Keeps a closure until the writes so far are committed or refused.
+    /// Keeps a closure until the writes so far that touch a place are committed or refused.
     ///
+    /// - Parameter source: the place; nil for all that there is.
     /// - Returns: whether it was kept; false when there is nothing to wait for.
-    func wait(_ body: @escaping @Sendable () -> Void) -> Bool {
+    func wait(
+        touching source: Query.Source?, _ body: @escaping @Sendable () -> Void
+    ) -> Bool {
         state.withLock { state in
-            guard !isSettled else { return false }
-            let ticket = enqueuedCount.load(ordering: .acquiring)
-            state.waiters.append(Waiter(ticket: ticket, body: body))
+            guard let last = state.unfinished.lastIndex(where: { $0.touches(source) }) else {
+                return false
+            }
+            let finished = finishedCount.load(ordering: .acquiring)
+            let waiter = Waiter(ticket: finished + UInt64(last) + 1, body: body)
+            // Most tickets are the last so far.
+            let position = (state.waiters.lastIndex { $0.ticket <= waiter.ticket } ?? -1) + 1
+            state.waiters.insert(waiter, at: position)
             return true
         }
     }
@@ -86,6 +98,7 @@ final class Inbox: Sendable {
             let finished = finishedCount.wrappingAdd(
                 UInt64(count), ordering: .acquiringAndReleasing
             ).newValue
+            state.unfinished.removeFirst(min(count, state.unfinished.count))
             // Tickets rise with position.
             let ready = state.waiters.prefix { $0.ticket <= finished }.map(\.body)
             state.waiters.removeFirst(ready.count)
