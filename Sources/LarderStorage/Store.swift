@@ -1,7 +1,6 @@
 import CLarder
 public import Foundation
 public import LarderModel
-import Synchronization
 
 /// Documents, pending mutations, overlays, targets and indexes in one file, read and written
 /// through scoped transactions.
@@ -13,19 +12,9 @@ import Synchronization
 /// One process opens a store once: share the object. See ``StoreConfiguration/Access`` for
 /// several processes.
 public final class Store: @unchecked Sendable {
-    // The core's environment may be used by any threads at once; the mutex guards its lifetime.
+    // Nothing here changes after initialisation.
 
-    private typealias ClosedHandler = @Sendable (Result<Void, LarderError>) -> Void
-
-    private struct State {
-        var environment: OpaquePointer?
-        var useCount = 0
-        /// What is called when the last call under way has ended and the store is closed.
-        var onClose: [ClosedHandler] = []
-    }
-
-    private let state: Mutex<State>
-    private let logContext: LogContext?
+    private let lifetime: EnvironmentLifetime
 
     /// The directory that the store lies in; nil for a store in memory.
     public let directory: String?
@@ -57,13 +46,13 @@ public final class Store: @unchecked Sendable {
                 larder_env_open($0, &options, &environment, failure)
             }
         }
-        logContext = context
+        guard let environment else { throw LarderError(status: Int32(LARDER_E_NO_MEMORY)) }
         maxDepth = configuration.maxDepth
         maxDocumentBytes = configuration.maxDocumentBytes
         directory =
             configuration.location == .memory
-            ? nil : environment.map { String(cString: larder_env_path($0)) }
-        state = Mutex(State(environment: environment))
+            ? nil : String(cString: larder_env_path(environment))
+        lifetime = EnvironmentLifetime(environment, logContext: context)
     }
 
     /// Opens a store in a directory with the defaults of ``StoreConfiguration``.
@@ -73,11 +62,6 @@ public final class Store: @unchecked Sendable {
         try self.init(StoreConfiguration(directory: directory))
     }
 
-    deinit {
-        // Nothing is under way: whatever is holds the store.
-        state.withLock { _ = larder_env_close($0.environment, nil) }
-    }
-
     /// Closes the store; later calls fail.
     ///
     /// The last reference does so by itself. Closing twice does nothing.
@@ -85,13 +69,7 @@ public final class Store: @unchecked Sendable {
     /// - Throws: `failedPrecondition` with the condition `busy` while transactions or other
     ///   calls are under way; the store is then still open.
     public func close() throws(LarderError) {
-        let result = state.withLock { state -> Result<Void, LarderError> in
-            guard state.useCount == 0 else {
-                return .failure(LarderError(status: Int32(LARDER_E_BUSY)))
-            }
-            return Self.close(&state)
-        }
-        if case .failure(let failure) = result { throw failure }
+        try lifetime.close()
     }
 
     /// Refuses calls from now on, and closes the store once those under way have ended.
@@ -101,59 +79,14 @@ public final class Store: @unchecked Sendable {
     public func closeWhenIdle(
         _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
     ) {
-        let isIdle = state.withLock { state in
-            state.onClose.append(completion)
-            return state.useCount == 0
-        }
-        if isIdle { closeIdle() }
-    }
-
-    /// Closes the store if that was asked for and nothing is under way.
-    private func closeIdle() {
-        let closed = state.withLock { state -> (Result<Void, LarderError>, [ClosedHandler]) in
-            guard state.useCount == 0, !state.onClose.isEmpty else { return (.success(()), []) }
-            defer { state.onClose = [] }
-            return (Self.close(&state), state.onClose)
-        }
-        for completion in closed.1 { completion(closed.0) }
-    }
-
-    private static func close(_ state: inout State) -> Result<Void, LarderError> {
-        var failure = larder_error()
-        let status = larder_env_close(state.environment, &failure)
-        guard status == .ok else { return .failure(error(of: status, failure)) }
-        state.environment = nil
-        return .success(())
+        lifetime.closeWhenIdle(completion)
     }
 
     /// Runs a closure with the environment, which stays open meanwhile.
     func withEnvironment<R: ~Copyable>(
         _ body: (OpaquePointer) throws(LarderError) -> R
     ) throws(LarderError) -> R {
-        let environment = try acquire()
-        defer { release() }
-        return try body(environment)
-    }
-
-    private func release() {
-        let isLast = state.withLock { state in
-            state.useCount -= 1
-            return state.useCount == 0 && !state.onClose.isEmpty
-        }
-        if isLast { closeIdle() }
-    }
-
-    private func acquire() throws(LarderError) -> OpaquePointer {
-        let address = state.withLock { state -> Int in
-            guard let environment = state.environment, state.onClose.isEmpty else { return 0 }
-            state.useCount += 1
-            return Int(bitPattern: environment)
-        }
-        guard let environment = OpaquePointer(bitPattern: address) else {
-            throw LarderError(
-                .failedPrecondition, "the store is closed", condition: .transactionEnded)
-        }
-        return environment
+        try lifetime.use(body)
     }
 }
 

@@ -39,7 +39,8 @@ extension Client {
         let document = try store.read { (transaction) throws(LarderError) in
             try transaction.document(at: path, asSeenBy: user)
         }
-        if document != nil { try store.touch(path) }
+        // Where nothing is evicted, no use need be remembered.
+        if document != nil, mayEvict { try store.touch(path) }
         return document
     }
 

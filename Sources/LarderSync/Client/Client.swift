@@ -20,7 +20,7 @@ package final class Client: Sendable {
     let clock: @Sendable () -> Timestamp
     let inbox = Inbox()
     let engine: Engine
-    private let user: UserID
+    let mayEvict: Bool
     private let hasEnded = Atomic<Bool>(false)
 
     /// Opens a client; the store is made where there is none, unless the configuration says
@@ -33,7 +33,7 @@ package final class Client: Sendable {
         let store = try Store(configuration.storage)
         self.store = store
         databaseID = configuration.databaseID
-        user = configuration.user
+        mayEvict = configuration.storage.budget != .unlimited
         clock = configuration.clock
         runner = QueryRunner(
             user: configuration.user, databaseID: configuration.databaseID, indexes: IndexCatalog())
