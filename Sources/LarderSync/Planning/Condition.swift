@@ -116,8 +116,12 @@ extension Condition {
             }
             return ranges.map { $0.intersection(allowed) }.filter { !$0.isEmpty }
         case .otherThan(let places):
-            let nulls = KeyRange(low: try edge(.before, .null), high: try edge(.after, .null))
-            var ranges = ranges.flatMap { $0.subtracting(nulls) }
+            // Null is the least of all: one range is left, whatever is cut.
+            let allowed =
+                isDescending
+                ? KeyRange(low: [], high: try edge(.before, .null))
+                : KeyRange(low: try edge(.after, .null), high: nil)
+            var ranges = ranges.map { $0.intersection(allowed) }.filter { !$0.isEmpty }
             for place in places.map({ KeyRange(prefix: ends($0)) }) where place.isExact {
                 ranges = ranges.flatMap { $0.subtracting(place) }
             }

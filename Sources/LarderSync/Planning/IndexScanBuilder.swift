@@ -125,6 +125,7 @@ struct IndexScanBuilder {
         var bytes = prefix
         var segment = position
         var isWhole = true
+        var includesPlace = bound.isInclusive
         for (number, value) in bound.values.enumerated() {
             guard number < served.count, let encoded = try? EncodedValue(value).orderBytes() else {
                 isWhole = false
@@ -139,9 +140,9 @@ struct IndexScanBuilder {
                 if constant.bytes == encoded { continue }
                 let isBefore =
                     encoded.lexicographicallyPrecedes(constant.bytes) != order.isDescending
-                // All documents are on one side of the bound.
-                if isBefore != isFirst { ranges = [] }
-                return
+                // All documents of the place so far are on one side of the bound.
+                includesPlace = isBefore == isFirst
+                break
             }
             while segment < place, let constant = constant(for: segments[segment]) {
                 bytes += self.bytes(constant, in: segments[segment])
@@ -150,9 +151,11 @@ struct IndexScanBuilder {
             bytes += segments[place].kind == .descending ? encoded.complement : encoded
             segment = place + 1
         }
-        if !isWhole { seesToBounds = false }
+        if !isWhole {
+            seesToBounds = false
+            includesPlace = true
+        }
         let place = KeyRange(prefix: bytes)
-        let includesPlace = bound.isInclusive || !isWhole
         let allowed: KeyRange
         if isFirst != isReversed {
             // What lies behind the place, in the index's order.

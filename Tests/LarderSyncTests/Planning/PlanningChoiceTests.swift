@@ -171,6 +171,37 @@ struct PlanningChoiceTests {
         #expect(nothing.kind == .nothing && nothing.documentsScanned == 0)
     }
 
+    @Test("a fixed field behind others in a cursor decides only where those are alike")
+    func fixedFieldInCursor() throws {
+        try world.index(Segment(a), Segment(b))
+        let even = filter(try FieldPath("c"), .equal, "even")
+        for (value, isInclusive) in [("a", true), ("z", false), ("even", true), ("even", false)] {
+            let bound = Bound([20, .string(value), 200], isInclusive: isInclusive)
+            let orders = [Order(a), Order(try FieldPath("c")), Order(b)]
+            #expect(try run(query([even], orders, start: bound)).documentsReturned > 0)
+            #expect(try run(query([even], orders, end: bound)).documentsReturned > 0)
+            #expect(
+                try run(query([even], orders, limit: .first(3), start: bound)).kind == .indexScan)
+        }
+    }
+
+    @Test("what lies behind a place that entries are too short for comes once")
+    func longConstants() throws {
+        let long = Value.string(String(repeating: "l", count: 300))
+        try world.putRooms(400..<420) { ["a": long, "b": .integer(Int64($0))] }
+        for kind in [Segment.Kind.ascending, .descending] {
+            try world.index(Segment(a), Segment(b, kind))
+            for (op, value) in [
+                (FieldFilter.Operator.notEqual, Value.integer(405)), (.notIn, ["x"]),
+                (.greaterThan, 405),
+            ] {
+                let execution = try run(query([filter(a, .equal, long), filter(b, op, value)]))
+                #expect(execution.documentsReturned >= 14)
+            }
+            try IndexMaintenance(store: world.store).deleteAll()
+        }
+    }
+
     @Test("an index that may lack a match is not used")
     func missingFields() throws {
         try world.index(Segment(a), Segment(try FieldPath("none")))
