@@ -23,7 +23,7 @@ c_library := $(MAKE) --no-print-directory -j$(jobs) -C CSources/larder
 .PHONY: help run test check bench install uninstall clean packages
 
 help:
-	@echo 'make run      build the tool, import a sample of real cities and answer from it'
+	@echo 'make run      build the tool; import, query, change and watch a sample of real cities'
 	@echo 'make test     C and Swift tests'
 	@echo 'make check    everything else: formats, layers, installation, sanitizers, crash tests,'
 	@echo '              fuzzers (about 20 minutes; make test first)'

@@ -7,20 +7,22 @@ struct LarderTool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "larder",
         abstract:
-            "Looks after a store of documents: fills, reads, measures, checks and shrinks it.",
+            "Fills, queries, changes and watches a store of documents, and looks after it.",
         discussion: """
             EXAMPLES
               larder import cities.ndjson --collection cities --id id
               larder ls
-              larder get cities/SF
+              larder query cities --where 'population > 1000000' --limit 10 --explain
+              larder update cities/SF population=870000
+              larder watch cities
               larder stat --json
               larder evict 16MiB
               larder check && larder copy /backup/larder
 
             The store is a directory: --store DIR, else the environment's LARDER_STORE, else \
             \(StoreOptions.defaultDirectory) here. With --json every command prints one JSON \
-            value, or one a line for documents. ls, get, stat, export, check, copy and compact \
-            open the store for reading only and work while another process writes.
+            value, or one a line for documents. Commands that only read work while another process \
+            writes; one process at a time may write.
 
             EXIT STATUS
             \(ExitStatus.table)

@@ -41,6 +41,8 @@ import Testing
         }
         for name in [
             "import", "export", "ls", "get", "stat", "evict", "train", "check", "copy", "compact",
+            "query", "count", "sum", "avg", "min", "max", "set", "update", "delete", "pending",
+            "index", "watch",
         ] {
             #expect(help.output.contains("\n  \(name) "))
             let result = try Tool.run(["help", name], in: folder)

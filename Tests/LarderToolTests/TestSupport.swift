@@ -139,14 +139,21 @@ final class RunningTool {
     private var input: Int32
     private let outputPath: String
     private let messagesPath: String
+    private var liveOutput: LineReader?
+    private var liveMessages: LineReader?
 
+    /// Starts it; with `isLive` its lines can be read while it runs.
     init(
         _ arguments: [String], in folder: TemporaryFolder, environment: [String: String] = [:],
-        executable: String = Tool.executable
+        executable: String = Tool.executable, isLive: Bool = false
     ) throws {
         let name = UUID().uuidString
-        outputPath = try folder.file("\(name).out", "")
-        messagesPath = try folder.file("\(name).err", "")
+        outputPath = try folder.file("\(name).out", isLive ? nil : "")
+        messagesPath = try folder.file("\(name).err", isLive ? nil : "")
+        if isLive {
+            liveOutput = try LineReader(pipe: outputPath)
+            liveMessages = try LineReader(pipe: messagesPath)
+        }
         // A pipe with a name: unlike pipe(), open() makes the writing end at once such that
         // processes that other tests start meanwhile do not keep it open.
         let inputPath = folder.path + "/\(name).in"
@@ -206,10 +213,17 @@ final class RunningTool {
         kill(process, signal)
     }
 
-    /// Ends its input and waits for it.
+    /// The next line that it prints, as soon as it does; nil when it has ended.
+    func nextLine() -> String? { liveOutput?.next() }
+
+    /// The next line on standard error, as soon as it is there; nil when the tool has ended.
+    func nextMessage() -> String? { liveMessages?.next() }
+
+    /// Ends its input and waits for it; of one that is live, gives what was not read yet.
     func finish() throws -> ToolResult {
         close(input)
         input = -1
+        let (lines, messages) = (liveOutput?.rest(), liveMessages?.rest())
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0 {
             try #require(errno == EINTR)
@@ -217,7 +231,52 @@ final class RunningTool {
         let signal = status & 0x7F
         return ToolResult(
             status: signal == 0 ? status >> 8 & 0xFF : 128 + signal,
-            output: try text(ofFile: outputPath), messages: try text(ofFile: messagesPath))
+            output: try lines ?? text(ofFile: outputPath),
+            messages: try messages ?? text(ofFile: messagesPath))
+    }
+}
+
+/// Lines of a pipe with a name, read as they come.
+private final class LineReader {
+    private let descriptor: Int32
+    private var buffer: [UInt8] = []
+
+    init(pipe path: String) throws {
+        try #require(mkfifo(path, 0o600) == 0)
+        // Without waiting for the one who writes, whom reading then waits for.
+        descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        try #require(descriptor >= 0)
+        try #require(fcntl(descriptor, F_SETFL, 0) == 0)
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// The next line without its end; nil behind the last.
+    func next() -> String? {
+        while true {
+            if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { buffer.removeSubrange(...end) }
+                return String(decoding: buffer[..<end], as: UTF8.self)
+            }
+            if !fill() { return nil }
+        }
+    }
+
+    /// All that is left, up to the end.
+    func rest() -> String {
+        while fill() {}
+        return String(decoding: buffer, as: UTF8.self)
+    }
+
+    private func fill() -> Bool {
+        var piece = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = read(descriptor, &piece, piece.count)
+            if count > 0 { buffer += piece.prefix(count) }
+            if count >= 0 || errno != EINTR { return count > 0 }
+        }
     }
 }
 

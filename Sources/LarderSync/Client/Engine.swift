@@ -38,9 +38,13 @@ actor Engine {
     /// Views whose first query is running.
     var loadingCount = 0
     var loadingWaiters: [@Sendable () -> Void] = []
-    private var watch: FileWatch?
+    var watch: FileWatch?
+    /// The commit that a client which only reads has told its listeners of.
+    var followedCommit: UInt64 = 0
+    /// How often another process was heard writing.
+    var noticeCount = 0
     private var isMaintaining = false
-    private var isTerminated = false
+    private(set) var isTerminated = false
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         executor.asUnownedSerialExecutor()
@@ -83,17 +87,6 @@ actor Engine {
     /// A client that only reads follows the process that writes instead.
     nonisolated func start(_ access: StoreConfiguration.Access) {
         _ = add(.perform { access == .readOnly ? $0.follow() : $0.maintain() })
-    }
-
-    private func follow() {
-        guard let directory = localStore.store.directory else { return }
-        do throws(LarderError) {
-            watch = try FileWatch(path: directory + "/data.mdb", queue: executor.queue) {
-                self.assumeIsolated { $0.refresh() }
-            }
-        } catch {
-            log("listeners will not hear of other processes: \(error)")
-        }
     }
 
     nonisolated func log(_ message: String) {
