@@ -281,6 +281,34 @@ struct ClientTests {
         #expect(try client.run(all).documents.map(\.id) == ["y"])
     }
 
+    @Test("Whoever waits when the client ends gets an answer")
+    func endsListeners() async throws {
+        let client = try client()
+        // The engine is held so that listeners and the end are served in one go.
+        let gate = DispatchSemaphore(value: 0)
+        client.afterLoading { gate.wait() }
+        let heard = Mutex<[String]>([])
+        let all = try query("a")
+        let note: @Sendable (String, Result<ViewSnapshot, LarderError>) -> Void = { name, result in
+            let word =
+                if case .failure(let error) = result { "\(error.kind)" } else { "a snapshot" }
+            heard.withLock { $0.append("\(name) \(word)") }
+        }
+        let first = client.listen(to: all, options: ListenOptions()) { note("before", $0) }
+        client.terminate { _ in }
+        let second = client.listen(to: all, options: ListenOptions()) { note("after", $0) }
+        client.waitForIndexes { _ in heard.withLock { $0.append("indexes") } }
+        gate.signal()
+        try await completes { client.terminate($0) }
+        let names = heard.withLock { $0 }
+        // Its query may have been quick enough.
+        #expect(names.contains { $0 == "before failedPrecondition" || $0 == "before a snapshot" })
+        #expect(names.contains("after failedPrecondition"))
+        #expect(names.contains("indexes"))
+        first.remove()
+        second.remove()
+    }
+
     @Test("After the end every call fails, and the store can be cleared")
     func terminates() async throws {
         let directory = try TemporaryDirectory()

@@ -8,6 +8,10 @@ extension Engine {
         _ id: ID, to query: Query, _ options: ListenOptions,
         _ deliver: @escaping @Sendable (Result<ViewSnapshot, LarderError>) -> Void
     ) {
+        guard !isTerminated else {
+            deliver(.failure(Client.terminated))
+            return
+        }
         deliveries[id] = deliver
         let added = views.addListener(id, to: query, options: options)
         finish(added.step)
@@ -40,10 +44,20 @@ extension Engine {
             finish(views.fail(view, error))
         }
         loadingCount -= 1
-        guard loadingCount == 0 else { return }
+        if loadingCount == 0 { releaseLoadingWaiters() }
+    }
+
+    private func releaseLoadingWaiters() {
         let waiters = loadingWaiters
         loadingWaiters = []
         for waiter in waiters { waiter() }
+    }
+
+    /// Tells listeners that still wait for a first result that there will be none.
+    func failLoading() {
+        for view in views.loadingViews { finish(views.fail(view, Client.terminated)) }
+        loadingCount = 0
+        releaseLoadingWaiters()
     }
 
     /// Calls the closure when no new listener waits for its first result.

@@ -159,6 +159,10 @@ actor Engine {
 
     /// Calls the closure when no background work is left.
     func waitForIndexes(_ completion: @escaping Completion) {
+        guard !isTerminated else {
+            completion(.failure(Client.terminated))
+            return
+        }
         indexWaiters.append(completion)
         maintain()
     }
@@ -180,6 +184,7 @@ actor Engine {
         for waiter in pendingWaiters.values.joined() { waiter(ended) }
         for acknowledged in acknowledgements.values { acknowledged(ended) }
         finishMaintenance(ended)
+        failLoading()
         pendingWaiters = [:]
         acknowledgements = [:]
         deliveries = [:]

@@ -37,6 +37,9 @@ package struct ActiveViews: Sendable {
     /// The queries that are listened to, in no particular order.
     package var queries: [Query] { Array(viewsByQuery.keys) }
 
+    /// The views that wait for the result of their query, in order.
+    package var loadingViews: [ViewID] { views.filter(\.value.isLoading).keys.sorted() }
+
     /// The view of a query; nil while nobody listens to it.
     package func view(of query: Query) -> View? {
         viewsByQuery[query].flatMap { views[$0]?.view }
