@@ -91,9 +91,9 @@ let package = Package(
             name: "AcknowledgementBenchmark",
             dependencies: ["LarderModel", "LarderStorage", "LarderSync"],
             path: "Benchmarks/Acknowledgement", swiftSettings: swiftSettings),
-        // What several test targets share: directories, random values.
+        // What several test targets share: directories, random values, plain models.
         .target(
-            name: "LarderTestSupport", dependencies: ["LarderModel"],
+            name: "LarderTestSupport", dependencies: ["LarderModel", "LarderQuery"],
             path: "Tests/LarderTestSupport", swiftSettings: swiftSettings),
         // Code as applications of Apple's SDK have it, with nothing changed but its import.
         .target(

@@ -1,6 +1,7 @@
 import LarderModel
 import LarderStorage
 import LarderSync
+import LarderTestSupport
 
 /// The rules of pending writes, said as plainly as they can be: typed maps, and every batch
 /// applied again for every look.
@@ -82,7 +83,7 @@ struct LocalModel {
         for mutation in batch.mutations where mutation.path == path {
             guard Self.holds(mutation.precondition, of: state) else { continue }
             state = State(
-                fields: Self.fields(mutation, over: state) { transform, old in
+                fields: mutation.modelFields(over: state?.fields) { transform, old in
                     transform.operation.modelEstimate(old, batch.time)
                 }, isLocal: true)
         }
@@ -95,31 +96,6 @@ struct LocalModel {
         case .exists(let exists): exists == (state?.fields != nil)
         case .updateTime(let version): state?.fields != nil && state?.version == version
         }
-    }
-
-    /// The fields that a mutation leaves; nil where it deletes.
-    static func fields(
-        _ mutation: Mutation, over state: State?,
-        transformed: (FieldTransform, Value?) -> Value
-    ) -> MapValue? {
-        let before = state?.fields
-        var fields: MapValue
-        switch mutation.operation {
-        case .delete, .verify: return nil
-        case .set(let record): fields = record.fields
-        case .patch(let record, let mask):
-            fields = before ?? MapValue()
-            for path in mask.paths {
-                // What leads to a path of the mask has that one's value, too.
-                if mask.paths.contains(where: { $0 != path && $0.isPrefix(of: path) }) { continue }
-                fields.put(record.fields.value(at: path), at: path)
-            }
-        }
-        for transform in mutation.transforms {
-            fields.put(
-                transformed(transform, before?.value(at: transform.path)), at: transform.path)
-        }
-        return fields
     }
 }
 
@@ -149,7 +125,7 @@ extension LocalModel {
         after.isUnknown = !isKnown
         if isKnown {
             var results = result.transformResults[...]
-            after.fields = Self.fields(mutation, over: before) { transform, old in
+            after.fields = mutation.modelFields(over: before?.fields) { transform, old in
                 let value = results.removeFirst()
                 switch transform.operation {
                 case .arrayUnion, .arrayRemove:

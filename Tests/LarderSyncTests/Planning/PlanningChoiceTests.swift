@@ -1,6 +1,7 @@
 import LarderModel
 import LarderQuery
 import LarderStorage
+import LarderTestSupport
 import Testing
 
 @testable import LarderSync
@@ -43,7 +44,7 @@ struct PlanningChoiceTests {
 
     private func run(_ query: Query) throws -> QueryExecution {
         let result = try world.run(query)
-        #expect(result.documents.map(\.path) == NaiveEvaluation(query).evaluate(world.view))
+        #expect(result.documents.map(\.path) == NaiveEvaluator(query).documents(among: world.view))
         #expect(result.execution.documentsReturned == result.documents.count)
         return result.execution
     }
@@ -251,7 +252,7 @@ struct PlanningChoiceTests {
     @Test("a target's documents are the plan where little has changed since")
     func target() throws {
         let matches = query([filter(a, .equal, 3)])
-        let expected = NaiveEvaluation(matches).evaluate(world.view)
+        let expected = NaiveEvaluator(matches).documents(among: world.view)
         try world.store.write { transaction in
             try transaction.put(Target(id: 2, query: [], canonicalID: "q"))
             for path in expected { try transaction.add(path, toTarget: 2) }
@@ -266,7 +267,7 @@ struct PlanningChoiceTests {
         #expect(result.execution.kind == .targetDocuments)
         #expect(result.execution.documentsScanned == 11)
         #expect(
-            result.documents.map(\.path) == NaiveEvaluation(matches).evaluate(world.view))
+            result.documents.map(\.path) == NaiveEvaluator(matches).documents(among: world.view))
         let limited = try world.store.read {
             try world.runner.run(
                 query([filter(a, .equal, 3)], limit: .first(2)), from: target, in: $0)

@@ -22,7 +22,7 @@ struct PlanningDifferentialTests {
 
     /// Runs every plan that was thought of.
     private func check(_ query: Query, in world: PlanningWorld, _ note: String) throws {
-        let expected = NaiveEvaluation(query).evaluate(world.view)
+        let expected = NaiveEvaluator(query).documents(among: world.view)
         let result = try world.run(query)
         #expect(
             result.documents.map(\.path) == expected,
@@ -77,7 +77,7 @@ struct PlanningDifferentialTests {
             let query = random.planningQuery(world.fields, world.collections, names: names)
             let result = try world.run(query)
             #expect(
-                result.documents.map(\.path) == NaiveEvaluation(query).evaluate(world.view),
+                result.documents.map(\.path) == NaiveEvaluator(query).documents(among: world.view),
                 "\(query)\n\(result.execution.description)")
             kinds[result.execution.kind, default: 0] += 1
             if result.execution.description.contains("union, in order") { merges += 1 }
@@ -107,12 +107,14 @@ struct PlanningDifferentialTests {
             let query = random.planningQuery(world.fields, world.collections, names: names)
             let path = random.pick(world.fields)
             let note = "round \(round), \(base)\n\(query)"
-            let matches = NaiveEvaluation(query).evaluate(world.view).compactMap { world.view[$0] }
+            let matches = NaiveEvaluator(query).documents(among: world.view).compactMap {
+                world.view[$0]
+            }
             let count = try world.aggregate([.count], query)
             #expect(
                 count.values[.count] == .integer(Int64(matches.count)),
                 "\(note)\n\(count.execution.description)")
-            let values = matches.compactMap { $0.value(path) }
+            let values = matches.compactMap { $0.value(at: path) }
             for (aggregate, expected) in [
                 (Aggregate.minimum(path), values.min { $0.compare(to: $1) == .orderedAscending }),
                 (.maximum(path), values.max { $0.compare(to: $1) == .orderedAscending }),

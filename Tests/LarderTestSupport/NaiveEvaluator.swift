@@ -1,14 +1,16 @@
-import Foundation
-import LarderModel
-import LarderQuery
+package import LarderModel
+package import LarderQuery
 
 /// Matching and ordering of decoded values, written straight from the rules: slow, and the
 /// measure of the real thing.
-struct NaiveEvaluator {
-    let query: Query
-    let orders: [Order]
+package struct NaiveEvaluator {
+    /// The query.
+    package let query: Query
+    /// All orders, the implicit ones too.
+    package let orders: [Order]
 
-    init(_ query: Query) {
+    /// An evaluator of a query.
+    package init(_ query: Query) {
         self.query = query
         var orders = query.explicitOrders
         let last = orders.last?.isDescending ?? false
@@ -39,7 +41,20 @@ struct NaiveEvaluator {
         }
     }
 
-    func matches(_ path: DocumentPath, _ fields: MapValue) -> Bool {
+    /// The paths of the documents that match, in order, no more than the limit says.
+    package func documents(among documents: [DocumentPath: MapValue]) -> [DocumentPath] {
+        let found = documents.filter { matches($0.key, $0.value) }
+            .map { (path: $0.key, fields: $0.value) }.sorted(by: isOrdered)
+        let paths = found.map(\.path)
+        return switch query.limit {
+        case .first(let count)?: Array(paths.prefix(count))
+        case .last(let count)?: Array(paths.suffix(count))
+        case nil: paths
+        }
+    }
+
+    /// Whether a document matches, but for the limit.
+    package func matches(_ path: DocumentPath, _ fields: MapValue) -> Bool {
         switch query.source {
         case .collection(let collection):
             guard collection.contains(path) else { return false }
@@ -49,7 +64,7 @@ struct NaiveEvaluator {
             guard path == document else { return false }
         }
         for order in orders where order.path != .documentID {
-            guard Self.value(fields, order.path) != nil else { return false }
+            guard fields.value(at: order.path) != nil else { return false }
         }
         guard query.filters.allSatisfy({ holds($0, path, fields) }) else { return false }
         if let start = query.start {
@@ -64,7 +79,7 @@ struct NaiveEvaluator {
     }
 
     /// Whether the first document comes before the second.
-    func isOrdered(
+    package func isOrdered(
         _ left: (path: DocumentPath, fields: MapValue),
         _ right: (path: DocumentPath, fields: MapValue)
     ) -> Bool {
@@ -73,8 +88,8 @@ struct NaiveEvaluator {
             if order.path == .documentID {
                 sign = left.path < right.path ? -1 : right.path < left.path ? 1 : 0
             } else {
-                guard let l = Self.value(left.fields, order.path),
-                    let r = Self.value(right.fields, order.path)
+                guard let l = left.fields.value(at: order.path),
+                    let r = right.fields.value(at: order.path)
                 else { return false }
                 sign = l.order(to: r).signum()
             }
@@ -93,7 +108,7 @@ struct NaiveEvaluator {
                 }
                 sign = path < other ? -1 : other < path ? 1 : 0
             } else {
-                sign = Self.value(fields, order.path)?.order(to: value).signum() ?? 0
+                sign = fields.value(at: order.path)?.order(to: value).signum() ?? 0
             }
             if order.isDescending { sign = -sign }
             if sign != 0 { return sign }
@@ -106,7 +121,7 @@ struct NaiveEvaluator {
         case .and(let filters): filters.allSatisfy { holds($0, path, fields) }
         case .or(let filters): filters.contains { holds($0, path, fields) }
         case .field(let filter) where filter.path == .documentID: holds(filter, path)
-        case .field(let filter): holds(filter, Self.value(fields, filter.path))
+        case .field(let filter): holds(filter, fields.value(at: filter.path))
         }
     }
 
@@ -149,14 +164,5 @@ struct NaiveEvaluator {
         case .arrayContains: return elements.contains(given)
         case .arrayContainsAny: return elements.contains { list.contains($0) }
         }
-    }
-
-    private static func value(_ fields: MapValue, _ path: FieldPath) -> Value? {
-        var value = Value.map(fields)
-        for segment in path.segments {
-            guard case .map(let entries) = value, let next = entries[segment] else { return nil }
-            value = next
-        }
-        return value
     }
 }

@@ -1,40 +1,38 @@
-import LarderModel
+package import LarderModel
 
-/// Fields and transforms of ``LocalModel``, said again without the code that is tried.
-extension MapValue {
-    func value(at path: FieldPath) -> Value? {
-        var value = Value.map(self)
-        for name in path.segments {
-            guard case .map(let map) = value, let inner = map[name] else { return nil }
-            value = inner
+/// What mutations do, said again without the code that is tried.
+extension Mutation {
+    /// The fields that the mutation leaves; nil where it deletes.
+    ///
+    /// - Parameters:
+    ///   - before: the fields that were there; nil for no document.
+    ///   - transformed: a transform's result over what was at its path.
+    package func modelFields(
+        over before: MapValue?, transformed: (FieldTransform, Value?) -> Value
+    ) -> MapValue? {
+        var fields: MapValue
+        switch operation {
+        case .delete, .verify: return nil
+        case .set(let record): fields = record.fields
+        case .patch(let record, let mask):
+            fields = before ?? MapValue()
+            for path in mask.paths {
+                // What leads to a path of the mask has that one's value, too.
+                if mask.paths.contains(where: { $0 != path && $0.isPrefix(of: path) }) { continue }
+                fields.put(record.fields.value(at: path), at: path)
+            }
         }
-        return value
-    }
-
-    /// 1.9: sets a value, or deletes it for nil; maps on the way are made either way.
-    mutating func put(_ value: Value?, at path: FieldPath) {
-        self = Self.putting(value, path.segments[...], into: self)
-    }
-
-    private static func putting(
-        _ value: Value?, _ names: ArraySlice<String>, into map: MapValue
-    ) -> MapValue {
-        var map = map
-        guard let name = names.first else { return map }
-        if names.count == 1 {
-            map[name] = value
-        } else {
-            var inner = MapValue()
-            if case .map(let present)? = map[name] { inner = present }
-            map[name] = .map(putting(value, names.dropFirst(), into: inner))
+        for transform in transforms {
+            fields.put(
+                transformed(transform, before?.value(at: transform.path)), at: transform.path)
         }
-        return map
+        return fields
     }
 }
 
 extension FieldTransform.Operation {
-    /// 3.4.
-    func modelEstimate(_ old: Value?, _ time: Timestamp) -> Value {
+    /// 3.4: the value before the backend has said its own.
+    package func modelEstimate(_ old: Value?, _ time: Timestamp) -> Value {
         var array: [Value] = []
         if case .array(let elements)? = old { array = elements }
         switch self {

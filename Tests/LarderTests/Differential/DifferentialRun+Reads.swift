@@ -1,0 +1,166 @@
+import Larder
+import LarderModel
+import LarderQuery
+import LarderTestSupport
+
+extension DifferentialRun {
+    func runQuery() async throws {
+        try await check(TestQuery(&random, in: world, model.documents))
+        coverage.operations += 1
+        coverage.queries += 1
+    }
+
+    /// The plan with indexes finds what a scan finds, and the model.
+    private func check(_ query: TestQuery) async throws {
+        let expected = NaiveEvaluator(query.content).documents(among: model.documents)
+        let asked = try await query.query(in: indexed)
+        let found = try await asked.getDocuments(source: .cache)
+        let scanned = try await query.query(in: plain).getDocuments(source: .cache)
+        let names = found.documents.map(\.reference.path)
+        coverage.found += names.count
+        if names != expected.map(\.string) || scanned.documents.map(\.reference.path) != names {
+            try fail(
+                """
+                \(query.content)
+                found   \(names)
+                scanned \(scanned.documents.map(\.reference.path))
+                model   \(expected.map(\.string))
+                \(try await asked.explain())
+                """)
+        }
+        let kind = try await asked.explain().kind
+        coverage.plans[kind, default: 0] += 1
+        if random.oneIn(8) {
+            for (document, path) in zip(found.documents, expected) { try check(document, path) }
+        }
+        let isPending = expected.contains { model.states[$0]?.isPending == true }
+        if found.metadata.hasPendingWrites != isPending || !found.metadata.isFromCache {
+            try fail("\(query.content): pending writes \(found.metadata.hasPendingWrites)")
+        }
+    }
+
+    private func check(_ document: DocumentSnapshot, _ path: DocumentPath) throws {
+        let state = model.states[path]
+        let behavior = random.pick([ServerTimestampBehavior.none, .estimate, .previous])
+        if let problem = Self.difference(document.data(with: behavior), state?.fields, behavior) {
+            try fail("\(path): \(problem)")
+        }
+        let isPending = document.metadata.hasPendingWrites
+        if state?.fields != nil, isPending != state?.isPending {
+            try fail("\(path) has pending writes: \(isPending)")
+        }
+    }
+
+    /// What is different between what was read and what is expected; nil for nothing.
+    static func difference(
+        _ data: [String: Any]?, _ expected: MapValue?, _ behavior: ServerTimestampBehavior = .none
+    ) -> String? {
+        let isSame =
+            if let data, let expected {
+                Value.map(expected).isRead(as: data, behavior)
+            } else {
+                data == nil && expected == nil
+            }
+        return isSame ? nil : "\(String(describing: data)), not \(String(describing: expected))"
+    }
+
+    func readDocument() async throws {
+        try await checkDocument(random.pick(world.paths))
+        coverage.operations += 1
+    }
+
+    private func checkDocument(_ path: DocumentPath) async throws {
+        let document: DocumentSnapshot
+        do {
+            document = try await indexed.document(path.string).getDocument(source: .cache)
+        } catch let error as LarderError where error.kind == .unavailable {
+            if let state = model.states[path] { try fail("\(path) is not known: \(state)") }
+            return
+        }
+        guard let state = model.states[path] else { try fail("\(path) is known") }
+        if document.exists != (state.fields != nil) {
+            try fail("\(path) exists: \(document.exists)")
+        }
+        try check(document, path)
+    }
+
+    func runAggregate() async throws {
+        let query = TestQuery(&random, in: world, model.documents)
+        let path = random.pick(world.fields)
+        let field = Larder.FieldPath(path.segments)
+        let matching = NaiveEvaluator(query.content).documents(among: model.documents)
+        let values = matching.compactMap { model.documents[$0]?.value(at: path) }
+        let numbers = values.compactMap { value -> Double? in
+            switch value {
+            case .integer(let number): Double(number)
+            case .double(let number): number
+            default: nil
+            }
+        }
+        let sum = numbers.reduce(0, +)
+        let expected: [(AggregateField, Value)] = [
+            (.count(), .integer(Int64(matching.count))), (.sum(field), .double(sum)),
+            (.average(field), numbers.isEmpty ? .null : .double(sum / Double(numbers.count))),
+            (.minimum(field), values.min { $0.order(to: $1) < 0 } ?? .null),
+            (.maximum(field), values.max { $0.order(to: $1) < 0 } ?? .null),
+        ]
+        let asked = random.oneIn(2) ? expected : [random.pick(expected)]
+        let found = try await query.query(in: indexed).aggregate(asked.map(\.0))
+            .getAggregation(source: .cache)
+        for (aggregate, value) in asked
+        where found.value(aggregate)?.isEquivalent(to: value) != true {
+            try fail(
+                "\(query.content)\n\(path): \(String(describing: found.value(aggregate))), "
+                    + "not \(value)")
+        }
+        coverage.operations += 1
+    }
+
+    func changeListeners() async throws {
+        if listeners.count > 3 || listeners.count > 1 && random.oneIn(3) {
+            listeners.remove(at: random.below(listeners.count)).remove()
+        } else {
+            let query = TestQuery(&random, in: world, model.documents)
+            let listener = DifferentialListener(
+                query, try await query.query(in: indexed), includesMetadata: random.oneIn(2))
+            await listener.loaded()
+            listeners.append(listener)
+        }
+        coverage.operations += 1
+        try await checkListeners("listening")
+    }
+
+    /// What each listener was told of leads to what its query finds now.
+    func checkListeners(_ step: String) async throws {
+        if listeners.isEmpty { return }
+        await indexed.drainCallbacks()
+        for listener in listeners {
+            let (replayed, violation) = listener.replayed
+            let note = "after \(step)\na listener on \(listener.query.content)"
+            if let violation { try fail("\(note): \(violation)") }
+            let expected = NaiveEvaluator(listener.query.content).documents(among: model.documents)
+            if replayed.map(\.reference.path) != expected.map(\.string) {
+                try fail("\(note): \(replayed.map(\.reference.path)), not \(expected)")
+            }
+            for (document, path) in zip(replayed, expected) {
+                if let problem = Self.difference(document.data(), model.documents[path]) {
+                    try fail("\(note), \(path): \(problem)")
+                }
+                let isPending = document.metadata.hasPendingWrites
+                if listener.includesMetadata, isPending != model.states[path]?.isPending {
+                    try fail("\(note): \(path) has pending writes: \(isPending)")
+                }
+            }
+        }
+    }
+
+    /// Every document and every collection is as the model has it.
+    func checkEverything() async throws {
+        for path in world.paths { try await checkDocument(path) }
+        for collection in world.collections {
+            try await check(TestQuery(Query(.collection(collection))))
+        }
+        try await check(TestQuery(Query(.group("rooms"))))
+        try await checkListeners("everything")
+    }
+}
