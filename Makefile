@@ -56,8 +56,9 @@ test: packages
 
 # ---- check -----------------------------------------------------------------------------------
 
-checks := check-format check-layers check-documentation check-compilers check-install check-consumer check-demo \
-	check-bench check-c-threads check-crash check-fuzz check-swift-threads check-swift-memory
+checks := check-format check-layers check-documentation check-compilers check-install \
+	check-consumer check-demo check-bench check-c-threads check-crash check-kill check-fuzz \
+	check-swift-threads check-swift-memory
 .PHONY: $(checks) check-packages
 
 check: $(checks)
@@ -106,16 +107,23 @@ check-c-threads: check-packages
 check-crash: check-packages
 	@$(step) 'kill, power-cut and fault tests' $(c_tests) crash
 
+check-kill: check-packages
+	@LARDER_KILL_ROUNDS=40 $(step) 'a client killed 40 times' $(swift) test --filter KillTests
+
 check-fuzz: check-packages
 	@$(step) 'fuzzers, 60 s each' $(c_tests) fuzz
 
 # Reports that are not this project's, each with its reason.
 suppressions := $(abspath Tests/Checks/sanitizers)
 
+# Long random tests of machines that one thread drives: the other sanitizer has them, too.
+single_threaded := --skip PlanningDifferentialTests --skip ViewsRandomTests \
+	--skip LocalStoreDifferentialTests --skip LarderQueryTests
+
 check-swift-threads: check-packages
 	@TSAN_OPTIONS=suppressions=$(suppressions)/thread.txt \
 		$(step) 'Swift tests, thread sanitizer' \
-		$(swift) test --sanitize=thread --scratch-path $(build)/thread
+		$(swift) test --sanitize=thread --scratch-path $(build)/thread $(single_threaded)
 
 # XCTest itself leaks; Swift Testing, which the tests use, does not.
 check-swift-memory: check-packages
