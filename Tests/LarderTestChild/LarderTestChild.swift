@@ -88,10 +88,13 @@ struct LarderTestChild {
         // A second listener is served after all that the first one has to hear.
         let now = try await collection.getDocuments(source: .cache)
         for try await _ in collection.snapshots { break }
+        // What the first one hears comes on the main queue; it is all there by now.
+        await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
         let there = Dictionary(
             uniqueKeysWithValues: now.documents.map { ($0.documentID, fields(of: $0.data())) })
         if heard.withLock({ $0 }) != there {
-            print("the listener's state differs from the query's")
+            let state = heard.withLock { $0 }.map { "\($0)" } ?? "nothing"
+            print("the listener's state differs from the query's: \(state), not \(there)")
             exit(3)
         }
     }
