@@ -119,3 +119,36 @@ struct WriteHandleTests {
         #expect(await heard.first(1) == [FirestoreErrorCode.cancelled.rawValue])
     }
 }
+
+@Suite("Letting a database go")
+struct LettingGoTests {
+    @Test("A store closes when its object is let go, whatever is pending in it")
+    func lettingGo() async throws {
+        let directory = try TemporaryDirectory()
+        for round in 0..<3 {
+            let database = try await Self.open(directory)
+            #expect(try await database.pendingWrites().count == 2 * round)
+            let document = database.document("c/d")
+            try await document.enqueueSetData(["n": round]).committedLocally()
+            document.setData(["n": round + 1]) { _ in }
+            _ = try await document.getDocument(source: .cache)
+            _ = try await database.collection("c").getDocuments()
+            for try await _ in document.snapshots { break }
+        }
+    }
+
+    /// Opens the store once the last object has let it go, which happens on its own queue.
+    private static func open(_ directory: TemporaryDirectory) async throws -> Firestore {
+        var attempts = 0
+        while true {
+            do {
+                return try diskDatabase(directory)
+            } catch let error as LarderError
+                where error.kind == .failedPrecondition && attempts < 200_000
+            {
+                attempts += 1
+                await Task.yield()
+            }
+        }
+    }
+}

@@ -80,10 +80,12 @@ public final class WriteHandle: Sendable {
                 acknowledgement.finish(.success(()))
                 return
             }
+            // A write may be pending for long: it must not keep the database from being let go.
+            let acknowledgement = acknowledgement
             client.write(
                 mutations,
                 committed: { self.didCommit($0) },
-                acknowledged: { self.acknowledgement.finish($0) })
+                acknowledged: { acknowledgement.finish($0) })
         } catch {
             didCommit(.failure(error))
         }
