@@ -120,10 +120,12 @@ suppressions := $(abspath Tests/Checks/sanitizers)
 single_threaded := --skip PlanningDifferentialTests --skip ViewsRandomTests \
 	--skip LocalStoreDifferentialTests --skip LarderQueryTests
 
+# One test at a time: the sanitizer leaves room for few stores, each of which maps a tebibyte.
 check-swift-threads: check-packages
-	@TSAN_OPTIONS=suppressions=$(suppressions)/thread.txt \
+	@LARDER_TEST_STEPS=4000 TSAN_OPTIONS=suppressions=$(suppressions)/thread.txt \
 		$(step) 'Swift tests, thread sanitizer' \
-		$(swift) test --sanitize=thread --scratch-path $(build)/thread $(single_threaded)
+		$(swift) test --sanitize=thread --no-parallel --scratch-path $(build)/thread \
+			$(single_threaded)
 
 # XCTest itself leaks; Swift Testing, which the tests use, does not.
 check-swift-memory: check-packages
