@@ -120,9 +120,10 @@ suppressions := $(abspath Tests/Checks/sanitizers)
 single_threaded := --skip PlanningDifferentialTests --skip ViewsRandomTests \
 	--skip LocalStoreDifferentialTests --skip LarderQueryTests
 
-# One test at a time: the sanitizer leaves room for few stores, each of which maps a tebibyte.
+# One test at a time: the sanitizer leaves room for few stores, each of which maps a tebibyte. And
+# no waiting at the end of each process: the tool's tests start hundreds.
 check-swift-threads: check-packages
-	@LARDER_TEST_STEPS=4000 TSAN_OPTIONS=suppressions=$(suppressions)/thread.txt \
+	@LARDER_TEST_STEPS=4000 TSAN_OPTIONS=suppressions=$(suppressions)/thread.txt:atexit_sleep_ms=0 \
 		$(step) 'Swift tests, thread sanitizer' \
 		$(swift) test --sanitize=thread --no-parallel --scratch-path $(build)/thread \
 			$(single_threaded)
