@@ -2,12 +2,19 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+# For make serve: where it listens, and where it keeps databases.
+PORT ?= 8080
+DATA ?= .build/data
 # For make bench: a file of real documents, NDJSON with an "id" in each line.
 CITIES ?=
+# For make check: how many worlds of clients, networks and a backend live.
+SEEDS ?= 2000
+# For make soak: how long.
+MINUTES ?= 60
 
 # What the build needs from Debian besides make, a C compiler and Swift 6.2 or later.
 packages := liblmdb-dev libzstd-dev pkg-config
-check_packages := $(packages) libsqlite3-dev clang-format python3
+check_packages := $(packages) libsqlite3-dev clang-format python3 python3-venv openssl
 bench_packages := $(packages) libsqlite3-dev
 
 step := .ci/step
@@ -20,14 +27,20 @@ c_library := $(MAKE) --no-print-directory -j$(jobs) -C CSources/larder
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench install uninstall clean packages
+.PHONY: help run demo serve test check soak bench generate install uninstall clean packages
 
 help:
-	@echo 'make run      build the tool; import, query, change and watch a sample of real cities'
+	@echo 'make run      build the tool; import, query, change and watch a sample of real cities;'
+	@echo '              a database loses its network and its process, and comes back'
+	@echo 'make demo     the same with the server, over gRPC'
+	@echo 'make serve    build the server of google.firestore.v1 and run it: PORT=$(PORT) DATA=$(DATA)'
 	@echo 'make test     C and Swift tests'
 	@echo 'make check    everything else: formats, layers, installation, sanitizers, crash tests,'
-	@echo '              fuzzers (about 20 minutes; make test first)'
-	@echo 'make bench    benchmarks in release mode, against raw LMDB, SQLite and GRDB'
+	@echo '              fuzzers, the server with other clients (about an hour; make test first)'
+	@echo 'make soak     clients and a server over connections that break, for MINUTES=$(MINUTES)'
+	@echo 'make bench    benchmarks in release mode, against raw LMDB, SQLite, GRDB and, where it is'
+	@echo "              installed, Google's Firestore emulator"
+	@echo 'make generate Swift of the .proto files; needs protoc, or PROTOC=COMMAND'
 	@echo 'make install  C library, header and pkg-config file, and the tool: PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make clean    remove everything that was built'
 	@echo
@@ -42,6 +55,20 @@ packages:
 run: packages
 	@$(step) 'build the tool' $(swift) build --product larder
 	@$(step) 'a store of cities' Tests/Checks/cities.sh .build/debug/larder .build/cities
+	@$(step) 'build the demo' $(swift) build --product LarderDemoLocal
+	@$(step) 'a database without its network and its process' Tests/Checks/story.sh \
+		.build/story .build/debug/LarderDemoLocal --backend .build/story/backend
+
+demo: packages
+	@$(step) 'build the server' $(swift) build --product larderd
+	@$(step) 'build the demo' $(swift) build --product LarderDemoRemote
+	@$(step) 'a server, and a database without its network and its process' Tests/Checks/demo.sh \
+		.build/debug/larderd .build/debug/LarderDemoRemote .build/demo
+
+serve: packages
+	@$(step) 'build the server' $(swift) build --product larderd
+	@echo "clients find it with FIRESTORE_EMULATOR_HOST=127.0.0.1:$(PORT); end it with Ctrl-C"
+	@exec .build/debug/larderd --port $(PORT) --data $(DATA)
 
 # ---- test ------------------------------------------------------------------------------------
 
@@ -56,8 +83,9 @@ test: packages
 
 # ---- check -----------------------------------------------------------------------------------
 
-checks := check-format check-layers check-documentation check-compilers check-install \
-	check-consumer check-demo check-bench check-c-threads check-crash check-kill check-fuzz \
+checks := check-format check-layers check-generated check-documentation check-compilers check-install \
+	check-consumer check-demo check-bench check-c-threads check-crash check-kill \
+	check-interop check-wire check-simulation check-fuzz \
 	check-swift-threads check-swift-memory
 .PHONY: $(checks) check-packages
 
@@ -73,6 +101,9 @@ check-format: check-packages
 
 check-layers:
 	@$(step) 'imports and layers' Tests/Checks/layers.sh
+
+check-generated: check-packages
+	@$(step) 'generated code' Tests/Checks/generated.sh $(build)/generated
 
 check-documentation:
 	@$(step) 'debug build' $(swift) build
@@ -94,6 +125,7 @@ check-consumer: check-packages
 
 check-demo: check-packages
 	@$(step) 'make run' $(MAKE) --no-print-directory run
+	@$(step) 'make demo' $(MAKE) --no-print-directory demo
 
 check-bench: check-packages
 	@$(step) 'benchmark program, a short run' \
@@ -110,35 +142,68 @@ check-crash: check-packages
 check-kill: check-packages
 	@LARDER_KILL_ROUNDS=40 $(step) 'a client killed 40 times' $(swift) test --filter KillTests
 
+check-interop: check-packages
+	@$(step) 'build the server' $(swift) build --product larderd
+	@$(step) "Google's Python client against the server" \
+		Tests/Checks/interop.sh $(build)/debug/larderd $(build)/interop
+
+check-wire: check-packages
+	@$(step) 'build the server' $(swift) build --product larderd
+	@$(step) 'build the tests' $(swift) build --build-tests
+	@$(step) "the client against the server and Google's emulator" \
+		Tests/Checks/wire.sh $(build)/debug/larderd $(build)/wire
+
+check-simulation: check-packages
+	@$(step) 'clients, networks and a backend, $(SEEDS) worlds' \
+		$(swift) run -c release LarderSimulation --seeds $(SEEDS)
+
 check-fuzz: check-packages
 	@$(step) 'fuzzers, 60 s each' $(c_tests) fuzz
 
-# Reports that are not this project's, each with its reason.
-suppressions := $(abspath Tests/Checks/sanitizers)
+# What the sanitizers have to know about libraries that they do not see.
+sanitizers := $(abspath Tests/Checks/sanitizers)
+mutex := $(build)/mutex.so
 
 # Long random tests of machines that one thread drives: the other sanitizer has them, too.
 single_threaded := --skip PlanningDifferentialTests --skip ViewsRandomTests \
-	--skip LocalStoreDifferentialTests --skip LarderQueryTests
+	--skip LocalStoreDifferentialTests --skip BackendWatchDifferentialTests --skip LarderQueryTests
+# How much is on its way when nobody reads is another amount at the sanitizer's speed.
+timed := --skip BackpressureTests
 
 # One test at a time: the sanitizer leaves room for few stores, each of which maps a tebibyte. And
 # no waiting at the end of each process: the tool's tests start hundreds.
 check-swift-threads: check-packages
-	@LARDER_TEST_STEPS=4000 TSAN_OPTIONS=suppressions=$(suppressions)/thread.txt:atexit_sleep_ms=0 \
+	@mkdir -p $(build) && clang -std=c17 -O2 -shared -fPIC -o $(mutex) $(sanitizers)/mutex.c
+	@LARDER_TEST_STEPS=4000 LD_PRELOAD=$(mutex) \
+		TSAN_OPTIONS=suppressions=$(sanitizers)/thread.txt:atexit_sleep_ms=0 \
 		$(step) 'Swift tests, thread sanitizer' \
 		$(swift) test --sanitize=thread --no-parallel --scratch-path $(build)/thread \
-			$(single_threaded)
+			$(single_threaded) $(timed)
 
-# XCTest itself leaks; Swift Testing, which the tests use, does not.
+# XCTest itself leaks; Swift Testing, which the tests use, does not. One test at a time, or those
+# that speak over sockets starve until their connections are given up.
 check-swift-memory: check-packages
-	@LSAN_OPTIONS=suppressions=$(suppressions)/leak.txt \
+	@LSAN_OPTIONS=suppressions=$(sanitizers)/leak.txt \
 		$(step) 'Swift tests, address sanitizer' \
-		$(swift) test --sanitize=address --disable-xctest --scratch-path $(build)/address
+		$(swift) test --sanitize=address --disable-xctest --no-parallel \
+			--scratch-path $(build)/address
+
+# ---- soak ------------------------------------------------------------------------------------
+
+soak: packages
+	@$(step) 'build the tests' $(swift) build --build-tests
+	@LARDER_SOAK_SECONDS=$$(($(MINUTES) * 60)) \
+		$(step) 'clients and a server over connections that break, $(MINUTES) minutes' \
+		$(swift) test --skip-build --filter SoakTests
 
 # ---- bench, install, clean -------------------------------------------------------------------
 
 bench:
 	@.ci/packages $(bench_packages)
 	@$(MAKE) --no-print-directory -C Benchmarks bench BUILD=$(build)/c/bench CITIES='$(CITIES)'
+
+generate: packages
+	@$(step) 'Swift of the .proto files' Sources/LarderProtocol/generate
 
 install: packages
 	$(swift) build -c release --product larder

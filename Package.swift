@@ -25,13 +25,29 @@ let package = Package(
     name: "larder",
     products: [
         .library(name: "Larder", targets: ["Larder"]),
+        .library(name: "LarderBackend", targets: ["LarderModel", "LarderBackend"]),
+        .library(name: "LarderRemote", targets: ["LarderRemote"]),
         .library(name: "LarderStorage", targets: ["LarderModel", "LarderStorage"]),
         .executable(name: "larder", targets: ["LarderTool"]),
+        .executable(name: "larderd", targets: ["LarderDaemon"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        // For what talks to a network alone: neither the product Larder nor the tool builds these.
+        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+        .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
+        .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
+        .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.46.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
+        .package(
+            url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     ],
     targets: [
         // LMDB, the B+ tree below everything; headers and library come from the system.
@@ -61,20 +77,100 @@ let package = Package(
                 "LarderModel", .product(name: "HashTreeCollections", package: "swift-collections"),
             ],
             swiftSettings: swiftSettings),
-        // Local store, planner, views, listeners, pending writes: the order of events.
+        // What a backend's connection offers, and the messages of its streams.
+        .target(
+            name: "LarderTransport", dependencies: ["LarderModel", "LarderQuery"],
+            swiftSettings: swiftSettings),
+        // Answers from a store: planner, indexes, aggregates.
+        .target(
+            name: "LarderPlanning", dependencies: ["LarderModel", "LarderStorage", "LarderQuery"],
+            swiftSettings: swiftSettings),
+        // Local store, views, listeners, pending writes: the order of events.
         .target(
             name: "LarderSync",
             dependencies: [
-                "LarderModel", "LarderStorage", "LarderQuery",
+                "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
+                "LarderTransport",
                 .product(name: "HashTreeCollections", package: "swift-collections"),
+            ],
+            swiftSettings: swiftSettings),
+        // A Firestore backend in this process: commits, transactions, watched queries.
+        .target(
+            name: "LarderBackend",
+            dependencies: [
+                "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
+                "LarderTransport",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            swiftSettings: swiftSettings),
+        // The messages of google.firestore.v1, and their coding to and from records.
+        .target(
+            name: "LarderProtocol",
+            dependencies: [
+                "LarderModel", "LarderQuery", "LarderTransport",
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+                .product(name: "GRPCCore", package: "grpc-swift-2"),
+                .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
+            ],
+            exclude: ["Protos", "generate"], swiftSettings: swiftSettings),
+        // The service google.firestore.v1 over backends on disk or in memory.
+        .target(
+            name: "LarderServer",
+            dependencies: [
+                "LarderModel", "LarderQuery", "LarderPlanning",
+                "LarderTransport", "LarderBackend", "LarderProtocol",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+                .product(name: "GRPCCore", package: "grpc-swift-2"),
+                .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
+                .product(name: "GRPCNIOTransportHTTP2", package: "grpc-swift-nio-transport"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: swiftSettings),
+        // The local server `larderd`.
+        .executableTarget(
+            name: "LarderDaemon",
+            dependencies: [
+                "LarderModel", "LarderServer",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: swiftSettings),
+        // Cloud Firestore, or what serves its protocol, over gRPC: streams, calls, credentials.
+        .target(
+            name: "LarderRemote",
+            dependencies: [
+                "LarderModel", "LarderQuery", "LarderTransport", "LarderProtocol",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "GRPCCore", package: "grpc-swift-2"),
+                .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
+                .product(name: "GRPCNIOTransportHTTP2", package: "grpc-swift-nio-transport"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+                .product(name: "JWTKit", package: "jwt-kit"),
             ],
             swiftSettings: swiftSettings),
         // What applications import: the Firestore API.
         .target(
             name: "Larder",
             dependencies: [
-                "LarderModel", "LarderStorage", "LarderQuery", "LarderSync",
-                .product(name: "Logging", package: "swift-log"),
+                "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning", "LarderSync",
+                "LarderTransport", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: swiftSettings),
         // The command-line tool `larder`.
@@ -85,15 +181,64 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: swiftSettings),
+        // The story that make run and make demo show, and the program that tells it with a backend
+        // in the process.
+        .target(
+            name: "LarderDemo",
+            dependencies: [
+                "Larder", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "LarderDemoLocal",
+            dependencies: [
+                "LarderDemo", "LarderBackend",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: swiftSettings),
+        // The program that tells it with a server.
+        .executableTarget(
+            name: "LarderDemoRemote",
+            dependencies: [
+                "LarderDemo", "LarderRemote",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: swiftSettings),
         // A part of Benchmarks that needs package access; in no product, so that nobody who
         // depends on this package builds it.
         .executableTarget(
             name: "AcknowledgementBenchmark",
             dependencies: ["LarderModel", "LarderStorage", "LarderSync"],
             path: "Benchmarks/Acknowledgement", swiftSettings: swiftSettings),
+        // The same of the engine between a store and a backend.
+        .executableTarget(
+            name: "SyncBenchmark",
+            dependencies: [
+                "AllocationCount", "LarderModel", "LarderStorage", "LarderQuery",
+                "LarderPlanning", "LarderTransport", "LarderSync", "LarderBackend",
+                .product(name: "HashTreeCollections", package: "swift-collections"),
+            ],
+            path: "Benchmarks/Sync", swiftSettings: swiftSettings),
+        // The same of the server, and of the client over sockets.
+        .executableTarget(
+            name: "WireBenchmark",
+            dependencies: [
+                "Larder", "LarderModel", "LarderQuery", "LarderTransport", "LarderBackend",
+                "LarderProtocol", "LarderRemote",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "GRPCCore", package: "grpc-swift-2"),
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+            ],
+            path: "Benchmarks/Wire", swiftSettings: swiftSettings),
+        // Counts the allocations of a program that it is linked into.
+        .target(
+            name: "AllocationCount", path: "Benchmarks/C", sources: ["allocations.c"],
+            publicHeadersPath: "counting",
+            cSettings: [.define("_GNU_SOURCE")]),
         // What several test targets share: directories, random values, plain models.
         .target(
-            name: "LarderTestSupport", dependencies: ["LarderModel", "LarderQuery"],
+            name: "LarderTestSupport",
+            dependencies: ["LarderModel", "LarderQuery", "LarderTransport", "LarderSync"],
             path: "Tests/LarderTestSupport", swiftSettings: swiftSettings),
         // Code as applications of Apple's SDK have it, with nothing changed but its import.
         .target(
@@ -101,8 +246,22 @@ let package = Package(
             swiftSettings: [.treatAllWarnings(as: .error)]),
         // A process that tests of Larder start and kill.
         .executableTarget(
-            name: "LarderTestChild", dependencies: ["Larder", "LarderTestSupport"],
+            name: "LarderTestChild",
+            dependencies: [
+                "Larder", "LarderModel", "LarderStorage", "LarderQuery", "LarderSync",
+                "LarderBackend", "LarderTestSupport",
+            ],
             path: "Tests/LarderTestChild", swiftSettings: swiftSettings),
+        // Clients and a backend on one clock, with everything that can go wrong.
+        .executableTarget(
+            name: "LarderSimulation",
+            dependencies: [
+                "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
+                "LarderTransport", "LarderSync", "LarderBackend", "LarderTestSupport",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
+            ],
+            path: "Tests/Simulation", swiftSettings: swiftSettings),
         // One test target a module, files mirroring its sources.
         .testTarget(
             name: "LarderModelTests", dependencies: ["LarderModel", "LarderTestSupport"],
@@ -116,20 +275,110 @@ let package = Package(
             dependencies: ["LarderModel", "LarderQuery", "LarderTestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
+            name: "LarderPlanningTests",
+            dependencies: [
+                "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
+                "LarderTestSupport",
+            ],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderTransportTests",
+            dependencies: ["LarderModel", "LarderTransport", "LarderTestSupport"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderProtocolTests",
+            dependencies: [
+                "LarderModel", "LarderQuery", "LarderTransport", "LarderProtocol",
+                "LarderTestSupport",
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+                .product(name: "GRPCCore", package: "grpc-swift-2"),
+            ],
+            exclude: ["Golden"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderRemoteTests",
+            dependencies: [
+                "Larder", "LarderModel", "LarderQuery", "LarderTransport", "LarderProtocol",
+                "LarderBackend", "LarderRemote", "LarderServer",
+                "LarderTestSupport",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "GRPCCore", package: "grpc-swift-2"),
+                .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
+                .product(name: "GRPCNIOTransportHTTP2", package: "grpc-swift-nio-transport"),
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+            ],
+            swiftSettings: swiftSettings),
+        .testTarget(
             name: "LarderSyncTests",
             dependencies: [
-                "LarderModel", "LarderStorage", "LarderQuery", "LarderSync", "LarderTestSupport",
+                "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
+                "LarderTransport", "LarderSync", "LarderBackend", "LarderTestSupport",
+            ],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderBackendTests",
+            dependencies: [
+                "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
+                "LarderTransport", "LarderBackend", "LarderTestSupport",
+            ],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderServerTests",
+            dependencies: [
+                "LarderModel", "LarderQuery", "LarderTransport", "LarderBackend",
+                "LarderProtocol", "LarderServer", "LarderTestSupport",
+                .product(name: "GRPCCore", package: "grpc-swift-2"),
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+            ],
+            swiftSettings: swiftSettings),
+        // Clients and servers on both ends of real connections, which break.
+        .testTarget(
+            name: "LarderWireTests",
+            dependencies: [
+                "Larder", "LarderModel", "LarderQuery", "LarderTransport", "LarderRemote",
+                "LarderServer", "LarderTestSupport",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderTests",
             dependencies: [
-                "Larder", "LarderModel", "LarderStorage", "LarderQuery", "LarderSync",
-                "LarderTestSupport", "LarderTestChild", "AppleStyleSample",
+                "Larder", "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
+                "LarderTransport", "LarderSync", "LarderBackend", "LarderTestSupport",
+                "LarderTestChild", "AppleStyleSample",
+            ],
+            swiftSettings: swiftSettings),
+        // The specification tests of Firestore's clients, read from where they lie.
+        .testTarget(
+            name: "LarderSpecTests",
+            dependencies: [
+                "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
+                "LarderTransport", "LarderSync", "LarderTestSupport",
             ],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "LarderToolTests", dependencies: ["LarderModel", "LarderStorage", "LarderTool"],
+            name: "LarderSimulationTests", dependencies: ["LarderSimulation"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderToolTests",
+            dependencies: [
+                "Larder", "LarderModel", "LarderStorage", "LarderBackend", "LarderTool",
+                "LarderTestSupport",
+            ],
             swiftSettings: swiftSettings),
     ],
     swiftLanguageModes: [.v6],

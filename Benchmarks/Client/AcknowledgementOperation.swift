@@ -54,20 +54,9 @@ struct AcknowledgementOperation {
     private func acknowledge(
         _ program: String, _ group: Int, _ durability: String
     ) async throws -> Figure {
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(filePath: program)
-        process.arguments = [
+        try MeasuringProgram(path: program).run([
             try run.copy("larder-written", to: "larder-acknowledged"), String(group), durability,
-        ]
-        process.standardOutput = output
-        try process.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw Run.Wrong(description: "\(program) failed")
-        }
-        return try JSONDecoder().decode(Figure.self, from: data)
+        ])
     }
 
     private static func row(

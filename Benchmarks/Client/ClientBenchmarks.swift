@@ -23,6 +23,7 @@ struct ClientBenchmarks {
     private static let operations =
         ReadOperations.names + [OpenOperation.name] + WriteOperations.names
         + [ThreadOperations.name, ListenerOperations.name, AcknowledgementOperation.name]
+        + SyncOperations.names
 
     private static func measure(_ options: Options) async throws -> Int {
         for name in options.operations where !operations.contains(name) {
@@ -39,8 +40,10 @@ struct ClientBenchmarks {
             try await WriteOperations(run: run, count: count)()
             try await ThreadOperations(run: run, count: count)()
             try await AcknowledgementOperation(run: run)(count: count)
+            try SyncOperations(run: run)(count: count)
         }
         try await ListenerOperations(run: run)()
+        try SyncOperations(run: run)()
         let missed = run.report.printSummary()
         if let path = options.json { try run.report.writeJSON(to: path, machine: machine) }
         return missed

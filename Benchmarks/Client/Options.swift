@@ -12,6 +12,8 @@ struct Options {
     var isStrict = false
     /// The program that acknowledges pending writes, which public API does not reach.
     var acknowledgement: String?
+    /// The program that measures the engine between a store and a backend, for the same reason.
+    var sync: String?
     var parent = FileManager.default.temporaryDirectory.path
 
     static let help = """
@@ -23,6 +25,7 @@ struct Options {
           --only LIST             operations by name, see --list
           --system LIST           larder, floor, grdb (default: all)
           --acknowledgement FILE  the program that measures acknowledging pending writes
+          --sync FILE             the program that measures the engine and a backend
           --dir DIRECTORY         where the stores are made (default: the temporary directory)
           --json FILE             the figures for programs
           --strict                exit with 2 when a limit was missed
@@ -48,6 +51,7 @@ struct Options {
             case "--system":
                 systems = try Self.systems(try Self.value(of: option, &rest))
             case "--acknowledgement": acknowledgement = try Self.value(of: option, &rest)
+            case "--sync": sync = try Self.value(of: option, &rest)
             case "--dir": parent = try Self.value(of: option, &rest)
             case "--json": json = try Self.value(of: option, &rest)
             case "--strict": isStrict = true

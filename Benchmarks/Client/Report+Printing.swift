@@ -15,7 +15,7 @@ extension Report {
             var line =
                 "        " + name.padded(34) + Number(wall.median).description.leftPadded(10)
                 + " \(entry.row.unit.rawValue)   (\(Number(wall.least)) .. \(Number(wall.most)))"
-            if entry.row.unit != .bytes, let busy = series.summary(.processor) {
+            if entry.row.unit.isTime, let busy = series.summary(.processor) {
                 line += "   processor \(Number(busy.median))"
             }
             print(line)

@@ -19,15 +19,19 @@ struct Row {
         case microseconds = "us"
         case milliseconds = "ms"
         case bytes = "bytes"
+        case times = "times"
 
-        /// How many there are in a second; bytes are not times.
+        /// How many there are in a second; what is no time is itself.
         var scale: Double {
             switch self {
             case .microseconds: 1e6
             case .milliseconds: 1e3
-            case .bytes: 1
+            case .bytes, .times: 1
             }
         }
+
+        /// Whether it is a time.
+        var isTime: Bool { scale > 1 }
     }
 
     /// For programs, and to ask for the operation by its first part.

@@ -1,3 +1,5 @@
+package import Foundation
+
 /// The path of a document below its database's root: `cities/SF`, an even number of segments.
 ///
 /// A path is checked when it is made, also against Firestore's limits: 6 KiB, 1,500 bytes a
@@ -62,6 +64,11 @@ extension DocumentPath: Hashable, Comparable {
     /// Firestore's order: segment by segment, numeric ids (`__id42__`) first.
     public static func < (left: DocumentPath, right: DocumentPath) -> Bool {
         left.path.order(to: right.path) < 0
+    }
+
+    /// Firestore's order, as of `<`.
+    package func compare(to other: DocumentPath) -> ComparisonResult {
+        ComparisonResult(order: path.order(to: other.path))
     }
 
     /// Hashes the bytes.

@@ -38,6 +38,11 @@ public struct EncodedValue: Sendable {
         return try result.get()
     }
 
+    /// Lends the value to a closure in the form that records have values in.
+    package func withView<R>(_ body: (borrowing ValueView) -> R) -> R {
+        withBorrowedBytes { body(ValueView($0)) }
+    }
+
     /// What the value counts towards the document size limit, by Firestore's published rules.
     public var sizeBytes: Int64 {
         withBorrowedBytes { larder_value_size($0) }

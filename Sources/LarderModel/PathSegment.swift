@@ -6,9 +6,6 @@ enum PathSegment {
     /// Firestore's order of two segments: numeric ids (`__id42__`) first and by number, the
     /// rest by UTF-8 bytes; of two spellings of one number the canonical one first.
     static func order<C: BidirectionalCollection<UInt8>>(_ left: C, _ right: C) -> Int {
-        guard left.first == UInt8(ascii: "_") || right.first == UInt8(ascii: "_") else {
-            return left.byteOrder(to: right)
-        }
         // No other byte begins a numeric id.
         guard left.first == UInt8(ascii: "_") || right.first == UInt8(ascii: "_") else {
             return left.byteOrder(to: right)

@@ -34,4 +34,35 @@ struct PathSegments {
             }
         }
     }
+
+    /// The same of two whole paths; what comes before the first segments that differ is passed
+    /// over.
+    static func order(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+        let slash = UInt8(ascii: "/")
+        let shared = left.sharedPrefixCount(with: right)
+        let start = left[..<shared].lastIndex(of: slash).map { $0 + 1 } ?? 0
+        let order = PathSegment.order(
+            UnsafeRawBufferPointer(rebasing: left[start...].prefix { $0 != slash }),
+            UnsafeRawBufferPointer(rebasing: right[start...].prefix { $0 != slash }))
+        return order != 0 ? order : left.count - right.count
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// How many bytes at the beginning are the same in both.
+    fileprivate func sharedPrefixCount(with other: UnsafeRawBufferPointer) -> Int {
+        let end = Swift.min(count, other.count)
+        var position = 0
+        while position + 8 <= end {
+            let difference =
+                loadUnaligned(fromByteOffset: position, as: UInt64.self)
+                ^ other.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            if difference != 0 {
+                return position + difference.littleEndian.trailingZeroBitCount / 8
+            }
+            position += 8
+        }
+        while position < end, self[position] == other[position] { position += 1 }
+        return position
+    }
 }

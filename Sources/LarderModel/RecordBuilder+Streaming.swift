@@ -34,9 +34,28 @@ extension RecordBuilder {
         try call { failure in withBytes(name) { larder_builder_name(builder, $0, failure) } }
     }
 
+    /// Names the next value of the map begun last.
+    ///
+    /// - Throws: `invalidArgument` for bytes that are no UTF-8.
+    package func appendName(utf8 name: UnsafeRawBufferPointer) throws(LarderError) {
+        try call { larder_builder_name(builder, larder_bytes(name), $0) }
+    }
+
     /// Adds a value to what was begun last.
     package func append(_ value: Value) throws(LarderError) {
         try append(value, depth: 0)
+    }
+
+    /// Adds bytes to what was begun last.
+    package func append(bytes: UnsafeRawBufferPointer) throws(LarderError) {
+        try call { larder_builder_bytes(builder, larder_bytes(bytes), $0) }
+    }
+
+    /// Adds a text to what was begun last.
+    ///
+    /// - Throws: `invalidArgument` for bytes that are no UTF-8.
+    package func append(utf8 text: UnsafeRawBufferPointer) throws(LarderError) {
+        try call { larder_builder_string(builder, larder_bytes(text), $0) }
     }
 
     /// The document whose map was ended.
@@ -46,7 +65,7 @@ extension RecordBuilder {
         return Record(storage: try RecordStorage.copying(trusted: plain))
     }
 
-    /// The array or map that was ended, decoded.
+    /// The value that was added alone, or the array or map that was ended, decoded.
     package func finishValue() throws(LarderError) -> Value {
         var encoded = larder_bytes()
         try call { larder_builder_finish_value(builder, &encoded, $0) }

@@ -95,10 +95,7 @@ struct ResourcePath: Sendable {
     /// Segment by segment, then by their number.
     func order(to other: ResourcePath) -> Int {
         string.withUTF8Bytes { left in
-            other.string.withUTF8Bytes { right in
-                var (left, right) = (PathSegments(left), PathSegments(right))
-                return PathSegments.order(&left, &right)
-            }
+            other.string.withUTF8Bytes { right in PathSegments.order(left, right) }
         }
     }
 }

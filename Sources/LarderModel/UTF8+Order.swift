@@ -5,7 +5,7 @@ import Foundation
 extension String {
     /// Whether both texts are the same bytes.
     package func hasSameUTF8(as other: String) -> Bool {
-        utf8Order(to: other) == 0
+        utf8.count == other.utf8.count && utf8Order(to: other) == 0
     }
 
     /// The byte order of both texts: below, equal to or above 0.
@@ -15,6 +15,8 @@ extension String {
 
     /// Gives the bytes to a closure, without copying those of text that is contiguous.
     func withUTF8Bytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
+        let result = utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
+        if let result { return result }
         var text = self
         return text.withUTF8 { body(UnsafeRawBufferPointer($0)) }
     }

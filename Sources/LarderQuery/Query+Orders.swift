@@ -28,11 +28,6 @@ extension Query {
     /// The conditions on fields in all filters, depth first.
     package var fieldFilters: [FieldFilter] { filters.flatMap(\.fieldFilters) }
 
-    /// Whether the query asks for one document by its path and for nothing else.
-    package var isDocumentQuery: Bool {
-        if case .document = source { filters.isEmpty } else { false }
-    }
-
     /// Whether every document in the query's place is in its result, in whatever order.
     package var matchesAllDocuments: Bool {
         filters.isEmpty && limit == nil && start == nil && end == nil

@@ -33,10 +33,26 @@ package struct QueryTarget: Sendable, Hashable {
 
     /// The query, limited from its start, that asks for this target.
     package var query: Query {
-        Query(
-            source, filters: filters, orders: orders, limit: limit.map { .first($0) },
-            start: start, end: end)
+        // A query for one document names no orders.
+        let isDocument = if case .document = source { true } else { false }
+        return Query(
+            source, filters: filters,
+            orders: isDocument && orders == [Order(.documentID)] ? [] : orders,
+            limit: limit.map { .first($0) }, start: start, end: end)
     }
+
+    /// The query, limited from its end, that asks for this target; nil without a limit.
+    package var queryLimitedToLast: Query? {
+        guard let limit else { return nil }
+        return Query(
+            source, filters: filters, orders: orders.map(\.turnedRound), limit: .last(limit),
+            start: end, end: start)
+    }
+}
+
+extension Order {
+    /// The order the other way round.
+    fileprivate var turnedRound: Order { Order(path, isDescending: !isDescending) }
 }
 
 extension Query {
@@ -47,7 +63,7 @@ extension Query {
     package var target: QueryTarget {
         var (orders, start, end) = (orders, start, end)
         if case .last = limit {
-            orders = orders.map { Order($0.path, isDescending: !$0.isDescending) }
+            orders = orders.map(\.turnedRound)
             (start, end) = (end, start)
         }
         return QueryTarget(

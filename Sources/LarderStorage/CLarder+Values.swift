@@ -67,6 +67,27 @@ func withBytes<R>(_ bytes: [UInt8], _ body: (larder_bytes) -> R) -> R {
     bytes.withUnsafeBytes { body(larder_bytes($0)) }
 }
 
+/// Calls with paths as borrowed bytes.
+func withNames<R>(
+    _ paths: [DocumentPath], _ body: (UnsafeBufferPointer<larder_bytes>) -> R
+) -> R {
+    var texts: [UInt8] = []
+    var ends: [Int] = []
+    ends.reserveCapacity(paths.count)
+    for path in paths {
+        texts.append(contentsOf: path.string.utf8)
+        ends.append(texts.count)
+    }
+    return texts.withUnsafeBytes { texts in
+        var start = 0
+        let names = ends.map { end in
+            defer { start = end }
+            return larder_bytes(UnsafeRawBufferPointer(rebasing: texts[start..<end]))
+        }
+        return names.withUnsafeBufferPointer(body)
+    }
+}
+
 /// Calls a function of the core; its status unless that says that it failed.
 @discardableResult
 func call(

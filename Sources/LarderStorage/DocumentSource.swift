@@ -49,6 +49,24 @@ public struct DocumentSource: Sendable {
         DocumentSource(kind: .readTime(path, version, afterID: id))
     }
 
+    /// The documents of a collection in the order of read time and name, from those read after
+    /// a version.
+    public static func readAfter(
+        _ version: SnapshotVersion, in path: CollectionPath
+    ) -> DocumentSource {
+        let (seconds, nanoseconds) = (version.timestamp.seconds, version.timestamp.nanoseconds)
+        if nanoseconds < 999_999_999 {
+            let next = Timestamp(seconds: seconds, nanoseconds: nanoseconds + 1)
+            return readSince(SnapshotVersion(next), in: path)
+        }
+        // There is no year 10000; at the end of time there may be one document too many.
+        guard seconds < Timestamp.validSeconds.upperBound else {
+            return readSince(version, in: path)
+        }
+        let next = Timestamp(seconds: seconds + 1, nanoseconds: 0)
+        return readSince(SnapshotVersion(next), in: path)
+    }
+
     /// The documents of a target.
     ///
     /// Those that the store does not know come as ``LarderModel/Document/State/notRead`` with

@@ -10,6 +10,14 @@ public struct NamedValue: Hashable, Sendable {
         case bundle = 2
         /// A named query; its time is the read time.
         case query = 3
+        /// A batch that the backend has refused; its time is when.
+        case deadLetter = 4
+        /// What a commit is to tell other clients of the store.
+        case journal = 5
+        /// A client that shares the store.
+        case client = 6
+        /// What the clients that share the store have in common.
+        case shared = 7
     }
 
     /// The name, 1 to 1,500 bytes.

@@ -52,6 +52,16 @@ extension Store {
         try withName(path) { larder_lru_pin($0, $1, $2) }
     }
 
+    /// Keeps documents from eviction, each as ``pin(_:)``; one that fails leaves out no other.
+    package func pin(_ paths: [DocumentPath]) throws(LarderError) {
+        try withNames(paths) { larder_lru_pin($0, $1, $2) }
+    }
+
+    /// Takes back one ``pin(_:)`` of each document; one that fails leaves out no other.
+    package func unpin(_ paths: [DocumentPath]) throws(LarderError) {
+        try withNames(paths) { larder_lru_unpin($0, $1, $2) }
+    }
+
     /// Takes back one ``pin(_:)``.
     public func unpin(_ path: DocumentPath) throws(LarderError) {
         try withName(path) { larder_lru_unpin($0, $1, $2) }
@@ -76,10 +86,26 @@ extension Store {
         _ path: DocumentPath,
         _ function: (OpaquePointer, larder_bytes, UnsafeMutablePointer<larder_error>) -> Int32
     ) throws(LarderError) {
+        try withNames(CollectionOfOne(path), function)
+    }
+
+    private func withNames(
+        _ paths: some Collection<DocumentPath>,
+        _ function: (OpaquePointer, larder_bytes, UnsafeMutablePointer<larder_error>) -> Int32
+    ) throws(LarderError) {
+        if paths.isEmpty { return }
         try withEnvironment { (environment) throws(LarderError) in
-            _ = try call { failure in
-                withBytes(path.string) { function(environment, $0, failure) }
+            var failure: LarderError?
+            for path in paths {
+                do throws(LarderError) {
+                    _ = try call { failure in
+                        withBytes(path.string) { function(environment, $0, failure) }
+                    }
+                } catch {
+                    failure = failure ?? error
+                }
             }
+            if let failure { throw failure }
         }
     }
 }

@@ -19,7 +19,7 @@ extension StoreConfiguration {
             durability == .everyCommit
                 ? LARDER_DURABILITY_EVERY_COMMIT : LARDER_DURABILITY_LAST_COMMIT_AT_RISK)
         options.budget_bytes = budget.bytes
-        options.map_bytes = mapBytes ?? 0
+        options.map_bytes = mapBytes ?? (location == .memory ? Self.memoryMapBytes : 0)
         options.max_readers = try Self.count(maxReaders, "maxReaders")
         options.max_depth = try Self.count(maxDepth, "maxDepth")
         options.max_document_bytes = maxDocumentBytes
@@ -33,6 +33,10 @@ extension StoreConfiguration {
         options.log_level = logLevel.rawValue
         return options
     }
+
+    /// What a store in memory reserves: many of them may be open at a time, and none of them
+    /// outgrows the memory.
+    private static let memoryMapBytes: UInt64 = 1 << 36
 
     private var flags: UInt32 {
         var flags = 0

@@ -80,7 +80,8 @@ public struct StoreConfiguration: Sendable {
     /// Bytes from which on a value may go to the compressed part; nil for the default.
     public var coldFieldBytes: Int?
 
-    /// Address space to reserve, in bytes; nil for 1 TiB or what the system gives.
+    /// Address space to reserve, in bytes; nil for 1 TiB or what the system gives, and for 64 GiB
+    /// in memory.
     public var mapBytes: UInt64?
 
     /// Read transactions open at once, over all processes.

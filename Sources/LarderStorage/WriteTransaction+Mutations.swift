@@ -16,20 +16,12 @@ extension WriteTransaction {
         of user: UserID
     ) throws(LarderError) -> Int64 {
         var id: Int64 = 0
-        let names = documents.map { Array($0.path.string.utf8) }
-        let joined = names.flatMap { $0 }
         let writer = writer
         try call { failure in
-            joined.withUnsafeBytes { bytes in
-                var start = 0
-                var touched: [larder_mutation_document] = []
-                for (document, name) in zip(documents, names) {
-                    let name = UnsafeRawBufferPointer(rebasing: bytes[start..<start + name.count])
-                    start += name.count
-                    touched.append(
-                        larder_mutation_document(
-                            name: larder_bytes(name),
-                            base_version: larder_time(document.baseVersion)))
+            withNames(documents.map(\.path)) { names in
+                let touched = zip(documents, names).map { document, name in
+                    larder_mutation_document(
+                        name: name, base_version: larder_time(document.baseVersion))
                 }
                 return withBytes(user.string) { user in
                     withBytes(payload) {

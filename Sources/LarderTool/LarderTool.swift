@@ -34,7 +34,8 @@ struct LarderTool: AsyncParsableCommand {
             CopyCommand.self, CompactCommand.self, QueryCommand.self, CountCommand.self,
             SumCommand.self, AverageCommand.self, MinimumCommand.self, MaximumCommand.self,
             SetCommand.self, UpdateCommand.self, DeleteCommand.self, PendingCommand.self,
-            IndexCommand.self, WatchCommand.self,
+            DeadLettersCommand.self, BundleCommand.self, TargetCommand.self, IndexCommand.self,
+            WatchCommand.self,
         ])
 
     static let _errorPrefix = "larder: error: "
@@ -92,6 +93,11 @@ struct LarderTool: AsyncParsableCommand {
         guard !moved.isEmpty, let command = rest.first, !command.hasPrefix("-") else {
             return arguments
         }
-        return [command] + moved + rest.dropFirst()
+        // The options belong to the command below a group of them.
+        let groups = [BundleCommand.configuration, TargetCommand.configuration]
+        let isGroup = groups.contains { $0.commandName == command }
+        let names = rest.prefix(isGroup ? 2 : 1)
+        guard names.allSatisfy({ !$0.hasPrefix("-") }) else { return arguments }
+        return names + moved + rest.dropFirst(names.count)
     }
 }

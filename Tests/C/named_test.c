@@ -54,7 +54,7 @@ static void wrong_arguments_change_nothing(void) {
     larder_bytes large = {"", LARDER_PAYLOAD_MAX_BYTES + 1};
     larder_time no_time = {0, 1000000000, 0};
     larder_bytes found;
-    for (int32_t kind = 0; kind <= 4; kind += 4) {
+    for (int32_t kind = 0; kind <= 8; kind += 8) {
         CHECK_STATUS(larder_named_put(txn, kind, name, time_5, none, NULL),
                      LARDER_E_INVALID_ARGUMENT);
         CHECK_STATUS(larder_named_get(txn, kind, name, NULL, NULL, NULL),
@@ -150,7 +150,7 @@ static void a_value_has_its_documented_bytes(void) {
 
 /* ---- the naive model ---- */
 
-enum { NAMES = 24, KINDS = 3 };
+enum { NAMES = 24, KINDS = 7 };
 
 /* Short names, names around the limits of the key form, and long ones that share their first
  * bytes, some up to the head and some beyond. In byte order. */

@@ -71,6 +71,8 @@ static int32_t write_all(larder_txn *txn) {
     for (size_t i = 0; i < 3; i++)
         STEP(larder_target_add_document(txn, 3, documents[i].name, NULL));
     STEP(larder_target_remove_document(txn, 3, documents[0].name, NULL));
+    STEP(
+        larder_target_change_documents(txn, 3, &documents[1].name, 1, &documents[0].name, 1, NULL));
     STEP(larder_named_put(txn, LARDER_NAMED_GLOBAL, test_text(long_names[0]), time,
                           test_text("value"), NULL));
     return LARDER_OK;

@@ -156,6 +156,32 @@ static void documents_are_added_once_and_counted(void) {
     store_close(env);
 }
 
+static void several_documents_change_at_once(void) {
+    larder_env *env = store_open();
+    larder_txn *txn = store_write(env);
+    put(txn, 1, "a");
+    put(txn, 2, "b");
+    const larder_bytes names[] = {test_text("c/1"), test_text("c/2"), test_text("d/1"),
+                                  test_text("c/1"), name_at(7)};
+    CHECK_OK(larder_target_change_documents(txn, 1, NULL, 0, names, 5, &test_error));
+    CHECK_OK(larder_target_change_documents(txn, 2, names, 5, names, 2, &test_error));
+    CHECK_EQ(count_of(txn, 1), 4);
+    CHECK_EQ(count_of(txn, 2), 2);
+    CHECK_OK(larder_target_change_documents(txn, 1, NULL, 0, NULL, 0, &test_error));
+    /* What is removed and added stays; twice removed is removed once. */
+    const larder_bytes gone[] = {names[0], names[2], names[0], names[4], test_text("x/1")};
+    CHECK_OK(larder_target_change_documents(txn, 1, gone, 5, names + 1, 1, &test_error));
+    CHECK_OK(larder_target_change_documents(txn, 2, names + 1, 1, names + 1, 1, &test_error));
+    CHECK_EQ(count_of(txn, 1), 1);
+    CHECK_EQ(count_of(txn, 2), 2);
+    check_scan(txn, 1, LARDER_SCAN_ALL_STATES, "", "c/2=0");
+    CHECK_STATUS(larder_target_change_documents(txn, 3, gone, 5, names, 5, NULL), LARDER_NOT_FOUND);
+    store_commit(txn);
+    CHECK_EQ(store_stat(env).collection_count, 1);
+    store_check(env);
+    store_close(env);
+}
+
 static void removing_a_target_leaves_no_row(void) {
     larder_env *env = store_open();
     larder_txn *txn = store_write(env);
@@ -321,6 +347,13 @@ static void wrong_arguments_change_nothing(void) {
     CHECK_STATUS(larder_target_add_document(txn, 1, test_text("c"), NULL), LARDER_E_INVALID_NAME);
     CHECK_STATUS(larder_target_remove_document(txn, 1, test_text("c"), NULL),
                  LARDER_E_INVALID_NAME);
+    const larder_bytes names[] = {test_text("c/1"), test_text("c")};
+    CHECK_STATUS(larder_target_change_documents(txn, 1, NULL, 0, names, 2, NULL),
+                 LARDER_E_INVALID_NAME);
+    CHECK_STATUS(larder_target_change_documents(txn, 1, names, 2, NULL, 0, NULL),
+                 LARDER_E_INVALID_NAME);
+    CHECK_STATUS(larder_target_change_documents(txn, 1, NULL, 1, NULL, 0, NULL),
+                 LARDER_E_INVALID_ARGUMENT);
     CHECK_STATUS(larder_target_find(txn, test_text("a"), NULL, 0, NULL, NULL),
                  LARDER_E_INVALID_ARGUMENT);
     CHECK_STATUS(larder_target_find(txn, dangling, NULL, 0, &count, NULL),
@@ -485,6 +518,17 @@ static void model_change(model *m, larder_txn *txn) {
     } else if (what < 8) {
         CHECK_STATUS(larder_target_remove(txn, id_of(target), &test_error), if_present);
         expected->present = false;
+    } else if (what < 12) {
+        size_t picked[6];
+        larder_bytes names[6];
+        for (size_t i = 0; i < 6; i++) {
+            picked[i] = test_random_below(NAME_COUNT);
+            names[i] = name_at(picked[i]);
+            expected->members[picked[i]] = i >= 3;
+        }
+        CHECK_STATUS(
+            larder_target_change_documents(txn, id_of(target), names, 3, names + 3, 3, &test_error),
+            if_present);
     } else if (what < 28) {
         CHECK_STATUS(larder_target_add_document(txn, id_of(target), name_at(name), &test_error),
                      if_present);
@@ -601,6 +645,7 @@ static const test_case cases[] = {
     {"targets are listed by id and found by canonical id",
      targets_are_listed_by_id_and_found_by_canonical_id},
     {"documents are added once and counted", documents_are_added_once_and_counted},
+    {"several documents change at once", several_documents_change_at_once},
     {"removing a target leaves no row", removing_a_target_leaves_no_row},
     {"a scan gives documents as the options say", a_scan_gives_documents_as_the_options_say},
     {"a target can be removed in steps", a_target_can_be_removed_in_steps},

@@ -8,14 +8,23 @@ build=$1
 products=$(swift build --show-bin-path)
 target=$(swift -print-target-info | sed -n 's/.*"unversionedTriple": "\(.*\)".*/\1/p')
 
+# Where the C modules are that the Swift ones are built on, here and in packages, as options.
+set --
+for map in "$products"/*.build/module.modulemap \
+    .build/checkouts/*/Sources/*/include/module.modulemap; do
+    case $map in
+    *-tool.build/*) ;;
+    *) set -- "$@" -Xcc -fmodule-map-file="$map" ;;
+    esac
+done
+
 rm -rf "$build"
 mkdir -p "$build/symbols"
-for module in LarderModel LarderStorage Larder; do
+for module in LarderModel LarderStorage LarderTransport Larder LarderRemote; do
     swift symbolgraph-extract -module-name "$module" -target "$target" -I "$products/Modules" \
-        -Xcc -fmodule-map-file="$products/CLarder.build/module.modulemap" \
-        -minimum-access-level public -output-dir "$build/symbols"
+        "$@" -minimum-access-level public -output-dir "$build/symbols"
 done
-for module in LarderStorage Larder; do
+for module in LarderStorage Larder LarderRemote; do
     docc convert "Sources/$module/$module.docc" --additional-symbol-graph-dir "$build/symbols" \
         --fallback-display-name "$module" --fallback-bundle-identifier "larder.$module" \
         --warnings-as-errors --output-path "$build/$module"

@@ -4,7 +4,8 @@ set -u
 cd "$(dirname "$0")/../.."
 failed=0
 
-swift_paths=$(git ls-files --cached --others --exclude-standard '*.swift')
+# What is generated is left as its generator writes it.
+swift_paths=$(git ls-files --cached --others --exclude-standard '*.swift' ':!:*/Generated/*')
 # shellcheck disable=SC2086  # one path a word
 if swift format lint --strict --parallel $swift_paths; then
     echo "swift format: nothing to change"

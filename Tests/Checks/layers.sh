@@ -27,9 +27,19 @@ allowed() {
     LarderModel) echo 'CLarder' ;;
     LarderStorage) echo 'CLarder|LarderModel' ;;
     LarderQuery) echo 'LarderModel' ;;
-    LarderSync) echo 'LarderModel|LarderStorage|LarderQuery' ;;
-    Larder) echo 'LarderModel|LarderStorage|LarderQuery|LarderSync' ;;
+    LarderPlanning) echo 'LarderModel|LarderStorage|LarderQuery' ;;
+    LarderTransport) echo 'LarderModel|LarderQuery' ;;
+    LarderSync) echo 'LarderModel|LarderStorage|LarderQuery|LarderPlanning|LarderTransport' ;;
+    LarderBackend) echo 'LarderModel|LarderStorage|LarderQuery|LarderPlanning|LarderTransport' ;;
+    LarderProtocol) echo 'LarderModel|LarderQuery|LarderTransport' ;;
+    LarderServer) echo 'LarderModel|LarderQuery|LarderPlanning|LarderTransport|LarderBackend|LarderProtocol' ;;
+    LarderDaemon) echo 'LarderModel|LarderServer' ;;
+    LarderRemote) echo 'LarderModel|LarderQuery|LarderTransport|LarderProtocol' ;;
+    Larder) echo 'LarderModel|LarderStorage|LarderQuery|LarderPlanning|LarderSync|LarderTransport' ;;
     LarderTool) echo 'Larder|LarderModel|LarderStorage' ;;
+    LarderDemo) echo 'Larder' ;;
+    LarderDemoLocal) echo 'LarderDemo|LarderBackend' ;;
+    LarderDemoRemote) echo 'LarderDemo|LarderRemote' ;;
     *) return 1 ;;
     esac
 }
@@ -51,7 +61,10 @@ finding "C types stay inside: import CLarder without an access level, and wrap t
 finding "Swift tests use the Swift face; tests of the C core are in Tests/C" \
     "$(imports Tests 'CLarder|CLMDB|CZstd')"
 finding "nothing here talks to a network; transports are modules of their own" \
-    "$(imports Sources 'FoundationNetworking|NIO[A-Za-z0-9]*|GRPC[A-Za-z0-9]*')"
+    "$(imports Sources 'FoundationNetworking|NIO[A-Za-z0-9]*|GRPC[A-Za-z0-9]*|SwiftProtobuf' |
+        grep -vE '^Sources/Larder(Protocol|Remote|Server)/')"
+finding "LarderProtocol knows messages and codes, and no sockets" \
+    "$(imports Sources/LarderProtocol 'FoundationNetworking|NIO[A-Za-z0-9]*|GRPCNIO[A-Za-z0-9]*')"
 finding "the tool is made of public API only" \
     "$(grep -rnE --include='*.swift' '@(testable|_spi)' Sources/LarderTool)"
 

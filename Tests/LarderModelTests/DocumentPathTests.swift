@@ -53,6 +53,20 @@ struct DocumentPathTests {
         }
     }
 
+    @Test("1.7: the first segments that differ decide, then the number of segments")
+    func orderOfDepths() throws {
+        let paths = try [
+            "a/__id7__", "a/__id7__/b/c", "a/__id10__", "a/__id7_", "a/b", "a/b/__id9__/d",
+            "a/b/c/d", "a/b/c/e", "a/b-", "a/b-/c/d", "a/ba", "a/longer-than-eight",
+            "a/longer-than-nine", "a-b/c", "ab/c",
+        ].map { try DocumentPath($0) }
+        for (left, l) in paths.enumerated() {
+            for (right, r) in paths.enumerated() {
+                #expect((l < r) == (left < right), "\(l) and \(r)")
+            }
+        }
+    }
+
     @Test("1.7: what looks like a numeric id but is no Int64 is reserved")
     func oddNumericIDs() throws {
         for id in ["__id__", "__idabc__", "__id9223372036854775808__", "__id+7__", "__id-__"] {

@@ -107,6 +107,13 @@ struct QueryOrdersTests {
         #expect(last.target.query == first)
     }
 
+    @Test("2.1: the query of a document's target is sound and asks for it")
+    func documentTarget() throws {
+        let query = Query(.document(try DocumentPath("c/d")))
+        try query.target.query.validate()
+        #expect(query.target.query == query)
+    }
+
     @Test("2.1: spelled-out implicit orders make an equal query, another order of filters does not")
     func equality() {
         let filters = [field(a, .greaterThan), field(b, .equal)]

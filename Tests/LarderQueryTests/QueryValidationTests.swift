@@ -249,7 +249,6 @@ struct QueryValidationTests {
     @Test("2.1: a query for one document takes nothing else")
     func documentQueries() throws {
         let query = Query(.document(try DocumentPath("c/d")))
-        #expect(query.isDocumentQuery)
         #expect(!isRefused(query))
         #expect(areRefused([name(.equal, "x")], by: query))
         var limited = query
@@ -258,8 +257,6 @@ struct QueryValidationTests {
         var filtered = query
         filtered.filters = [field(.equal)]
         #expect(isRefused(filtered))
-        #expect(!filtered.isDocumentQuery)
-        #expect(!cities.isDocumentQuery)
     }
 
     @Test("1.7: a group's id is one segment", arguments: ["", "a/b"])

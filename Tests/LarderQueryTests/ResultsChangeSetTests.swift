@@ -72,6 +72,23 @@ struct ResultsIndexedChangesTests {
         #expect(indices(changes) == [[nil, 0], [nil, 1], [nil, 2]])
     }
 
+    @Test("Changes are the same one by one, by their place and by their paths")
+    func iteration() throws {
+        let documents = try DocumentSet(
+            ["a", "b", "c"].map { try .test($0) }, comparator: comparator)
+        var set = DocumentChangeSet()
+        set.add(DocumentViewChange(.modified, try .test("b")))
+        set.add(DocumentViewChange(.removed, try .test("a")))
+        for changes in [
+            DocumentViewChanges(adding: documents), set.sorted(by: comparator), .none,
+        ] {
+            var visited: [String] = []
+            changes.forEachPath { kind, path in visited.append("\(kind) \(path)") }
+            #expect(visited == changes.map { "\($0.kind) \($0.document.path)" })
+            #expect(Array(changes) == changes.indices.map { changes[$0] })
+        }
+    }
+
     @Test("6.5: an index counts in the list that the changes before have left")
     func tracking() throws {
         let orders = [Order(try FieldPath("n")), Order(.documentID)]

@@ -47,6 +47,20 @@ struct ResultsDocumentSetTests {
         #expect(inOrder.count == 1 && inOrder.isSound)
     }
 
+    @Test("The paths of a set are those of its documents, and of those with local writes")
+    func paths() throws {
+        let documents = try ["c", "a", "b"].map { try Document.test($0, isPending: $0 != "a") }
+        var set = DocumentSet(
+            documents, comparator: DocumentComparator(orders: [Order(.documentID)]))
+        var visited: [String] = []
+        set.forEachPath { visited.append($0.id) }
+        #expect(visited == ["a", "b", "c"])
+        #expect(set.pathsWithLocalMutations.map(\.id) == ["b", "c"])
+        #expect(Set(set.paths) == Set(documents.map(\.path)))
+        set.remove(documents[0].path)
+        #expect(Set(set.paths.map(\.id)) == ["a", "b"])
+    }
+
     @Test("Sets are equal when documents and order are")
     func equality() throws {
         let documents = try (0..<40).map { try document($0, $0) }
@@ -93,6 +107,34 @@ struct ResultsDocumentSetTests {
             #expect(copy.set.elementsEqual(copy.model), "\(random)")
             #expect(copy.set.indices.map { copy.set[$0] } == copy.model, "\(random)")
             #expect(copy.set.isSound, "\(random)")
+        }
+    }
+
+    @Test("Many changes in one pass give what they give one by one, and leave copies as they were")
+    func manyChanges() throws {
+        var random = SeededRandom()
+        var set = DocumentSet(comparator: try comparator())
+        for _ in 0..<300 {
+            let (former, before) = (set, Array(set))
+            var oneByOne = set
+            var changes: [(path: DocumentPath, new: Document?)] = []
+            // Few and many, of documents that are near each other or anywhere.
+            let (start, span) = (random.below(400), random.oneIn(2) ? 40 : 600)
+            for id in Set(
+                (0..<random.below(random.oneIn(3) ? 300 : 6)).map { _ in
+                    start + random.below(span)
+                }
+            ).sorted() {
+                let path = try DocumentPath("c/d\(id)")
+                let new = random.oneIn(3) ? nil : try document(id, random.below(50))
+                changes.append((path, new))
+                if let new { oneByOne.insert(new) } else { oneByOne.remove(path) }
+            }
+            changes.shuffle(using: &random)
+            set.apply(changes)
+            #expect(set.isSound, "\(random)")
+            #expect(set.elementsEqual(oneByOne), "\(random)")
+            #expect(former.elementsEqual(before) && former.isSound, "\(random)")
         }
     }
 

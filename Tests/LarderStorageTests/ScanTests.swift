@@ -83,6 +83,7 @@ struct ScanTests {
     @Test("documents come in the order of read time from a version on")
     func readTime() throws {
         #expect(try ids(.readSince(.at(7), in: cities)) == ["b", "__id10__", "a", "c"])
+        #expect(try ids(.readAfter(.at(7), in: cities)) == ["__id10__", "a", "c"])
         #expect(try ids(.readSince(.at(8), afterID: "__id10__", in: cities)) == ["a", "c"])
         #expect(
             try ids(.readSince(.none, in: cities), ScanOptions(includesAllStates: true)).count

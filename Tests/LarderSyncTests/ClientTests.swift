@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import LarderModel
+import LarderPlanning
 import LarderQuery
 import LarderStorage
 import LarderSync

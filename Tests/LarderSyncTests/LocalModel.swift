@@ -2,6 +2,7 @@ import LarderModel
 import LarderStorage
 import LarderSync
 import LarderTestSupport
+import LarderTransport
 
 /// The rules of pending writes, said as plainly as they can be: typed maps, and every batch
 /// applied again for every look.
@@ -34,8 +35,18 @@ struct LocalModel {
         let versions: [DocumentPath: SnapshotVersion]
     }
 
+    /// A target, as the engine and as the store know it.
+    struct Target {
+        var known: TargetData
+        var stored: TargetData
+        var documents: Set<DocumentPath> = []
+    }
+
     var cached: [DocumentPath: State] = [:]
     var queues: [UserID: [Batch]] = [:]
+    var deadLetters: [UserID: [Batch]] = [:]
+    var targets: [Int32: Target] = [:]
+    var lastVersion = SnapshotVersion.none
 
     /// The local view: the cached document with every batch applied in order.
     func view(_ path: DocumentPath, of user: UserID) -> State? {
@@ -139,7 +150,7 @@ extension LocalModel {
     }
 
     /// Takes what a backend says of a document, by 4.4.3; false where the update does not count.
-    mutating func apply(_ update: RemoteDocumentUpdate) -> Bool {
+    mutating func apply(_ update: DocumentReading) -> Bool {
         let known = cached[update.path]
         var new = State(version: update.version)
         var forgets = false

@@ -71,19 +71,19 @@ struct LocalStoreCompletionTests {
         _ = try fixture.write(.set("c/a", ["x": 1]))
         let middle = try fixture.write(.update("c/a", ["x": 2, "y": 2]), .set("c/b", [:]))
         let last = try fixture.write(.update("c/a", ["z": 3]))
-        let changes = try fixture.local.reject([middle.id])
+        let changes = try fixture.local.cancel([middle.id])
         #expect(changes.map(\.path.string) == ["c/a", "c/b"])
         #expect(try fixture.view("c/a")?.fields == ["x": 1, "z": 3])
         #expect(try fixture.view("c/a")?.largestBatchID == last.id)
         #expect(try fixture.view("c/b") == nil && changes[1].after == nil)
-        #expect(try fixture.local.reject([middle.id]).isEmpty)
+        #expect(try fixture.local.cancel([middle.id]).isEmpty)
     }
 
     @Test("a rejected write gives way to what is cached")
     func rejected() throws {
         try fixture.learn("c/a", ["x": 1], at: 1)
         let batch = try fixture.write(.delete("c/a"))
-        let changes = try fixture.local.reject([batch.id])
+        let changes = try fixture.local.cancel([batch.id])
         #expect(changes[0].before?.state == .absent)
         #expect(changes[0].after?.fields == ["x": 1])
         #expect(changes[0].after?.hasPendingWrites == false)
@@ -106,7 +106,7 @@ struct LocalStoreCompletionTests {
         let first = try fixture.write(.increment("c/a", "n", by: 10))
         _ = try fixture.write(.increment("c/a", "n", by: 1))
         #expect(try fixture.view("c/a")?.fields == ["n": 16])
-        _ = try fixture.local.reject([first.id])
+        _ = try fixture.local.cancel([first.id])
         #expect(try fixture.view("c/a")?.fields == ["n": 6])
     }
 

@@ -1,6 +1,7 @@
 import LarderModel
 import LarderStorage
 import LarderSync
+import LarderTransport
 import Testing
 
 /// A store in memory with one user's local store, and short words for what tests do with them.
@@ -18,6 +19,16 @@ struct LocalStoreFixture {
     static func local(_ store: Store, _ user: String) -> LocalStore {
         LocalStore(
             store: store, user: UserID(user), databaseID: DatabaseID(project: "p", database: "d"))
+    }
+
+    /// The same local store on a disk that fails at an operation.
+    func local(refusing refused: LocalOperation) -> LocalStore {
+        LocalStore(store: store, user: local.user, databaseID: local.databaseID) {
+            (operation) throws(LarderError) in
+            if operation == refused {
+                throw LarderError(.unavailable, "the disk fails at '\(operation.rawValue)'")
+            }
+        }
     }
 
     @discardableResult
@@ -50,7 +61,7 @@ struct LocalStoreFixture {
         let version = SnapshotVersion(seconds: seconds)
         return try local.applyRemoteDocuments(
             [
-                RemoteDocumentUpdate(
+                DocumentReading(
                     path: DocumentPath(path),
                     contents: fields.map { .found(try Record($0), createTime: nil) } ?? .absent,
                     version: version)

@@ -2,15 +2,16 @@ import LarderModel
 import LarderStorage
 import LarderSync
 import LarderTestSupport
+import LarderTransport
 
 /// Random steps on a local store and on ``LocalModel``.
 struct LocalStoreRun {
-    private(set) var random: SeededRandom
+    var random: SeededRandom
     private(set) var store: Store
     private let configuration: StoreConfiguration
-    private let paths: [DocumentPath]
-    private let users = ["", "alice", "bob"].map { UserID($0) }
-    private var model = LocalModel()
+    let paths: [DocumentPath]
+    let users = ["", "alice", "bob"].map { UserID($0) }
+    var model = LocalModel()
     private var clock: Int64 = 1
 
     /// A run on a store in a directory, which is opened again now and then, or in memory.
@@ -26,7 +27,7 @@ struct LocalStoreRun {
 
     /// Makes a step; returns what is wrong after it, nil for nothing.
     mutating func step() throws -> String? {
-        clock += 1
+        clock += random.oneIn(30) ? 150 : 1
         let user = random.pick(users)
         let local = LocalStore(
             store: store, user: user, databaseID: DatabaseID(project: "p", database: "d"))
@@ -34,15 +35,13 @@ struct LocalStoreRun {
         let changes: [LocalViewChange]
         let queue = model.queues[user, default: []]
         let action: String
-        switch random.below(queue.count > 6 ? 8 : 14) {
+        switch random.below(queue.count > 6 ? 11 : 17) {
         case 0, 1, 2, 3:
             action = "acknowledge"
             changes = try acknowledge(queue.prefix(1 + random.below(3)), local)
         case 4, 5:
             action = "reject"
-            let ids = queue.map(\.id).filter { _ in random.oneIn(3) } + [1 << 50]
-            changes = try local.reject(ids)
-            for id in ids { model.remove(id, of: user) }
+            changes = try drop(queue, local)
         case 6, 7, 8:
             action = "remote"
             let updates = try (0...random.below(2)).map { _ in try update() }
@@ -50,7 +49,21 @@ struct LocalStoreRun {
             var applied = Set<DocumentPath>()
             for update in updates where model.apply(update) { applied.insert(update.path) }
             if applied != Set(changes.map(\.path)) { return "\(updates) changed \(changes)" }
-        case 9 where random.oneIn(20):
+        case 9:
+            action = "event"
+            let (reported, problem) = try takeEvent(local)
+            if let problem { return problem }
+            changes = reported
+        case 10:
+            action = "retry"
+            let (reported, problem) = try seeToDeadLetters(local)
+            if let problem { return problem }
+            changes = reported
+        case 11:
+            action = "user"
+            if let problem = try changeUser(local) { return problem }
+            changes = []
+        case 12 where random.oneIn(20):
             action = "reopen"
             guard store.directory != nil else { return nil }
             try store.close()
@@ -68,7 +81,7 @@ struct LocalStoreRun {
         return try violation(after: action, changes, before, user)
     }
 
-    private var time: SnapshotVersion { SnapshotVersion(Timestamp(seconds: clock, nanoseconds: 0)) }
+    var time: SnapshotVersion { SnapshotVersion(Timestamp(seconds: clock, nanoseconds: 0)) }
 
     private func views(of user: UserID) -> [DocumentPath: LocalModel.State?] {
         Dictionary(uniqueKeysWithValues: paths.map { ($0, model.view($0, of: user)) })
@@ -163,15 +176,15 @@ struct LocalStoreRun {
         SnapshotVersion(Timestamp(seconds: max(1, clock - 9), nanoseconds: 0))
     }
 
-    private mutating func update() throws -> RemoteDocumentUpdate {
+    mutating func update() throws -> DocumentReading {
         let path = random.pick(paths)
         let versions = [time, time, lower, model.cached[path]?.version ?? time]
         if random.oneIn(4) {
             let version = random.oneIn(4) ? .none : random.pick(versions)
-            return RemoteDocumentUpdate(path: path, contents: .absent, version: version)
+            return DocumentReading(path: path, contents: .absent, version: version)
         }
         let createTime = random.oneIn(2) ? Timestamp(seconds: 1, nanoseconds: 0) : nil
-        return RemoteDocumentUpdate(
+        return DocumentReading(
             path: path,
             contents: .found(try Record(random.map(depth: 2)), createTime: createTime),
             version: random.pick(versions))
@@ -192,6 +205,9 @@ struct LocalStoreRun {
             guard old.isSame(as: mine.first?.before), new.isSame(as: mine.last?.after) else {
                 return "\(action) reported \(mine), not \(String(describing: (old, new)))"
             }
+        }
+        if ["event", "reject", "retry", "reopen"].contains(action) {
+            if let problem = try remoteViolation(after: action) { return problem }
         }
         return try store.read { (transaction) throws(LarderError) -> String? in
             for user in users {

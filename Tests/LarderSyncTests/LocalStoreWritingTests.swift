@@ -167,7 +167,7 @@ struct LocalStoreWritingTests {
         _ = try LocalStoreFixture.local(fixture.store, "bob")
             .write([fixture.pending([.set("c/a", [:])])])
         #expect(try fixture.local.highestPendingBatchID() == ids.last)
-        _ = try fixture.local.reject([ids[19], ids[7]])
+        _ = try fixture.local.cancel([ids[19], ids[7]])
         #expect(try fixture.local.highestPendingBatchID() == ids[18])
     }
 

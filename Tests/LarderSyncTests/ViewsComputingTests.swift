@@ -50,6 +50,18 @@ struct ViewsComputingTests {
         #expect(try view.step([.test("c/a", ["n": 3.0])]).snapshot?.marks == ["*a"])
     }
 
+    @Test("A write that is taken back goes, also over one that the watch stream has not confirmed")
+    func takenBack() throws {
+        var view = try view(.test("c"), [.test("c/a", ["n": 1], .local)])
+        let committed = try Document.test("c/a", ["n": 2], .committed)
+        #expect(try view.step([committed]).snapshot == nil)
+        let changes = view.computeChanges(
+            [DocumentUpdate(path: committed.path, document: committed, takesBack: true)],
+            matcher: try QueryMatcher(view.query))
+        let snapshot = try #require(view.apply(changes).snapshot)
+        #expect(snapshot.marks == ["*a"] && snapshot.documents.first == committed)
+    }
+
     @Test("6.3: equal fields and equal pending writes are no change")
     func unchanged() throws {
         var view = try view(.test("c"), [.test("c/a", ["n": 1]), .test("c/b", ["n": 1], .local)])

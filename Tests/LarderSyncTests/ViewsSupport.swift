@@ -1,3 +1,4 @@
+import HashTreeCollections
 import LarderModel
 import LarderQuery
 import LarderSync
@@ -99,5 +100,19 @@ extension View {
     static func current(_ added: String...) throws -> ViewTargetChange {
         ViewTargetChange(
             added: try added.map { try DocumentPath($0) }, isCurrent: true, hasResumeToken: true)
+    }
+}
+
+extension ActiveViews {
+    /// Gives a new view the documents of its query, as its owner does.
+    mutating func load(
+        _ view: ViewID, _ documents: [Document], remoteKeys: TreeSet<DocumentPath> = [],
+        target: ViewTargetChange? = nil,
+        refill: (Query) throws(LarderError) -> [Document]
+    ) -> ViewStep {
+        guard let empty = self.view(view) else { return ViewStep() }
+        return load(
+            view, empty.computeInitialChanges(documents), remoteKeys: remoteKeys, target: target,
+            refill: refill)
     }
 }

@@ -6,16 +6,24 @@ import Synchronization
 /// Makes the writes of a script until it is killed, and prints the number of each that is
 /// durable.
 ///
-/// Arguments: the store's directory, the seed, how many writes are there already. Now and then it
+/// With the arguments `share DIRECTORY` it is a ``SharingChild``. Otherwise the arguments are the
+/// store's directory, the seed, how many writes are there already. Now and then it
 /// waits until nothing is under way and compares what its listener has heard with a new query; a
-/// difference ends it with status 3.
+/// difference ends it with status 3. With `online`, a store's and a backend's directory it does
+/// what ``OnlineLife`` says instead.
 @main
 struct LarderTestChild {
     static func main() async throws {
         let arguments = CommandLine.arguments
+        if arguments.count == 3, arguments[1] == "share" { try SharingChild.run(arguments[2]) }
+        if arguments.count == 4, arguments[1] == "online" {
+            return try await OnlineLife.run(store: arguments[2], backend: arguments[3])
+        }
         guard arguments.count == 4, let seed = UInt64(arguments[2]), let done = Int(arguments[3])
         else {
-            print("usage: LarderTestChild DIRECTORY SEED DONE")
+            print(
+                "usage: LarderTestChild DIRECTORY SEED DONE, LarderTestChild share DIRECTORY "
+                    + "or LarderTestChild online STORE BACKEND")
             exit(64)
         }
         var configuration = FirestoreConfiguration(directory: arguments[1])

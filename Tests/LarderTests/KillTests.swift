@@ -31,28 +31,9 @@ struct KillTests {
     private static func runChild(
         _ directory: String, _ seed: UInt64, _ done: Int, killAfter count: Int
     ) throws -> Int {
-        let child = Process()
-        child.executableURL = Bundle.main.executableURL?.deletingLastPathComponent()
-            .appendingPathComponent("LarderTestChild")
-        child.arguments = [directory, "\(seed)", "\(done)"]
-        let output = Pipe()
-        child.standardOutput = output
-        try child.run()
-        var text = ""
-        var lines: [Int] = []
-        while lines.count < count {
-            let data = output.fileHandleForReading.availableData
-            guard !data.isEmpty else { break }
-            text += String(decoding: data, as: UTF8.self)
-            lines = text.split(separator: "\n").dropLast(text.hasSuffix("\n") ? 0 : 1)
-                .compactMap { Int($0) }
-        }
-        kill(child.processIdentifier, SIGKILL)
-        text += String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        child.waitUntilExit()
-        #expect(child.terminationReason == .uncaughtSignal, "\(text.suffix(200))")
-        return text.split(separator: "\n").dropLast(text.hasSuffix("\n") ? 0 : 1)
-            .compactMap { Int($0) }.max() ?? 0
+        let child = try ChildProcess([directory, "\(seed)", "\(done)"])
+        let lines = try #require(child.kill(after: count))
+        return lines.compactMap { Int($0) }.max() ?? 0
     }
 
     /// Opens the store and compares it with the script.

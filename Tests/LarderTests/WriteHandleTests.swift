@@ -137,12 +137,34 @@ struct LettingGoTests {
         }
     }
 
+    @Test("A database that only reads is let go, too, though it watches the file")
+    func lettingGoOfReader() async throws {
+        let directory = try TemporaryDirectory()
+        try await Self.open(directory).collection("c").document("d")
+            .enqueueSetData(["n": 1]).committedLocally()
+        // Opened and let go, so that the store is closed.
+        _ = try await Self.open(directory)
+        do {
+            var configuration = FirestoreConfiguration(directory: directory.file("store"))
+            configuration.access = .readOnly
+            let reader = try await Self.open { try Firestore(configuration: configuration) }
+            let snapshot = try await reader.collection("c").getDocuments(source: .cache)
+            #expect(snapshot.count == 1)
+            try await reader.disableNetwork()
+        }
+        _ = try await Self.open(directory)
+    }
+
     /// Opens the store once the last object has let it go, which happens on its own queue.
     private static func open(_ directory: TemporaryDirectory) async throws -> Firestore {
+        try await open { try diskDatabase(directory) }
+    }
+
+    private static func open(_ make: () throws -> Firestore) async throws -> Firestore {
         var attempts = 0
         while true {
             do {
-                return try diskDatabase(directory)
+                return try make()
             } catch let error as LarderError
                 where error.kind == .failedPrecondition && attempts < 200_000
             {

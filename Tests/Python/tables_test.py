@@ -199,6 +199,30 @@ class Targets(LarderTest):
                 ok(lib.target_highest_id, txn, byref(highest))
                 self.assertEqual(highest.value, 4)
 
+    def test_many_documents_of_a_target_at_once(self):
+        def array(*paths):
+            return (lib.t_bytes * len(paths))(*[text(path) for path in paths])
+
+        with Store() as store:
+            every = scan_options(flags=lib.SCAN_ALL_STATES)
+            change = lib.target_change_documents
+            with store.write() as txn:
+                ok(lib.target_put, txn, byref(self.target(2)))
+                ok(change, txn, 2, None, 0, array("cities/SF", "cities/LA", "cities/SF"), 3)
+                self.assertEqual(
+                    names(lib.target_scan, txn, 2, byref(every)), ["cities/LA", "cities/SF"]
+                )
+                # What is removed and added stays; what is not there is no error.
+                ok(
+                    change, txn, 2, array("cities/LA", "cities/SF", "cities/none"), 3,
+                    array("cities/NY", "cities/SF"), 2,
+                )
+                self.assertEqual(
+                    names(lib.target_scan, txn, 2, byref(every)), ["cities/NY", "cities/SF"]
+                )
+                ok(change, txn, 3, None, 0, array("cities/SF"), 1, expect=NOT_FOUND)
+                ok(change, txn, 2, None, 0, array("cities"), 1, expect=lib.E_INVALID_NAME)
+
     def test_named_values(self):
         with Store() as store:
             query = lib.NAMED_QUERY

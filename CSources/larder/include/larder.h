@@ -810,6 +810,14 @@ LARDER_API int32_t larder_target_add_document(larder_txn *txn, int32_t target_id
                                               larder_error *error);
 LARDER_API int32_t larder_target_remove_document(larder_txn *txn, int32_t target_id,
                                                  larder_bytes name, larder_error *error);
+/* Removes some documents and then adds some, in any order and also twice; those that are not, or
+ * are, in the target change nothing. No name may be borrowed from the transaction.
+ * LARDER_NOT_FOUND when there is no such target. Cheapest with names of one collection next to
+ * each other. */
+LARDER_API int32_t larder_target_change_documents(larder_txn *txn, int32_t target_id,
+                                                  const larder_bytes *removed, size_t removed_count,
+                                                  const larder_bytes *added, size_t added_count,
+                                                  larder_error *error);
 LARDER_API int32_t larder_target_document_count(const larder_txn *txn, int32_t target_id,
                                                 int64_t *count, larder_error *error);
 /* Its documents; those not in the store come as LARDER_DOCUMENT_NOT_READ with ALL_STATES. */
@@ -821,14 +829,18 @@ LARDER_API int32_t larder_target_find_document(const larder_txn *txn, larder_byt
                                                int32_t *ids, size_t capacity, size_t *id_count,
                                                larder_error *error);
 
-/* ---- bundles, named queries, globals: small values by name ---- */
+/* ---- bundles, named queries, dead letters, what clients share, globals: values by name ---- */
 
 enum {
     LARDER_NAMED_GLOBAL = 1, /* e.g. a stream token, the last remote snapshot version */
     LARDER_NAMED_BUNDLE = 2,
-    LARDER_NAMED_QUERY = 3
+    LARDER_NAMED_QUERY = 3,
+    LARDER_NAMED_DEAD_LETTER = 4, /* a batch that the backend refused, for the application */
+    LARDER_NAMED_JOURNAL = 5,     /* what a commit is to tell other clients of the store */
+    LARDER_NAMED_CLIENT = 6,      /* a client that shares the store */
+    LARDER_NAMED_SHARED = 7       /* what those clients have in common, e.g. who is primary */
 };
-/* time: a bundle's create time, a named query's read time. Name: 1 .. 1,500 bytes. */
+/* time: a bundle's create time, a named query's read time, the rejection's time. Name: 1 .. 1,500 bytes. */
 LARDER_API int32_t larder_named_put(larder_txn *txn, int32_t kind, larder_bytes name,
                                     larder_time time, larder_bytes payload, larder_error *error);
 LARDER_API int32_t larder_named_get(const larder_txn *txn, int32_t kind, larder_bytes name,

@@ -248,6 +248,9 @@ int32_t larder__table_get(const larder_txn *txn, larder__table table, larder_byt
 /* Inserts or replaces. value must not lie in the environment. */
 int32_t larder__table_put(larder_txn *txn, larder__table table, larder_bytes key,
                           larder_bytes value, larder_error *error);
+/* Inserts an empty row: OK, LARDER_END when the key is there, < 0. */
+int32_t larder__table_add(larder_txn *txn, larder__table table, larder_bytes key,
+                          larder_error *error);
 int32_t larder__table_remove(larder_txn *txn, larder__table table, larder_bytes key,
                              larder_error *error); /* OK, NOT_FOUND, < 0 */
 

@@ -1,5 +1,5 @@
 /*
- * named.c - small values by name: globals, bundles, named queries.
+ * named.c - values by name: globals, bundles, named queries, dead letters, shared state.
  *
  * Catalog rows under (kind byte, LARDER_NAMED_... byte, name in key form), sealed:
  *
@@ -24,7 +24,7 @@ typedef struct named_row {
 } named_row;
 
 static int32_t check_kind(int32_t kind, larder_error *error) {
-    if (kind < LARDER_NAMED_GLOBAL || kind > LARDER_NAMED_QUERY)
+    if (kind < LARDER_NAMED_GLOBAL || kind > LARDER_NAMED_SHARED)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "%d is no kind of named value", kind);
     return LARDER_OK;
 }

@@ -127,29 +127,43 @@ static void may_lose_last(larder_txn *txn, larder__table table, larder_bytes key
         txn->last_is_known[table] = false;
 }
 
+/* Inserts unless the key is there (MDB_KEYEXIST, and v is what it has). */
+static int insert(larder_txn *txn, larder__table table, MDB_cursor *cursor, MDB_val *k,
+                  MDB_val *v) {
+    int64_t cost = larder__row_cost(k->mv_size, v->mv_size);
+    bool is_last = goes_last(txn, table, cursor, as_bytes(*k));
+    int code = mdb_cursor_put(cursor, k, v, is_last ? MDB_APPEND : MDB_NOOVERWRITE);
+    if (code == 0) account(txn, table, 1, cost);
+    return is_last && code == MDB_KEYEXIST ? MDB_CORRUPTED : code;
+}
+
 int32_t larder__table_put(larder_txn *txn, larder__table table, larder_bytes key,
                           larder_bytes value, larder_error *error) {
     MDB_cursor *cursor = write_cursor(txn, table, error);
     if (cursor == NULL) return LARDER_E_NO_MEMORY;
     MDB_val k = as_val(key), v = as_val(value);
-    int64_t cost = larder__row_cost(key.size_bytes, value.size_bytes);
-    bool is_last = goes_last(txn, table, cursor, key);
-    int code = mdb_cursor_put(cursor, &k, &v, is_last ? MDB_APPEND : MDB_NOOVERWRITE);
-    if (code == 0) {
-        account(txn, table, 1, cost);
-        return LARDER_OK;
-    }
-    if (code == MDB_KEYEXIST && !is_last) {
+    int code = insert(txn, table, cursor, &k, &v);
+    if (code == MDB_KEYEXIST) {
         int64_t old_cost = larder__row_cost(key.size_bytes, v.mv_size);
         unsigned flags = v.mv_size == value.size_bytes ? MDB_CURRENT : 0;
         k = as_val(key);
         v = as_val(value);
         code = mdb_cursor_put(cursor, &k, &v, flags);
-        if (code == 0) {
-            account(txn, table, 0, cost - old_cost);
-            return LARDER_OK;
-        }
+        if (code == 0)
+            account(txn, table, 0, larder__row_cost(key.size_bytes, value.size_bytes) - old_cost);
     }
+    if (code == 0) return LARDER_OK;
+    return larder__txn_note(txn, larder__fail_mdb(error, code, "writing a row"));
+}
+
+int32_t larder__table_add(larder_txn *txn, larder__table table, larder_bytes key,
+                          larder_error *error) {
+    MDB_cursor *cursor = write_cursor(txn, table, error);
+    if (cursor == NULL) return LARDER_E_NO_MEMORY;
+    MDB_val k = as_val(key), v = {0, NULL};
+    int code = insert(txn, table, cursor, &k, &v);
+    if (code == 0) return LARDER_OK;
+    if (code == MDB_KEYEXIST) return LARDER_END;
     return larder__txn_note(txn, larder__fail_mdb(error, code, "writing a row"));
 }
 

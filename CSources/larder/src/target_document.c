@@ -51,37 +51,20 @@ int32_t larder_target_document_count(const larder_txn *txn, int32_t target_id, i
 
 /* ---- add, remove ---- */
 
-static int32_t add(larder_txn *txn, int32_t target_id, int64_t count, larder_bytes name,
-                   larder_error *error) {
+/* Adds one pair: OK, LARDER_END when it is there. */
+static int32_t add_pair(larder_txn *txn, int32_t target_id, larder_bytes name,
+                        larder_error *error) {
     larder__key by_target, by_document;
     larder__id id;
     uint64_t collection;
-    larder_bytes none;
     int32_t status = larder__name_obtain(txn, name, &collection, &id, error);
     if (status != LARDER_OK) return status;
     pair_keys(target_id, collection, larder__id_bytes(&id), &by_target, &by_document);
-    status = larder__table_get(txn, LARDER__TARGET_DOCUMENTS, larder__key_bytes(&by_target), &none,
-                               error);
-    if (status != LARDER_NOT_FOUND) return status;
-    static const larder_bytes empty = {NULL, 0};
-    status = larder__table_put(txn, LARDER__TARGET_DOCUMENTS, larder__key_bytes(&by_target), empty,
-                               error);
-    if (status == LARDER_OK)
-        status = larder__table_put(txn, LARDER__DOCUMENT_TARGETS, larder__key_bytes(&by_document),
-                                   empty, error);
-    return status == LARDER_OK ? set_count(txn, target_id, count + 1, error) : status;
-}
-
-int32_t larder_target_add_document(larder_txn *txn, int32_t target_id, larder_bytes name,
-                                   larder_error *error) {
-    int64_t count = 0;
-    int32_t status = larder__txn_check_write(txn, error);
-    if (status == LARDER_OK) status = larder__path_check(name, 0, error);
+    status = larder__table_add(txn, LARDER__TARGET_DOCUMENTS, larder__key_bytes(&by_target), error);
     if (status != LARDER_OK) return status;
-    status = larder__target_exists(txn, target_id, error);
-    if (status == LARDER_OK) status = larder__target_count(txn, target_id, &count, error);
-    if (status != LARDER_OK) return larder__txn_note(txn, status);
-    return larder__txn_note_partial(txn, add(txn, target_id, count, name, error));
+    status =
+        larder__table_add(txn, LARDER__DOCUMENT_TARGETS, larder__key_bytes(&by_document), error);
+    return status == LARDER_END ? LARDER_OK : status;
 }
 
 /* Removes one pair: OK, NOT_FOUND. id must not lie in the environment. */
@@ -97,21 +80,87 @@ static int32_t remove_pair(larder_txn *txn, int32_t target_id, uint64_t collecti
     return status < 0 ? status : larder__id_release(txn, collection, id, error);
 }
 
+/* Adds pairs and counts the new ones in *count. */
+static int32_t add_names(larder_txn *txn, int32_t target_id, const larder_bytes *names,
+                         size_t name_count, int64_t *count, larder_error *error) {
+    for (size_t i = 0; i < name_count; i++) {
+        int32_t status = add_pair(txn, target_id, names[i], error);
+        if (status < 0) return status;
+        if (status == LARDER_OK) (*count)++;
+    }
+    return LARDER_OK;
+}
+
+/* Removes pairs and takes those that were there from *count. A collection is asked whether it
+ * is still needed behind the last of its names that stand together. */
+static int32_t remove_names(larder_txn *txn, int32_t target_id, const larder_bytes *names,
+                            size_t name_count, int64_t *count, larder_error *error) {
+    uint64_t collection = 0, last_collection = 0;
+    bool has_last = false;
+    int32_t status = LARDER_OK;
+    for (size_t i = 0; i < name_count && status >= 0; i++) {
+        larder__id id;
+        status = larder__name_find(txn, names[i], &collection, &id, error);
+        if (status != LARDER_OK) continue;
+        if (has_last && collection != last_collection) {
+            status = larder__collection_release(txn, last_collection, error);
+            if (status < 0) break;
+        }
+        status = remove_pair(txn, target_id, collection, larder__id_bytes(&id), error);
+        if (status == LARDER_OK) (*count)--;
+        last_collection = collection;
+        has_last = true;
+    }
+    if (status >= 0 && has_last) status = larder__collection_release(txn, last_collection, error);
+    return status < 0 ? status : LARDER_OK;
+}
+
+static int32_t check_names(const larder_bytes *names, size_t name_count, larder_error *error) {
+    int32_t status = LARDER_OK;
+    if (name_count > 0 && !names)
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "names are NULL");
+    for (size_t i = 0; i < name_count && status == LARDER_OK; i++)
+        status = larder__path_check(names[i], 0, error);
+    return status;
+}
+
+int32_t larder_target_change_documents(larder_txn *txn, int32_t target_id,
+                                       const larder_bytes *removed, size_t removed_count,
+                                       const larder_bytes *added, size_t added_count,
+                                       larder_error *error) {
+    int64_t before = 0;
+    int32_t status = larder__txn_check_write(txn, error);
+    if (status == LARDER_OK) status = check_names(removed, removed_count, error);
+    if (status == LARDER_OK) status = check_names(added, added_count, error);
+    if (status != LARDER_OK) return status;
+    status = larder__target_exists(txn, target_id, error);
+    if (status == LARDER_OK) status = larder__target_count(txn, target_id, &before, error);
+    if (status != LARDER_OK) return larder__txn_note(txn, status);
+    int64_t count = before;
+    status = remove_names(txn, target_id, removed, removed_count, &count, error);
+    if (status == LARDER_OK) status = add_names(txn, target_id, added, added_count, &count, error);
+    if (status == LARDER_OK && count != before) status = set_count(txn, target_id, count, error);
+    return larder__txn_note_partial(txn, status);
+}
+
+int32_t larder_target_add_document(larder_txn *txn, int32_t target_id, larder_bytes name,
+                                   larder_error *error) {
+    return larder_target_change_documents(txn, target_id, NULL, 0, &name, 1, error);
+}
+
 int32_t larder_target_remove_document(larder_txn *txn, int32_t target_id, larder_bytes name,
                                       larder_error *error) {
-    larder__id id;
-    uint64_t collection;
-    int64_t count;
+    int64_t before, count;
     int32_t status = larder__txn_check_write(txn, error);
+    if (status == LARDER_OK) status = check_names(&name, 1, error);
     if (status != LARDER_OK) return status;
-    status = larder__name_find(txn, name, &collection, &id, error);
-    if (status == LARDER_OK) status = larder__target_exists(txn, target_id, error);
-    if (status == LARDER_OK) status = larder__target_count(txn, target_id, &count, error);
+    status = larder__target_exists(txn, target_id, error);
+    if (status == LARDER_OK) status = larder__target_count(txn, target_id, &before, error);
     if (status != LARDER_OK) return larder__txn_note(txn, status);
-    status = remove_pair(txn, target_id, collection, larder__id_bytes(&id), error);
-    if (status == LARDER_NOT_FOUND) return status;
-    if (status == LARDER_OK) status = set_count(txn, target_id, count - 1, error);
-    if (status == LARDER_OK) status = larder__collection_release(txn, collection, error);
+    count = before;
+    status = remove_names(txn, target_id, &name, 1, &count, error);
+    if (status == LARDER_OK && count == before) return LARDER_NOT_FOUND;
+    if (status == LARDER_OK) status = set_count(txn, target_id, count, error);
     return larder__txn_note_partial(txn, status);
 }
 

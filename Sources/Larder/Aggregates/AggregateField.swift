@@ -1,5 +1,5 @@
 import LarderModel
-import LarderSync
+import LarderQuery
 
 /// A figure that is asked of a query's documents.
 ///

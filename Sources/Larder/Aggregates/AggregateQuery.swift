@@ -1,4 +1,6 @@
 import LarderModel
+import LarderPlanning
+import LarderQuery
 import LarderSync
 
 /// A question for figures over the documents that a query matches, instead of the documents.
@@ -23,8 +25,12 @@ public final class AggregateQuery: Sendable {
         let firestore = query.firestore
         let done: Completion<AggregateQuerySnapshot> = firestore.callbackQueue.completion(
             completion)
-        firestore.read(query.place, done) { [self] client throws(LarderError) in
-            try snapshot(source, client)
+        if source == .server {
+            askServer(done)
+        } else {
+            firestore.read(query.place, done) { [self] client throws(LarderError) in
+                try cached(client)
+            }
         }
     }
 
@@ -35,29 +41,43 @@ public final class AggregateQuery: Sendable {
     public nonisolated(nonsending) func getAggregation(
         source: AggregateSource
     ) async throws -> AggregateQuerySnapshot {
-        try await query.firestore.read(query.place) { client throws(LarderError) in
-            try snapshot(source, client)
+        if source == .server { return try await answer { askServer($0) } }
+        return try await query.firestore.read(query.place) { client throws(LarderError) in
+            try cached(client)
         }
     }
 
-    private func snapshot(
-        _ source: AggregateSource, _ client: Client
-    ) throws(LarderError) -> AggregateQuerySnapshot {
-        let query = try query.executable.get()
-        guard !fields.isEmpty else {
-            throw .invalidArgument("An aggregate query asks for one figure at least.")
+    /// What is asked, each figure once.
+    private var aggregates: [Aggregate] {
+        get throws(LarderError) {
+            guard !fields.isEmpty else {
+                throw .invalidArgument("An aggregate query asks for one figure at least.")
+            }
+            var aggregates: [Aggregate] = []
+            for field in fields {
+                let aggregate = try field.aggregate.get()
+                if !aggregates.contains(aggregate) { aggregates.append(aggregate) }
+            }
+            return aggregates
         }
-        var aggregates: [Aggregate] = []
-        for field in fields {
-            let aggregate = try field.aggregate.get()
-            if !aggregates.contains(aggregate) { aggregates.append(aggregate) }
+    }
+
+    private func cached(_ client: Client) throws(LarderError) -> AggregateQuerySnapshot {
+        AggregateQuerySnapshot(
+            self, try client.aggregate(try aggregates, over: try query.executable.get()).values)
+    }
+
+    private func askServer(_ done: @escaping Completion<AggregateQuerySnapshot>) {
+        query.firestore.withClient(done) { client, done in
+            do throws(LarderError) {
+                let aggregates = try aggregates
+                client.aggregateAtServer(aggregates, over: try query.executable.get()) {
+                    done($0.map { AggregateQuerySnapshot(self, aggregates, $0) })
+                }
+            } catch {
+                done(.failure(error))
+            }
         }
-        guard source == .cache else {
-            throw LarderError(
-                .unavailable, "Failed to get result from server: the client is offline.")
-        }
-        return AggregateQuerySnapshot(
-            self, try client.aggregate(aggregates, over: query).values)
     }
 }
 

@@ -1,6 +1,6 @@
 public import Foundation
 package import LarderModel
-import LarderSync
+import LarderQuery
 import Logging
 
 /// Figures over the documents that a query matched.
@@ -13,6 +13,11 @@ public final class AggregateQuerySnapshot: Sendable {
     init(_ query: AggregateQuery, _ values: [Aggregate: Value]) {
         self.query = query
         self.values = values
+    }
+
+    /// What the server answered to a list of questions.
+    convenience init(_ query: AggregateQuery, _ aggregates: [Aggregate], _ values: [Value]) {
+        self.init(query, Dictionary(zip(aggregates, values)) { first, _ in first })
     }
 
     /// How many documents matched.

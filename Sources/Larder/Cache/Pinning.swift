@@ -69,7 +69,6 @@ extension Firestore {
     ) async throws(LarderError) -> EvictionReport {
         let query = try query.get()
         let client = try connection.client()
-        await client.earlierWritesCommitted()
         let summary = try await answer { client.evict(query, completion: $0) }
         return EvictionReport(
             evictedCount: summary.documentCount, keptCount: summary.keptCount,

@@ -89,7 +89,9 @@ final class Connection: Sendable {
                     "clearPersistence is for a database that is not in use: call it before "
                         + "anything else, or after terminate.")
             }
-            try Client.clearPersistence(state.configuration.client)
+            var configuration = state.configuration
+            configuration.connector = nil
+            try Client.clearPersistence(configuration.client)
         }
     }
 

@@ -2,6 +2,7 @@ import Dispatch
 import LarderModel
 import LarderQuery
 import LarderSync
+public import LarderTransport
 import Logging
 import Synchronization
 
@@ -37,7 +38,8 @@ public final class Firestore: Sendable {
     /// - Throws: `failedPrecondition` when the store is open already in this process or, for
     ///   writing, in another; `notFound` when there is none to read; `permissionDenied`;
     ///   `dataLoss` for a damaged store; `invalidArgument` for a configuration out of range;
-    ///   `unavailable` or `resourceExhausted` from the system.
+    ///   `unavailable` or `resourceExhausted` from the system; what its connector throws, such as
+    ///   `failedPrecondition` without credentials or `notFound` for a key file.
     public convenience init(configuration: FirestoreConfiguration) throws(LarderError) {
         let app = FirebaseApp(
             name: "larder", options: FirebaseOptions(projectID: configuration.project))
@@ -80,12 +82,50 @@ public final class Firestore: Sendable {
         DatabaseDirectory.path(app: app.name, databaseID)
     }
 
-    /// Names a local host as the backend, for a remote that is attached; before the first use.
+    /// Names an emulator, or a local server, as the backend; before the first use.
+    ///
+    /// It is for a database whose backend is named by a `RemoteConnector`, before or after:
+    /// that connects there in plain text, as the emulator's owner.
     public func useEmulator(withHost host: String, port: Int) {
         let settings = settings
         settings.host = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
         settings.isSSLEnabled = false
         self.settings = settings
+    }
+
+    /// Keeps the database in agreement with a backend; before the first use.
+    ///
+    /// Later calls are logged as errors and change nothing, as does any for a database with a
+    /// configuration of its own: that names its backend or connector.
+    public func useBackend(_ backend: RemoteConnection) {
+        name { ($0.backend, $0.connector) = (backend, nil) }
+    }
+
+    /// Keeps the database in agreement with the backend that its settings say, or the connector
+    /// knows; before the first use.
+    ///
+    /// The connection is made when the database opens, and ends with it. What the connector
+    /// throws, such as `failedPrecondition` without credentials or `notFound` for a key file, is
+    /// the error of whatever is asked of the database. With the product `LarderRemote`:
+    ///
+    /// ```swift
+    /// let db = Firestore.firestore()
+    /// db.useBackend(.cloudFirestore)
+    /// ```
+    ///
+    /// Otherwise as ``useBackend(_:)-(RemoteConnection)``.
+    public func useBackend(_ connector: RemoteConnector) {
+        name { ($0.backend, $0.connector) = (nil, connector) }
+    }
+
+    private func name(_ change: (inout FirestoreConfiguration) -> Void) {
+        if !connection.configure(change) {
+            logger.error(
+                """
+                A backend was named after the first use, or for a database with a configuration \
+                of its own; it is not used.
+                """)
+        }
     }
 
     /// Logs every step, or warnings and errors alone, in shared databases used from now on.

@@ -1,6 +1,7 @@
 import LarderModel
 import LarderStorage
 import LarderSync
+import LarderTransport
 
 extension FirestoreConfiguration {
     var databaseID: DatabaseID { DatabaseID(project: project, database: database) }
@@ -11,19 +12,43 @@ extension FirestoreConfiguration {
             var client = ClientConfiguration(storage: try store, databaseID: databaseID)
             client.collectsEagerly = storage == .memoryWithoutUnused
             client.makesIndexes = makesIndexes
+            client.maxWriteAttempts = maxWriteAttempts
+            client.remote = try connection?.remote
+            client.user = try UserID(validating: userID)
+            if case .atMost(let duration) = serverWait {
+                client.answerTimeout = duration
+                client.remembersOutages = true
+            }
             return client
+        }
+    }
+
+    /// The backend's connection; makes it where a connector is to.
+    private var connection: RemoteConnection? {
+        get throws(LarderError) {
+            if let backend { return backend }
+            return try connector?.connect(
+                RemoteConnector.Place(databaseID, host: host, isEncrypted: isSSLEnabled))
         }
     }
 
     private var store: StoreConfiguration {
         get throws(LarderError) {
             var store = StoreConfiguration(location: location)
-            store.access = access == .readOnly ? .readOnly : .readWrite
+            store.access = storeAccess
             store.durability = durability == .everyCommit ? .everyCommit : .lastCommitAtRisk
             store.budget = try budget
             store.log = logger.storeLog
             store.logLevel = logger.storeLogLevel
             return store
+        }
+    }
+
+    private var storeAccess: StoreConfiguration.Access {
+        switch access {
+        case .readWrite: .readWrite
+        case .readOnly: .readOnly
+        case .shared: .shared
         }
     }
 

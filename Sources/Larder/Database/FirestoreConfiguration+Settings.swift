@@ -18,6 +18,8 @@ extension FirestoreConfiguration {
     /// Takes over what Apple's settings say.
     mutating func apply(_ settings: SettingsValues, default directory: String) {
         callbackQueue = settings.queue
+        host = settings.namesHost ? settings.host : nil
+        isSSLEnabled = settings.isSSLEnabled
         switch settings.cache {
         case .persistent: storage = .directory(directory)
         case .memory: storage = .memory

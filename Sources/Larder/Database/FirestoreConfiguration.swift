@@ -1,5 +1,6 @@
 public import Dispatch
 import LarderModel
+public import LarderTransport
 public import Logging
 
 /// How a database at a place of one's choosing is opened.
@@ -25,6 +26,11 @@ public struct FirestoreConfiguration: Sendable {
         case readWrite
         /// Reading only; another process may be writing. The store must exist.
         case readOnly
+        /// Reading and writing, with other processes of this machine that share the store, too.
+        ///
+        /// Each of them reads, writes and listens; one has the network for all, and another
+        /// takes it over within 5 s when that one ends or dies.
+        case shared
     }
 
     /// What a write survives once it is committed locally.
@@ -44,6 +50,21 @@ public struct FirestoreConfiguration: Sendable {
         case bytes(Int64)
     }
 
+    /// How long gets and first snapshots wait for a backend that has not answered, before they
+    /// are made of what is cached.
+    public enum ServerWait: Hashable, Sendable {
+        /// Until an attempt to reach it fails, 10 seconds at most; and again for the next one
+        /// that asks after nobody did.
+        ///
+        /// With gets one after the other a client without a network may wait for each of them.
+        case likeFirebase
+        /// Until an attempt to reach it fails, and at most so long; and not at all as long as
+        /// the last attempt has failed and the next one is not due.
+        ///
+        /// Zero lets nothing wait that the cache can answer.
+        case atMost(Duration)
+    }
+
     /// Where documents are kept.
     public var storage: Storage
 
@@ -52,6 +73,43 @@ public struct FirestoreConfiguration: Sendable {
 
     /// The database's name in the project.
     public var database = DatabaseID.defaultDatabase
+
+    /// The backend that the database is kept in agreement with; nil for none.
+    ///
+    /// Without one the database is as a client that is offline, and what is written waits for a
+    /// backend to come.
+    public var backend: RemoteConnection?
+
+    /// Makes ``backend`` when the database opens, where that is nil; nil for nothing.
+    ///
+    /// What it needs and does not find, such as credentials, is an error of opening.
+    public var connector: RemoteConnector?
+
+    /// The backend's host, for ``connector``; nil for the one that it knows.
+    var host: String?
+
+    /// Whether what travels to ``host`` is encrypted.
+    var isSSLEnabled = true
+
+    /// Whether there is a backend, or will be one once the database is open.
+    var hasBackend: Bool { backend != nil || connector != nil }
+
+    /// The user as whom the backend is asked, and whose pending writes are made and seen, to begin
+    /// with; nil for nobody who signed in.
+    ///
+    /// At most 256 bytes. See ``Firestore/switchUser(to:)``.
+    public var userID: String?
+
+    /// How long gets and first snapshots wait for a backend that has not answered.
+    public var serverWait = ServerWait.likeFirebase
+
+    /// How often a write is sent before the database gives up on it: it becomes a dead letter, and
+    /// the writes behind it go on; nil, as in Firebase's SDKs, sends it for ever.
+    ///
+    /// Only the backend's answers end a write, such as `internal` or `resourceExhausted`, not a
+    /// connection that is lost. What the backend refuses for good is a dead letter at once. See
+    /// ``Firestore/deadLetters()``.
+    public var maxWriteAttempts: Int?
 
     /// How much the store may occupy; 100 MiB unless it is said otherwise.
     public var cacheSize = CacheSize.bytes(CachePolicy.defaultBytes)

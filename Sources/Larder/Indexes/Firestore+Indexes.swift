@@ -1,5 +1,6 @@
 public import Foundation
 public import LarderModel
+import LarderPlanning
 import LarderStorage
 import LarderSync
 

@@ -73,6 +73,13 @@ extension Query {
                 throw .invalidArgument(
                     "A query cannot begin or end at '\(snapshot.path)', which does not exist.")
             }
+            if case .collection(let collection) = query.source,
+                collection != document.path.parent
+            {
+                throw .invalidArgument(
+                    "A query of '\(collection)' cannot begin or end at '\(snapshot.path)', "
+                        + "which is in another collection.")
+            }
             var query = query
             query[keyPath: side] = try query.bound(
                 at: document, isInclusive: isInclusive, in: database)

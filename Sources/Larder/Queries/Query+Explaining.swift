@@ -1,4 +1,5 @@
 public import LarderModel
+import LarderPlanning
 import LarderSync
 
 extension Query {

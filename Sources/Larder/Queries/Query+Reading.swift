@@ -1,4 +1,5 @@
 import LarderModel
+import LarderPlanning
 import LarderQuery
 import LarderSync
 
@@ -49,7 +50,8 @@ extension Query {
     }
 
     private func cached(_ client: Client) throws(LarderError) -> QuerySnapshot {
-        QuerySnapshot(self, cached: try client.run(try executable.get()).documents)
+        let (documents, readTime) = try client.results(of: try executable.get())
+        return QuerySnapshot(self, cached: documents, readTime: readTime)
     }
 
     private func getFromListener(

@@ -1,3 +1,4 @@
+import LarderPlanning
 import LarderSync
 
 /// How a query was answered from the cache, and what that took.

@@ -74,7 +74,8 @@ extension DocumentReference {
         // 6.12: a document that is deleted has no pending writes to show.
         return DocumentSnapshot(
             firestore, path, document,
-            hasPendingWrites: document != nil && view.mutatedKeys.contains(path),
-            isFromCache: view.isFromCache)
+            SnapshotState(
+                hasPendingWrites: document != nil && view.mutatedKeys.contains(path),
+                isFromCache: view.isFromCache, readTime: view.readTime))
     }
 }

@@ -5,7 +5,8 @@ import LarderSync
 extension DocumentReference {
     /// Reads the document: from the server, or from the cache when that cannot be reached.
     ///
-    /// Offline it fails with `unavailable` for a document that the cache does not have.
+    /// When the server cannot be reached it fails with `unavailable` for a document that the cache
+    /// knows nothing of; see ``FirestoreConfiguration/serverWait-swift.property`` for how long that takes.
     public func getDocument(completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
         getDocument(source: .default, completion: completion)
     }
@@ -27,7 +28,10 @@ extension DocumentReference {
 
     /// Reads the document: from the server, or from the cache when that cannot be reached.
     ///
-    /// - Throws: `unavailable` offline, for a document that the cache does not have.
+    /// See ``FirestoreConfiguration/serverWait-swift.property`` for how long it waits for the server.
+    ///
+    /// - Throws: `unavailable` when the server cannot be reached and the cache knows nothing of
+    ///   the document.
     public nonisolated(nonsending) func getDocument() async throws -> DocumentSnapshot {
         try await getDocument(source: .default)
     }
@@ -54,18 +58,25 @@ extension DocumentReference {
         location.map { .document($0) }
     }
 
-    private func cached(_ client: Client) throws(LarderError) -> DocumentSnapshot {
+    /// What the cache knows of the document, existing or not; nil for nothing.
+    private func known(_ client: Client) throws(LarderError) -> DocumentSnapshot? {
         let path = try location.get()
         guard let document = try client.document(at: path),
             document.state == .found || document.state == .absent
-        else {
-            throw LarderError(
-                .unavailable,
-                "The cache knows nothing of the document '\(path)'. (The server was not asked.)")
-        }
+        else { return nil }
+        // What lies below pending writes was learnt at some time, too.
+        let readTime =
+            document.hasLocalMutations ? try client.readTime(of: path) : document.readTime
         return DocumentSnapshot(
             firestore, path, document.exists ? document : nil,
-            hasPendingWrites: document.hasLocalMutations, isFromCache: true)
+            SnapshotState(hasPendingWrites: document.hasLocalMutations, readTime: readTime))
+    }
+
+    private func cached(_ client: Client) throws(LarderError) -> DocumentSnapshot {
+        if let known = try known(client) { return known }
+        throw LarderError(
+            .unavailable,
+            "The cache knows nothing of the document '\(path)'. (The server was not asked.)")
     }
 
     private func getFromListener(
@@ -75,14 +86,25 @@ extension DocumentReference {
             done(
                 Result { () throws(LarderError) in
                     let snapshot = try snapshot(try result.get())
-                    if snapshot.metadata.isFromCache, source == .server || !snapshot.exists {
-                        throw LarderError(
-                            .unavailable,
-                            "The document '\(path)' is not in the cache, and the client is offline."
-                        )
-                    }
-                    return snapshot
+                    guard snapshot.metadata.isFromCache else { return snapshot }
+                    return try offline(snapshot, source)
                 })
         }
+    }
+
+    /// What to answer when the server could not be asked.
+    private func offline(
+        _ snapshot: DocumentSnapshot, _ source: FirestoreSource
+    ) throws(LarderError) -> DocumentSnapshot {
+        guard source == .default else {
+            throw LarderError(
+                .unavailable,
+                "The server was asked for the document '\(path)', and the client is offline.")
+        }
+        if snapshot.exists { return snapshot }
+        // A document that is known not to exist is an answer, too.
+        if let known = try known(try firestore.connection.client()) { return known }
+        throw LarderError(
+            .unavailable, "Failed to get document because the client is offline.")
     }
 }

@@ -23,7 +23,8 @@ public final class FirestoreSettings: NSObject {
         self.values = values
     }
 
-    /// The backend's host, for a remote that is attached.
+    /// The backend's host, such as `localhost:8080`, for a backend that was named by a
+    /// `RemoteConnector`.
     public var host: String {
         get { values.host }
         set { values.host = newValue }

@@ -2,10 +2,15 @@ import Dispatch
 
 /// What ``FirestoreSettings`` hold, as a value.
 struct SettingsValues: Sendable, Equatable {
-    var host = "firestore.googleapis.com"
+    private static let cloudHost = "firestore.googleapis.com"
+
+    var host = Self.cloudHost
     var isSSLEnabled = true
     var queue = DispatchQueue.main
     var cache = CachePolicy.persistentDefault
+
+    /// Whether they say where the backend is.
+    var namesHost: Bool { host != Self.cloudHost || !isSSLEnabled }
 
     static func == (left: SettingsValues, right: SettingsValues) -> Bool {
         left.host == right.host && left.isSSLEnabled == right.isSSLEnabled

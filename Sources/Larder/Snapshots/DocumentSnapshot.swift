@@ -13,18 +13,15 @@ public class DocumentSnapshot: @unchecked Sendable {
     let path: DocumentPath
     /// What the store knows of the document, its fields as they are stored.
     package let document: Document?
-    private let hasPendingWrites: Bool
-    private let isFromCache: Bool
+    private let state: SnapshotState
 
     init(
-        _ firestore: Firestore, _ path: DocumentPath, _ document: Document?,
-        hasPendingWrites: Bool, isFromCache: Bool
+        _ firestore: Firestore, _ path: DocumentPath, _ document: Document?, _ state: SnapshotState
     ) {
         self.firestore = firestore
         self.path = path
         self.document = document
-        self.hasPendingWrites = hasPendingWrites
-        self.isFromCache = isFromCache
+        self.state = state
     }
 
     /// The document, when there is one.
@@ -43,9 +40,7 @@ public class DocumentSnapshot: @unchecked Sendable {
     public var documentID: String { path.id }
 
     /// Whether writes are pending in it, and whether it comes from the cache.
-    public var metadata: SnapshotMetadata {
-        SnapshotMetadata(hasPendingWrites: hasPendingWrites, isFromCache: isFromCache)
-    }
+    public var metadata: SnapshotMetadata { state.metadata() }
 
     /// All fields by name; nil when there is no such document.
     ///
@@ -105,15 +100,15 @@ extension DocumentSnapshot: Hashable {
     /// metadata.
     public static func == (left: DocumentSnapshot, right: DocumentSnapshot) -> Bool {
         left.firestore === right.firestore && left.path == right.path
-            && left.hasPendingWrites == right.hasPendingWrites
-            && left.isFromCache == right.isFromCache
+            && left.state.hasPendingWrites == right.state.hasPendingWrites
+            && left.state.isFromCache == right.state.isFromCache
             && left.existingDocument?.record == right.existingDocument?.record
     }
 
     /// Hashes path and metadata.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(path)
-        hasher.combine(hasPendingWrites)
-        hasher.combine(isFromCache)
+        hasher.combine(state.hasPendingWrites)
+        hasher.combine(state.isFromCache)
     }
 }

@@ -4,12 +4,8 @@ import LarderModel
 public final class QueryDocumentSnapshot: DocumentSnapshot, @unchecked Sendable {
     // Immutable, as the class that it inherits from.
 
-    init(
-        _ firestore: Firestore, _ document: Document, hasPendingWrites: Bool, isFromCache: Bool
-    ) {
-        super.init(
-            firestore, document.path, document, hasPendingWrites: hasPendingWrites,
-            isFromCache: isFromCache)
+    init(_ firestore: Firestore, _ document: Document, _ state: SnapshotState) {
+        super.init(firestore, document.path, document, state)
     }
 
     /// All fields by name, as ``DocumentSnapshot/data()`` gives them.

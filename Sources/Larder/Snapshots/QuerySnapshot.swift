@@ -12,6 +12,7 @@ public final class QuerySnapshot: Sendable {
     /// Whether writes are pending in the results, and whether they come from the cache.
     public let metadata: SnapshotMetadata
 
+    private let state: SnapshotState
     private let results: Results
     private let built = Mutex<[QueryDocumentSnapshot]?>(nil)
 
@@ -23,19 +24,22 @@ public final class QuerySnapshot: Sendable {
     }
 
     /// The results of a read from the cache.
-    init(_ query: Query, cached documents: [Document]) {
+    init(_ query: Query, cached documents: [Document], readTime: SnapshotVersion) {
         self.query = query
         results = .documents(documents)
-        metadata = SnapshotMetadata(
-            hasPendingWrites: documents.contains(where: \.hasLocalMutations), isFromCache: true)
+        let pendingCount = documents.count(where: \.hasLocalMutations)
+        state = SnapshotState(hasPendingWrites: pendingCount > 0, readTime: readTime)
+        metadata = state.metadata(pendingDocumentCount: pendingCount)
     }
 
     /// The results that a listener was told.
     init(_ query: Query, _ view: ViewSnapshot) {
         self.query = query
         results = .view(view)
-        metadata = SnapshotMetadata(
-            hasPendingWrites: view.hasPendingWrites, isFromCache: view.isFromCache)
+        state = SnapshotState(
+            hasPendingWrites: view.hasPendingWrites, isFromCache: view.isFromCache,
+            readTime: view.readTime)
+        metadata = state.metadata(pendingDocumentCount: view.mutatedKeys.count)
     }
 
     /// How many documents matched.
@@ -86,20 +90,22 @@ public final class QuerySnapshot: Sendable {
     private func makeDocuments() -> [QueryDocumentSnapshot] {
         switch results {
         case .documents(let documents):
-            documents.map { document in
-                QueryDocumentSnapshot(
-                    query.firestore, document, hasPendingWrites: document.hasLocalMutations,
-                    isFromCache: true)
-            }
+            documents.map { snapshot($0, hasPendingWrites: $0.hasLocalMutations) }
         case .view(let view):
             view.documents.map { snapshot($0, in: view) }
         }
     }
 
     private func snapshot(_ document: Document, in view: ViewSnapshot) -> QueryDocumentSnapshot {
-        QueryDocumentSnapshot(
-            query.firestore, document, hasPendingWrites: view.mutatedKeys.contains(document.path),
-            isFromCache: view.isFromCache)
+        snapshot(document, hasPendingWrites: view.mutatedKeys.contains(document.path))
+    }
+
+    private func snapshot(
+        _ document: Document, hasPendingWrites: Bool
+    ) -> QueryDocumentSnapshot {
+        var state = state
+        state.hasPendingWrites = hasPendingWrites
+        return QueryDocumentSnapshot(query.firestore, document, state)
     }
 
     private func changes(

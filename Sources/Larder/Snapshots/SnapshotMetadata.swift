@@ -7,14 +7,18 @@ public final class SnapshotMetadata: Sendable {
     /// Whether it comes from the cache alone, without the server's word that it is up to date.
     public let isFromCache: Bool
 
-    init(hasPendingWrites: Bool, isFromCache: Bool) {
+    /// What the backend has confirmed of it, and when; does not count for equality.
+    public let freshness: Freshness
+
+    init(hasPendingWrites: Bool, isFromCache: Bool, freshness: Freshness) {
         self.hasPendingWrites = hasPendingWrites
         self.isFromCache = isFromCache
+        self.freshness = freshness
     }
 }
 
 extension SnapshotMetadata: Hashable {
-    /// Whether both say the same.
+    /// Whether both flags are the same.
     public static func == (left: SnapshotMetadata, right: SnapshotMetadata) -> Bool {
         left.hasPendingWrites == right.hasPendingWrites && left.isFromCache == right.isFromCache
     }

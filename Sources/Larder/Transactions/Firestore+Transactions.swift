@@ -5,19 +5,23 @@ import LarderSync
 extension Firestore {
     /// Runs a closure that reads and writes documents, of which either all is done or nothing.
     ///
-    /// The closure runs on a thread of the database's own, and again, up to five times in all, when
-    /// a document that it read was changed before it could commit. It is to have no other effects,
-    /// and must not wait for another transaction. Putting an error into its second parameter ends
-    /// the transaction with that error.
+    /// With a backend the transaction reads and commits there: it sees the server's documents
+    /// without pending writes, and without the server it fails with `unavailable`. Listeners hear
+    /// of what it wrote from the server. Without a backend it works on the local view of the
+    /// documents, and its writes are then pending like any others.
     ///
-    /// Works offline, on the local view of the documents; the writes are then pending like any
-    /// others.
+    /// The closure runs on a thread of the database's own, and again, up to five times in all, when
+    /// a document that it read was changed before it could commit or, with longer and longer
+    /// waits, when the server could not be reached. It is to have no other effects, and must not
+    /// wait for another transaction. Putting an error into its second parameter ends the
+    /// transaction with that error; one that ``Transaction/getDocument(_:)`` has thrown because of
+    /// the server has the closure run again.
     ///
     /// - Parameters:
     ///   - updateBlock: reads first, then writes; what it returns goes to the handler.
-    ///   - completion: called on the callback queue once the writes are durable here, or with
-    ///     why nothing was written: the closure's error, `aborted` after the last attempt, or
-    ///     `invalidArgument` for what Firestore does not take.
+    ///   - completion: called on the callback queue once the writes are made, or with why nothing
+    ///     was written: the closure's error, that of the last attempt, or `invalidArgument` for
+    ///     what Firestore does not take.
     public func runTransaction(
         _ updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
         completion: @escaping (Any?, (any Error)?) -> Void

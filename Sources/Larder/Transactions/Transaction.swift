@@ -1,5 +1,4 @@
 import LarderModel
-import LarderSync
 import Synchronization
 
 /// Reads and writes of which either all are made, on what was read, or none.
@@ -9,24 +8,26 @@ import Synchronization
 /// `invalidArgument`.
 public final class Transaction: Sendable {
     private let firestore: Firestore
-    private let client: Client
+    private let ground: any TransactionGround
     private let writes: WriteCollection
-    private let reads = Mutex<[DocumentPath: Document?]>([:])
+    private let reads = Mutex<[DocumentPath: TransactionRead]>([:])
 
-    init(_ firestore: Firestore, _ client: Client) {
+    init(_ firestore: Firestore, _ ground: any TransactionGround) {
         self.firestore = firestore
-        self.client = client
+        self.ground = ground
         writes = WriteCollection(
             firestore, lateness: "A transaction cannot be used after its closure has ended.")
     }
 
-    /// Reads a document as this machine knows it, pending writes in it.
+    /// Reads a document: at the server, or without a backend as this machine knows it, pending
+    /// writes in it.
     ///
-    /// Blocks for the disk. When the document changes before the transaction commits, the closure
+    /// Blocks for the answer. When the document changes before the transaction commits, the closure
     /// is run again.
     ///
     /// - Throws: `invalidArgument` after a write of the transaction, or for a document of another
-    ///   database object; what the store reports.
+    ///   database object; `unavailable` when the server cannot be reached; what the store
+    ///   reports.
     public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
         do throws(LarderError) {
             return try read(document)
@@ -45,17 +46,19 @@ public final class Transaction: Sendable {
             throw .invalidArgument("A transaction reads everything before it writes anything.")
         }
         let path = try writes.path(of: reference)
-        let document = try reads.withLock { (reads) throws(LarderError) in
-            // What was read once stays: whether it still holds is asked when it commits.
-            if let known = reads[path] { return known }
-            let document = try client.document(at: path)
-            reads[path] = .some(document)
-            return document
+        let read: TransactionRead
+        // What was read once stays: whether it still holds is asked when it commits.
+        if let known = reads.withLock({ $0[path] }) {
+            read = known
+        } else {
+            let new = try ground.read(path)
+            read = reads.withLock { reads in
+                if let known = reads[path] { return known }
+                reads[path] = new
+                return new
+            }
         }
-        let existing = document.flatMap { $0.exists ? $0 : nil }
-        return DocumentSnapshot(
-            firestore, path, existing, hasPendingWrites: existing?.hasLocalMutations ?? false,
-            isFromCache: true)
+        return DocumentSnapshot(firestore, path, read.existing, read.state)
     }
 
     /// Makes a document consist of these fields.
@@ -99,7 +102,7 @@ public final class Transaction: Sendable {
     ) -> Transaction {
         writes.add(document) { (writes, path) throws(LarderError) in
             // Not one that the transaction itself has made.
-            if let known = reads.withLock({ $0[path] }), known?.exists != true,
+            if let known = reads.withLock({ $0[path] }), known.existing == nil,
                 !writes.mutations.contains(where: { $0.path == path })
             {
                 throw .invalidArgument(
@@ -119,37 +122,15 @@ public final class Transaction: Sendable {
 
     /// Ends the closure's part and commits.
     func commit(_ done: @escaping Completion<Void>) {
-        do throws(LarderError) {
-            let mutations = try writes.close().get()
-            let reads = reads.withLock { $0 }
-            guard !mutations.isEmpty else {
-                return done(Result { () throws(LarderError) in try check(reads) })
-            }
-            client.write(
-                mutations,
-                expectations: reads.map {
-                    LarderSync.PendingWrite.Expectation(path: $0.key, document: $0.value)
-                },
-                committed: { done($0.map { _ in }) },
-                acknowledged: { _ in })
-        } catch {
-            done(.failure(error))
+        switch writes.close() {
+        case .success(let mutations):
+            ground.commit(mutations, on: reads.withLock { $0 }, done)
+        case .failure(let error): done(.failure(error))
         }
     }
 
     /// Ends the closure's part without writing anything.
     func discard() {
         _ = writes.close()
-    }
-
-    /// Whether what was read still holds, for a transaction that writes nothing.
-    ///
-    /// When each document is the same in a second pass, all were so between the passes.
-    private func check(_ reads: [DocumentPath: Document?]) throws(LarderError) {
-        guard reads.count > 1 else { return }
-        for (path, document) in reads where try client.document(at: path) != document {
-            throw LarderError(
-                .aborted, "The document '\(path)' was changed while the transaction ran.")
-        }
     }
 }

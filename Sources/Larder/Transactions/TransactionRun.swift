@@ -31,42 +31,58 @@ final class TransactionRun: Sendable {
                     LarderError.invalidArgument(
                         "A transaction has \(maxAttempts) attempts; it needs 1 at least.")))
         }
-        attempt(1)
-    }
-
-    private func attempt(_ number: Int) {
         do throws(LarderError) {
             let client = try firestore.connection.client()
-            // What this object wrote before, the closure reads.
-            client.afterEarlierWrites { [self] in
-                firestore.transactions.enter(alone: number > 1) { [self] in run(number, client) }
-            }
+            let gate = firestore.transactions
+            let isLocal = !firestore.connection.configuration.hasBackend
+            let ground: any TransactionGround =
+                isLocal
+                ? LocalTransactionGround(client: client, gate: gate)
+                : ServerTransactionGround(client, gate)
+            attempt(1, on: ground)
         } catch {
             done(.failure(error))
         }
     }
 
-    private func run(_ number: Int, _ client: Client) {
-        let transaction = Transaction(firestore, client)
-        var failure: NSError?
-        let value = Outcome(block.value(transaction, &failure))
-        if let failure {
-            transaction.discard()
-            return end(.failure(failure))
-        }
-        transaction.commit { [self] result in
+    private func attempt(_ number: Int, on ground: any TransactionGround) {
+        ground.enter(attempt: number) { [self] result in
             switch result {
-            case .success: end(.success(value))
-            case .failure(let error) where error.kind == .aborted && number < maxAttempts:
-                firestore.transactions.leave()
-                attempt(number + 1)
-            case .failure(let error): end(.failure(error))
+            case .success: run(number, on: ground)
+            case .failure(let error):
+                ground.leave()
+                done(.failure(error))
             }
         }
     }
 
-    private func end(_ result: Result<Outcome, any Error>) {
-        firestore.transactions.leave()
-        done(result)
+    private func run(_ number: Int, on ground: any TransactionGround) {
+        let transaction = Transaction(firestore, ground)
+        var failure: NSError?
+        let value = Outcome(block.value(transaction, &failure))
+        if let failure {
+            transaction.discard()
+            return finish(number, on: ground, failure, isOfClosure: true)
+        }
+        transaction.commit { [self] result in
+            switch result {
+            case .success:
+                ground.leave()
+                done(.success(value))
+            case .failure(let error): finish(number, on: ground, error, isOfClosure: false)
+            }
+        }
+    }
+
+    /// Ends an attempt that failed, and begins another one where that may help.
+    private func finish(
+        _ number: Int, on ground: any TransactionGround, _ error: NSError, isOfClosure: Bool
+    ) {
+        ground.leave()
+        if number < maxAttempts, ground.isWorthRetrying(error, isOfClosure: isOfClosure) {
+            attempt(number + 1, on: ground)
+        } else {
+            done(.failure(error))
+        }
     }
 }

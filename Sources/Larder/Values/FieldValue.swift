@@ -114,6 +114,22 @@ extension FieldValue {
     }
 }
 
+extension FieldValue {
+    /// What asks for a transform.
+    convenience init(for transform: FieldTransform.Operation) {
+        let operation: Operation =
+            switch transform {
+            case .serverTimestamp: .serverTimestamp
+            case .arrayUnion(let values): .arrayUnion(.values(values))
+            case .arrayRemove(let values): .arrayRemove(.values(values))
+            case .increment(let number): .increment(number)
+            case .minimum(let number): .minimum(number)
+            case .maximum(let number): .maximum(number)
+            }
+        self.init(operation)
+    }
+}
+
 extension FieldValue: Hashable {
     /// Whether both do the same.
     public static func == (left: FieldValue, right: FieldValue) -> Bool {

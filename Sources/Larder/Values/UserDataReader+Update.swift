@@ -41,7 +41,7 @@ extension UserDataReader {
         do throws(UserValueProblem) {
             var parser = try UserValueParser(.update, in: databaseID)
             let mask = try parser.appendFields(fields)
-            return (try parser.finishRecord(), FieldMask(mask), parser.transforms)
+            return (try parser.finishRecord(), FieldMask(mask), parser.sortedTransforms)
         } catch {
             throw error.error
         }

@@ -15,7 +15,7 @@ struct UserDataReader: Sendable {
         let (record, parser) = try read(data, for: .set)
         try checkSize(of: record, at: path)
         return Mutation(
-            .set(record), at: path, precondition: precondition, transforms: parser.transforms)
+            .set(record), at: path, precondition: precondition, transforms: parser.sortedTransforms)
     }
 
     /// The mutation that merges the data into a document: every leaf of it is set, an empty map
@@ -27,7 +27,7 @@ struct UserDataReader: Sendable {
         try checkSize(of: record, at: path)
         return Mutation(
             .patch(record, FieldMask(parser.leaves)), at: path, precondition: precondition,
-            transforms: parser.transforms)
+            transforms: parser.sortedTransforms)
     }
 
     /// The mutation that merges the named fields of the data into a document.
@@ -52,11 +52,14 @@ struct UserDataReader: Sendable {
             paths.append(path)
         }
         let mask = FieldMask(paths)
+        let transforms = parser.sortedTransforms
+        // A field that is in the mask without a value is deleted before it is transformed.
+        let replaced = paths.filter { path in !transforms.contains { $0.path == path } }
         let record = try Record(MapValue()).patched(with: whole, mask: mask)
         try checkSize(of: record, at: path)
         return Mutation(
-            .patch(record, mask), at: path, precondition: precondition,
-            transforms: parser.transforms.filter { mask.covers($0.path) })
+            .patch(record, FieldMask(replaced)), at: path, precondition: precondition,
+            transforms: transforms.filter { mask.covers($0.path) })
     }
 
     /// A value to compare fields with.

@@ -14,6 +14,27 @@ extension UserValueParser {
         if case .query(nestedArrays: true) = purpose { true } else { false }
     }
 
+    /// Whether a map has entries, and all of them, in maps inside it too, are transforms.
+    static func holdsTransformsAlone(_ entries: [String: Any], depth: Int = 0) -> Bool {
+        guard !entries.isEmpty, depth < maxDepth else { return false }
+        return entries.values.allSatisfy { value in
+            // A cast of a map to a class would walk through all that is in it.
+            let type = ObjectIdentifier(Swift.type(of: value))
+            if type == ObjectIdentifier(FieldValue.self) {
+                return (value as? FieldValue)?.operation != .delete
+            }
+            guard type == ObjectIdentifier([String: Any].self),
+                let inner = value as? [String: Any]
+            else { return false }
+            return holdsTransformsAlone(inner, depth: depth + 1)
+        }
+    }
+
+    /// The transforms that were noted, in the order of their fields.
+    var sortedTransforms: [FieldTransform] {
+        transforms.sorted { $0.path < $1.path }
+    }
+
     /// Takes the present place into the mask of a merging write.
     mutating func noteLeaf() {
         guard case .mergeSet = purpose, let path = location.fieldPath else { return }

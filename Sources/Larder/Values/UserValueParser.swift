@@ -84,6 +84,11 @@ struct UserValueParser {
             try build { () throws(LarderError) in try builder.appendName(name) }
             try appendArray(elements)
             noteLeaf()
+        case .map(let entries) where Self.holdsTransformsAlone(entries):
+            // What they do to the document brings the map about.
+            try descend()
+            try appendEntries(of: entries)
+            ascend()
         case .map(let entries):
             try build { () throws(LarderError) in try builder.appendName(name) }
             try appendMap(entries)

@@ -8,8 +8,11 @@ public struct PendingWrite: Sendable, Identifiable {
     /// have larger ones.
     public let id: Int64
 
+    /// What it does, in order.
+    public let changes: [WriteChange]
+
     /// The documents that it changes, each once, in the order of the changes.
-    public let documents: [DocumentReference]
+    public var documents: [DocumentReference] { changes.documents }
 
     /// When it was made, by the local clock.
     public let writeTime: Timestamp
@@ -30,11 +33,7 @@ public struct PendingWrite: Sendable, Identifiable {
 
     init(_ batch: PendingBatch, of firestore: Firestore) {
         id = batch.id
-        var seen: Set<DocumentPath> = []
-        documents = batch.mutations.compactMap { mutation in
-            seen.insert(mutation.path).inserted
-                ? DocumentReference(firestore, mutation.path) : nil
-        }
+        changes = batch.mutations.map { WriteChange($0, of: firestore) }
         writeTime = batch.localWriteTime
         attemptCount = Int(batch.attemptCount)
         lastAttempt = batch.lastAttempt

@@ -34,7 +34,8 @@ public final class WriteHandle: Sendable {
 
     /// Suspends until the backend has accepted the write; offline that may be never.
     ///
-    /// - Throws: why the write was refused here or by the backend; `cancelled` when it was taken
+    /// - Throws: why the write was refused here or by the backend, where it then is among
+    ///   ``Firestore/deadLetters()``; `cancelled` when it was taken
     ///   back by ``cancel()``, the database was terminated, or the task was cancelled. In the
     ///   last two cases the write stays pending.
     public nonisolated(nonsending) func acknowledged() async throws(LarderError) {
@@ -89,6 +90,18 @@ public final class WriteHandle: Sendable {
         } catch {
             didCommit(.failure(error))
         }
+    }
+
+    /// Has the client make a write again that the backend has refused.
+    func retry(_ deadLetter: Int64, _ client: Client, _ done: @escaping Completion<Int64?>) {
+        let (commit, acknowledgement) = (commit, acknowledgement)
+        client.retryDeadLetter(
+            deadLetter,
+            committed: { result in
+                commit.finish(result)
+                done(result)
+            },
+            acknowledged: { acknowledgement.finish($0) })
     }
 
     private func didCommit(_ result: Result<Int64, LarderError>) {

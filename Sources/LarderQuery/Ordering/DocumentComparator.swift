@@ -26,11 +26,17 @@ package struct DocumentComparator: Sendable {
             let order = compare(left.record, right.record)
             if order != .orderedSame { return order }
         }
-        // The closure does not throw.
-        let order = try? left.path.withView { (left) throws(LarderError) in
-            left.compare(to: right.path)
+        return directed(left.path.compare(to: right.path), isNameDescending)
+    }
+
+    /// Which of two shared documents comes first; only what is compared of them is looked at.
+    func compare(_ left: StoredDocument, _ right: StoredDocument) -> ComparisonResult {
+        if !fields.isEmpty {
+            let order = compare(left.document.record, right.document.record)
+            if order != .orderedSame { return order }
         }
-        return directed(order ?? .orderedSame, isNameDescending)
+        let order = left.document.path.compare(to: right.document.path)
+        return directed(order, isNameDescending)
     }
 
     /// Which of two lent documents comes first.

@@ -20,6 +20,18 @@ extension DocumentSet: RandomAccessCollection {
         Iterator(root)
     }
 
+    /// Calls the closure with the path of each document, in order; no document is copied.
+    package func forEachPath(_ body: (DocumentPath) -> Void) {
+        root?.forEach { body($0.document.path) }
+    }
+
+    /// The paths of documents that pending writes have made, in order; no document is copied.
+    package var pathsWithLocalMutations: [DocumentPath] {
+        var paths: [DocumentPath] = []
+        root?.forEach { if $0.document.hasLocalMutations { paths.append($0.document.path) } }
+        return paths
+    }
+
     /// Goes through the documents of a set in order.
     package struct Iterator: IteratorProtocol {
         /// Nodes whose document and right side are still to come, the next one last.

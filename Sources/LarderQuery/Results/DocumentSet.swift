@@ -1,5 +1,5 @@
 import Foundation
-import HashTreeCollections
+package import HashTreeCollections
 package import LarderModel
 
 /// Documents in the order of a query, with look-up by path.
@@ -22,23 +22,22 @@ package struct DocumentSet: Sendable {
     /// later one stays.
     ///
     /// O(n) when they are in order.
-    package init(_ documents: some Sequence<Document>, comparator: DocumentComparator) {
+    package init(_ documents: [Document], comparator: DocumentComparator) {
         self.comparator = comparator
         var places = TreeDictionary<DocumentPath, StoredDocument>()
-        var sorted: [StoredDocument] = []
+        var sorted = documents.map(StoredDocument.init)
         var isOrdered = true
-        for document in documents {
-            let stored = StoredDocument(document)
-            if let last = sorted.last {
-                isOrdered =
-                    isOrdered && comparator.compare(last.document, document) != .orderedDescending
+        for index in sorted.indices {
+            let stored = sorted[index]
+            if isOrdered, index > 0 {
+                isOrdered = comparator.compare(sorted[index - 1], stored) != .orderedDescending
             }
-            sorted.append(stored)
-            isOrdered = places.updateValue(stored, forKey: document.path) == nil && isOrdered
+            let former = places.updateValue(stored, forKey: stored.document.path)
+            isOrdered = isOrdered && former == nil
         }
         if !isOrdered {
             sorted = places.values.sorted {
-                comparator.compare($0.document, $1.document) == .orderedAscending
+                comparator.compare($0, $1) == .orderedAscending
             }
         }
         self.places = places
@@ -50,6 +49,11 @@ package struct DocumentSet: Sendable {
         places[path]?.document
     }
 
+    /// The paths of the documents.
+    ///
+    /// O(n), but none of them is hashed again.
+    package var paths: TreeSet<DocumentPath> { TreeSet(places.keys) }
+
     /// Whether a document with a path is in the set.
     package func contains(_ path: DocumentPath) -> Bool {
         places[path] != nil
@@ -59,7 +63,7 @@ package struct DocumentSet: Sendable {
     ///
     /// O(log n) comparisons.
     package func index(of path: DocumentPath) -> Int? {
-        places[path].map { position(of: $0.document) }
+        places[path].map { position(of: $0) }
     }
 
     /// Adds a document, in the place of the one with its path if there is one.
@@ -71,15 +75,15 @@ package struct DocumentSet: Sendable {
     package mutating func insert(_ document: Document) -> Document? {
         let stored = StoredDocument(document)
         guard let old = places.updateValue(stored, forKey: document.path) else {
-            root = DocumentTree.inserting(stored, at: position(of: document), into: root)
+            root = DocumentTree.inserting(stored, at: position(of: stored), into: root)
             return nil
         }
-        let index = position(of: old.document)
-        if comparator.compare(old.document, document) == .orderedSame {
+        let index = position(of: old)
+        if comparator.compare(old, stored) == .orderedSame {
             root = DocumentTree.replacing(at: index, in: root, with: stored)
         } else {
             root = DocumentTree.removing(at: index, from: root)
-            root = DocumentTree.inserting(stored, at: position(of: document), into: root)
+            root = DocumentTree.inserting(stored, at: position(of: stored), into: root)
         }
         return old.document
     }
@@ -92,15 +96,37 @@ package struct DocumentSet: Sendable {
     @discardableResult
     package mutating func remove(_ path: DocumentPath) -> Document? {
         guard let old = places.removeValue(forKey: path) else { return nil }
-        root = DocumentTree.removing(at: position(of: old.document), from: root)
+        root = DocumentTree.removing(at: position(of: old), from: root)
         return old.document
     }
 
+    /// Puts and takes out many documents in one pass: each path with its document now, nil for
+    /// none, no path twice.
+    ///
+    /// O(m log(n / m)) for m changes of n documents, after O(m log m) to sort them.
+    package mutating func apply(_ changes: some Sequence<(path: DocumentPath, new: Document?)>) {
+        var (removed, added): ([StoredDocument], [StoredDocument]) = ([], [])
+        for (path, new) in changes {
+            let stored = new.map(StoredDocument.init)
+            let old =
+                if let stored {
+                    places.updateValue(stored, forKey: path)
+                } else {
+                    places.removeValue(forKey: path)
+                }
+            if let old { removed.append(old) }
+            if let stored { added.append(stored) }
+        }
+        removed.sort { comparator.compare($0, $1) == .orderedAscending }
+        added.sort { comparator.compare($0, $1) == .orderedAscending }
+        root = DocumentTree.changed(root, removed[...], added[...], comparator)
+    }
+
     /// How many documents come before the place of a document.
-    private func position(of document: Document) -> Int {
+    private func position(of document: StoredDocument) -> Int {
         var (node, before) = (root, 0)
         while let tree = node {
-            if comparator.compare(tree.stored.document, document) == .orderedAscending {
+            if comparator.compare(tree.stored, document) == .orderedAscending {
                 before += tree.left.count + 1
                 node = tree.right
             } else {

@@ -12,7 +12,7 @@ final class DocumentTree: Sendable {
     /// Documents in the node and below it.
     let count: Int
 
-    private init(_ left: DocumentTree?, _ stored: StoredDocument, _ right: DocumentTree?) {
+    init(_ left: DocumentTree?, _ stored: StoredDocument, _ right: DocumentTree?) {
         self.left = left
         self.right = right
         self.stored = stored
@@ -22,17 +22,17 @@ final class DocumentTree: Sendable {
     /// A balanced tree of documents that are in order; O(n).
     static func make(_ documents: ArraySlice<StoredDocument>) -> DocumentTree? {
         guard !documents.isEmpty else { return nil }
-        let middle = documents.startIndex + documents.count / 2
+        let middle = (documents.startIndex + documents.endIndex) / 2
         return DocumentTree(
             make(documents[..<middle]), documents[middle], make(documents[(middle + 1)...]))
     }
 
-    private static let heaviestRatio = 3
+    static let heaviestRatio = 3
     private static let singleRotationRatio = 2
 
     /// A node over two trees, one of which has gained or lost one document since both were
     /// balanced.
-    private static func balanced(
+    static func balanced(
         _ left: DocumentTree?, _ stored: StoredDocument, _ right: DocumentTree?
     ) -> DocumentTree {
         if let right, right.weight > heaviestRatio * left.weight {
@@ -113,7 +113,14 @@ final class DocumentTree: Sendable {
         return stored
     }
 
-    private var leftmost: StoredDocument {
+    /// Calls the closure with each document, in order.
+    func forEach(_ body: (StoredDocument) -> Void) {
+        left?.forEach(body)
+        body(stored)
+        right?.forEach(body)
+    }
+
+    var leftmost: StoredDocument {
         var node = self
         while let left = node.left { node = left }
         return node.stored
@@ -132,11 +139,11 @@ extension DocumentTree? {
     /// Documents in the tree.
     var count: Int { self?.count ?? 0 }
 
-    fileprivate var weight: Int { count + 1 }
+    var weight: Int { count + 1 }
 }
 
 extension DocumentTree {
-    fileprivate var weight: Int { count + 1 }
+    var weight: Int { count + 1 }
 }
 
 /// A document that a tree and a look-up table share.

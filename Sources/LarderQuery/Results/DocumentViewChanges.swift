@@ -1,5 +1,5 @@
 import Foundation
-import LarderModel
+package import LarderModel
 
 /// The changes between two results of a query: at most one for each document, removals first,
 /// then additions, then the others, each in the order of the query.
@@ -60,6 +60,34 @@ extension DocumentViewChanges: RandomAccessCollection {
         switch storage {
         case .added(let documents): DocumentViewChange(.added, documents[position])
         case .listed(let changes): changes[position]
+        }
+    }
+
+    /// The changes one after the other, each in amortised constant time.
+    package func makeIterator() -> Iterator {
+        switch storage {
+        case .added(let documents): Iterator(added: documents.makeIterator(), listed: [])
+        case .listed(let changes): Iterator(added: nil, listed: changes[...])
+        }
+    }
+
+    /// Goes through changes in order.
+    package struct Iterator: IteratorProtocol {
+        fileprivate var added: DocumentSet.Iterator?
+        fileprivate var listed: ArraySlice<DocumentViewChange>
+
+        /// The next change; nil at the end.
+        package mutating func next() -> DocumentViewChange? {
+            added?.next().map { DocumentViewChange(.added, $0) } ?? listed.popFirst()
+        }
+    }
+
+    /// Calls the closure with the kind and the path of each change, in order; no document is
+    /// copied.
+    package func forEachPath(_ body: (DocumentViewChange.Kind, DocumentPath) -> Void) {
+        switch storage {
+        case .added(let documents): documents.forEachPath { body(.added, $0) }
+        case .listed(let changes): for change in changes { body(change.kind, change.document.path) }
         }
     }
 }

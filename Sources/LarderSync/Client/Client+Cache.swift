@@ -26,6 +26,19 @@ extension Client {
             otherwise: { completion(.failure(Self.terminated)) })
     }
 
+    /// Evicts documents and targets that nothing needs when the store is at least so large.
+    ///
+    /// Of the clients that share a store only the primary does.
+    ///
+    /// - Parameter threshold: in bytes.
+    package func collectGarbage(
+        threshold: Int64, completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
+    ) {
+        perform(
+            { $0.collectGarbage(threshold: threshold, completion) },
+            otherwise: { completion(.failure(Self.terminated)) })
+    }
+
     /// Deletes the store of a configuration with everything in it, pending writes, too.
     ///
     /// Blocks for the disk; does nothing for a store in memory or one that is not there.

@@ -1,4 +1,5 @@
 package import LarderModel
+package import LarderPlanning
 package import LarderStorage
 
 extension Client {

@@ -10,9 +10,8 @@ extension Client {
         deliver: @escaping @Sendable (Result<ViewSnapshot, LarderError>) -> Void
     ) -> ClientRegistration {
         let id = engine.newID()
-        perform(
-            { $0.addListener(id, to: query, options, deliver) },
-            otherwise: { deliver(.failure(Self.terminated)) })
+        let listener = QueuedListener(id: id, query: query, options: options, deliver: deliver)
+        if !engine.add(.listen(listener)) { deliver(.failure(Self.terminated)) }
         return ClientRegistration { [weak self] in self?.perform { $0.removeListener(id) } }
     }
 
@@ -28,21 +27,6 @@ extension Client {
     /// Keeps what matches a query, now and later, from eviction until it is removed.
     package func pin(_ query: Query) -> ClientRegistration {
         listen(to: query, options: ListenOptions(source: .cache)) { _ in }
-    }
-
-    /// Allows the network to be used; there is nothing to use it for without a remote.
-    package func enableNetwork(
-        _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
-    ) {
-        perform(
-            { _ in completion(.success(())) }, otherwise: { completion(.failure(Self.terminated)) })
-    }
-
-    /// Keeps the client from using the network.
-    package func disableNetwork(
-        _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
-    ) {
-        enableNetwork(completion)
     }
 
     /// Calls a closure once every listener so far has its first result, or an error.

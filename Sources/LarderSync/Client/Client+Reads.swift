@@ -1,4 +1,5 @@
 package import LarderModel
+package import LarderPlanning
 package import LarderQuery
 package import LarderStorage
 
@@ -35,7 +36,7 @@ extension Client {
     /// Runs on the calling thread, on the newest commit.
     package func document(at path: DocumentPath) throws(LarderError) -> Document? {
         try checkOpen()
-        let user = runner.user
+        let user = engine.session.user
         let document = try store.read { (transaction) throws(LarderError) in
             try transaction.document(at: path, asSeenBy: user)
         }
@@ -44,23 +45,59 @@ extension Client {
         return document
     }
 
+    /// The snapshot of the backend in which what is cached of a document was learnt; none for
+    /// none.
+    ///
+    /// Runs on the calling thread, on the newest commit.
+    package func readTime(of path: DocumentPath) throws(LarderError) -> SnapshotVersion {
+        try checkOpen()
+        return try store.read { (transaction) throws(LarderError) in
+            var readTime = SnapshotVersion.none
+            _ = try transaction.withDocument(at: path) { readTime = $0.readTime }
+            return readTime
+        }
+    }
+
     /// The documents that match a query, pending writes in them.
     ///
     /// Runs on the calling thread, on the newest commit.
     package func run(_ query: Query) throws(LarderError) -> QueryResult {
         try checkOpen()
         let result = try store.read { (transaction) throws(LarderError) in
-            try runner.run(query, in: transaction)
+            try engine.runner.run(query, in: transaction)
         }
         engine.noteRun(of: query, result.execution)
         return result
+    }
+
+    /// The documents that match a query, pending writes in them, with the snapshot of the backend
+    /// of which they are known to be complete, none for none.
+    ///
+    /// Runs on the calling thread, on the newest commit.
+    package func results(of query: Query)
+        throws(LarderError) -> (documents: [Document], readTime: SnapshotVersion)
+    {
+        try checkOpen()
+        let target = try engine.remote.map { (_) throws(LarderError) in
+            try EncodedTarget(query.target)
+        }
+        let (result, readTime) = try store.read { (transaction) throws(LarderError) in
+            let stored = try target.flatMap { (target) throws(LarderError) in
+                try transaction.find(target)
+            }
+            return (
+                try engine.runner.run(query, in: transaction), stored?.snapshotVersion ?? .none
+            )
+        }
+        engine.noteRun(of: query, result.execution)
+        return (result.documents, readTime)
     }
 
     /// How a query would be answered, without answering it.
     package func explain(_ query: Query) throws(LarderError) -> QueryExecution {
         try checkOpen()
         return try store.read { (transaction) throws(LarderError) in
-            try runner.explain(query, in: transaction)
+            try engine.runner.explain(query, in: transaction)
         }
     }
 
@@ -72,7 +109,7 @@ extension Client {
     {
         try checkOpen()
         return try store.read { (transaction) throws(LarderError) in
-            try runner.aggregate(aggregates, over: query, in: transaction)
+            try engine.runner.aggregate(aggregates, over: query, in: transaction)
         }
     }
 

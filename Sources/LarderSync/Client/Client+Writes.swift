@@ -39,7 +39,9 @@ extension Client {
         perform(
             { $0.addPendingObserver(id, deliver) },
             otherwise: { deliver(.failure(Self.terminated)) })
-        return ClientRegistration { [weak self] in self?.perform { $0.removePendingObserver(id) } }
+        return ClientRegistration { [weak self] in
+            self?.perform { $0.pendingObservers.remove(id) }
+        }
     }
 
     /// Takes a pending write back: the documents become as if it had never been made.

@@ -1,13 +1,13 @@
 package import LarderModel
+import LarderPlanning
 import LarderQuery
-import LarderStorage
-import Synchronization
+package import LarderStorage
 
 /// A database as one application sees it: documents with pending writes over them, in a store.
 ///
 /// Reads run on the caller's thread, on the newest commit, and wait for nobody. Writes and
 /// listeners go through one serial queue, where every write that waits goes into one commit. Any
-/// thread may call; no call but ``init(_:)`` and the reads blocks.
+/// thread may call; no call but ``init(_:store:)`` and the reads blocks.
 ///
 /// Without a remote the client is as one that is offline: writes stay pending, snapshots come
 /// from the cache.
@@ -16,36 +16,40 @@ package final class Client: Sendable {
     package let databaseID: DatabaseID
 
     let store: Store
-    let runner: QueryRunner
     let clock: @Sendable () -> Timestamp
     let inbox = Inbox()
     let engine: Engine
     let mayEvict: Bool
-    private let hasEnded = Atomic<Bool>(false)
 
     /// Opens a client; the store is made where there is none, unless the configuration says
     /// otherwise.
     ///
     /// Blocks for the disk.
     ///
+    /// - Parameters:
+    ///   - configuration: how it is opened.
+    ///   - store: the store, where several clients of this process share one; it is not closed
+    ///     with the client. Nil to open that of the configuration.
     /// - Throws: as ``LarderStorage/Store/init(_:)``.
-    package init(_ configuration: ClientConfiguration) throws(LarderError) {
-        let store = try Store(configuration.storage)
+    package init(
+        _ configuration: ClientConfiguration, store shared: Store? = nil
+    ) throws(LarderError) {
+        let store: Store
+        if let shared { store = shared } else { store = try Store(configuration.ownStorage) }
+        let journal = try Journal(configuration, directory: store.directory)
         self.store = store
         databaseID = configuration.databaseID
         mayEvict = configuration.storage.budget != .unlimited
         clock = configuration.clock
-        runner = QueryRunner(
-            user: configuration.user, databaseID: configuration.databaseID, indexes: IndexCatalog())
         engine = try Engine(
-            LocalStore(
-                store: store, user: configuration.user, databaseID: configuration.databaseID),
-            configuration, runner, inbox)
+            store, Session(store, configuration, journal), configuration, inbox, journal: journal,
+            ownsStore: shared == nil)
         engine.start(configuration.storage.access)
     }
 
-    /// Whether ``terminate(_:)`` was called.
-    package var isTerminated: Bool { hasEnded.load(ordering: .acquiring) }
+    /// Whether the client has ended: ``terminate(_:)`` was called, or its store was closed under
+    /// it.
+    package var isTerminated: Bool { inbox.hasEnded }
 
     /// Throws once the client is terminated.
     func checkOpen() throws(LarderError) {
@@ -63,13 +67,13 @@ package final class Client: Sendable {
     }
 
     /// Ends the client: requests that wait are refused, listeners hear nothing more, and the
-    /// store is closed once the reads that are under way have ended.
+    /// store is closed once the reads that are under way have ended, unless it was given.
     ///
     /// Pending writes stay in the store. Calling it again does nothing but complete.
     package func terminate(
         _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
     ) {
-        hasEnded.store(true, ordering: .releasing)
+        inbox.end()
         perform({ $0.terminate(completion) }, otherwise: { completion(.success(())) })
     }
 }

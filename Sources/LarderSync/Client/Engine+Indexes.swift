@@ -1,4 +1,5 @@
 import LarderModel
+import LarderPlanning
 import LarderQuery
 import LarderStorage
 

@@ -1,50 +1,114 @@
-import Dispatch
+import HashTreeCollections
 import LarderModel
+import LarderPlanning
 import LarderQuery
 import LarderStorage
 
 extension Engine {
-    func addListener(
-        _ id: ID, to query: Query, _ options: ListenOptions,
-        _ deliver: @escaping @Sendable (Result<ViewSnapshot, LarderError>) -> Void
-    ) {
+    /// Adds listeners; the targets of their queries are stored in one commit.
+    func addListeners(_ listeners: inout [QueuedListener]) {
+        guard !listeners.isEmpty else { return }
+        let group = listeners
+        listeners.removeAll(keepingCapacity: true)
         guard !isTerminated else {
-            deliver(.failure(Client.terminated))
+            for listener in group { listener.deliver(.failure(Client.terminated)) }
             return
         }
-        deliveries[id] = deliver
-        let added = views.addListener(id, to: query, options: options)
-        finish(added.step)
-        if added.needsLoad { load(added.view, query) }
+        var begun: [(view: ViewID, query: Query)] = []
+        for listener in group {
+            deliveries[listener.id] = listener.deliver
+            let added = views.addListener(
+                listener.id, to: listener.query, options: listener.options)
+            finish(added.step)
+            if added.needsLoad {
+                begun.append((added.view, listener.query))
+            } else if added.startsRemote, views.isLoaded(added.view) {
+                startRemote(added.view)
+            }
+        }
+        if remote != nil { attach(begun) }
+        for (view, _) in begun { load(view, targets.id(of: view)) }
+    }
+
+    /// Gives new views their targets; without one a view fails.
+    private func attach(_ begun: [(view: ViewID, query: Query)]) {
+        do throws(LarderError) {
+            let known = try allocateTargets(begun.map(\.query.target))
+            for ((view, _), data) in zip(begun, known) { attach(view, to: data) }
+        } catch {
+            let failure = LarderError(.unavailable, "the query has no target", cause: error)
+            for (view, _) in begun { finish(views.fail(view, failure)) }
+        }
     }
 
     /// Runs the query of a new view beside the engine, on a commit that is at least as new as
-    /// what the view has missed nothing of.
-    private func load(_ view: ViewID, _ query: Query) {
+    /// what the view has missed nothing of; the result is prepared there, too.
+    func load(_ id: ViewID, _ targetID: Int32?) {
+        guard let view = views.view(id) else { return }
         loadingCount += 1
-        let (runner, store) = (runner, localStore.store)
-        readers.async {
-            let result = Result { () throws(LarderError) in
-                try store.read { (transaction) throws(LarderError) in
-                    try runner.run(query, in: transaction)
-                }
-            }
-            _ = self.add(.perform { $0.finishLoading(view, query, result) })
+        let session = session
+        scheduler.read {
+            let result = Result { () throws(LarderError) in try session.load(view, targetID) }
+            _ = self.add(.perform { $0.finishLoading(id, view.query, targetID, result) })
         }
     }
 
     private func finishLoading(
-        _ view: ViewID, _ query: Query, _ result: Result<QueryResult, LarderError>
+        _ view: ViewID, _ query: Query, _ targetID: Int32?,
+        _ result: Result<LoadedQuery, LarderError>
     ) {
+        // Who waited has been told, and nothing is counted any more.
+        guard !isTerminated else { return }
+        loadingCount -= 1
+        if membership?.staleViews.remove(view) != nil, !views.isLoaded(view) {
+            return load(view, targetID)
+        }
         switch result {
-        case .success(let result):
-            finish(views.load(view, result.documents, refill: refill))
-            noteRun(of: query, result.execution)
+        case .success(let loaded):
+            let (remoteKeys, change) = targetState(of: view, loaded)
+            finish(
+                views.load(
+                    view, loaded.changes, remoteKeys: remoteKeys, target: change,
+                    refill: refill))
+            noteRun(of: query, loaded.execution)
+            if let id = targets.id(of: view), isWanted(id) { startRemote(view) }
         case .failure(let error):
             finish(views.fail(view, error))
         }
-        loadingCount -= 1
         if loadingCount == 0 { releaseLoadingWaiters() }
+    }
+
+    /// What is known of a new view's target: the documents in it, and what it says as a whole.
+    ///
+    /// Another view of the target may know more than the store did when the query ran; where the
+    /// store is shared, all is in it.
+    private func targetState(
+        of view: ViewID, _ loaded: LoadedQuery
+    ) -> (remoteKeys: TreeSet<DocumentPath>, change: ViewTargetChange?) {
+        let stored = loaded.remoteKeys
+        guard let id = targets.id(of: view), let entry = targets[id] else { return (stored, nil) }
+        if let membership {
+            if loaded.commit > membership.heardCommit {
+                self.membership?.loadedCommits[view] = loaded.commit
+            }
+            // What nobody listens to here is asked of the backend anew.
+            let isCurrent = loaded.isCurrent && views.hasListeners(view)
+            let change = ViewTargetChange(
+                isCurrent: isCurrent && views.onlineState != .offline,
+                hasResumeToken: !entry.data.resumeToken.isEmpty,
+                readTime: entry.data.snapshotVersion)
+            return (stored, change)
+        }
+        let sibling = entry.views.lazy.filter { $0 != view }.compactMap { [views] in
+            views.isLoaded($0) ? views.view($0) : nil
+        }.first
+        return (
+            sibling?.syncedDocuments ?? stored,
+            ViewTargetChange(
+                isCurrent: sibling?.isSynced ?? false,
+                hasResumeToken: !entry.data.resumeToken.isEmpty,
+                readTime: entry.data.snapshotVersion)
+        )
     }
 
     private func releaseLoadingWaiters() {
@@ -53,9 +117,9 @@ extension Engine {
         for waiter in waiters { waiter() }
     }
 
-    /// Tells listeners that still wait for a first result that there will be none.
-    func failLoading() {
-        for view in views.loadingViews { finish(views.fail(view, Client.terminated)) }
+    /// Tells listeners that still wait for a first snapshot that there will be none.
+    func failWaitingListeners() {
+        finish(views.failWaiting(Client.terminated))
         loadingCount = 0
         releaseLoadingWaiters()
     }
@@ -67,9 +131,16 @@ extension Engine {
 
     func removeListener(_ id: ID) {
         deliveries[id] = nil
-        guard let removed = views.removeListener(id) else { return }
+        if let target = views.view(of: id).flatMap({ targets.id(of: $0) }) { noteSynced([target]) }
+        let isKept = views.view(of: id).map { isKeptForOthers($0) } ?? false
+        guard let removed = views.removeListener(id, keepsView: isKept) else { return }
         finish(removed.step)
-        if removed.endsView { collect() }
+        if removed.endsView {
+            detach(removed.view)
+            collect()
+        } else if removed.stopsRemote {
+            stopRemoteIfUnwanted(removed.view)
+        }
     }
 
     /// Tells the views what a commit did, and the listeners what that means to them.
@@ -77,27 +148,28 @@ extension Engine {
         finish(views.apply(changes, refill: refill))
     }
 
-    private var refill: (Query) throws(LarderError) -> [Document] {
-        let (runner, store) = (runner, localStore.store)
+    var refill: (Query) throws(LarderError) -> [Document] {
+        let session = session
         return { (query) throws(LarderError) in
-            try store.read { (transaction) throws(LarderError) in
-                try runner.run(query, in: transaction).documents
+            try session.localStore.store.read { (transaction) throws(LarderError) in
+                try session.runner.run(query, in: transaction).documents
             }
         }
     }
 
     /// Carries out what a step of the views has led to.
-    private func finish(_ step: ViewStep) {
-        let store = localStore.store
-        // Pins fail only for a store that is closed, and then there is nothing to keep.
-        for path in step.pinnedPaths.entered { try? store.pin(path) }
-        for path in step.pinnedPaths.left { try? store.unpin(path) }
+    func finish(_ step: ViewStep) {
+        track(step.limboChanges)
+        for view in step.endedViews { detach(view) }
         for delivery in step.deliveries {
             deliveries[delivery.listener]?(delivery.result)
             if case .failure = delivery.result { deliveries[delivery.listener] = nil }
         }
+        // Pins fail only for a store that is closed, and then there is nothing to keep.
+        try? store.pin(step.pinnedPaths.entered)
+        try? store.unpin(step.pinnedPaths.left)
         guard step.firesSnapshotsInSync else { return }
-        for deliver in inSyncListeners.values { deliver() }
+        for deliver in inSyncListeners.valuesInOrder { deliver() }
     }
 
     func addInSyncListener(_ id: ID, _ deliver: @escaping @Sendable () -> Void) {
@@ -111,30 +183,36 @@ extension Engine {
 
     /// Brings the views up to date with commits of another process.
     func refresh() {
+        let (runner, user) = (session.runner, session.user)
         for query in views.queries {
             guard let view = views.view(of: query) else { continue }
             do throws(LarderError) {
-                let (runner, user) = (runner, localStore.user)
-                let changes = try localStore.store.read {
-                    (transaction) throws(LarderError) -> [LocalViewChange] in
-                    let documents = try runner.run(query, in: transaction).documents
-                    var changes = documents.map {
-                        LocalViewChange(
-                            path: $0.path, before: view.documents.document(at: $0.path), after: $0)
-                    }
-                    let paths = Set(documents.map(\.path))
-                    for old in view.documents where !paths.contains(old.path) {
-                        changes.append(
-                            LocalViewChange(
-                                path: old.path, before: old,
-                                after: try transaction.document(at: old.path, asSeenBy: user)))
-                    }
-                    return changes
+                let changes = try store.read { (transaction) throws(LarderError) in
+                    try view.changes(to: transaction, running: runner, of: user)
                 }
                 apply(changes)
             } catch {
                 log("a listener could not follow another process: \(error)")
             }
         }
+    }
+}
+
+extension View {
+    /// How the documents of the view's query differ in a store from those of the view.
+    func changes<T: ReadableTransaction & ~Copyable>(
+        to transaction: borrowing T, running runner: QueryRunner, of user: UserID
+    ) throws(LarderError) -> [LocalViewChange] {
+        let found = try runner.run(query, in: transaction).documents
+        var changes = found.map {
+            LocalViewChange(
+                path: $0.path, before: documents.document(at: $0.path), after: $0)
+        }
+        let paths = Set(found.map(\.path))
+        for old in documents where !paths.contains(old.path) {
+            let now = try transaction.document(at: old.path, asSeenBy: user)
+            changes.append(LocalViewChange(path: old.path, before: old, after: now))
+        }
+        return changes
     }
 }

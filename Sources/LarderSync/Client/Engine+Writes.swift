@@ -1,5 +1,5 @@
-import Dispatch
 import LarderModel
+import LarderStorage
 
 extension Engine {
     /// Makes writes in one commit, then tells everybody whom they concern.
@@ -24,37 +24,91 @@ extension Engine {
         release(group.count)
         apply(changes)
         for (queued, result) in zip(group, results) { queued.committed(result.map(\.id)) }
-        notePendingChange()
+        pendingObservers.noteChange()
+        if remote != nil { remoteStore.fillWritePipeline() }
     }
 
     /// Lets reads go on that waited for writes.
     func release(_ count: Int) {
-        for body in inbox.finish(count) { readers.async(execute: body) }
+        for body in inbox.finish(count) { scheduler.read(body) }
     }
 
-    func cancelWrite(
-        _ batchID: Int64, _ completion: @Sendable (Result<Bool, LarderError>) -> Void
-    ) {
-        let changes: [LocalViewChange]
+    /// Hands the next pending writes to the network side.
+    func sendWrites(after batchID: Int64, _ count: Int) {
         do throws(LarderError) {
-            guard try localStore.pendingBatches().contains(where: { $0.id == batchID }) else {
-                completion(.success(false))
-                return
-            }
-            changes = try localStore.reject([batchID])
+            let maxBytes = count > WritePipeline.leastDepth ? WritePipeline.maxBytes : .max
+            remoteStore.add(
+                try localStore.batches(after: batchID, limit: count, maxBytes: maxBytes))
         } catch {
-            completion(.failure(error))
-            return
+            recover(from: error)
         }
-        settle(batchID, .failure(LarderError(.cancelled, "the write was cancelled")))
+    }
+
+    // MARK: What becomes of them
+
+    /// The backend has committed batches: takes them out of the queue in one commit.
+    func acknowledge(_ acknowledgements: inout [BatchAcknowledgement]) {
+        guard !acknowledgements.isEmpty else { return }
+        let group = acknowledgements
+        acknowledgements = []
+        attempt { (engine) throws(LarderError) in try engine.applied(group) }
+    }
+
+    private func applied(_ group: [BatchAcknowledgement]) throws(LarderError) {
+        let changes = try localStore.acknowledge(group)
+        for acknowledgement in group { settle(acknowledgement.batchID, .success(())) }
+        finishWrites(changes)
+    }
+
+    /// The backend refuses a batch for good.
+    func reject(batchID: Int64, _ error: LarderError) {
+        attempt { (engine) throws(LarderError) in try engine.rejected(batchID, error) }
+    }
+
+    private func rejected(_ batchID: Int64, _ error: LarderError) throws(LarderError) {
+        let changes = try localStore.reject([batchID], because: error, at: clock())
+        settle(batchID, .failure(error))
+        deadLetterObservers.noteChange()
+        finishWrites(changes)
+    }
+
+    /// A batch could not be sent this time.
+    func noteAttempt(_ batchID: Int64, _ error: LarderError) {
+        do throws(LarderError) {
+            try localStore.recordAttempt(toSend: batchID, at: clock(), failure: error.message)
+        } catch {
+            // It is only told to those who look at the queue.
+            log("an attempt to send a write could not be noted: \(error)")
+        }
+        pendingObservers.noteChange()
+        giveUpIfPoisoned(batchID, error)
+    }
+
+    /// Gives up on a batch that was sent too often, so that those behind it go on.
+    ///
+    /// A connection that was lost says nothing about the batch.
+    private func giveUpIfPoisoned(_ batchID: Int64, _ error: LarderError) {
+        guard let limit = maxWriteAttempts, error.kind != .unavailable,
+            let batch = try? localStore.batches(after: batchID - 1, limit: 1).first,
+            batch.id == batchID, batch.attemptCount >= limit
+        else { return }
+        remoteStore.reject(
+            batchID: batchID,
+            LarderError(
+                error.kind, "given up after \(batch.attemptCount) attempts: \(error.message)",
+                cause: error))
+    }
+
+    func finishWrites(_ changes: [LocalViewChange]) {
         apply(changes)
-        completion(.success(true))
-        notePendingChange()
+        collect()
+        pendingObservers.noteChange()
     }
 
     /// Tells who waits for a batch that it is no longer pending.
-    private func settle(_ batchID: Int64, _ result: Result<Void, LarderError>) {
+    func settle(_ batchID: Int64, _ result: Result<Void, LarderError>) {
         acknowledgements.removeValue(forKey: batchID)?(result)
+        answerCancellation(batchID, .success(false))
         // Waiting for pending writes ends well also when a write was rejected.
         for waiter in pendingWaiters.removeValue(forKey: batchID) ?? [] { waiter(.success(())) }
     }
@@ -71,20 +125,10 @@ extension Engine {
         }
     }
 
-    func addPendingObserver(
-        _ id: ID, _ deliver: @escaping @Sendable (Result<[PendingBatch], LarderError>) -> Void
-    ) {
-        pendingObservers[id] = deliver
-        deliver(Result { () throws(LarderError) in try localStore.pendingBatches() })
-    }
-
-    func removePendingObserver(_ id: ID) {
-        pendingObservers[id] = nil
-    }
-
-    private func notePendingChange() {
-        guard !pendingObservers.isEmpty else { return }
-        let batches = Result { () throws(LarderError) in try localStore.pendingBatches() }
-        for deliver in pendingObservers.values { deliver(batches) }
+    /// Tells everybody who waits for pending writes that they wait no longer.
+    func failPendingWaiters(_ error: LarderError) {
+        let waiters = pendingWaiters.sorted { $0.key < $1.key }.flatMap(\.value)
+        pendingWaiters = [:]
+        for waiter in waiters { waiter(.failure(error)) }
     }
 }

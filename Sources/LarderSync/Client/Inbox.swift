@@ -1,5 +1,6 @@
 import LarderModel
 import LarderQuery
+import LarderTransport
 import Synchronization
 
 /// What callers ask of an engine, in order, and how far their writes have come.
@@ -8,6 +9,12 @@ final class Inbox: Sendable {
     enum Command: Sendable {
         /// A write, grouped in one commit with those next to it.
         case write(QueuedWrite)
+        /// A listener, whose target is stored in one commit with those next to it.
+        case listen(QueuedListener)
+        /// An event of the watch stream.
+        case watchStream(WatchEvent, generation: Int)
+        /// An event of the write stream, whose answers share a commit with those next to them.
+        case writeStream(WriteEvent, generation: Int)
         /// Anything else, on the engine.
         case perform(@Sendable (isolated Engine) -> Void)
     }
@@ -27,6 +34,7 @@ final class Inbox: Sendable {
     }
 
     private let state = Mutex(State())
+    private let ended = Atomic<Bool>(false)
     private let enqueuedCount = Atomic<UInt64>(0)
     private let finishedCount = Atomic<UInt64>(0)
 
@@ -46,16 +54,29 @@ final class Inbox: Sendable {
         }
     }
 
-    /// Takes what has come; nothing more until the engine is woken again when that is nothing.
-    func take() -> [Command] {
+    /// Takes what has come.
+    ///
+    /// - Parameter commands: an empty list, whose memory is used for what comes next.
+    func take(_ commands: inout [Command]) {
+        state.withLock { swap(&$0.commands, &commands) }
+    }
+
+    /// Ends the engine's turn.
+    ///
+    /// - Returns: whether more has come meanwhile, for which the engine must be woken.
+    func endTurn() -> Bool {
         state.withLock { state in
-            guard !state.commands.isEmpty else {
-                state.isScheduled = false
-                return []
-            }
-            defer { state.commands.removeAll() }
-            return state.commands
+            state.isScheduled = !state.commands.isEmpty
+            return state.isScheduled
         }
+    }
+
+    /// Whether the client has ended, or is about to.
+    var hasEnded: Bool { ended.load(ordering: .acquiring) }
+
+    /// Notes that the client ends.
+    func end() {
+        ended.store(true, ordering: .releasing)
     }
 
     /// Refuses requests from now on, and gives those that wait.

@@ -6,28 +6,38 @@ struct CachedDocuments {
     /// A document that has changed.
     struct Change {
         let path: DocumentPath
-        /// Whether it existed with known fields.
-        let wasFound: Bool
-        /// The document as it is now.
+        /// The document as it was; nil when nothing was known of it.
+        let before: Document?
+        /// The document as it is now; nil when nothing is known of it.
+        let after: Document?
+        /// The same, to apply pending writes to it.
         let document: WorkingDocument
+
+        /// Whether it existed with known fields.
+        var wasFound: Bool { before?.record != nil }
     }
 
     private struct Entry {
-        let wasFound: Bool
+        let path: DocumentPath
+        let before: Document?
         var document: WorkingDocument
         /// When it was learnt; nil as long as it has not changed.
         var readTime: SnapshotVersion?
     }
 
-    private var entries: [DocumentPath: Entry] = [:]
+    /// The documents in the order in which they were first asked for.
+    private var entries: [Entry] = []
+    private var positions: [DocumentPath: Int] = [:]
 
     /// A document as the changes so far have made it.
     mutating func document<T: ReadableTransaction & ~Copyable>(
         at path: DocumentPath, in transaction: borrowing T
     ) throws(LarderError) -> WorkingDocument {
-        if let entry = entries[path] { return entry.document }
-        let document = WorkingDocument(try transaction.document(at: path))
-        entries[path] = Entry(wasFound: document.isFound, document: document)
+        if let position = positions[path] { return entries[position].document }
+        let before = try transaction.document(at: path)
+        let document = WorkingDocument(before)
+        positions[path] = entries.count
+        entries.append(Entry(path: path, before: before, document: document))
         return document
     }
 
@@ -35,17 +45,19 @@ struct CachedDocuments {
     mutating func replace(
         _ path: DocumentPath, with document: WorkingDocument, readTime: SnapshotVersion
     ) {
-        entries[path]?.document = document
-        entries[path]?.readTime = readTime
+        guard let position = positions[path] else { return }
+        entries[position].document = document
+        entries[position].readTime = readTime
     }
 
-    /// Writes what has changed.
+    /// Writes what has changed, in the order in which it was first asked for.
     ///
     /// A document beyond the store's limits is kept as one with unknown fields.
     func write(to transaction: inout WriteTransaction) throws(LarderError) -> [Change] {
         var changes: [Change] = []
-        for (path, entry) in entries {
+        for entry in entries {
             guard let readTime = entry.readTime else { continue }
+            let path = entry.path
             var document = entry.document
             if case .found(let record) = document.state {
                 do throws(LarderError) {
@@ -70,7 +82,10 @@ struct CachedDocuments {
                     at: path, version: document.version, readTime: readTime,
                     hasCommittedMutations: document.hasCommittedMutations)
             }
-            changes.append(Change(path: path, wasFound: entry.wasFound, document: document))
+            changes.append(
+                Change(
+                    path: path, before: entry.before,
+                    after: document.document(at: path, readTime: readTime), document: document))
         }
         return changes
     }

@@ -13,8 +13,9 @@ extension LocalStore {
     package func acknowledge(_ acknowledgements: [BatchAcknowledgement])
         throws(LarderError) -> [LocalViewChange]
     {
+        try begin(.acknowledgeBatch)
         let refresh = OverlayRefresh(user: user, builder: try RecordBuilder())
-        return try store.write { (transaction) throws(LarderError) in
+        return try commit(forAll: true) { (transaction, news) throws(LarderError) in
             var (touched, cached) = (ViewChanges(of: user), CachedDocuments())
             for acknowledgement in acknowledgements {
                 guard
@@ -28,32 +29,12 @@ extension LocalStore {
                     acknowledgement, of: BatchContents(payload: batch.payload).mutations,
                     to: &cached, in: transaction, using: refresh.builder)
                 try transaction.removeMutationBatch(batch.id, of: user)
+                news?.batches.append(StoreNews.Batch(batch.id, .acknowledged))
             }
             let changes = try cached.write(to: &transaction)
             try refresh.replay(touched.paths, in: &transaction)
             try followForOthers(changes, in: &transaction, using: refresh.builder)
-            return try touched.changes(in: transaction)
-        }
-    }
-
-    /// Takes batches out of the queue that the backend has refused or the application has
-    /// cancelled, anywhere in the queue; one commit for all.
-    ///
-    /// Batches that are not in the queue are passed over.
-    ///
-    /// - Returns: every document that the batches name, once.
-    package func reject(_ batchIDs: [Int64]) throws(LarderError) -> [LocalViewChange] {
-        let refresh = OverlayRefresh(user: user, builder: try RecordBuilder())
-        return try store.write { (transaction) throws(LarderError) in
-            var touched = ViewChanges(of: user)
-            for id in batchIDs {
-                guard let batch = try transaction.mutationBatch(id, of: user) else { continue }
-                for document in batch.documents {
-                    try touched.note(document.path, in: transaction)
-                }
-                try transaction.removeMutationBatch(id, of: user)
-            }
-            try refresh.replay(touched.paths, in: &transaction)
+            news?.note(touched.paths)
             return try touched.changes(in: transaction)
         }
     }

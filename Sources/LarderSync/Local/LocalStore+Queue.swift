@@ -6,12 +6,39 @@ extension LocalStore {
     ///
     /// - Throws: `dataLoss` for a damaged batch.
     package func pendingBatches() throws(LarderError) -> [PendingBatch] {
+        try batches(after: 0, limit: .max)
+    }
+
+    /// Batches of the user's queue with ids above the given one, in order.
+    ///
+    /// - Parameters:
+    ///   - id: 0 for the head of the queue.
+    ///   - limit: at most how many.
+    ///   - maxBytes: no others once so many bytes were read, but the first in any case.
+    /// - Throws: `dataLoss` for a damaged batch.
+    package func batches(after id: Int64, limit: Int, maxBytes: Int = .max)
+        throws(LarderError) -> [PendingBatch]
+    {
         try store.read { (transaction) throws(LarderError) in
             var batches: [PendingBatch] = []
-            for batch in try transaction.mutationBatches(of: user) {
+            var sizeBytes = 0
+            while batches.count < limit, sizeBytes < maxBytes || batches.isEmpty,
+                let batch = try transaction.nextMutationBatch(
+                    after: batches.last?.id ?? id, of: user)
+            {
                 batches.append(try PendingBatch(batch))
+                sizeBytes += batch.payload.count
             }
             return batches
+        }
+    }
+
+    /// The documents that a batch of the user's queue names, each once; none for a batch that is
+    /// not there.
+    package func documentPaths(ofBatch id: Int64) throws(LarderError) -> [DocumentPath] {
+        try begin(.readBatchDocuments)
+        return try store.read { (transaction) throws(LarderError) in
+            try transaction.mutationBatch(id, of: user)?.documents.map(\.path) ?? []
         }
     }
 
@@ -56,6 +83,6 @@ extension PendingBatch {
             id: batch.id, localWriteTime: batch.localWriteTime,
             mutations: try BatchContents(payload: batch.payload).mutations,
             attemptCount: batch.attemptCount, lastAttempt: batch.lastAttempt,
-            lastError: batch.lastError)
+            lastError: batch.lastError, sizeBytes: batch.payload.count)
     }
 }

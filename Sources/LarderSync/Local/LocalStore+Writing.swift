@@ -14,8 +14,9 @@ extension LocalStore {
     package func write(_ writes: [PendingWrite])
         throws(LarderError) -> [Result<WrittenBatch, LarderError>]
     {
+        try begin(.writeMutations)
         let builder = try RecordBuilder()
-        return try store.write { (transaction) throws(LarderError) in
+        return try commit { (transaction, news) throws(LarderError) in
             var outcomes: [Result<WrittenBatch, LarderError>] = []
             outcomes.reserveCapacity(writes.count)
             for write in writes {
@@ -26,7 +27,9 @@ extension LocalStore {
                     outcomes.append(.failure(error))
                     continue
                 }
-                outcomes.append(try self.write(batch, in: &transaction))
+                let outcome = try self.write(batch, in: &transaction)
+                if case .success(let written) = outcome { news?.note(written) }
+                outcomes.append(outcome)
             }
             return outcomes
         }
@@ -36,7 +39,7 @@ extension LocalStore {
     ///
     /// - Returns: a failure, with nothing written, where the queue does not take the batch.
     /// - Throws: where part of the batch may be written: the transaction must not be committed.
-    private func write(_ batch: PlannedBatch, in transaction: inout WriteTransaction)
+    func write(_ batch: PlannedBatch, in transaction: inout WriteTransaction)
         throws(LarderError) -> Result<WrittenBatch, LarderError>
     {
         guard !batch.contents.mutations.isEmpty else {
@@ -68,5 +71,14 @@ extension LocalStore {
             changes.append(LocalViewChange(path: entry.path, before: entry.before, after: after))
         }
         return .success(WrittenBatch(id: id, changes: changes))
+    }
+}
+
+extension StoreNews {
+    /// Notes a batch that has come into the queue.
+    mutating func note(_ batch: WrittenBatch) {
+        guard batch.id != 0 else { return }
+        batches.append(Batch(batch.id, .pending))
+        note(batch.changes.map(\.path))
     }
 }

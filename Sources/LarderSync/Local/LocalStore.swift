@@ -16,13 +16,72 @@ package struct LocalStore: Sendable {
     package let user: UserID
     /// The database that the documents belong to.
     package let databaseID: DatabaseID
+    /// Called before each operation, which fails with what it throws.
+    package let guarding: Guard?
+    /// How other clients of the store hear of what is done; nil when there can be none.
+    let journal: Journal?
+
+    /// What is asked before an operation, with its name.
+    package typealias Guard = @Sendable (LocalOperation) throws(LarderError) -> Void
 
     /// The pending writes of a user in a store.
     ///
     /// It holds no state: any number of them may be made for one store.
-    package init(store: Store, user: UserID, databaseID: DatabaseID) {
+    package init(store: Store, user: UserID, databaseID: DatabaseID, guarding: Guard? = nil) {
+        self.init(
+            store: store, user: user, databaseID: databaseID, guarding: guarding, journal: nil)
+    }
+
+    /// The pending writes of a user in a store that clients share.
+    init(
+        store: Store, user: UserID, databaseID: DatabaseID, guarding: Guard?, journal: Journal?
+    ) {
         self.store = store
         self.user = user
         self.databaseID = databaseID
+        self.guarding = guarding
+        self.journal = journal
+    }
+
+    /// The same store for another user.
+    package func `as`(_ user: UserID) -> LocalStore {
+        LocalStore(
+            store: store, user: user, databaseID: databaseID, guarding: guarding,
+            journal: journal)
+    }
+
+    /// Asks whether an operation may begin.
+    func begin(_ operation: LocalOperation) throws(LarderError) {
+        try guarding?(operation)
+    }
+
+    /// Runs a closure that makes changes, and commits them with what it tells other clients.
+    ///
+    /// - Parameters:
+    ///   - isForAll: whether only the client that has the network may do it.
+    ///   - body: the changes; it is given news to add to where the store is shared.
+    /// - Throws: what the closure and the store throw; ``LarderModel/LarderError/leaseLost``.
+    func commit<R>(
+        forAll isForAll: Bool = false,
+        _ body: (inout WriteTransaction, inout StoreNews?) throws(LarderError) -> R
+    ) throws(LarderError) -> R {
+        guard let journal else {
+            return try store.write { (transaction) throws(LarderError) in
+                var nobody: StoreNews?
+                return try body(&transaction, &nobody)
+            }
+        }
+        let (result, isNews) = try store.write { (transaction) throws(LarderError) in
+            if isForAll { try journal.requireLease(in: transaction) }
+            var news: StoreNews? = StoreNews()
+            news?.user = user
+            let result = try body(&transaction, &news)
+            let isNews = try news.map { (news) throws(LarderError) in
+                try journal.append(news, to: &transaction)
+            }
+            return (result, isNews ?? false)
+        }
+        if isNews { journal.announce() }
+        return result
     }
 }

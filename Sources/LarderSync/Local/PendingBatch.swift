@@ -14,4 +14,6 @@ package struct PendingBatch: Sendable {
     package let lastAttempt: Timestamp?
     /// The text of the last failure; nil for none.
     package let lastError: String?
+    /// About how many bytes it takes.
+    package var sizeBytes = 0
 }

@@ -49,6 +49,12 @@ extension LocalStore {
             if let base = try mutation.base(over: document, using: builder) { bases.append(base) }
         }
         let contents = BatchContents(baseMutations: bases, mutations: write.mutations)
+        let payload = try contents.payload(using: builder)
+        guard payload.count <= DeadLetter.maxBatchBytes else {
+            throw LarderError(
+                .invalidArgument, "the writes together are larger than a batch may be",
+                condition: .tooLarge)
+        }
         try working.apply(write.mutations, localWriteTime: write.localWriteTime)
         var entries: [PlannedBatch.Entry] = []
         for path in order {
@@ -60,7 +66,7 @@ extension LocalStore {
                     after: after, isCached: before.isCached))
         }
         return PlannedBatch(
-            contents: contents, payload: try contents.payload(using: builder),
+            contents: contents, payload: payload,
             localWriteTime: write.localWriteTime, entries: entries)
     }
 

@@ -22,8 +22,10 @@ struct ViewChanges {
     }
 
     /// The changes, with the views as they are now.
+    ///
+    /// - Parameter takesBack: whether writes are gone that no backend has made.
     func changes<T: ReadableTransaction & ~Copyable>(
-        in transaction: borrowing T
+        in transaction: borrowing T, takesBack: Bool = false
     ) throws(LarderError) -> [LocalViewChange] {
         var changes: [LocalViewChange] = []
         changes.reserveCapacity(paths.count)
@@ -31,7 +33,8 @@ struct ViewChanges {
             changes.append(
                 LocalViewChange(
                     path: path, before: before[path] ?? nil,
-                    after: try transaction.document(at: path, asSeenBy: user)))
+                    after: try transaction.document(at: path, asSeenBy: user),
+                    takesBack: takesBack))
         }
         return changes
     }

@@ -22,6 +22,17 @@ struct ActiveView: Sendable {
     /// Whether someone wants to hear from the backend.
     var wantsRemote: Bool { listeners.contains { $0.listener.options.source == .default } }
 
+    /// Hears what the backend has told of the view's target.
+    ///
+    /// - Returns: whether it makes the view another, so that it is to be applied; a view that
+    ///   still waits for its result is none yet.
+    mutating func hear(_ target: ViewTargetChange) -> Bool {
+        guard !isLoading else { return false }
+        if view.isTouched(by: target) { return true }
+        view.confirm(by: target)
+        return false
+    }
+
     /// Keeps changes until the first result is there.
     mutating func miss(_ updates: [DocumentUpdate]) {
         for update in updates { missed?.updateValue(update.document, forKey: update.path) }

@@ -9,23 +9,22 @@ extension ActiveViews {
     ///
     /// - Parameters:
     ///   - view: the view.
-    ///   - result: the documents in the query's order, the limit applied, as the store had them
-    ///     at some moment since the listener was added.
+    ///   - result: what ``View/computeInitialChanges(_:)`` made of the documents that the store
+    ///     had at some moment since the listener was added.
     ///   - remoteKeys: documents that the backend is known to have in the query's target.
     ///   - target: what is known of the target itself, for a view with a remote side.
     ///   - refill: runs the query again, on the store as it is now, and gives its documents in
     ///     order, the limit applied.
     package mutating func load(
-        _ view: ViewID, _ result: [Document], remoteKeys: TreeSet<DocumentPath> = [],
+        _ view: ViewID, _ result: ViewDocumentChanges, remoteKeys: TreeSet<DocumentPath> = [],
         target: ViewTargetChange? = nil,
         refill: (Query) throws(LarderError) -> [Document]
     ) -> ViewStep {
         var step = ViewStep()
-        guard let missed = views[view]?.finishLoading(remoteKeys: remoteKeys),
-            let empty = views[view]?.view
-        else { return step }
+        guard let missed = views[view]?.finishLoading(remoteKeys: remoteKeys) else { return step }
+        loading.remove(view)
         do throws(LarderError) {
-            var changes = empty.computeInitialChanges(result)
+            var changes = result
             if !missed.isEmpty {
                 changes = try compute(missed, for: view, after: changes, refill)
             }
@@ -43,25 +42,31 @@ extension ActiveViews {
     ///
     /// - Parameters:
     ///   - changes: in the order of the commits; of one document the last counts.
+    ///   - knowsFormerStates: whether the changes say what was before, which views that wait for
+    ///     their result rely on.
     ///   - targets: what the backend told of the targets of views.
     ///   - pendingResets: views whose targets are asked for anew.
     ///   - refill: runs a query again, on the store with all of these changes, and gives its
     ///     documents in order, the limit applied.
     package mutating func apply(
-        _ changes: [LocalViewChange], targets: [ViewID: ViewTargetChange] = [:],
+        _ changes: [LocalViewChange], knowsFormerStates: Bool = true,
+        targets: [ViewID: ViewTargetChange] = [:],
         pendingResets: Set<ViewID> = [],
         refill: (Query) throws(LarderError) -> [Document]
     ) -> ViewStep {
         var step = ViewStep()
         guard !views.isEmpty else { return step }
-        var touched = route(changes)
+        var touched = route(changes, alsoTo: knowsFormerStates ? [] : loading)
         examinedViewCount += touched.count
-        for view in targets.keys { touched[view, default: []] += [] }
+        for (view, target) in targets {
+            guard let index = views.index(forKey: view) else { continue }
+            if views.values[index].hear(target) { touched[view, default: []] += [] }
+        }
         for view in pendingResets { touched[view, default: []] += [] }
         for (view, updates) in touched.sorted(by: { $0.key < $1.key }) {
-            guard let isLoading = views[view]?.isLoading else { continue }
-            if isLoading {
-                views[view]?.miss(updates)
+            guard let index = views.index(forKey: view) else { continue }
+            if views.values[index].isLoading {
+                views.values[index].miss(updates)
                 continue
             }
             do throws(LarderError) {
@@ -78,20 +83,24 @@ extension ActiveViews {
     }
 
     /// The views that changes may touch, each with the new states of the documents that do.
-    private func route(_ changes: [LocalViewChange]) -> [ViewID: [DocumentUpdate]] {
+    private func route(
+        _ changes: [LocalViewChange], alsoTo others: Set<ViewID>
+    ) -> [ViewID: [DocumentUpdate]] {
         var touched: [ViewID: [DocumentUpdate]] = [:]
         for change in changes.merged {
-            let update = DocumentUpdate(path: change.path, document: change.after)
-            let add = { (view: ViewID) in
+            let update = DocumentUpdate(
+                path: change.path, document: change.after, takesBack: change.takesBack)
+            func append(to updates: inout [DocumentUpdate]) {
                 // One change may name a view several times, but only one after the other.
-                guard touched[view]?.last?.path != update.path else { return }
-                touched[view, default: []].append(update)
+                if updates.last?.path != update.path { updates.append(update) }
             }
+            let add = { append(to: &touched[$0, default: []]) }
             let states = [change.before, change.after].compactMap {
                 $0?.exists == true ? $0?.record : nil
             }
             dispatch.forEachView(of: change.path, states: states, add)
             held.forEachView(with: change.path, add)
+            others.forEach(add)
         }
         return touched
     }
@@ -103,7 +112,7 @@ extension ActiveViews {
         guard let view = views[id]?.view else {
             throw LarderError(.internal, "a view has ended while changes were computed for it")
         }
-        let matcher = try prepared.matcher(of: view.query, for: id)
+        let matcher = updates.isEmpty ? nil : try prepared.matcher(of: view.query, for: id)
         let changes = view.computeChanges(updates, matcher: matcher, after: previous)
         guard changes.needsRefill else { return changes }
         let result = try refill(view.query)
@@ -116,13 +125,16 @@ extension ActiveViews {
 extension [LocalViewChange] {
     /// The same with one change for each document: from the first state to the last.
     fileprivate var merged: [LocalViewChange] {
+        // One commit changes a document once.
+        if Set(lazy.map(\.path)).count == count { return self }
         var positions: [DocumentPath: Int] = [:]
         var merged: [LocalViewChange] = []
         merged.reserveCapacity(count)
         for change in self {
             if let position = positions[change.path] {
                 merged[position] = LocalViewChange(
-                    path: change.path, before: merged[position].before, after: change.after)
+                    path: change.path, before: merged[position].before, after: change.after,
+                    takesBack: merged[position].takesBack || change.takesBack)
             } else {
                 positions[change.path] = merged.count
                 merged.append(change)

@@ -41,6 +41,7 @@ extension ActiveViews {
         let view = known ?? beginView(of: query)
         let hadRemote = views[view]?.wantsRemote ?? false
         var step = ViewStep()
+        views[view]?.view.confirm(through: snapshotVersion)
         views[view]?.add(id, QueryListener(options: options, onlineState: onlineState), &step)
         viewsByListener[id] = view
         return AddedListener(
@@ -48,10 +49,19 @@ extension ActiveViews {
             startsRemote: options.source == .default && !hadRemote, step: step)
     }
 
+    /// Keeps a view of a query that nobody listens to here.
+    ///
+    /// - Returns: the view, and whether it is new: run the query, as for a listener's.
+    mutating func addView(of query: Query) -> (view: ViewID, needsLoad: Bool) {
+        if let known = viewsByQuery[query] { return (known, false) }
+        return (beginView(of: query), true)
+    }
+
     private mutating func beginView(of query: Query) -> ViewID {
         let id = newViewID()
         views[id] = ActiveView(View(query, comparator: prepared.comparator(of: query)))
         viewsByQuery[query] = id
+        loading.insert(id)
         dispatch.insert(id, query)
         return id
     }
@@ -61,18 +71,32 @@ extension ActiveViews {
     /// The remote side stops with the last listener that wanted it, even if listeners of the
     /// cache stay.
     ///
+    /// - Parameters:
+    ///   - id: the listener.
+    ///   - keepsView: whether the view stays without it.
     /// - Returns: nil for a listener that is not there, or is no longer.
-    package mutating func removeListener(_ id: ListenerID) -> RemovedListener? {
+    package mutating func removeListener(
+        _ id: ListenerID, keepsView: Bool = false
+    ) -> RemovedListener? {
         guard let view = viewsByListener.removeValue(forKey: id) else { return nil }
         let hadRemote = views[view]?.wantsRemote ?? false
         views[view]?.remove(id)
-        let endsView = views[view]?.listeners.isEmpty ?? true
+        let endsView = !keepsView && !hasListeners(view)
         let stopsRemote = hadRemote && !(views[view]?.wantsRemote ?? false)
         if endsView { end(view) }
         var step = ViewStep()
         step.pinnedPaths = held.takeChange()
         return RemovedListener(
             view: view, endsView: endsView, stopsRemote: stopsRemote, step: step)
+    }
+
+    /// Ends a view that nobody listens to.
+    mutating func endView(_ view: ViewID) -> ViewStep {
+        var step = ViewStep()
+        end(view)
+        step.endedViews.append(view)
+        step.pinnedPaths = held.takeChange()
+        return step
     }
 
     /// Ends a view whose query could not be run or was rejected: its listeners are told and
@@ -84,8 +108,20 @@ extension ActiveViews {
         return step
     }
 
+    /// Tells listeners that still wait for a first snapshot that there will be none.
+    func failWaiting(_ error: LarderError) -> ViewStep {
+        var step = ViewStep()
+        for id in views.keys.sorted() {
+            for listener in views[id]?.listeners ?? [] where listener.listener.isWaiting {
+                step.deliver(error, to: listener.id)
+            }
+        }
+        return step
+    }
+
     mutating func fail(_ view: ViewID, _ error: LarderError, _ step: inout ViewStep) {
         for listener in views[view]?.listeners ?? [] { step.deliver(error, to: listener.id) }
         end(view)
+        step.endedViews.append(view)
     }
 }

@@ -1,3 +1,4 @@
+import HashTreeCollections
 import LarderModel
 package import LarderQuery
 
@@ -13,6 +14,8 @@ package struct ActiveViews: Sendable {
 
     /// Whether the backend can be reached.
     package private(set) var onlineState: OnlineState
+    /// The last snapshot of the backend.
+    private(set) var snapshotVersion = SnapshotVersion.none
     /// How many views were looked at for changes of documents so far, each once a step.
     package internal(set) var examinedViewCount = 0
 
@@ -22,6 +25,8 @@ package struct ActiveViews: Sendable {
     var dispatch = DispatchIndex()
     var held = HeldDocuments()
     var prepared = PreparedQueries()
+    /// Views that wait for the result of their query.
+    var loading: Set<ViewID> = []
     private var lastNumber = 0
 
     /// No views.
@@ -38,11 +43,39 @@ package struct ActiveViews: Sendable {
     package var queries: [Query] { Array(viewsByQuery.keys) }
 
     /// The views that wait for the result of their query, in order.
-    package var loadingViews: [ViewID] { views.filter(\.value.isLoading).keys.sorted() }
+    package var loadingViews: [ViewID] { loading.sorted() }
+
+    /// The number of a query's view; nil while there is none.
+    func viewID(of query: Query) -> ViewID? { viewsByQuery[query] }
 
     /// The view of a query; nil while nobody listens to it.
     package func view(of query: Query) -> View? {
         viewsByQuery[query].flatMap { views[$0]?.view }
+    }
+
+    /// The view that a listener listens to.
+    func view(of listener: ListenerID) -> ViewID? { viewsByListener[listener] }
+
+    /// Whether somebody listens to a view here.
+    func hasListeners(_ id: ViewID) -> Bool { look(at: id) { !$0.listeners.isEmpty } ?? false }
+
+    /// A view by its number; nil once it has ended.
+    package func view(_ id: ViewID) -> View? { views[id]?.view }
+
+    /// Whether a view has the first result of its query.
+    func isLoaded(_ id: ViewID) -> Bool { look(at: id) { !$0.isLoading } ?? false }
+
+    /// Whether a listener of a view wants to hear from the backend.
+    func wantsRemote(_ id: ViewID) -> Bool { look(at: id) { $0.wantsRemote } ?? false }
+
+    /// Documents that the backend has told to be in a view's target; nil for no view.
+    func syncedDocuments(of id: ViewID) -> TreeSet<DocumentPath>? {
+        look(at: id) { $0.view.syncedDocuments }
+    }
+
+    /// Lends a view to a closure where it lies, without a copy of it.
+    private func look<R>(at id: ViewID, _ body: (borrowing ActiveView) -> R) -> R? {
+        views.index(forKey: id).map { body(views.values[$0]) }
     }
 
     /// Takes a change of the online state: views first, then listeners that waited for it.
@@ -52,11 +85,28 @@ package struct ActiveViews: Sendable {
         onlineState = state
         let ids = views.keys.sorted()
         for id in ids {
+            views[id]?.view.confirm(through: snapshotVersion)
             guard let update = views[id]?.view.apply(state) else { continue }
             finish(update, of: id, &step)
         }
         for id in ids { views[id]?.deliver(state, &step) }
         return step
+    }
+
+    /// Forgets which documents are in limbo: they are found anew when the backend has spoken.
+    mutating func forgetLimbo() {
+        for id in views.keys { views[id]?.view.forgetLimbo() }
+    }
+
+    /// Notes a snapshot of the backend, before what it tells is applied.
+    mutating func note(_ version: SnapshotVersion) {
+        snapshotVersion = max(snapshotVersion, version)
+    }
+
+    /// Notes that the backend is no longer asked for a view's target.
+    mutating func stopWatching(_ id: ViewID) {
+        views[id]?.view.confirm(through: snapshotVersion)
+        views[id]?.view.setWatched(false)
     }
 
     func isListening(_ id: ListenerID) -> Bool { viewsByListener[id] != nil }
@@ -69,9 +119,11 @@ package struct ActiveViews: Sendable {
     /// Passes on what applying changes to a view gave.
     mutating func finish(_ update: ViewUpdate, of id: ViewID, _ step: inout ViewStep) {
         if !update.limboChanges.isEmpty { step.limboChanges.append((id, update.limboChanges)) }
-        guard let snapshot = update.snapshot else { return }
+        guard var snapshot = update.snapshot, let index = views.index(forKey: id) else { return }
+        views.values[index].view.confirm(through: snapshotVersion)
+        snapshot.readTime = views.values[index].view.readTime
         held.apply(snapshot.changes, to: id)
-        views[id]?.deliver(snapshot, &step)
+        views.values[index].deliver(snapshot, &step)
     }
 
     /// Ends a view.
@@ -81,6 +133,7 @@ package struct ActiveViews: Sendable {
         for listener in active.listeners { viewsByListener[listener.id] = nil }
         dispatch.remove(id, active.view.query)
         prepared.remove(id)
+        loading.remove(id)
         held.removeAll(of: active.view.documents, view: id)
     }
 }

@@ -14,10 +14,11 @@ struct HeldDocuments: Sendable {
 
     /// Notes what changes do to the result of a view.
     mutating func apply(_ changes: DocumentViewChanges, to view: ViewID) {
-        for change in changes {
-            switch change.kind {
-            case .added: insert(change.document.path, view)
-            case .removed: remove(change.document.path, view)
+        if changes.count > views.count { views.reserveCapacity(views.count + changes.count) }
+        changes.forEachPath { kind, path in
+            switch kind {
+            case .added: insert(path, view)
+            case .removed: remove(path, view)
             case .modified, .metadata: break
             }
         }
@@ -25,7 +26,7 @@ struct HeldDocuments: Sendable {
 
     /// Notes that a view has ended.
     mutating func removeAll(of documents: DocumentSet, view: ViewID) {
-        for document in documents { remove(document.path, view) }
+        documents.forEachPath { remove($0, view) }
     }
 
     private mutating func insert(_ path: DocumentPath, _ view: ViewID) {
@@ -39,25 +40,44 @@ struct HeldDocuments: Sendable {
     /// What has changed since the last call.
     mutating func takeChange() -> PinnedPathsChange {
         defer { change = PinnedPathsChange() }
-        return change
+        return change.balanced
     }
 }
 
-/// Documents that are now in some view, and those that are in none any longer.
-package struct PinnedPathsChange: Sendable, Equatable {
+/// Documents that are now in some view, and those that are in none any longer; each once.
+package struct PinnedPathsChange: Sendable {
     /// Documents that came into a first view.
-    package private(set) var entered: Set<DocumentPath> = []
+    package private(set) var entered: [DocumentPath] = []
     /// Documents that left the last view that had them.
-    package private(set) var left: Set<DocumentPath> = []
+    package private(set) var left: [DocumentPath] = []
 
     /// Whether nothing has changed.
     package var isEmpty: Bool { entered.isEmpty && left.isEmpty }
 
     mutating func enter(_ path: DocumentPath) {
-        if left.remove(path) == nil { entered.insert(path) }
+        entered.append(path)
     }
 
     mutating func leave(_ path: DocumentPath) {
-        if entered.remove(path) == nil { left.insert(path) }
+        left.append(path)
+    }
+
+    /// The same without documents that came and left again, or left and came back.
+    fileprivate var balanced: PinnedPathsChange {
+        if entered.isEmpty || left.isEmpty { return self }
+        // What comes can only leave next, and the other way round.
+        var balance: [DocumentPath: Int] = [:]
+        for path in entered { balance[path, default: 0] += 1 }
+        for path in left { balance[path, default: 0] -= 1 }
+        var result = PinnedPathsChange()
+        for path in entered where balance[path] == 1 {
+            balance[path] = nil
+            result.enter(path)
+        }
+        for path in left where balance[path] == -1 {
+            balance[path] = nil
+            result.leave(path)
+        }
+        return result
     }
 }

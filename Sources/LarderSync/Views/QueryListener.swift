@@ -22,6 +22,11 @@ package struct QueryListener: Sendable {
         self.onlineState = onlineState
     }
 
+    /// Whether it was not told anything yet.
+    var isWaiting: Bool {
+        if case .waiting = progress { true } else { false }
+    }
+
     /// Takes the view's next snapshot.
     ///
     /// - Returns: what the listener gets; nil when it is not told.

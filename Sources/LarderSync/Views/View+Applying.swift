@@ -20,7 +20,7 @@ extension View {
         let oldDocuments = documents
         documents = changes.documents
         mutatedKeys = changes.mutatedKeys
-        apply(target)
+        apply(target, isPendingReset: isPendingReset)
         let limboChanges = updateLimbo(changes.changes, target, isPendingReset: isPendingReset)
         let isSynced = isCurrent && limboDocuments.isEmpty && !isPendingReset
         let newState = isSynced ? SyncState.synced : .local
@@ -34,7 +34,7 @@ extension View {
             query: query, documents: documents, oldDocuments: oldDocuments,
             changes: changes.changes, mutatedKeys: mutatedKeys, isFromCache: !isSynced,
             syncStateChanged: syncStateChanged, excludesMetadataChanges: false,
-            hasCachedResults: hasCachedResults)
+            hasCachedResults: hasCachedResults, readTime: readTime)
         return ViewUpdate(snapshot: snapshot, limboChanges: limboChanges)
     }
 
@@ -52,7 +52,24 @@ extension View {
                 needsRefill: false))
     }
 
-    private mutating func apply(_ target: ViewTargetChange?) {
+    /// Whether the view is another once the backend has told this of its target, and nothing of
+    /// documents.
+    func isTouched(by target: ViewTargetChange) -> Bool {
+        !target.added.isEmpty || !target.removed.isEmpty || isCurrent != target.isCurrent
+            || isLimboExact != isCurrent
+            || syncState != (isCurrent && limboDocuments.isEmpty ? .synced : .local)
+    }
+
+    /// Takes how far the backend has told of the view's target; enough where that does not touch
+    /// the view.
+    mutating func confirm(by target: ViewTargetChange) {
+        setWatched(true)
+        if !target.readTime.isNone { readTime = target.readTime }
+    }
+
+    private mutating func apply(_ target: ViewTargetChange?, isPendingReset: Bool) {
+        if let target { confirm(by: target) }
+        if isPendingReset { readTime = .none }
         guard let target else { return }
         for path in target.added { syncedDocuments.insert(path) }
         for path in target.removed { syncedDocuments.remove(path) }

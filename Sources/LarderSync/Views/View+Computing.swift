@@ -1,3 +1,4 @@
+import HashTreeCollections
 package import LarderModel
 package import LarderQuery
 
@@ -11,21 +12,20 @@ extension View {
         switch query.limit {
         case .first(let count) where documents.count > count:
             documents = DocumentSet(
-                documents.prefix(count), comparator: documents.comparator)
+                Array(documents.prefix(count)), comparator: documents.comparator)
         case .last(let count) where documents.count > count:
             documents = DocumentSet(
-                documents.suffix(count), comparator: documents.comparator)
+                Array(documents.suffix(count)), comparator: documents.comparator)
         default: break
         }
         return ViewDocumentChanges(
-            documents: documents,
-            mutatedKeys: .init(documents.lazy.filter(\.hasLocalMutations).map(\.path)),
+            documents: documents, mutatedKeys: TreeSet(documents.pathsWithLocalMutations),
             changes: DocumentViewChanges(adding: documents), needsRefill: false)
     }
 
     /// What new states of documents mean for the view.
     ///
-    /// O(log n) a document.
+    /// O(log(n / m)) for each of m documents, and O(log m) to sort them.
     ///
     /// - Parameters:
     ///   - updates: documents that may have changed, each once.
@@ -41,9 +41,10 @@ extension View {
             changes: DocumentChangeSet(previous?.changes ?? .none))
         for update in updates {
             let isMatch = update.document.map { matcher?.matches($0) ?? $0.exists } ?? false
-            computation.add(isMatch ? update.document : nil, at: update.path)
+            computation.add(
+                isMatch ? update.document : nil, at: update.path, takesBack: update.takesBack)
         }
-        computation.enforceLimit()
+        computation.finish()
         return ViewDocumentChanges(
             documents: computation.documents, mutatedKeys: computation.mutatedKeys,
             changes: computation.changes.sorted(by: documents.comparator),

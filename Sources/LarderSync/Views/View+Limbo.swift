@@ -14,21 +14,31 @@ extension View {
         }
         defer { isLimboExact = true }
         guard isLimboExact else { return recomputeLimbo() }
-        var candidates = Set(changes.lazy.map(\.document.path))
-        if let target {
-            candidates.formUnion(target.added)
-            candidates.formUnion(target.removed)
+        // Those that are in limbo, or shall be, are few.
+        var (leaving, entering) = (Set<DocumentPath>(), Set<DocumentPath>())
+        func look(at path: DocumentPath) {
+            let was = !limboDocuments.isEmpty && limboDocuments.contains(path)
+            let shall = isInLimbo(path)
+            if was && !shall { leaving.insert(path) }
+            if shall && !was { entering.insert(path) }
         }
-        let (leaving, entering) = candidates.reduce(into: ([DocumentPath](), [DocumentPath]())) {
-            let (was, shall) = (limboDocuments.contains($1), isInLimbo($1))
-            if was && !shall { $0.0.append($1) }
-            if shall && !was { $0.1.append($1) }
-        }
+        changes.forEachPath { look(at: $1) }
+        target?.added.forEach(look)
+        target?.removed.forEach(look)
         return changeLimbo(leaving, entering)
     }
 
+    /// Forgets which documents are in limbo, until the backend has told all that there is again.
+    mutating func forgetLimbo() {
+        guard !limboDocuments.isEmpty || isCurrent && !isSynced else { return }
+        isCurrent = false
+        limboDocuments = []
+        isLimboExact = false
+    }
+
     private mutating func recomputeLimbo() -> [LimboChange] {
-        let limbo = TreeSet(documents.filter { isInLimbo($0) }.map(\.path))
+        var limbo: TreeSet<DocumentPath> = []
+        documents.forEachPath { if isInLimbo($0) { limbo.insert($0) } }
         return changeLimbo(
             limboDocuments.filter { !limbo.contains($0) },
             limbo.filter { !limboDocuments.contains($0) })
@@ -50,10 +60,7 @@ extension View {
     }
 
     private func isInLimbo(_ path: DocumentPath) -> Bool {
-        documents.document(at: path).map { isInLimbo($0) } ?? false
-    }
-
-    private func isInLimbo(_ document: Document) -> Bool {
-        !syncedDocuments.contains(document.path) && !document.hasLocalMutations
+        !syncedDocuments.contains(path)
+            && documents.document(at: path).map { !$0.hasLocalMutations } ?? false
     }
 }

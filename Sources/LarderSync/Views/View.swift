@@ -30,6 +30,11 @@ package struct View: Sendable {
     package internal(set) var limboDocuments: TreeSet<DocumentPath> = []
     /// Whether the backend has told everything up to the present.
     package internal(set) var isCurrent = false
+    /// The last snapshot of the backend of which the result is known to be complete; none before
+    /// the first.
+    package internal(set) var readTime = SnapshotVersion.none
+    /// Whether the backend tells of the view's target.
+    private var isWatched = false
     var syncState = SyncState.none
     /// Whether ``limboDocuments`` is right for ``documents`` as they are, so that the next
     /// changes suffice to keep it so.
@@ -52,12 +57,26 @@ package struct View: Sendable {
         syncedDocuments = remoteKeys
     }
 
+    /// Whether the backend has confirmed all of the result.
+    package var isSynced: Bool { syncState == .synced }
+
     /// What a listener that comes later is shown first; nil before anything was applied.
     package var currentSnapshot: ViewSnapshot? {
         guard syncState != .none else { return nil }
         return ViewSnapshot(
             query: query, documents: documents, oldDocuments: documents, changes: .none,
             mutatedKeys: mutatedKeys, isFromCache: syncState == .local, syncStateChanged: false,
-            excludesMetadataChanges: false, hasCachedResults: hasCachedResults)
+            excludesMetadataChanges: false, hasCachedResults: hasCachedResults,
+            readTime: readTime)
+    }
+
+    /// Notes a snapshot of the backend, which holds for every result that it has confirmed.
+    mutating func confirm(through version: SnapshotVersion) {
+        if isSynced, isWatched { readTime = max(readTime, version) }
+    }
+
+    /// Notes whether the backend tells of the view's target from now on.
+    mutating func setWatched(_ isWatched: Bool) {
+        self.isWatched = isWatched
     }
 }

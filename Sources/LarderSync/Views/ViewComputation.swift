@@ -3,7 +3,8 @@ import HashTreeCollections
 import LarderModel
 import LarderQuery
 
-/// The result of a query while changes of documents are worked into it, one after the other.
+/// The result of a query while changes of documents are worked into it: each document once, then
+/// ``finish()``.
 struct ViewComputation {
     private let limit: Query.Limit?
     /// The last document inside a limit that was reached and counts from the start.
@@ -12,7 +13,9 @@ struct ViewComputation {
     private let firstInLimit: Document?
     private let oldMutatedKeys: TreeSet<DocumentPath>
 
+    /// The result, without the changes until ``finish()``.
     private(set) var documents: DocumentSet
+    private var edits: [(path: DocumentPath, new: Document?)] = []
     private(set) var mutatedKeys: TreeSet<DocumentPath>
     private(set) var changes: DocumentChangeSet
     /// Whether documents that are not in the set may belong into it now.
@@ -37,22 +40,27 @@ struct ViewComputation {
 
     /// Works one document in.
     ///
-    /// - Parameter new: the document as it is now; nil when it does not match.
-    mutating func add(_ new: Document?, at path: DocumentPath) {
+    /// - Parameters:
+    ///   - new: the document as it is now; nil when it does not match.
+    ///   - takesBack: whether pending writes are gone that no backend has made.
+    mutating func add(_ new: Document?, at path: DocumentPath, takesBack: Bool) {
         switch (documents.document(at: path), new) {
         case (nil, nil): break
-        case (nil, let new?): put(new, .added)
+        // What is outside a limit that was reached comes in only when something goes, and then
+        // the query is run again.
+        case (nil, let new?): if !isOutsideLimit(new) { put(new, .added) }
         case (let old?, nil): remove(old)
-        case (let old?, let new?): replace(old, with: new)
+        case (let old?, let new?): replace(old, with: new, takesBack)
         }
     }
 
-    private mutating func replace(_ old: Document, with new: Document) {
+    private mutating func replace(_ old: Document, with new: Document, _ takesBack: Bool) {
         if old.record != new.record {
-            // What a write gave at the backend is not shown before the watch stream confirms it.
+            // What a write gave at the backend is not shown before the watch stream confirms it;
+            // but of a write that is taken back nothing stays, and nothing will be confirmed.
             let isBetweenWriteAndWatch =
                 old.hasLocalMutations && new.hasCommittedMutations && !new.hasLocalMutations
-            guard !isBetweenWriteAndWatch else { return }
+            guard !isBetweenWriteAndWatch || takesBack else { return }
             put(new, .modified)
             needsRefill = needsRefill || isOutsideLimit(new)
         } else {
@@ -65,17 +73,18 @@ struct ViewComputation {
 
     private mutating func put(_ new: Document, _ kind: DocumentViewChange.Kind) {
         changes.add(DocumentViewChange(kind, new))
-        documents.insert(new)
+        edits.append((new.path, new))
         if new.hasLocalMutations {
             mutatedKeys.insert(new.path)
-        } else {
+        } else if !mutatedKeys.isEmpty {
+            // To look in an empty set costs a hash of the path.
             mutatedKeys.remove(new.path)
         }
     }
 
     private mutating func remove(_ old: Document) {
         changes.add(DocumentViewChange(.removed, old))
-        documents.remove(old.path)
+        edits.append((old.path, nil))
         mutatedKeys.remove(old.path)
         needsRefill = needsRefill || lastInLimit != nil || firstInLimit != nil
     }
@@ -91,8 +100,14 @@ struct ViewComputation {
         return false
     }
 
-    /// Takes documents out that are more than the limit allows.
-    mutating func enforceLimit() {
+    /// Makes the changes, and takes documents out that are more than the limit allows.
+    mutating func finish() {
+        documents.apply(edits)
+        edits = []
+        enforceLimit()
+    }
+
+    private mutating func enforceLimit() {
         guard let limit else { return }
         while documents.count > limit.count {
             let surplus: Document? =

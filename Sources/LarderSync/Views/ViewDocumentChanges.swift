@@ -8,11 +8,14 @@ package struct DocumentUpdate: Sendable {
     package let path: DocumentPath
     /// What is known of it; nil for nothing.
     package let document: Document?
+    /// Whether pending writes are gone that no backend has made.
+    package let takesBack: Bool
 
     /// A document's new state.
-    package init(path: DocumentPath, document: Document?) {
+    package init(path: DocumentPath, document: Document?, takesBack: Bool = false) {
         self.path = path
         self.document = document
+        self.takesBack = takesBack
     }
 
     /// The state of a document that is known.

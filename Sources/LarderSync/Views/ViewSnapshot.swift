@@ -24,6 +24,9 @@ package struct ViewSnapshot: Sendable, Equatable {
     package var excludesMetadataChanges: Bool
     /// Whether the backend has answered the query at some earlier time.
     package let hasCachedResults: Bool
+    /// The last snapshot of the backend of which the result is known to be complete, but for
+    /// pending writes; none for none.
+    package internal(set) var readTime: SnapshotVersion
 
     /// Whether some document of the result has pending writes.
     package var hasPendingWrites: Bool { !mutatedKeys.isEmpty }
@@ -35,7 +38,8 @@ package struct ViewSnapshot: Sendable, Equatable {
             oldDocuments: DocumentSet(comparator: documents.comparator),
             changes: DocumentViewChanges(adding: documents), mutatedKeys: mutatedKeys,
             isFromCache: isFromCache, syncStateChanged: true,
-            excludesMetadataChanges: excludesMetadataChanges, hasCachedResults: hasCachedResults)
+            excludesMetadataChanges: excludesMetadataChanges, hasCachedResults: hasCachedResults,
+            readTime: readTime)
     }
 
     /// The changes with indices, to bring a list of the old documents up to date.

@@ -1,4 +1,5 @@
 package import LarderModel
+package import LarderQuery
 
 /// What one step of the active views has led to; the caller delivers it.
 package struct ViewStep: Sendable {
@@ -19,6 +20,12 @@ package struct ViewStep: Sendable {
     package internal(set) var pinnedPaths = PinnedPathsChange()
     /// Documents that came into limbo or left it, by view, in the views' order.
     package internal(set) var limboChanges: [(view: ViewID, changes: [LimboChange])] = []
+
+    /// Views that have ended because their query failed or was refused.
+    package internal(set) var endedViews: [ViewID] = []
+
+    /// A step that has led to nothing.
+    package init() {}
 
     mutating func deliver(_ snapshot: ViewSnapshot, to listener: ActiveViews.ListenerID) {
         deliveries.append(Delivery(listener: listener, result: .success(snapshot)))

@@ -10,16 +10,20 @@ package struct ViewTargetChange: Sendable {
     package var isCurrent: Bool
     /// Whether the backend has given a token to resume the target from.
     package var hasResumeToken: Bool
+    /// The backend's snapshot of which all documents of the target are known; none for what it
+    /// was.
+    package var readTime: SnapshotVersion
 
     /// A change of a target.
     package init(
         added: [DocumentPath] = [], removed: [DocumentPath] = [], isCurrent: Bool = false,
-        hasResumeToken: Bool = false
+        hasResumeToken: Bool = false, readTime: SnapshotVersion = .none
     ) {
         self.added = added
         self.removed = removed
         self.isCurrent = isCurrent
         self.hasResumeToken = hasResumeToken
+        self.readTime = readTime
     }
 }
 

@@ -114,7 +114,7 @@ struct ImportCommand: ParsableCommand {
     func run() throws {
         let collection = try self.collection.map(PathArgument.collection)
         let indexes = try index.map { try IndexArgument($0) }
-        let descriptor = try openInput()
+        let descriptor = try InputText.open(file)
         defer { if descriptor != 0 { System.close(descriptor) } }
         Interruption.catchSignals()
 
@@ -145,17 +145,6 @@ struct ImportCommand: ParsableCommand {
         }
         try output.flush()
         try summary.throwIfIncomplete()
-    }
-
-    private func openInput() throws -> Int32 {
-        if file == "-" { return 0 }
-        do throws(SystemFailure) {
-            return try System.openToRead(file)
-        } catch {
-            throw ToolError(
-                error.isDenied ? .noPermission : .noInput, "cannot read '\(file)': \(error)",
-                hint: "name a file, or - for standard input")
-        }
     }
 
     private var configuration: StoreConfiguration {

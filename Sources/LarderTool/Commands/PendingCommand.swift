@@ -54,7 +54,7 @@ struct PendingCommand: AsyncParsableCommand {
         for write in writes {
             table.add(
                 String(write.id), NumberText.duration(seconds: max(0, write.age)),
-                NumberText.count(write.attemptCount), Self.documents(of: write),
+                NumberText.count(write.attemptCount), DocumentList.text(write.documents),
                 write.lastError ?? "")
         }
         for line in table.lines { output.line(line) }
@@ -84,16 +84,10 @@ struct PendingCommand: AsyncParsableCommand {
             ])
         } else {
             for write in cancelled {
-                output.line("cancelled write \(write.id): \(Self.documents(of: write))")
+                output.line("cancelled write \(write.id): \(DocumentList.text(write.documents))")
             }
         }
         return !missing.isEmpty
-    }
-
-    private static func documents(of write: PendingWrite) -> String {
-        let shown = write.documents.prefix(3).map(\.path).joined(separator: ", ")
-        let more = write.documents.count - 3
-        return more > 0 ? "\(shown) and \(NumberText.count(more)) more" : shown
     }
 
     private static func report(_ write: PendingWrite) -> JSONReport {

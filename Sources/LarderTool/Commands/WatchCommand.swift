@@ -78,10 +78,10 @@ struct WatchCommand: AsyncParsableCommand {
             if let snapshot { feed.yield(snapshot) } else { feed.finish(throwing: error) }
         }
         defer { registration.remove() }
-        try endInTime { feed.finish() }
+        try Interruption.onRequest { feed.finish() }
         var isFirst = true
         for try await snapshot in events {
-            if isFirst { announce(snapshot.count) }
+            if isFirst { begin(snapshot.count) { feed.finish() } }
             if !isFirst || !new {
                 for change in snapshot.documentChanges {
                     guard let document = change.document.document else { continue }
@@ -98,12 +98,12 @@ struct WatchCommand: AsyncParsableCommand {
             if let snapshot { feed.yield(snapshot) } else { feed.finish(throwing: error) }
         }
         defer { registration.remove() }
-        try endInTime { feed.finish() }
+        try Interruption.onRequest { feed.finish() }
         var known: Document?
         var isFirst = true
         for try await snapshot in events {
             let document = snapshot.exists ? snapshot.document : nil
-            if isFirst { announce(document == nil ? 0 : 1) }
+            if isFirst { begin(document == nil ? 0 : 1) { feed.finish() } }
             let change: (DocumentChangeType, Document)? =
                 switch (known, document) {
                 case (nil, let document?): (.added, document)
@@ -119,16 +119,12 @@ struct WatchCommand: AsyncParsableCommand {
         }
     }
 
-    /// Says that changes are heard of from here on.
-    private func announce(_ count: Int) {
+    /// Says that changes are heard of from here on, and calls a closure after the time that was
+    /// asked for.
+    private func begin(_ count: Int, _ end: @escaping @Sendable () -> Void) {
         Messages.line(
             "larder: watching \(query.collection), \(NumberText.things(Int64(count), "document")); "
                 + "control-C ends it")
-    }
-
-    /// Calls a closure at a signal, and after the time that was asked for.
-    private func endInTime(_ end: @escaping @Sendable () -> Void) throws {
-        try Interruption.onRequest(end)
         if let seconds {
             DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: end)
         }

@@ -35,12 +35,16 @@ struct DatabaseOptions: ParsableArguments {
 
     /// Opens the store's database, runs the body with it and closes it.
     ///
-    /// - Parameter subject: what errors of what was asked are about.
+    /// - Parameters:
+    ///   - access: whether the body writes.
+    ///   - subject: what errors of what was asked are about.
+    ///   - createsStore: whether a store is made where there is none.
     func withDatabase<Result>(
         _ access: FirestoreConfiguration.Access, about subject: String = "",
-        _ body: (Firestore) async throws -> Result
+        createsStore: Bool = false, _ body: (Firestore) async throws -> Result
     ) async throws -> Result {
-        try await options.withDatabase(access, databaseID, about: subject, body)
+        try await options.withDatabase(
+            access, databaseID, about: subject, createsStore: createsStore, body)
     }
 }
 
@@ -51,11 +55,13 @@ extension StoreOptions {
     ///   - access: whether the body writes.
     ///   - databaseID: what references name; nil where it does not matter.
     ///   - subject: what errors of what was asked are about.
+    ///   - createsStore: whether a store is made where there is none.
     func withDatabase<Result>(
         _ access: FirestoreConfiguration.Access, _ databaseID: DatabaseID? = nil,
-        about subject: String = "", _ body: (Firestore) async throws -> Result
+        about subject: String = "", createsStore: Bool = false,
+        _ body: (Firestore) async throws -> Result
     ) async throws -> Result {
-        let firestore = try openDatabase(access, databaseID)
+        let firestore = try openDatabase(access, databaseID, createsStore)
         do {
             let result = try await body(firestore)
             try await firestore.terminate()
@@ -71,7 +77,7 @@ extension StoreOptions {
     }
 
     private func openDatabase(
-        _ access: FirestoreConfiguration.Access, _ databaseID: DatabaseID?
+        _ access: FirestoreConfiguration.Access, _ databaseID: DatabaseID?, _ createsStore: Bool
     ) throws -> Firestore {
         var configuration = FirestoreConfiguration(directory: directory)
         configuration.access = access
@@ -81,9 +87,8 @@ extension StoreOptions {
             configuration.project = databaseID.project
             configuration.database = databaseID.database
         }
-        return try opening(createsStore: false) { () throws(LarderError) in
-            // Only an import makes a store.
-            guard System.exists(directory + "/data.mdb") else {
+        return try opening(createsStore: createsStore) { () throws(LarderError) in
+            guard createsStore || System.exists(directory + "/data.mdb") else {
                 throw LarderError(.notFound, "there is no store", condition: .noStore)
             }
             return try Firestore(configuration: configuration)

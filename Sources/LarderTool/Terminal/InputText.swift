@@ -5,16 +5,21 @@ enum InputText {
         if file == "-" {
             return try read(descriptor: 0, named: "standard input", maxBytes: maxBytes)
         }
-        let descriptor: Int32
+        let descriptor = try open(file)
+        defer { System.close(descriptor) }
+        return try read(descriptor: descriptor, named: "'\(file)'", maxBytes: maxBytes)
+    }
+
+    /// A descriptor to read a file from, 0 for `-`; the caller closes it.
+    static func open(_ file: String) throws -> Int32 {
+        if file == "-" { return 0 }
         do throws(SystemFailure) {
-            descriptor = try System.openToRead(file)
+            return try System.openToRead(file)
         } catch {
             throw ToolError(
                 error.isDenied ? .noPermission : .noInput, "cannot read '\(file)': \(error)",
                 hint: "name a file, or - for standard input")
         }
-        defer { System.close(descriptor) }
-        return try read(descriptor: descriptor, named: "'\(file)'", maxBytes: maxBytes)
     }
 
     /// Reads up to the end.

@@ -268,6 +268,14 @@ static void run_target_remove_document(run *r) {
     EXPECT(larder_target_remove_document(writer(r), id, take_name(r), &r->error));
 }
 
+static void run_target_change_documents(run *r) {
+    int32_t id = take_target(r);
+    larder_bytes names[4];
+    for (size_t i = 0; i < 4; i++)
+        names[i] = take_name(r);
+    EXPECT(larder_target_change_documents(writer(r), id, names, 2, names + 1, 3, &r->error));
+}
+
 static void run_target_read(run *r) {
     larder_target target = {.struct_bytes = sizeof target};
     int32_t ids[4], id = take_target(r);
@@ -288,21 +296,21 @@ static larder_bytes take_value_name(run *r) {
 }
 
 static void run_named_put(run *r) {
-    int32_t kind = take(r) % 5;
+    int32_t kind = take(r) % 8;
     larder_bytes name = take_value_name(r);
     larder_time time = take_time(r);
     EXPECT(larder_named_put(writer(r), kind, name, time, take_payload(r), &r->error));
 }
 
 static void run_named_remove(run *r) {
-    int32_t kind = take(r) % 4;
+    int32_t kind = take(r) % 8;
     EXPECT(larder_named_remove(writer(r), kind, take_value_name(r), &r->error));
 }
 
 static void run_named_read(run *r) {
     larder_bytes name = take_value_name(r), next, payload;
     larder_time time;
-    int32_t kind = take(r) % 4;
+    int32_t kind = take(r) % 8;
     const larder_txn *txn = any_reader(r);
     EXPECT(larder_named_get(txn, kind, name, &time, &payload, &r->error));
     EXPECT(larder_named_next(txn, kind, name, &next, &time, &payload, &r->error));
@@ -644,6 +652,7 @@ static void (*const operations[])(run *) = {
     run_target_add_document,
     run_target_add_document,
     run_target_remove_document,
+    run_target_change_documents,
     run_target_read,
     run_named_put,
     run_named_remove,

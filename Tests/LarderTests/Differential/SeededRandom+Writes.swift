@@ -11,9 +11,10 @@ extension SeededRandom {
         case 8:
             let fields = testFields(deletes: true)
             var paths = fields.filter { _ in oneIn(2) }.map { FieldPath(unchecked: [$0.name]) }
-            for case (let name, .map(let entries)) in fields where oneIn(2) {
-                guard let entry = entries.first else { continue }
-                paths.append(FieldPath(unchecked: [name, entry.name]))
+            for field in fields {
+                guard case .map(let entries) = field.data, oneIn(2), let entry = entries.first
+                else { continue }
+                paths.append(FieldPath(unchecked: [field.name, entry.name]))
             }
             return TestWrite(path: path, operation: .mergeFields(fields, paths))
         default:
@@ -33,15 +34,15 @@ extension SeededRandom {
     }
 
     private mutating func testFields(deletes: Bool) -> TestWrite.Fields {
-        var fields = planningFields().map { (name: $0.name, data: TestData.value($0.value)) }
+        var fields = planningFields().map { TestField(name: $0.name, data: .value($0.value)) }
         if oneIn(3) {
             fields.removeAll { $0.name == "m" }
-            fields.append(("m", testMap(deletes: deletes, depth: 2)))
+            fields.append(TestField(name: "m", data: testMap(deletes: deletes, depth: 2)))
         }
         if oneIn(3) {
             let name = pick(["a", "b", "tags", "n", "odd.name", "é"])
             fields.removeAll { $0.name == name }
-            fields.append((name, testEntry(deletes: deletes)))
+            fields.append(TestField(name: name, data: testEntry(deletes: deletes)))
         }
         return fields
     }
@@ -49,11 +50,10 @@ extension SeededRandom {
     private mutating func testMap(deletes: Bool, depth: Int) -> TestData {
         .map(
             ["x", "y", "z", "e\u{301}"].filter { _ in oneIn(3) }.map { name in
-                (
-                    name,
-                    depth > 0 && oneIn(3)
-                        ? testMap(deletes: deletes, depth: depth - 1) : testEntry(deletes: deletes)
-                )
+                TestField(
+                    name: name,
+                    data: depth > 0 && oneIn(3)
+                        ? testMap(deletes: deletes, depth: depth - 1) : testEntry(deletes: deletes))
             })
     }
 

@@ -4,9 +4,9 @@ import LarderModel
 import LarderTestSupport
 
 /// A value as an application hands it over: sentinels may stand in its maps.
-indirect enum TestData {
+enum TestData {
     case value(Value)
-    case map([(name: String, data: TestData)])
+    case map([TestField])
     case transform(FieldTransform.Operation)
     case delete
 
@@ -54,6 +54,12 @@ indirect enum TestData {
         default: path.isEmpty ? [] : [FieldPath(unchecked: path)]
         }
     }
+}
+
+/// A field of a map or a document, as an application hands it over.
+struct TestField {
+    var name: String
+    var data: TestData
 }
 
 extension FieldTransform.Operation {

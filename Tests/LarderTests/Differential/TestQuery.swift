@@ -32,8 +32,13 @@ struct TestQuery {
                 let bound = query[keyPath: side]
                 query[keyPath: side] = bound.flatMap { world.bound($0, for: query) }
                 places.append(nil)
-                guard random.oneIn(6), !documents.isEmpty else { continue }
-                let path = random.pick(documents.keys.sorted())
+                let candidates = documents.keys.sorted().filter { path in
+                    // A bound is a document of the query's collection.
+                    guard case .collection(let collection) = query.source else { return true }
+                    return path.parent == collection
+                }
+                guard random.oneIn(6), !candidates.isEmpty else { continue }
+                let path = random.pick(candidates)
                 guard
                     let values = world.values(of: path, documents[path] ?? [:], for: query.orders)
                 else { continue }

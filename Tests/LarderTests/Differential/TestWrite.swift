@@ -4,7 +4,7 @@ import LarderTestSupport
 
 /// A change of a document in the words of the API, and what it means.
 struct TestWrite {
-    typealias Fields = [(name: String, data: TestData)]
+    typealias Fields = [TestField]
 
     enum Operation {
         case set(Fields)

@@ -135,7 +135,9 @@ import Testing
         #expect(await code { _ = try await gone.getDocument(source: .server) } == .unavailable)
         gone.enqueueDelete()
         #expect(try await !gone.getDocument(source: .cache).exists)
-        #expect(await code { _ = try await gone.getDocument() } == .unavailable)
+        #expect(try await !gone.getDocument().exists)
+        let unknown = db.document("cities/unknown")
+        #expect(await code { _ = try await unknown.getDocument() } == .unavailable)
         let cities = db.collection("cities")
         #expect(try await cities.getDocuments().isEmpty)
         #expect(await code { _ = try await cities.getDocuments(source: .server) } == .unavailable)
@@ -201,5 +203,23 @@ import Testing
         while try !IndexSnippets.state(db).isEmpty {
             _ = try await db.cancelPendingWrite(-1)
         }
+    }
+
+    @Test("OfflineAndBack: a backend, the network's state, refused writes")
+    func offlineAndBack() async throws {
+        let db = try BackendSnippets.open()
+        try await db.document("cities/SF").setData(["population": 860_000])
+        #expect(try await BackendSnippets.disable(db).reason == .disabled)
+        try await BackendSnippets.retry(db)
+        try await BackendSnippets.users(db)
+        #expect(db.userID == nil)
+        #expect(try await db.document("cities/SF").getDocument(source: .server).exists)
+    }
+
+    @Test("LoadingBundles: what is no bundle is refused") func bundles() async throws {
+        let db = try memoryDatabase()
+        let bundle = Data("12{}".utf8)
+        #expect(
+            await code { _ = try await BundleSnippets.load(bundle, into: db) } == .invalidArgument)
     }
 }

@@ -53,11 +53,11 @@ import Testing
 
     /// The regions of the snippet files beside this one, with their names.
     private static func regions() throws -> [String: String] {
-        let directory = URL(filePath: #filePath).deletingLastPathComponent()
-        let files = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+        let tests = root.appending(path: "Tests")
+        let files = try FileManager.default.subpathsOfDirectory(atPath: tests.path)
         var regions: [String: String] = [:]
         for file in files where file.hasSuffix("Snippets.swift") {
-            let lines = try lines(of: directory.appending(path: file))
+            let lines = try lines(of: tests.appending(path: file))
             for piece in pieces(of: lines, from: { $0.hasPrefix("// snippet: ") }, to: "// end") {
                 regions[piece.text] = String(piece.opening.dropFirst("// snippet: ".count))
             }

@@ -1,0 +1,101 @@
+import Foundation
+
+/// The engine between a store and a backend.
+///
+/// Public API reaches no backend that a script drives. A program of Larder's own package does it
+/// and prints its figures as JSON.
+struct SyncOperations {
+    let run: Run
+
+    static let names = ["apply", "first", "fanout", "drain", "idle"]
+
+    /// What that program prints, of each round.
+    private struct Figure: Decodable {
+        let row: String
+        let side: String
+        let wall: Double
+        let processor: Double
+    }
+
+    private var isQuick: Bool { run.options.isQuick }
+    private var rounds: Int { max(run.options.rounds, 3) }
+
+    /// What depends on how many documents there are.
+    func callAsFunction(count: Int) throws {
+        try measure("apply", count: count, on: count)
+        // A listener of more documents than that is none.
+        if count <= 10_000 { try measure("first", count: count, on: count) }
+    }
+
+    /// What does not.
+    func callAsFunction() throws {
+        try measure("fanout", count: isQuick ? 500 : 10_000)
+        try measure("drain", count: isQuick ? 500 : 10_000)
+        try measure("idle", count: 1)
+    }
+
+    private func measure(_ operation: String, count: Int, on cities: Int? = nil) throws {
+        guard run.options.includes(operation), run.options.systems.contains(.larder) else { return }
+        guard let program = run.options.sync else {
+            print("\n    \(operation): left out, --sync names no program")
+            return
+        }
+        let directory: String
+        if let cities {
+            try Stores.build(run, count: cities)
+            directory = try run.copy("larder-\(cities)", to: "larder-synced")
+        } else {
+            directory = run.path("sync-\(operation)")
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true)
+        }
+        let figures: [Figure] = try MeasuringProgram(path: program).run([
+            operation, directory, String(rounds), String(count),
+        ])
+        for figure in figures {
+            guard let row = Self.rows.first(where: { $0.id == figure.row }),
+                let system = System(rawValue: figure.side)
+            else { throw Run.Wrong(description: "\(program) knows a row \(figure.row)") }
+            run.report.add(
+                row, count: count, system,
+                Elapsed(wall: figure.wall, processor: figure.processor))
+        }
+        for row in Self.rows where figures.contains(where: { $0.row == row.id }) {
+            run.report.printRow(row.id, count: count)
+        }
+    }
+
+    private static let rows = [
+        Row(
+            id: "apply.changed", title: "snapshot of 500 changed documents, 3 listeners, each",
+            unit: .microseconds, limits: [.atMost(2, times: .reference)],
+            reference: "as many documents stored"),
+        Row(
+            id: "apply.new", title: "snapshot of 500 new documents, 3 listeners, each",
+            unit: .microseconds, limits: [.atMost(2, times: .reference)],
+            reference: "as many documents stored"),
+        Row(
+            id: "first", title: "first snapshot of a listener on all documents",
+            unit: .milliseconds, limits: [.atMost(2, times: .reference)],
+            reference: "the query alone"),
+        Row(
+            id: "fanout", title: "10,000 listeners, a snapshot for 1,000 of them, each",
+            unit: .microseconds, limits: [.atMost(1.5, times: .reference, .processor)],
+            reference: "100 listeners, a snapshot for all"),
+        Row(
+            id: "fanout.examined", title: "the same: views looked at, for each of those",
+            unit: .times, limits: [.value(1)]),
+        Row(
+            id: "drain", title: "queued writes to a backend in the process, each",
+            unit: .microseconds, limits: [.value(50)]),
+        Row(
+            id: "drain.memory", title: "the same: growth of memory", unit: .bytes,
+            limits: [.value(8 * 1024 * 1024)]),
+        Row(
+            id: "idle.machine", title: "allocations of a sign of life, network side",
+            unit: .times, limits: [.value(0)]),
+        Row(
+            id: "idle.engine", title: "allocations of a sign of life, whole engine",
+            unit: .times, limits: [.value(0)]),
+    ]
+}

@@ -1,0 +1,138 @@
+import Foundation
+
+/// The everyday calls of clients beside Google's emulator.
+struct EmulatorRows {
+    let run: Run
+
+    private static let collection = "cities"
+    private static let documentCount = 2_000
+    private static let factor = 3.0
+
+    /// A kind of call and how many a round makes of it: about as long as others take.
+    private struct Kind {
+        let id: String
+        let title: String
+        let count: Int
+        let call: Load.Call
+    }
+
+    private static let kinds = [
+        Kind(
+            id: "sets", title: "sets a second", count: 16_000,
+            call: Load.Call(method: "Commit") { number in
+                try Requests.commit([
+                    Requests.document(collection, number % documentCount, revision: number)
+                ])
+            }),
+        Kind(
+            id: "gets", title: "gets a second", count: 24_000,
+            call: Load.Call(method: "BatchGetDocuments") {
+                try Requests.get(collection, $0 % documentCount)
+            }),
+        Kind(
+            id: "queries", title: "queries of 20 results a second", count: 800,
+            call: Load.Call(method: "RunQuery") {
+                try Requests.run(Requests.query(collection, group: group($0)))
+            }),
+        Kind(
+            id: "listens", title: "listens of 20 results until they are current, a second",
+            count: 800,
+            call: Load.Call(
+                method: "Listen",
+                message: { try Requests.listen(Requests.query(collection, group: group($0))) },
+                isListening: true)),
+    ]
+
+    private static func group(_ number: Int) -> Int {
+        number % (documentCount / Requests.groupCount)
+    }
+
+    func callAsFunction() throws {
+        guard let emulator = run.emulator else {
+            run.report.add(
+                Row(
+                    id: "emulator", title: "beside Google's emulator",
+                    note: "skipped: cloud_firestore_emulator is not installed"))
+            return
+        }
+        let servers: [(ServerProcess.Kind, ServerProcess)] = [
+            (.larderd, try run.startServer("emulator")),
+            (.emulator, try ServerProcess.emulator(emulator)),
+        ]
+        for (_, server) in servers {
+            try run.load(server, Self.collection, count: Self.documentCount)
+        }
+        try measureFloor(servers[0].1)
+        for kind in Self.kinds { try measure(kind, servers) }
+        addMemory(servers)
+    }
+
+    private func measure(_ kind: Kind, _ servers: [(ServerProcess.Kind, ServerProcess)]) throws {
+        var figures: [ServerProcess.Kind: [Load.Figure]] = [:]
+        let count = run.count(kind.count, quick: kind.count / 8)
+        let loads = try servers.map {
+            ($0.0, try Load($0.1, connections: 4, callsAtATime: 8))
+        }
+        // A machine of Java makes itself faster for a while.
+        for (_, load) in loads {
+            for _ in 0..<run.count(3, quick: 1) { _ = try load.run(kind.call, count: count) }
+        }
+        for _ in 0..<run.rounds {
+            for (server, load) in loads {
+                figures[server, default: []].append(try load.run(kind.call, count: count))
+            }
+        }
+        guard let larderd = figures[.larderd], let emulator = figures[.emulator] else { return }
+        let ratio = Series(zip(larderd, emulator).map { $0.rate / $1.rate }).median
+        let busy = Series(zip(larderd, emulator).map { $1.processorEach / $0.processorEach }).median
+        let generator = Row.Line(
+            label: "who asks, processor time of each",
+            value: (larderd + emulator).map { $0.generator / Double($0.calls) }.series(1e6),
+            unit: "us")
+        run.report.add(
+            Row(
+                id: "emulator.\(kind.id)", title: kind.title,
+                lines: ServerProcess.Kind.allCases.flatMap { server in
+                    let all = figures[server] ?? []
+                    return [
+                        Row.Line(
+                            label: server.rawValue, value: Series(all.map(\.rate)), unit: "/s"),
+                        Row.Line(
+                            label: "\(server.rawValue), processor time of each",
+                            value: Series(all.map { $0.processorEach * 1e6 }), unit: "us"),
+                    ]
+                } + [generator],
+                verdict: Row.Verdict(
+                    reached: ratio, direction: .atLeast, limit: Self.factor, unit: "times",
+                    byProcessor: busy)))
+    }
+
+    /// A call that does nothing: what gRPC takes of each call.
+    private func measureFloor(_ server: ServerProcess) throws {
+        let load = try Load(server, connections: 4, callsAtATime: 8)
+        let call = Load.Call(method: "Rollback") { _ in try Requests.rollBackNothing() }
+        let count = run.count(24_000, quick: 3_000)
+        _ = try load.run(call, count: count)
+        let figures = try (0..<run.rounds).map { _ in try load.run(call, count: count) }
+        run.report.add(
+            Row(
+                id: "emulator.floor", title: "calls of larderd that do nothing: gRPC's share",
+                lines: [
+                    .init(label: "larderd", value: Series(figures.map(\.rate)), unit: "/s"),
+                    .init(
+                        label: "larderd, processor time of each",
+                        value: Series(figures.map { $0.processorEach * 1e6 }), unit: "us"),
+                ]))
+    }
+
+    private func addMemory(_ servers: [(ServerProcess.Kind, ServerProcess)]) {
+        let bytes = servers.map { ($0.0.rawValue, $0.1.residentBytes / 1_048_576) }
+        run.report.add(
+            Row(
+                id: "emulator.memory", title: "resident memory after these",
+                lines: bytes.map { Row.Line(label: $0.0, value: Series([$0.1]), unit: "MiB") },
+                verdict: Row.Verdict(
+                    reached: bytes[0].1 / bytes[1].1, direction: .atMost, limit: 0.1,
+                    unit: "times")))
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import Synchronization
+
+/// Clients that listen to one query: streams over some connections, each with a thread that reads.
+final class Listeners: Sendable {
+    private struct Reader: @unchecked Sendable {
+        // Its thread's alone.
+        let connection: WireConnection
+    }
+
+    private struct State {
+        var toldCount = 0
+        var lastTold = 0.0
+        var failure: (any Error)?
+    }
+
+    private let count: Int
+    private let state = Mutex(State())
+    private let allTold = DispatchSemaphore(value: 0)
+
+    /// Opens the streams, and waits until all are current.
+    init(_ server: ServerProcess, _ collection: String, connections: Int, streams: Int) throws {
+        count = connections * streams
+        let request = try Requests.listen(Requests.query(collection))
+        for _ in 0..<connections {
+            let connection = try WireConnection(port: server.port)
+            try connection.listen(request, streams: streams)
+            let reader = Reader(connection: connection)
+            Thread.detachNewThread { self.read(reader.connection) }
+        }
+    }
+
+    /// Waits until a change has been told to all.
+    ///
+    /// - Returns: when the last was.
+    func waitUntilTold() throws -> Double {
+        guard allTold.wait(timeout: .now() + 60) == .success else {
+            throw WireConnection.Problem(description: "listeners were not told of a change")
+        }
+        return try state.withLock { state in
+            if let failure = state.failure { throw failure }
+            state.toldCount = 0
+            return state.lastTold
+        }
+    }
+
+    /// Counts the streams that are told of a change and that it is whole, until the server ends.
+    private func read(_ connection: WireConnection) {
+        var waiting: Set<UInt32> = []
+        do {
+            while true {
+                guard case .message(let stream, let bytes) = try connection.next() else {
+                    throw WireConnection.Problem(description: "a Listen stream has ended")
+                }
+                if Told.isDocument(bytes) {
+                    waiting.insert(stream)
+                } else if waiting.remove(stream) != nil {
+                    noteTold()
+                }
+            }
+        } catch {
+            state.withLock { $0.failure = error }
+            allTold.signal()
+        }
+    }
+
+    private func noteTold() {
+        let isLast = state.withLock { state in
+            state.toldCount += 1
+            state.lastTold = Clock.now
+            return state.toldCount == count
+        }
+        if isLast { allTold.signal() }
+    }
+}
+
+extension WireConnection {
+    /// Opens Listen streams and reads until they are current and have heard that their first
+    /// snapshot is whole.
+    func listen(_ request: [UInt8], streams count: Int) throws {
+        var waiting: Set<UInt32> = []
+        var current: Set<UInt32> = []
+        for _ in 0..<count {
+            let stream = open("Listen")
+            try send(request, on: stream, isLast: false)
+            waiting.insert(stream)
+        }
+        while !waiting.isEmpty {
+            guard case .message(let stream, let bytes) = try next() else {
+                throw Problem(description: "a Listen stream has ended")
+            }
+            if try Told.isCurrent(bytes) {
+                current.insert(stream)
+            } else if current.contains(stream) {
+                waiting.remove(stream)
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import Synchronization
+
+/// Calls to a server from several connections, each with its thread.
+final class Load {
+    /// A call that is made again and again.
+    struct Call {
+        let method: String
+        /// The message of a call, by its number, which no other call of a load has.
+        let message: @Sendable (Int) throws -> [UInt8]
+        /// Whether the server goes on until it is told that it is enough: at the current target.
+        var isListening = false
+    }
+
+    /// What a number of calls took.
+    struct Figure {
+        /// Seconds.
+        var wall: Double
+        /// Seconds of the server's threads.
+        var processor: Double
+        /// Seconds of the threads that make the calls.
+        var generator: Double
+        var calls: Int
+
+        /// Calls a second.
+        var rate: Double { Double(calls) / wall }
+        /// The server's seconds of a call.
+        var processorEach: Double { processor / Double(calls) }
+    }
+
+    private struct Connections: @unchecked Sendable {
+        // Each is used by one thread at a time.
+        let all: [WireConnection]
+    }
+
+    let server: ServerProcess
+    private let connections: Connections
+    /// Calls at a time on each connection.
+    let callsAtATime: Int
+    private var firstNumber = 0
+
+    /// Connects.
+    init(_ server: ServerProcess, connections count: Int, callsAtATime: Int) throws {
+        self.server = server
+        self.callsAtATime = callsAtATime
+        connections = Connections(
+            all: try (0..<count).map { _ in try WireConnection(port: server.port) })
+    }
+
+    /// Makes so many calls, and measures them.
+    func run(_ call: Call, count: Int) throws -> Figure {
+        let share = max(1, count / connections.all.count)
+        let connections = connections
+        let (callsAtATime, first) = (callsAtATime, firstNumber)
+        firstNumber += share * connections.all.count
+        let (startWall, startProcessor) = (Clock.now, server.processorTime)
+        let startGenerator = Clock.processor
+        try Threads.run(connections.all.count) { thread in
+            try Self.run(
+                call, numbers: (first + thread * share)..<(first + (thread + 1) * share),
+                on: connections.all[thread], callsAtATime: callsAtATime)
+        }
+        return Figure(
+            wall: Clock.now - startWall, processor: server.processorTime - startProcessor,
+            generator: Clock.processor - startGenerator, calls: share * connections.all.count)
+    }
+
+    private static func run(
+        _ call: Call, numbers: Range<Int>, on connection: WireConnection, callsAtATime: Int
+    ) throws {
+        var numbers = numbers
+        var open = 0
+        func begin() throws {
+            guard let number = numbers.popFirst() else { return }
+            let stream = connection.open(call.method)
+            try connection.send(try call.message(number), on: stream, isLast: !call.isListening)
+            open += 1
+        }
+        for _ in 0..<callsAtATime { try begin() }
+        while open > 0 {
+            switch try connection.next() {
+            case .message(let stream, let bytes):
+                if call.isListening, try Told.isCurrent(bytes) { connection.end(stream) }
+            case .ended:
+                open -= 1
+                try begin()
+            }
+        }
+    }
+}
+
+/// Threads that may block.
+enum Threads {
+    /// Runs a closure on so many threads, with their numbers, and waits for them.
+    static func run(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
+        let group = DispatchGroup()
+        let failure = Failure()
+        for number in 0..<count {
+            group.enter()
+            Thread.detachNewThread {
+                do {
+                    try body(number)
+                } catch {
+                    failure.note(error)
+                }
+                group.leave()
+            }
+        }
+        group.wait()
+        try failure.check()
+    }
+
+    private final class Failure: Sendable {
+        private let first = Mutex<(any Error)?>(nil)
+
+        func note(_ error: any Error) { first.withLock { $0 = $0 ?? error } }
+        func check() throws { if let error = first.withLock({ $0 }) { throw error } }
+    }
+}
+
+/// The time, in seconds.
+enum Clock {
+    static var now: Double { seconds(CLOCK_MONOTONIC) }
+    /// Seconds that the threads of this process have run.
+    static var processor: Double { seconds(CLOCK_PROCESS_CPUTIME_ID) }
+
+    private static func seconds(_ clock: clockid_t) -> Double {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import LarderModel
+import LarderProtocol
+import SwiftProtobuf
+
+/// The requests that are made, as the bytes of their messages.
+enum Requests {
+    static let project = "wire"
+    static let database = "projects/\(project)/databases/(default)"
+    static let parent = "\(database)/documents"
+    /// How many documents of a collection have a group in common.
+    static let groupCount = 20
+
+    /// The name of a document.
+    static func name(_ collection: String, _ number: Int) -> String {
+        let digits = String(number)
+        return "\(parent)/\(collection)/city"
+            + String(repeating: "0", count: 6 - min(6, digits.count)) + digits
+    }
+
+    /// Sets documents in one commit.
+    static func commit(_ documents: [Google_Firestore_V1_Document]) throws -> [UInt8] {
+        try Google_Firestore_V1_CommitRequest.with {
+            $0.database = database
+            $0.writes = documents.map { document in .with { $0.update = document } }
+        }.serializedBytes()
+    }
+
+    /// Rolls a transaction back that is not there.
+    static func rollBackNothing() throws -> [UInt8] {
+        var message = Google_Firestore_V1_RollbackRequest()
+        message.database = database
+        message.transaction = Data(repeating: 0xff, count: 8)
+        return try message.serializedBytes()
+    }
+
+    /// Reads a document.
+    static func get(_ collection: String, _ number: Int) throws -> [UInt8] {
+        try Google_Firestore_V1_BatchGetDocumentsRequest.with {
+            $0.database = database
+            $0.documents = [name(collection, number)]
+        }.serializedBytes()
+    }
+
+    /// All documents of a collection, or those of a group.
+    static func query(_ collection: String, group: Int? = nil)
+        -> Google_Firestore_V1_StructuredQuery
+    {
+        .with {
+            $0.from = [.with { $0.collectionID = collection }]
+            guard let group else { return }
+            $0.where.fieldFilter = .with {
+                $0.field.fieldPath = "group"
+                $0.op = .equal
+                $0.value.integerValue = Int64(group)
+            }
+        }
+    }
+
+    /// Runs a query.
+    static func run(_ query: Google_Firestore_V1_StructuredQuery) throws -> [UInt8] {
+        try Google_Firestore_V1_RunQueryRequest.with {
+            $0.parent = parent
+            $0.structuredQuery = query
+        }.serializedBytes()
+    }
+
+    /// Listens to a query.
+    static func listen(_ query: Google_Firestore_V1_StructuredQuery) throws -> [UInt8] {
+        try Google_Firestore_V1_ListenRequest.with {
+            $0.database = database
+            $0.addTarget = .with {
+                $0.targetID = 2
+                $0.query.parent = parent
+                $0.query.structuredQuery = query
+            }
+        }.serializedBytes()
+    }
+}
+
+/// What a Listen stream says, as far as is looked at.
+enum Told {
+    /// Whether a message is of a document's change.
+    static func isDocument(_ message: ArraySlice<UInt8>) -> Bool { message.first == 0x1a }
+
+    /// Whether a message says that all is told.
+    static func isCurrent(_ message: ArraySlice<UInt8>) throws -> Bool {
+        guard message.first == 0x12 else { return false }
+        let response = try Google_Firestore_V1_ListenResponse(serializedBytes: Array(message))
+        return response.targetChange.targetChangeType == .current
+    }
+}

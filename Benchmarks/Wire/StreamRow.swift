@@ -1,0 +1,86 @@
+import Foundation
+import GRPCCore
+import LarderBackend
+import LarderModel
+import LarderProtocol
+import LarderQuery
+import LarderTransport
+import SwiftProtobuf
+
+/// A query of many documents over a socket, beside the same in a process.
+struct StreamRow {
+    let run: Run
+
+    private static let collection = "cities"
+    private static let factor = 2.0
+
+    func callAsFunction() async throws {
+        let count = run.count(10_000, quick: 1_000)
+        let loader = try run.startServer("stream")
+        try run.load(loader, Self.collection, count: count, isLarge: true)
+        loader.stop()
+        let copy = run.path("stream-copy")
+        try FileManager.default.copyItem(atPath: run.path("stream"), toPath: copy)
+        var configuration = BackendConfiguration(
+            project: Requests.project,
+            location: .directory("\(copy)/\(Requests.project)/(default)"))
+        configuration.database = "(default)"
+        let backend = try Backend(configuration)
+        let server = try run.startServer("stream")
+        let load = try Load(server, connections: 1, callsAtATime: 1)
+        let call = Load.Call(method: "RunQuery") { _ in
+            try Requests.run(Requests.query(Self.collection))
+        }
+        var figures: (wire: [Load.Figure], floor: [(wall: Double, busy: Double)]) = ([], [])
+        for round in 0...run.rounds {
+            let wire = try load.run(call, count: run.count(20, quick: 5))
+            let floor = try readAndEncode(backend, count: count)
+            guard round > 0 else { continue }
+            figures.wire.append(wire)
+            figures.floor.append(floor)
+        }
+        try await backend.close()
+        let wire = figures.wire.map { $0.wall / Double($0.calls) }
+        let busy = figures.wire.map(\.processorEach)
+        run.report.add(
+            Row(
+                id: "stream", title: "RunQuery of \(count) documents of 1 KB",
+                lines: [
+                    .init(label: "over a socket", value: wire.series(1e3), unit: "ms"),
+                    .init(
+                        label: "the same, processor time of the server",
+                        value: busy.series(1e3), unit: "ms"),
+                    .init(
+                        label: "read and encoded in a process",
+                        value: figures.floor.map(\.wall).series(1e3), unit: "ms"),
+                ],
+                verdict: .init(
+                    reached: Series(zip(wire, figures.floor).map { $0 / $1.wall }).median,
+                    direction: .atMost, limit: Self.factor, unit: "times",
+                    byProcessor: Series(zip(busy, figures.floor).map { $0 / $1.busy }).median)))
+    }
+
+    /// Reads all documents and makes the bytes of their messages, on this thread.
+    private func readAndEncode(
+        _ backend: Backend, count: Int
+    ) throws -> (wall: Double, busy: Double) {
+        let coder = try MessageCoder(
+            DatabaseID(project: Requests.project, database: "(default)"))
+        let serializer = AnswerSerializer<Google_Firestore_V1_RunQueryResponse>()
+        let query = Query(.collection(try CollectionPath(Self.collection)))
+        let (wall, busy) = (Clock.now, Clock.processor)
+        var found = 0
+        _ = try backend.runQuery(query, as: Credentials()) { document throws(LarderError) in
+            var response = Google_Firestore_V1_RunQueryResponse()
+            if let message = try coder.encode(document, mask: nil) { response.document = message }
+            response.readTime = .init(document.version)
+            let bytes: [UInt8]? = try? serializer.serialize(response)
+            if bytes?.isEmpty == false { found += 1 }
+            return .continue
+        }
+        guard found == count else {
+            throw WireConnection.Problem(description: "\(found) documents instead of \(count)")
+        }
+        return (Clock.now - wall, Clock.processor - busy)
+    }
+}

@@ -1,0 +1,110 @@
+import ArgumentParser
+import Foundation
+
+/// Measures `larderd` and the client over sockets, beside Google's emulator where it is installed.
+///
+/// A program of Larder's own package, in none of its products: it makes requests of the messages
+/// that the server and the client share.
+@main
+struct WireBenchmark: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "larderd and the client over sockets, beside Google's emulator.",
+        subcommands: [Measure.self, SyncClient.self], defaultSubcommand: Measure.self)
+}
+
+/// Measures the rows that are asked for.
+struct Measure: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Measure; what happens unless said otherwise.",
+        discussion: """
+            Starts the servers on free ports of this machine, with databases in a temporary
+            directory, and ends them. Ratios are of one run; servers take turns in each round, and
+            a row is the median of its rounds. Calls are made by threads that write and read the
+            frames of HTTP/2 themselves, so that what is measured is the servers. All that larderd
+            acknowledges is on the disk; the emulator has everything in memory.
+
+            ROWS
+              emulator  sets, gets, queries of 20 results and listens a second, 32 at a time over 4
+                        connections, documents of 150 bytes: at least 3 times the emulator's; and
+                        resident memory after all that, mapped files included: at most a tenth
+              fanout    a commit until 200 listeners on one query are told, over 4 connections: at
+                        most 3 times as long as until one is
+              commits   durable commits of one document from 32 connections: at least 5 times as
+                        many a second as from one
+              stream    RunQuery of 10,000 documents of 1 KB: at most 2 times what reading and
+                        encoding them takes in a process
+              sync      100,000 documents of 1 KB into the persistent cache of a client, 100
+                        listeners, 4 at a time, and one: at least 30,000 a second; the 100 with
+                        at most 1.25 times the memory of the first ten
+              idle      1,000 listeners that nothing happens for, 50 on a connection, then each
+                        on its own: no processor time of the server, at most 64 KiB each
+
+            Exit status: 0, or with --strict 2 when a limit was missed.
+            """)
+
+    @Option(help: ArgumentHelp("The server, built for release.", valueName: "path"))
+    var larderd = ".build/release/larderd"
+
+    @Option(
+        help: ArgumentHelp(
+            "Google's emulator; else where PATH and its packages have it.", valueName: "path"))
+    var emulator: String?
+
+    @Option(help: ArgumentHelp("Rows, by name, with commas between.", valueName: "list"))
+    var only: String?
+
+    @Option(help: "Rounds of each row.")
+    var rounds = 5
+
+    @Flag(help: "Few calls, documents and rounds: to see that it works.")
+    var quick = false
+
+    @Option(help: ArgumentHelp("Where databases are kept.", valueName: "directory"))
+    var dir = FileManager.default.temporaryDirectory.path
+
+    @Option(help: ArgumentHelp("The figures for programs.", valueName: "file"))
+    var json: String?
+
+    @Flag(help: "Exit with 2 when a limit was missed.")
+    var strict = false
+
+    /// The rows that are asked for; nil for all.
+    private var asked: Set<String>? {
+        only.map { Set($0.split(separator: ",").map(String.init)) }
+    }
+
+    func validate() throws {
+        guard let asked else { return }
+        let names = Self.rows.map(\.0)
+        guard !asked.isEmpty, asked.isSubset(of: names) else {
+            throw ValidationError("--only takes of these rows: \(names.joined(separator: ", ")).")
+        }
+    }
+
+    func run() async throws {
+        let run = try Run(
+            larderd: larderd, emulator: emulator, parent: dir, rounds: quick ? 2 : rounds,
+            isQuick: quick)
+        defer { run.removeDirectory() }
+        print(Machine.summary)
+        for (name, measure) in Self.rows where asked?.contains(name) ?? true {
+            try await measure(run)
+        }
+        let missed = run.report.printSummary()
+        if let json {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+            try encoder.encode(run.report.rows).write(to: URL(fileURLWithPath: json))
+        }
+        if strict, missed > 0 { throw ExitCode(2) }
+    }
+
+    private static let rows: [(String, @Sendable (Run) async throws -> Void)] = [
+        ("emulator", { try EmulatorRows(run: $0)() }),
+        ("fanout", { try FanOutRow(run: $0)() }),
+        ("commits", { try CommitRow(run: $0)() }),
+        ("stream", { try await StreamRow(run: $0)() }),
+        ("sync", { try SyncRow(run: $0)() }),
+        ("idle", { try IdleRow(run: $0)() }),
+    ]
+}

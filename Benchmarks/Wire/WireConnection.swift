@@ -1,0 +1,203 @@
+import Foundation
+
+/// A connection to a server of gRPC that costs next to nothing: a blocking socket and the least of
+/// HTTP/2 that calls need.
+///
+/// A client of gRPC takes as much of the processors as the server, and its time would hide what
+/// the servers differ in. One thread uses a connection at a time.
+final class WireConnection {
+    /// What a server says.
+    enum Event {
+        /// A message of a stream.
+        case message(stream: UInt32, bytes: ArraySlice<UInt8>)
+        /// The end of a stream.
+        case ended(stream: UInt32)
+    }
+
+    /// A sentence about what went wrong.
+    struct Problem: Error, CustomStringConvertible { let description: String }
+
+    private static let endsStream: UInt8 = 1
+    private static let endsHeaders: UInt8 = 4
+    /// How much servers may send before they are told to go on: more than is looked at.
+    private static let window: UInt32 = 1 << 30
+
+    private let socket: Int32
+    private var reader = FrameReader()
+    private var headers = HeaderTable()
+    private var output: [UInt8] = []
+    private var events: [Event] = []
+    private var nextEvent = 0
+    private var nextStream: UInt32 = 1
+    /// What a stream has said so far that is no whole message.
+    private var parts: [UInt32: [UInt8]] = [:]
+    /// Streams that have not said anything.
+    private var silent: Set<UInt32> = []
+    private var sendWindow = 65_535
+    private var taken: UInt32 = 0
+    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
+
+    /// Connects to a port of this machine.
+    init(port: Int) throws {
+        socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(UInt16(port).bigEndian)
+        address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+        let result = withUnsafeBytes(of: &address) { bytes in
+            connect(
+                socket, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+                socklen_t(bytes.count))
+        }
+        guard result == 0 else { throw Problem(description: "nothing listens at port \(port)") }
+        var isOn: Int32 = 1
+        setsockopt(
+            socket, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
+        output += Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+        var settings: [UInt8] = []
+        settings.append(bigEndian: 4, count: 2)
+        settings.append(bigEndian: Self.window, count: 4)
+        write(.settings, settings)
+        grantWindow(Self.window)
+    }
+
+    deinit {
+        close(socket)
+        buffer.deallocate()
+    }
+
+    // MARK: Calls
+
+    /// Begins a call, sent with the next ``flush()``.
+    ///
+    /// - Returns: the number of its stream.
+    func open(_ method: String) -> UInt32 {
+        let stream = nextStream
+        nextStream += 2
+        write(.headers, flags: Self.endsHeaders, stream: stream, headers.block(for: method))
+        silent.insert(stream)
+        return stream
+    }
+
+    /// Sends a message of a call with the next ``flush()``; at most 60,000 bytes.
+    func send(_ message: [UInt8], on stream: UInt32, isLast: Bool) throws {
+        while sendWindow < message.count + 5 { try receive() }
+        sendWindow -= message.count + 5
+        var data: [UInt8] = [0]
+        data.append(bigEndian: UInt32(message.count), count: 4)
+        data += message
+        // A frame holds 16 KiB unless a server allows more.
+        var start = 0
+        while start < data.count {
+            let end = min(start + 16_384, data.count)
+            write(
+                .data, flags: isLast && end == data.count ? Self.endsStream : 0, stream: stream,
+                Array(data[start..<end]))
+            start = end
+        }
+    }
+
+    /// Says that a call has no more messages of the client.
+    func end(_ stream: UInt32) {
+        write(.data, flags: Self.endsStream, stream: stream, [])
+    }
+
+    /// Sends what waits to be sent.
+    func flush() throws {
+        var start = 0
+        while start < output.count {
+            let count = output.withUnsafeBytes {
+                Foundation.send(
+                    socket, $0.baseAddress.map { $0 + start }, $0.count - start,
+                    Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw Problem(description: "the server has hung up") }
+            start += count
+        }
+        output.removeAll(keepingCapacity: true)
+    }
+
+    /// What the server says next; waits for it.
+    func next() throws -> Event {
+        while nextEvent == events.count {
+            events.removeAll(keepingCapacity: true)
+            nextEvent = 0
+            try receive()
+        }
+        defer { nextEvent += 1 }
+        return events[nextEvent]
+    }
+
+    // MARK: Frames
+
+    private func receive() throws {
+        try flush()
+        let count = recv(socket, buffer.baseAddress, buffer.count, 0)
+        guard count > 0 else { throw Problem(description: "the server has hung up") }
+        reader.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        while let frame = reader.next() { try take(frame) }
+    }
+
+    private func take(_ frame: FrameReader.Frame) throws {
+        switch frame.kind {
+        case .data:
+            takeMessages(frame)
+            taken += UInt32(frame.payload.count)
+            if taken > Self.window / 2 {
+                grantWindow(taken)
+                taken = 0
+            }
+            if frame.flags & Self.endsStream != 0 { finish(frame.stream) }
+        case .headers where frame.flags & Self.endsStream != 0:
+            guard silent.remove(frame.stream) == nil else {
+                throw Problem(description: "a call ended without an answer")
+            }
+            finish(frame.stream)
+        case .settings where frame.flags == 0: write(.settings, flags: 1, [])
+        case .ping where frame.flags == 0:
+            write(.ping, flags: 1, Array(reader.bytes[frame.payload]))
+        case .windowUpdate where frame.stream == 0:
+            sendWindow += Int(reader.bytes.bigEndian(at: frame.payload.lowerBound, count: 4))
+        case .reset, .goAway:
+            throw Problem(
+                description: "the server ended a stream with \(reader.bytes[frame.payload])")
+        default: return
+        }
+    }
+
+    /// Takes the messages that are whole with a frame.
+    private func takeMessages(_ frame: FrameReader.Frame) {
+        silent.remove(frame.stream)
+        var bytes = parts.removeValue(forKey: frame.stream) ?? []
+        bytes += reader.bytes[frame.payload]
+        var start = 0
+        while bytes.count >= start + 5 {
+            let end = start + 5 + Int(bytes.bigEndian(at: start + 1, count: 4))
+            guard bytes.count >= end else { break }
+            events.append(.message(stream: frame.stream, bytes: bytes[(start + 5)..<end]))
+            start = end
+        }
+        if start < bytes.count { parts[frame.stream] = Array(bytes[start...]) }
+    }
+
+    private func finish(_ stream: UInt32) {
+        parts[stream] = nil
+        events.append(.ended(stream: stream))
+    }
+
+    private func grantWindow(_ count: UInt32) {
+        var increment: [UInt8] = []
+        increment.append(bigEndian: count, count: 4)
+        write(.windowUpdate, increment)
+    }
+
+    private func write(
+        _ kind: FrameReader.Kind, flags: UInt8 = 0, stream: UInt32 = 0, _ payload: [UInt8]
+    ) {
+        output.append(bigEndian: UInt32(payload.count), count: 3)
+        output.append(kind.rawValue)
+        output.append(flags)
+        output.append(bigEndian: stream, count: 4)
+        output += payload
+    }
+}

@@ -1,0 +1,113 @@
+public import Foundation
+import LarderModel
+import LarderSync
+import Logging
+
+extension Firestore {
+    /// Loads a bundle: its documents into the cache, its queries under their names.
+    ///
+    /// Returns at once; other work goes on beside it. Documents that the cache has in a newer
+    /// version stay. A bundle that was loaded before, or a newer one of its id, is not loaded
+    /// again, which is a success. What comes before an error in a malformed bundle stays in the
+    /// cache.
+    ///
+    /// The documents are kept from eviction until the database is terminated.
+    @discardableResult
+    public func loadBundle(_ bundleData: Data) -> LoadBundleTask {
+        loadBundle(from: BundleData(bundleData)) { _ in }
+    }
+
+    /// Loads a bundle, and calls a closure on the callback queue at its end.
+    ///
+    /// See `loadBundle` of data. The closure gets the last progress or, for a malformed
+    /// bundle, `invalidArgument`.
+    @discardableResult
+    public func loadBundle(
+        _ bundleData: Data,
+        completion: @escaping (LoadBundleTaskProgress?, (any Error)?) -> Void
+    ) -> LoadBundleTask {
+        loadBundle(from: BundleData(bundleData), callbackQueue.completion(completion))
+    }
+
+    /// Loads a bundle from a stream, which is opened, read to its end and closed.
+    ///
+    /// See `loadBundle` of data. The stream is the database's until then.
+    @discardableResult
+    public func loadBundle(_ bundleStream: InputStream) -> LoadBundleTask {
+        loadBundle(from: BundleStream(bundleStream)) { _ in }
+    }
+
+    /// Loads a bundle from a stream, and calls a closure on the callback queue at its end.
+    ///
+    /// See `loadBundle` of a stream.
+    @discardableResult
+    public func loadBundle(
+        _ bundleStream: InputStream,
+        completion: @escaping (LoadBundleTaskProgress?, (any Error)?) -> Void
+    ) -> LoadBundleTask {
+        loadBundle(from: BundleStream(bundleStream), callbackQueue.completion(completion))
+    }
+
+    /// Loads a bundle, and waits for its end.
+    ///
+    /// - Throws: `invalidArgument` for a malformed bundle, or one of another database; what the
+    ///   store reports.
+    @discardableResult
+    public nonisolated(nonsending) func loadBundle(
+        _ bundleData: Data
+    ) async throws -> LoadBundleTaskProgress {
+        try await answer { _ = loadBundle(from: BundleData(bundleData), $0) }
+    }
+
+    /// Loads a bundle from a stream, and waits for its end.
+    ///
+    /// - Throws: as `loadBundle` of data; `unavailable` when the stream cannot be read.
+    @discardableResult
+    public nonisolated(nonsending) func loadBundle(
+        _ bundleStream: InputStream
+    ) async throws -> LoadBundleTaskProgress {
+        try await answer { _ = loadBundle(from: BundleStream(bundleStream), $0) }
+    }
+
+    /// Gives the query that a bundle has brought under a name, on the callback queue; nil where
+    /// none has.
+    public func getQuery(named name: String, completion: @escaping (Query?) -> Void) {
+        let completion = Transferred(completion)
+        let queue = callbackQueue
+        Self.blockingQueue.async { [self] in
+            let query = namedQuery(name)
+            queue.async { completion.value(query) }
+        }
+    }
+
+    /// The query that a bundle has brought under a name; nil where none has.
+    public nonisolated(nonsending) func getQuery(named name: String) async -> Query? {
+        namedQuery(name)
+    }
+
+    private func namedQuery(_ name: String) -> Query? {
+        do throws(LarderError) {
+            return try connection.client().namedQuery(name).map { Query(self, .success($0.query)) }
+        } catch {
+            logger.error("getQuery(named:): \(error.message)")
+            return nil
+        }
+    }
+
+    private func loadBundle(
+        from source: any BundleSource, _ done: @escaping Completion<LoadBundleTaskProgress>
+    ) -> LoadBundleTask {
+        let task = LoadBundleTask(callbackQueue)
+        do throws(LarderError) {
+            try connection.client().loadBundle(
+                from: source, progress: { task.tell($0) },
+                completion: { done($0.map { LoadBundleTaskProgress($0) }) })
+        } catch {
+            var progress = LoadBundleProgress()
+            progress.state = .error
+            task.tell(progress)
+            done(.failure(error))
+        }
+        return task
+    }
+}

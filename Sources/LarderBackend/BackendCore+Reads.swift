@@ -1,0 +1,191 @@
+package import LarderModel
+import LarderPlanning
+import LarderQuery
+import LarderStorage
+import LarderTransport
+
+/// What runs on the caller's thread, on the newest commit.
+extension BackendCore {
+    /// Documents as of one commit, in the order of their paths, and the version of that commit.
+    ///
+    /// - Throws: `permissionDenied` where the rules deny one of them; in a transaction `aborted`
+    ///   where something read before has changed.
+    nonisolated func documents(
+        at paths: [DocumentPath], as credentials: Credentials, in transaction: TransactionID?,
+        asOf moment: SnapshotVersion = .none
+    ) throws(LarderError) -> (readings: [DocumentReading], version: SnapshotVersion) {
+        var documents: [Document?] = []
+        let version = try read(in: transaction, asOf: moment) {
+            (snapshot, _, reads) throws(LarderError) in
+            for path in paths {
+                let document = try snapshot.document(at: path)
+                let found = document.flatMap { $0.exists ? $0 : nil }
+                reads.add(path, found?.version)
+                documents.append(found)
+            }
+        }
+        let gate = gate(credentials)
+        var readings: [DocumentReading] = []
+        for (path, document) in zip(paths, documents) {
+            try gate.check(.get(path), existing: document)
+            readings.append(
+                document.map(DocumentReading.init(found:))
+                    ?? DocumentReading(path: path, contents: .absent, version: version))
+        }
+        return (readings, version)
+    }
+
+    /// Figures over what a query matches, in the order of the aggregates, and the version of the
+    /// commit that they are of.
+    nonisolated func aggregate(
+        _ aggregates: [Aggregate], over query: Query, as credentials: Credentials,
+        in transaction: TransactionID?, asOf moment: SnapshotVersion = .none
+    ) throws(LarderError) -> (values: [Value], version: SnapshotVersion) {
+        try check(query, gate(credentials))
+        var values: [Aggregate: Value] = [:]
+        let version = try read(in: transaction, asOf: moment) {
+            (snapshot, _, reads) throws(LarderError) in
+            values = try runner.aggregate(aggregates, over: query, in: snapshot).values
+            reads.add(query, values)
+        }
+        return (aggregates.map { values[$0] ?? .null }, version)
+    }
+
+    /// Lends the documents that a query matches to a closure, in the query's order, as of one
+    /// commit.
+    ///
+    /// - Parameter began: told the version of that commit before the first document.
+    /// - Returns: the version of that commit.
+    nonisolated func run(
+        _ query: Query, as credentials: Credentials, in transaction: TransactionID?,
+        asOf moment: SnapshotVersion = .none,
+        began: (SnapshotVersion) throws(LarderError) -> Void,
+        _ body: (Document) throws(LarderError) -> IterationStep
+    ) throws(LarderError) -> SnapshotVersion {
+        try check(query, gate(credentials))
+        return try read(in: transaction, asOf: moment) {
+            (snapshot, version, reads) throws(LarderError) in
+            try began(version)
+            var matches: [ReadSet.Match] = []
+            var isWhole = false
+            // What was lent counts, also when the closure ends it.
+            defer {
+                if isWhole {
+                    reads.add(query, matches)
+                } else {
+                    reads.add(beginningOf: query, matches)
+                }
+            }
+            let isNoted = transaction != nil
+            var last = IterationStep.continue
+            try runner.forEachDocument(of: query, in: snapshot) { document throws(LarderError) in
+                if isNoted {
+                    matches.append(ReadSet.Match(path: document.path, version: document.version))
+                }
+                last = try body(document)
+                return last
+            }
+            isWhole = last == .continue
+        }
+    }
+
+    /// Throws unless a query is sound and the rules allow it.
+    nonisolated func check(_ query: Query, _ gate: Gate) throws(LarderError) {
+        try query.validate()
+        switch query.source {
+        case .collection(let path): try gate.check(.list(path))
+        case .group(let id): try gate.check(.listGroup(id))
+        case .document(let path):
+            let document = try read { (snapshot) throws(LarderError) in
+                try snapshot.document(at: path)
+            }
+            try gate.check(.get(path), existing: document.flatMap { $0.exists ? $0 : nil })
+        }
+    }
+
+    /// Reads from a kept commit, or from the newest.
+    ///
+    /// - Throws: what the closure throws; `unavailable` once the backend is closed.
+    nonisolated func read<R: ~Copyable>(
+        from snapshot: PinnedSnapshot? = nil,
+        _ body: (borrowing ReadTransaction) throws(LarderError) -> R
+    ) throws(LarderError) -> R {
+        do throws(LarderError) {
+            if let snapshot { return try snapshot.read(body) }
+            return try store.read(body)
+        } catch {
+            let isClosed = error.condition == .transactionEnded && transactions.isClosed
+            throw isClosed ? Self.closed : error
+        }
+    }
+
+    /// Reads from the newest commit, from the last one up to a moment or from that of a
+    /// transaction, and notes in the transaction what is read.
+    ///
+    /// - Returns: the version of the commit.
+    /// - Throws: `failedPrecondition` where the commit is not kept.
+    nonisolated func read(
+        in id: TransactionID?, asOf moment: SnapshotVersion = .none,
+        _ body: (borrowing ReadTransaction, SnapshotVersion, inout ReadSet) throws(LarderError)
+            -> Void
+    ) throws(LarderError) -> SnapshotVersion {
+        guard let id else {
+            var reads = ReadSet()
+            func readAll(_ snapshot: borrowing ReadTransaction)
+                throws(LarderError) -> SnapshotVersion
+            {
+                let version = try snapshot.commitVersion()
+                guard moment.isNone || version <= moment else { throw .pastNotKept(moment) }
+                try body(snapshot, version, &reads)
+                return version
+            }
+            let kept = moment.isNone ? nil : history.snapshot(at: moment)
+            return try read(from: kept, readAll)
+        }
+        let (earlier, pinned) = try transactions.beginRead(in: id, at: clock()) {
+            (moment) throws(LarderError) in
+            let kept = moment.isNone ? nil : history.snapshot(at: moment)
+            return if let kept { kept } else { try store.pinSnapshot() }
+        }
+        var reads = ReadSet()
+        var version = SnapshotVersion.none
+        func readAll(_ snapshot: borrowing ReadTransaction) throws(LarderError) {
+            let found = try snapshot.commitVersion()
+            guard earlier.asOf.isNone || found <= earlier.asOf else {
+                throw .pastNotKept(earlier.asOf)
+            }
+            // All reads of a transaction are of one moment.
+            if earlier.version < found { try earlier.verify(in: snapshot, runner) }
+            version = found
+            try body(snapshot, found, &reads)
+        }
+        let result = Result { () throws(LarderError) in try read(from: pinned, readAll) }
+        let noted = Result { () throws(LarderError) in
+            try transactions.endRead(in: id, adding: reads, at: version, now: clock())
+        }
+        try result.get()
+        try noted.get()
+        return version
+    }
+}
+
+extension LarderError {
+    /// The error for a moment that is gone: documents are kept as they are, not as they were.
+    package static func pastNotKept(_ moment: SnapshotVersion) -> LarderError {
+        LarderError(
+            .failedPrecondition,
+            "the read time \(moment) is too old: there were commits since, and what was before "
+                + "is not kept")
+    }
+}
+
+extension DocumentReading {
+    /// A document that exists.
+    init(found document: Document) {
+        self.init(
+            path: document.path,
+            contents: document.record.map { .found($0, createTime: document.createTime) }
+                ?? .absent,
+            version: document.version)
+    }
+}

@@ -1,0 +1,51 @@
+import LarderModel
+import LarderQuery
+import LarderTransport
+
+extension BackendCore {
+    /// How many responses may be ready for a stream whose client asks on without taking any.
+    private static let maxReadyCount = 10_000
+
+    /// Begins to serve a watch stream.
+    func openWatchStream(
+        _ id: StreamID, as credentials: Credentials,
+        _ handler: @escaping @Sendable (WatchEvent) -> Void
+    ) {
+        let session = WatchSession(id, gate(credentials), handler)
+        if isClosed { session.close(Self.closed) } else { watchers.add(session) }
+    }
+
+    /// Takes a request of a stream, unless that has ended.
+    func receive(_ request: WatchRequest, onWatchStream id: StreamID) {
+        guard let session = watchers.session(id) else { return }
+        switch request {
+        case .add(let target):
+            guard target.id > 0, session.targets[target.id] == nil else {
+                let error = LarderError.invalidArgument("the target id \(target.id) is not free")
+                watchers.end(id, telling: error)
+                return
+            }
+            watchers.add(target, to: session) { () throws(LarderError) in
+                try check(target.target.query, session.gate)
+            }
+        case .remove(let targetID): watchers.remove(targetID, from: session)
+        }
+        watchers.serve(session)
+        guard session.outbox.readyCount > Self.maxReadyCount else { return }
+        let error = LarderError(
+            .resourceExhausted, "the stream asks on, and does not take what it is answered")
+        watchers.end(id, telling: error)
+    }
+
+    /// Lets a stream's client have more responses.
+    func addDemand(_ count: Int, onWatchStream id: StreamID) {
+        guard let session = watchers.session(id) else { return }
+        session.add(demand: count)
+        watchers.serve(session)
+    }
+
+    /// Ends a stream whose client has left.
+    func endWatchStream(_ id: StreamID) {
+        watchers.end(id)
+    }
+}

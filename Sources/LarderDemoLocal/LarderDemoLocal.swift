@@ -1,0 +1,22 @@
+import ArgumentParser
+import LarderBackend
+import LarderDemo
+
+/// The demo with a backend in the process, as `make run` shows it.
+@main
+struct LarderDemoLocal: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "larder-demo", abstract: StoryArguments.abstract)
+
+    @OptionGroup var story: StoryArguments
+
+    @Option(help: "The directory of the backend.")
+    var backend: String
+
+    func run() async throws {
+        let backend = try Backend(
+            BackendConfiguration(project: Story.project, location: .directory(backend)))
+        try await story.tell(with: backend.connection)
+        try await backend.close()
+    }
+}

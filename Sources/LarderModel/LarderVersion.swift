@@ -1,0 +1,7 @@
+import CLarder
+
+/// Which version of Larder this is.
+package enum LarderVersion {
+    /// The version as text, such as `0.1.0`.
+    package static let text = String(cString: larder_version())
+}

@@ -1,0 +1,126 @@
+import Foundation
+import LarderModel
+import LarderQuery
+
+/// Gathers the figures of several aggregates, document by document.
+struct AggregateAccumulator {
+    private(set) var count: Int64 = 0
+    private var sums: [NumberSum] = []
+    private var extremes: [Extreme] = []
+    private let aggregates: [Aggregate]
+
+    init(_ aggregates: [Aggregate]) {
+        self.aggregates = aggregates
+        var summed: Set<FieldPath> = []
+        for aggregate in aggregates {
+            switch aggregate {
+            case .count: break
+            case .sum(let path), .average(let path):
+                if summed.insert(path).inserted { sums.append(NumberSum(path)) }
+            case .minimum(let path): extremes.append(Extreme(path, isMaximum: false))
+            case .maximum(let path): extremes.append(Extreme(path, isMaximum: true))
+            }
+        }
+    }
+
+    /// Takes in a document that matches.
+    ///
+    /// Allocates only where it has a new minimum or maximum.
+    mutating func add(_ record: borrowing RecordView) throws(LarderError) {
+        count += 1
+        for position in sums.indices { try sums[position].add(record) }
+        for position in extremes.indices { try extremes[position].add(record) }
+    }
+
+    /// The figures of what was taken in.
+    func values() throws(LarderError) -> [Aggregate: Value] {
+        var values: [Aggregate: Value] = [:]
+        for aggregate in aggregates {
+            switch aggregate {
+            case .count: values[aggregate] = .integer(count)
+            case .sum(let path):
+                values[aggregate] = sums.first { $0.path == path }?.sum
+            case .average(let path):
+                values[aggregate] = sums.first { $0.path == path }?.average
+            case .minimum(let path), .maximum(let path):
+                let extreme = extremes.first {
+                    $0.path == path && $0.isMaximum == (aggregate == .maximum(path))
+                }
+                values[aggregate] = try extreme?.value?.value() ?? .null
+            }
+        }
+        return values
+    }
+}
+
+/// The sum of a field's numbers: of integers exactly, whatever their order.
+private struct NumberSum {
+    private let field: PreparedField
+    private var integers: Int128 = 0
+    private var doubles = 0.0
+    private var integerCount: Int64 = 0
+    private var doubleCount: Int64 = 0
+
+    init(_ path: FieldPath) {
+        field = PreparedField(path)
+    }
+
+    var path: FieldPath { field.path }
+
+    mutating func add(_ record: borrowing RecordView) throws(LarderError) {
+        switch try record.type(of: field) {
+        case .integer?:
+            guard let number = try record.withValue(at: field, { $0.integer }) ?? nil else {
+                return
+            }
+            integers += Int128(number)
+            integerCount += 1
+        case .double?:
+            guard let number = try record.withValue(at: field, { $0.double }) ?? nil else { return }
+            doubles += number
+            doubleCount += 1
+        default: break
+        }
+    }
+
+    /// An integer while there are integers only and their sum is one, else a double.
+    var sum: Value {
+        if doubleCount == 0, let integer = Int64(exactly: integers) { return .integer(integer) }
+        return .double(total)
+    }
+
+    /// A double; null where there was no number.
+    var average: Value {
+        let count = integerCount + doubleCount
+        return count == 0 ? .null : .double(total / Double(count))
+    }
+
+    private var total: Double {
+        // No integer, no zero: -0.0 alone stays what it is.
+        if integerCount == 0 { return doubleCount == 0 ? 0 : doubles }
+        return doubleCount == 0 ? Double(integers) : Double(integers) + doubles
+    }
+}
+
+/// The first or last value of a field in Firestore's order.
+private struct Extreme {
+    private let field: PreparedField
+    let isMaximum: Bool
+    private(set) var value: EncodedValue?
+
+    init(_ path: FieldPath, isMaximum: Bool) {
+        field = PreparedField(path)
+        self.isMaximum = isMaximum
+    }
+
+    var path: FieldPath { field.path }
+
+    mutating func add(_ record: borrowing RecordView) throws(LarderError) {
+        if let value {
+            let wanted: ComparisonResult = isMaximum ? .orderedDescending : .orderedAscending
+            guard try record.compare(field, to: value) == wanted else { return }
+        }
+        guard let found = try record.value(at: field) else { return }
+        value = try EncodedValue(found)
+    }
+}

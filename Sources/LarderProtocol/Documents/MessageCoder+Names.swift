@@ -1,0 +1,88 @@
+package import LarderModel
+
+extension DatabaseID {
+    private static let maxBytes = 256
+
+    /// The database of a resource: `projects/P/databases/D`, alone or with `/documents` and more
+    /// behind it.
+    ///
+    /// - Throws: `invalidArgument` for any other text, and for a project or database of more than
+    ///   256 bytes or with control characters.
+    package init(ofResource name: String) throws(LarderError) {
+        let segments = name.utf8.split(
+            separator: UInt8(ascii: "/"), maxSplits: 5, omittingEmptySubsequences: false)
+        guard
+            segments.count == 4
+                || segments.count > 4 && segments[4].elementsEqual("documents".utf8),
+            segments[0].elementsEqual("projects".utf8),
+            segments[2].elementsEqual("databases".utf8),
+            Self.isSound(segments[1]), Self.isSound(segments[3])
+        else {
+            throw .invalidName("'\(name.prefix(200))' does not begin with projects/P/databases/D")
+        }
+        self.init(
+            project: String(Substring(segments[1])), database: String(Substring(segments[3])))
+    }
+
+    private static func isSound(_ id: Substring.UTF8View) -> Bool {
+        !id.isEmpty && id.count <= maxBytes && id.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
+    }
+}
+
+extension MessageCoder {
+    /// The name of a document of the database.
+    package func encode(_ path: DocumentPath) -> String { documentsPrefix + path.string }
+
+    /// The path in the name of a document of the database.
+    ///
+    /// - Throws: `invalidArgument` for another database and for what is no document's name.
+    package func decode(documentName name: String) throws(LarderError) -> DocumentPath {
+        let path = try DocumentPath(try below(name))
+        // A path forgives slashes at its ends, a name does not.
+        guard path.string.utf8.count + documentsPrefix.utf8.count == name.utf8.count else {
+            throw .invalidName("the name '\(name)' has an empty segment")
+        }
+        return path
+    }
+
+    /// The parent of a collection as requests name it: a document's name, or for nil the root of
+    /// the database's documents.
+    package func encode(parent: DocumentPath?) -> String {
+        parent.map(encode) ?? String(documentsPrefix.dropLast())
+    }
+
+    /// The document that a request names as a parent; nil for the root.
+    ///
+    /// - Throws: `invalidArgument` for another database and for what is neither.
+    package func decode(parent name: String) throws(LarderError) -> DocumentPath? {
+        if name.utf8.elementsEqual(documentsPrefix.utf8.dropLast()) { return nil }
+        return try decode(documentName: name)
+    }
+
+    /// Checks that a request is about this database, or does not say.
+    ///
+    /// - Throws: `invalidArgument` for another one.
+    package func check(database name: String) throws(LarderError) {
+        guard name.isEmpty || name.utf8.elementsEqual("\(database)".utf8) else {
+            throw .invalidArgument("the database is '\(name.prefix(200))', not '\(database)'")
+        }
+    }
+
+    /// What is behind the beginning that all names of the database have.
+    private func below(_ name: String) throws(LarderError) -> String {
+        guard name.utf8.starts(with: documentsPrefix.utf8) else {
+            throw .invalidName(
+                "'\(name.prefix(200))' is no name of a document in '\(database)/documents'")
+        }
+        return String(Substring(name.utf8.dropFirst(documentsPrefix.utf8.count)))
+    }
+}
+
+extension ResourceName {
+    /// Whether it is the name of a document of any database, without empty segments.
+    var isDocumentName: Bool {
+        guard let parts else { return false }
+        return "\(parts.database)/documents/".utf8.count + parts.document.string.utf8.count
+            == string.utf8.count
+    }
+}

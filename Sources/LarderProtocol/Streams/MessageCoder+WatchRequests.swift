@@ -1,0 +1,134 @@
+import Foundation
+package import LarderModel
+import LarderQuery
+package import LarderTransport
+import SwiftProtobuf
+
+extension MessageCoder {
+    /// The name of the label that says why a target is asked for.
+    private static let purposeLabel = "goog-listen-tags"
+
+    /// What a client tells a Listen stream.
+    ///
+    /// - Throws: `invalidArgument` for a target with values that exist locally only.
+    package func encode(_ request: WatchRequest)
+        throws(LarderError) -> Google_Firestore_V1_ListenRequest
+    {
+        var message = Google_Firestore_V1_ListenRequest()
+        message.database = "\(database)"
+        switch request {
+        case .add(let target):
+            message.addTarget = try encode(target)
+            message.labels[Self.purposeLabel] = target.purpose.label
+        case .remove(let targetID): message.removeTarget = targetID
+        }
+        return message
+    }
+
+    /// What a Listen stream is told.
+    ///
+    /// - Throws: `invalidArgument` for a request of nothing, of another database, of a target
+    ///   without a number above 0, and for a query that breaks a rule or a bound; `unimplemented`
+    ///   for several documents at once, for a target that ends by itself, and for an offset or
+    ///   a selection of fields.
+    package func decode(_ request: Google_Firestore_V1_ListenRequest)
+        throws(LarderError) -> WatchRequest
+    {
+        try check(database: request.database)
+        switch request.targetChange {
+        case nil: throw .invalidArgument("the request neither adds nor removes a target")
+        case .removeTarget(let targetID): return .remove(targetID: targetID)
+        case .addTarget(let target):
+            var decoded = try decode(target)
+            decoded.purpose = .init(label: request.labels[Self.purposeLabel])
+            return .add(decoded)
+        }
+    }
+
+    private func encode(_ target: WatchTarget) throws(LarderError) -> Google_Firestore_V1_Target {
+        var message = Google_Firestore_V1_Target()
+        message.targetID = target.id
+        if case .document(let path) = target.target.source {
+            message.documents.documents = [encode(path)]
+        } else {
+            (message.query.parent, message.query.structuredQuery) = try encode(target.target)
+        }
+        switch target.resumption {
+        case .none: return message
+        case .token(let token): message.resumeToken = Data(token)
+        case .readTime(let version): message.readTime = .init(version)
+        }
+        if let count = target.expectedCount {
+            message.expectedCount = Google_Protobuf_Int32Value(Int32(clamping: count))
+        }
+        return message
+    }
+
+    private func decode(_ message: Google_Firestore_V1_Target) throws(LarderError) -> WatchTarget {
+        guard message.targetID > 0 else {
+            throw .invalidArgument("the target id \(message.targetID) is not above 0")
+        }
+        guard !message.once else { throw .unimplemented("a target that ends by itself") }
+        var target = WatchTarget(id: message.targetID, target: try decode(message.targetType))
+        switch message.resumeType {
+        case nil: return target
+        case .resumeToken(let token):
+            guard token.count <= limits.maxTokenBytes else {
+                throw .invalidArgument("a resume token has \(token.count) bytes")
+            }
+            if !token.isEmpty { target.resumption = .token([UInt8](token)) }
+        case .readTime(let time):
+            let version = try SnapshotVersion(time)
+            if !version.isNone { target.resumption = .readTime(version) }
+        }
+        if target.resumption != .none, message.hasExpectedCount {
+            guard message.expectedCount.value >= 0 else {
+                throw .invalidArgument("an expected count of \(message.expectedCount.value)")
+            }
+            target.expectedCount = Int(message.expectedCount.value)
+        }
+        return target
+    }
+
+    private func decode(_ type: Google_Firestore_V1_Target.OneOf_TargetType?)
+        throws(LarderError) -> QueryTarget
+    {
+        switch type {
+        case nil: throw .invalidArgument("a target asks for nothing")
+        case .documents(let names):
+            guard let name = names.documents.first, names.documents.count == 1 else {
+                throw .unimplemented("a target of \(names.documents.count) documents")
+            }
+            return Query(.document(try decode(documentName: name))).target
+        case .query(let query):
+            guard case .structuredQuery(let message)? = query.queryType else {
+                throw .invalidArgument("a target has no query")
+            }
+            let selection = try decode(message, below: query.parent)
+            guard selection.offset == 0, selection.mask == nil, !selection.isEmpty else {
+                throw .unimplemented("a target with an offset, some fields or a limit of 0")
+            }
+            return selection.query.target
+        }
+    }
+}
+
+extension WatchTarget.Purpose {
+    /// How requests say it; nil for what they do not say.
+    fileprivate var label: String? {
+        switch self {
+        case .listen: nil
+        case .existenceFilterMismatch: "existence-filter-mismatch"
+        case .existenceFilterMismatchBloom: "existence-filter-mismatch-bloom"
+        case .limboResolution: "limbo-document"
+        }
+    }
+
+    /// What a request says; listening for a word that is not known.
+    fileprivate init(label: String?) {
+        let others: [Self] = [
+            .existenceFilterMismatch, .existenceFilterMismatchBloom, .limboResolution,
+        ]
+        self = others.first { label != nil && $0.label == label } ?? .listen
+    }
+}

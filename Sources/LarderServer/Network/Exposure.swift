@@ -1,0 +1,26 @@
+import LarderModel
+
+extension ServerConfiguration {
+    /// Throws unless the server may listen where it is to: beyond this machine it needs TLS and a
+    /// token.
+    func checkExposure() throws(LarderError) {
+        guard !Self.isLoopback(host), !allowsInsecure else { return }
+        var missing: [String] = []
+        if tls == nil { missing.append("TLS") }
+        if token?.isEmpty ?? true { missing.append("token") }
+        guard missing.isEmpty else {
+            throw LarderError(
+                .failedPrecondition,
+                "'\(host)' can be reached from other machines, and there is no "
+                    + missing.joined(separator: " and no ")
+                    + ": anybody could read and change everything")
+        }
+    }
+
+    /// Whether an address is of this machine alone.
+    static func isLoopback(_ host: String) -> Bool {
+        if host == "localhost" || host == "::1" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+}

@@ -1,0 +1,165 @@
+import GRPCCore
+import GRPCNIOTransportHTTP2
+public import LarderModel
+public import Logging
+import NIOCore
+import NIOPosix
+import NIOSSL
+public import ServiceLifecycle
+
+/// A local server of `google.firestore.v1`, for any number of projects and databases.
+///
+/// Clients of Cloud Firestore reach it as they reach Google's emulator; so do browsers and `curl`
+/// on the same port, for `GET /`, `GET /health` and the deletion of all documents. A service of a
+/// `ServiceGroup`, or run by itself.
+public final class Server: Service {
+    private typealias Transport = HTTP2ServerTransport.Custom<FrontListener>
+
+    private let configuration: ServerConfiguration
+    private let logger: Logger
+    private let databases: Databases
+    private let connections = OpenConnections()
+    private let transport: Transport
+    private let server: GRPCServer<Transport>
+
+    /// Prepares a server; nothing listens before ``run()``.
+    ///
+    /// - Throws: `failedPrecondition` for a server that others could reach without TLS and a
+    ///   token; `invalidArgument` for a certificate or key that cannot be read.
+    public init(_ configuration: ServerConfiguration, logger: Logger) throws(LarderError) {
+        try configuration.checkExposure()
+        self.configuration = configuration
+        self.logger = logger
+        databases = Databases(
+            configuration.storage, limit: configuration.limits.databases,
+            idleTime: configuration.limits.idleTime)
+        let monitor = CallMonitor(logger)
+        let service = FirestoreService(configuration, databases, monitor)
+        let token = BearerToken(configuration.token)
+        transport = Transport(
+            listenerFactory: FrontListener(
+                eventLoopGroup: MultiThreadedEventLoopGroup.singleton, host: configuration.host,
+                port: configuration.port, tls: try Self.tls(configuration.tls),
+                connections: connections,
+                maxSilence: configuration.limits.keepaliveInterval
+                    + configuration.limits.keepaliveTimeout,
+                admin: AdminAPI(databases: databases, streams: service.streams, token: token)),
+            config: Self.transport(configuration.limits))
+        server = GRPCServer(
+            transport: transport, services: [AnsweringService(service: service)],
+            interceptors: (token.map { [TokenInterceptor(token: $0)] } ?? [])
+                + [TraceInterceptor(monitor: monitor)])
+    }
+
+    /// Serves until the task is cancelled or a graceful shutdown begins; then ends all streams and
+    /// closes all databases.
+    ///
+    /// What was acknowledged is on the disk when it returns.
+    ///
+    /// - Throws: what hinders it to listen, and `dataLoss`, `unavailable` and the like from
+    ///   closing databases.
+    public func run() async throws {
+        let failure = await serve()
+        let failures = await databases.close()
+        for (id, error) in failures {
+            logger.error(
+                "a database could not be closed",
+                metadata: ["database": "\(id)", "reason": "\(error)"])
+        }
+        if let failure { throw failure }
+        if let (_, error) = failures.first { throw error }
+    }
+
+    /// Serves until it is to stop.
+    ///
+    /// - Returns: what went wrong.
+    private func serve() async -> LarderError? {
+        // Not cancelled with this one: the transport traps where a call comes at that moment.
+        let serving = Task { try await server.serve() }
+        do {
+            try await withGracefulShutdownHandler {
+                try await withTaskCancellationHandler {
+                    try await serving.value
+                } onCancel: {
+                    stop()
+                }
+            } onGracefulShutdown: {
+                self.stop()
+            }
+            return nil
+        } catch let error as LarderError {
+            return error
+        } catch {
+            // What ends because it was cancelled fails in one way or another.
+            guard !Task.isCancelled else { return nil }
+            return LarderError(
+                .unavailable,
+                "the server cannot listen at \(configuration.host):\(configuration.port): \(error)",
+                cause: error)
+        }
+    }
+
+    /// The port that the server listens at, as soon as it does; nil where it does not come to it.
+    public var port: Int? {
+        get async {
+            let address = await transport.listeningAddress
+            return address?.ipv4?.port ?? address?.ipv6?.port
+        }
+    }
+
+    /// Takes no more calls, ends the streams, which would go on for ever, and then the connections
+    /// of clients that do not go.
+    private func stop() {
+        server.beginGracefulShutdown()
+        let (databases, connections, grace) = (databases, connections, configuration.limits.grace)
+        // A query that is under way ends with its connection, and a database with its queries.
+        Task {
+            async let closing = databases.close()
+            try? await Task.sleep(for: grace)
+            connections.close()
+            _ = await closing
+        }
+    }
+
+    private static func transport(_ limits: ServerConfiguration.Limits) -> Transport.Config {
+        var config = Transport.Config.defaults
+        config.rpc.maxRequestPayloadSize = limits.requestBytes
+        config.http2.maxConcurrentStreams = limits.callsPerConnection
+        config.http2.targetWindowSize = 1 << 20
+        // No maxIdleTime: with one, the transport keeps a handler of each connection for ever.
+        config.connection.keepalive.time = limits.keepaliveInterval
+        config.connection.keepalive.timeout = limits.keepaliveTimeout
+        config.connection.keepalive.clientBehavior.minPingIntervalWithoutCalls =
+            limits.pingInterval
+        config.connection.keepalive.clientBehavior.allowWithoutCalls = true
+        let maxBytes = limits.requestBytes + 1
+        let budget = RequestBudget(limit: max(limits.heldRequestBytes, maxBytes))
+        config.channelDebuggingCallbacks.onAcceptHTTP2Stream = { channel in
+            channel.eventLoop.makeCompletedFuture {
+                try channel.pipeline.syncOperations.addHandler(
+                    RequestMeter(budget, maxBytes: maxBytes, patience: limits.requestTime),
+                    position: .first)
+            }
+        }
+        return config
+    }
+
+    private static func tls(_ tls: ServerConfiguration.TLS?)
+        throws(LarderError) -> NIOSSLContext?
+    {
+        guard let tls else { return nil }
+        do {
+            var configuration = TLSConfiguration.makeServerConfiguration(
+                certificateChain: try NIOSSLCertificate.fromPEMFile(tls.certificatePath)
+                    .map { .certificate($0) },
+                privateKey: .privateKey(try NIOSSLPrivateKey(file: tls.keyPath, format: .pem)))
+            configuration.minimumTLSVersion = .tlsv12
+            configuration.applicationProtocols = ["h2", "http/1.1"]
+            return try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw LarderError(
+                .invalidArgument, "the certificate or its key cannot be used: \(error)",
+                cause: error)
+        }
+    }
+}

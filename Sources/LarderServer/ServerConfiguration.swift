@@ -1,0 +1,95 @@
+/// How a server is run.
+public struct ServerConfiguration: Sendable {
+    /// Where databases are kept.
+    public enum Storage: Hashable, Sendable {
+        /// In memory: nothing is left when the server ends.
+        case memory
+        /// In a directory of a local file system: a folder for each project, and in it one for
+        /// each database.
+        case directory(String)
+    }
+
+    /// What a server needs for TLS.
+    public struct TLS: Hashable, Sendable {
+        /// The path of a PEM file with the certificate and those that vouch for it.
+        public var certificatePath: String
+        /// The path of a PEM file with the private key.
+        public var keyPath: String
+
+        /// A certificate and its key.
+        public init(certificatePath: String, keyPath: String) {
+            self.certificatePath = certificatePath
+            self.keyPath = keyPath
+        }
+    }
+
+    /// What a server bears.
+    public struct Limits: Hashable, Sendable {
+        /// Bytes of a request; Firestore allows 10 MiB of writes.
+        public var requestBytes = 11 << 20
+        /// Bytes of all requests that are being received or served, as they travel; at least those
+        /// of one request.
+        ///
+        /// A request more waits at its client. Serving takes a few times the memory.
+        public var heldRequestBytes = 256 << 20
+        /// How long a request of more than 64 KiB may wait and take until it has come whole; then it
+        /// is refused with RESOURCE_EXHAUSTED.
+        public var requestTime = Duration.seconds(60)
+        /// Open databases.
+        public var databases = 100
+        /// How long nobody asks for a database before it may be closed to make room for another.
+        ///
+        /// It is opened anew when it is asked for. One in memory, or with streams or transactions
+        /// open, stays.
+        public var idleTime = Duration.seconds(600)
+        /// Calls at a time on one connection.
+        public var callsPerConnection = 1_000
+        /// Open Listen and Write streams.
+        public var streams = 20_000
+        /// Targets of one Listen stream.
+        public var targetsPerStream = 1_000
+        /// Writes of a Write stream that are on their way.
+        public var writesOnTheirWay = 64
+        /// Bytes of an answer to a query that wait for a client.
+        public var bytesAhead = 4 << 20
+        /// How long an answer to a query waits for a client that takes nothing of it.
+        public var patience = Duration.seconds(30)
+        /// How long a connection may be silent before the client is asked for a sign of life.
+        public var keepaliveInterval = Duration.seconds(60)
+        /// How long such a sign of life may take before the connection counts as lost.
+        public var keepaliveTimeout = Duration.seconds(20)
+        /// How much time a client lets pass at least before it asks for one again.
+        ///
+        /// One that asks more often loses its connection. Google's clients ask every 30 seconds.
+        public var pingInterval = Duration.seconds(5)
+        /// How long clients may take to go when the server stops.
+        public var grace = Duration.seconds(2)
+        /// Threads that read for queries, and as many for everything else.
+        public var readers = 16
+
+        /// What suits a machine of a developer.
+        public init() {}
+    }
+
+    /// The address to listen at.
+    public var host: String
+    /// The port to listen at; 0 for any that is free.
+    public var port: Int
+    /// Where databases are kept.
+    public var storage: Storage
+    /// The certificate; nil for plain text.
+    public var tls: TLS?
+    /// What clients must bear in the header `authorization`, behind `Bearer `; nil for nothing.
+    public var token: String?
+    /// Whether it may listen beyond this machine without TLS and a token.
+    public var allowsInsecure = false
+    /// What it bears.
+    public var limits = Limits()
+
+    /// A server for this machine alone, in plain text.
+    public init(host: String = "127.0.0.1", port: Int = 8080, storage: Storage) {
+        self.host = host
+        self.port = port
+        self.storage = storage
+    }
+}

@@ -1,0 +1,148 @@
+import GRPCCore
+import LarderModel
+import LarderProtocol
+import Logging
+import Metrics
+import Tracing
+
+/// Measures calls, and makes a call's status of what went wrong in it.
+///
+/// Metrics: the timer `larder_server_call_seconds` and the counter `larder_server_calls`, both by
+/// `method` and, the counter, by `code`; the gauges `larder_server_streams` and
+/// `larder_server_databases` are elsewhere. The log hears of calls at trace
+/// level, of refusals at debug level, and of what is the server's fault as errors. Each call is a
+/// span, as OpenTelemetry names its parts: `rpc.system`, `rpc.service`, `rpc.method`,
+/// `rpc.grpc.status_code` and, for the database, `db.namespace`.
+final class CallMonitor: Sendable {
+    /// A call of the service.
+    enum Method: String, CaseIterable {
+        case getDocument = "GetDocument"
+        case listDocuments = "ListDocuments"
+        case createDocument = "CreateDocument"
+        case updateDocument = "UpdateDocument"
+        case deleteDocument = "DeleteDocument"
+        case batchGetDocuments = "BatchGetDocuments"
+        case beginTransaction = "BeginTransaction"
+        case commit = "Commit"
+        case rollback = "Rollback"
+        case runQuery = "RunQuery"
+        case runAggregationQuery = "RunAggregationQuery"
+        case partitionQuery = "PartitionQuery"
+        case write = "Write"
+        case listen = "Listen"
+        case listCollectionIDs = "ListCollectionIds"
+        case batchWrite = "BatchWrite"
+    }
+
+    private let logger: Logger
+    private let timers: [Method: Metrics.Timer]
+    private let givenTracer: (any Tracer)?
+
+    /// The span of the call that a task serves.
+    @TaskLocal private static var span: (any Span)?
+
+    /// Measures with the metrics system of the process.
+    ///
+    /// - Parameter tracer: makes the spans; nil for the tracer of the process.
+    init(_ logger: Logger, tracer: (any Tracer)? = nil) {
+        self.logger = logger
+        givenTracer = tracer
+        timers = Dictionary(
+            uniqueKeysWithValues: Method.allCases.map {
+                (
+                    $0,
+                    Timer(
+                        label: "larder_server_call_seconds", dimensions: [("method", $0.rawValue)])
+                )
+            })
+    }
+
+    /// Does what a call asks for.
+    ///
+    /// - Throws: `RPCError` for whatever goes wrong.
+    func watch<R>(_ method: Method, _ body: () async throws -> R) async throws -> R {
+        let start = ContinuousClock.now
+        // A span that a closure throws out of is an error, which a refusal is not.
+        let result = await tracer.withAnySpan(
+            "\(Self.service)/\(method.rawValue)", ofKind: .server
+        ) { span -> Result<R, RPCError> in
+            span.attributes["rpc.system"] = "grpc"
+            span.attributes["rpc.service"] = Self.service
+            span.attributes["rpc.method"] = method.rawValue
+            do {
+                let result = try await Self.$span.withValue(span) { try await body() }
+                span.attributes["rpc.grpc.status_code"] = Status.Code.ok.rawValue
+                ended(method, start, nil)
+                return .success(result)
+            } catch {
+                let status = Self.status(of: error)
+                span.attributes["rpc.grpc.status_code"] = status.code.rawValue
+                if status.code.isFault {
+                    span.recordError(error)
+                    span.setStatus(SpanStatus(code: .error))
+                }
+                ended(method, start, status, error)
+                return .failure(status)
+            }
+        }
+        return try result.get()
+    }
+
+    /// Notes which database the call is about that this task serves.
+    func note(_ database: DatabaseID) {
+        guard let span = Self.span, span.isRecording else { return }
+        span.attributes["db.namespace"] = "\(database)"
+    }
+
+    /// What makes spans.
+    var tracer: any Tracer { givenTracer ?? InstrumentationSystem.tracer }
+
+    /// What knows the span of the caller from a call's headers.
+    var instrument: any Instrument { givenTracer ?? InstrumentationSystem.instrument }
+
+    private static let service = Google_Firestore_V1_Firestore.descriptor.fullyQualifiedService
+
+    private static func status(of error: any Error) -> RPCError {
+        if let error = error as? LarderError { return RPCError(error) }
+        if let error = error as? RPCError { return error }
+        if error is CancellationError {
+            return RPCError(code: .cancelled, message: "the call was cancelled")
+        }
+        return RPCError(code: .internalError, message: "the server failed")
+    }
+
+    private func ended(
+        _ method: Method, _ start: ContinuousClock.Instant, _ status: RPCError?,
+        _ error: (any Error)? = nil
+    ) {
+        let duration = ContinuousClock.now - start
+        timers[method]?.recordSeconds(duration / .seconds(1))
+        let code = status.map { "\($0.code)" } ?? "ok"
+        Counter(
+            label: "larder_server_calls", dimensions: [("method", method.rawValue), ("code", code)]
+        ).increment()
+        guard let status else {
+            logger.trace("call", metadata: ["method": "\(method.rawValue)"])
+            return
+        }
+        let metadata: Logger.Metadata = [
+            "method": "\(method.rawValue)", "code": "\(code)",
+            "reason": "\(error.map { "\($0)" } ?? status.message)",
+        ]
+        if status.code.isFault {
+            logger.error("a call failed", metadata: metadata)
+        } else {
+            logger.debug("a call was refused", metadata: metadata)
+        }
+    }
+}
+
+extension RPCError.Code {
+    /// Whether it is the server that is to blame.
+    fileprivate var isFault: Bool {
+        switch self {
+        case .internalError, .dataLoss, .unknown: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import GRPCCore
+import LarderBackend
+import LarderModel
+import LarderProtocol
+import LarderTransport
+
+extension FirestoreService {
+    /// How many responses the backend may make ready before the client has taken any.
+    private static let responsesAhead = 64
+
+    /// A stream that tells of changes, until its client or the server ends it.
+    ///
+    /// A client that takes its responses slowly is told less often, not less: see
+    /// ``LarderTransport/WatchStream/demand(_:)``.
+    func listen(
+        _ requests: RPCAsyncSequence<Google_Firestore_V1_ListenRequest, any Error>,
+        _ writer: RPCWriter<Google_Firestore_V1_ListenResponse>
+    ) async throws {
+        try await streams.counting {
+            // What the client is ready for bounds it, so that nobody waits for room.
+            let events = ListenEvents(maxBytes: .max, patience: limits.patience)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    // Ends with the call, so that the answer does.
+                    events.tell(.ended(await self.receive(requests, events)))
+                }
+                defer { group.cancelAll() }
+                var answer = ListenAnswer(ahead: Self.responsesAhead)
+                defer { answer.close() }
+                while !answer.isEnded, let batch = try await events.take() {
+                    let responses = try answer.responses(to: batch)
+                    if !responses.isEmpty { try await writer.write(contentsOf: responses) }
+                    try answer.noteTaken()
+                }
+            }
+        }
+    }
+
+    /// Takes requests to the backend, until there are no more.
+    ///
+    /// - Returns: what is wrong with the last request; nil where nothing is.
+    private func receive(
+        _ requests: RPCAsyncSequence<Google_Firestore_V1_ListenRequest, any Error>,
+        _ events: ListenEvents
+    ) async -> (any Error)? {
+        do {
+            var open: (stream: any WatchStream, coder: MessageCoder)?
+            var targets: Set<Int32> = []
+            for try await request in requests {
+                if open == nil {
+                    let session = try await session(request.database)
+                    let coder = try session.coder()
+                    let stream = session.backend.openWatchStream(as: session.credentials) {
+                        events.tell(.event($0))
+                    }
+                    open = (stream, coder)
+                    events.tell(.opened(stream, session))
+                }
+                guard let open else { continue }
+                let decoded = try open.coder.decode(request)
+                switch decoded {
+                case .add(let target): targets.insert(target.id)
+                case .remove(let id): targets.remove(id)
+                }
+                guard targets.count <= limits.targetsPerStream else {
+                    throw LarderError(
+                        .resourceExhausted,
+                        "a stream has \(limits.targetsPerStream) targets, which is the limit")
+                }
+                open.stream.send(decoded)
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+/// What a client is given of what the backend tells: as much at once as there is.
+private struct ListenAnswer {
+    private let ahead: Int
+    private var open: (stream: any WatchStream, coder: MessageCoder)?
+    /// Responses since the backend was last told that there is room.
+    private var taken = 0
+    private var end: Result<Void, any Error>?
+
+    /// - Parameter ahead: how many responses the backend may make ready.
+    init(ahead: Int) {
+        self.ahead = ahead
+    }
+
+    /// Whether the stream ends behind what was given.
+    var isEnded: Bool { end != nil }
+
+    /// The messages of what has happened, up to the end of the stream.
+    mutating func responses(to events: [ListenEvent])
+        throws -> [Google_Firestore_V1_ListenResponse]
+    {
+        var responses: [Google_Firestore_V1_ListenResponse] = []
+        for event in events where end == nil {
+            switch event {
+            case .opened(let stream, let session):
+                stream.demand(ahead)
+                open = (stream, try session.coder())
+            case .event(.opened): continue
+            case .event(.response(let response)):
+                guard let open else { continue }
+                responses.append(try open.coder.encode(response))
+            case .event(.closed(let error)): end = error.map { .failure($0) } ?? .success(())
+            case .ended(let error): end = error.map { .failure($0) } ?? .success(())
+            }
+        }
+        taken += responses.count
+        return responses
+    }
+
+    /// Tells the backend that the client has taken what it was given.
+    ///
+    /// - Throws: what the stream ends with.
+    mutating func noteTaken() throws {
+        try end?.get()
+        guard taken >= ahead / 2 else { return }
+        open?.stream.demand(taken)
+        taken = 0
+    }
+
+    /// Ends the backend's side.
+    func close() {
+        open?.stream.close()
+    }
+}
+
+private typealias ListenEvents = Pump<ListenEvent>
+
+extension ListenEvents {
+    /// Tells what has happened; nobody hears it once the call has ended.
+    fileprivate func tell(_ event: ListenEvent) {
+        try? give(event, bytes: 0)
+    }
+}
+
+private typealias ListenEvent = StreamEvent<any WatchStream, WatchEvent>

@@ -1,0 +1,47 @@
+import Foundation
+import LarderBackend
+import LarderModel
+import LarderProtocol
+import LarderTransport
+import SwiftProtobuf
+
+extension FirestoreService {
+    /// Opens a transaction.
+    func beginTransaction(_ request: Google_Firestore_V1_BeginTransactionRequest)
+        async throws(LarderError) -> Google_Firestore_V1_BeginTransactionResponse
+    {
+        let session = try await session(request.database)
+        var response = Google_Firestore_V1_BeginTransactionResponse()
+        response.transaction = Data(try session.begin(request.options, try session.coder()).bytes)
+        return response
+    }
+
+    /// Makes changes together or not at all, at the end of a transaction or by themselves.
+    func commit(_ request: Google_Firestore_V1_CommitRequest)
+        async throws(LarderError) -> Google_Firestore_V1_CommitResponse
+    {
+        let session = try await session(request.database)
+        let coder = try session.coder()
+        let mutations = try coder.decode(request)
+        let transaction =
+            request.transaction.isEmpty ? nil : try session.transaction(request.transaction)
+        let response = try await session.commit(mutations, in: transaction)
+        return try coder.encode(response, of: mutations)
+    }
+
+    /// Ends a transaction without changes; nothing is done where it has ended already.
+    ///
+    /// Clients roll back whatever goes wrong, also after a commit that was refused.
+    func rollBack(_ request: Google_Firestore_V1_RollbackRequest)
+        async throws(LarderError) -> Google_Protobuf_Empty
+    {
+        let session = try await session(request.database)
+        let transaction = try session.transaction(request.transaction)
+        do throws(LarderError) {
+            try session.backend.rollBack(transaction)
+        } catch  where error.kind == .invalidArgument {
+            return Google_Protobuf_Empty()
+        }
+        return Google_Protobuf_Empty()
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import LarderBackend
+import LarderModel
+import LarderProtocol
+import LarderTransport
+import SwiftProtobuf
+
+/// A database while a call is about it.
+struct Session: Sendable {
+    /// The database.
+    let id: DatabaseID
+    /// Its documents.
+    let backend: Backend
+    /// As whom the backend is asked.
+    let credentials = Credentials()
+
+    /// A coder of the database's messages, for one thread.
+    func coder() throws(LarderError) -> MessageCoder { try MessageCoder(id) }
+
+    /// Makes changes, in a transaction or not.
+    func commit(_ mutations: [Mutation], in transaction: TransactionID? = nil)
+        async throws(LarderError) -> CommitResponse
+    {
+        let result = await withCheckedContinuation { continuation in
+            if let transaction {
+                backend.commit(mutations, in: transaction, as: credentials) {
+                    continuation.resume(returning: $0)
+                }
+            } else {
+                backend.commit(mutations, as: credentials) { continuation.resume(returning: $0) }
+            }
+        }
+        return try result.get()
+    }
+
+    /// The transaction of the bytes that a client was given.
+    func transaction(_ bytes: Data) throws(LarderError) -> TransactionID {
+        guard let id = TransactionID(bytes: [UInt8](bytes)) else {
+            throw LarderError(.invalidArgument, "the bytes name no transaction")
+        }
+        return id
+    }
+
+    /// Opens a transaction.
+    func begin(_ options: Google_Firestore_V1_TransactionOptions, _ coder: MessageCoder)
+        throws(LarderError) -> TransactionID
+    {
+        switch try coder.decode(options) {
+        case .readWrite: return try backend.beginTransaction()
+        case .readOnly(at: let version):
+            if !version.isNone { try Moment.checkNotAhead(version) }
+            return try backend.beginTransaction(readOnly: true, asOf: version)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import CLarder
+import Foundation
+public import LarderModel
+import Synchronization
+
+/// One commit of a store, to read from again and again until it is ended.
+///
+/// Keep it as short as may be: pages freed after its commit cannot be used again while it is
+/// open, and a store has room for so many readers only. Any thread may call; reads come one after
+/// the other.
+public final class PinnedSnapshot: @unchecked Sendable {
+    // The handle is used by the read whose turn it is, and freed by whoever makes the state ended.
+
+    private enum State {
+        case idle
+        /// A read is under way.
+        case reading
+        /// A read is under way, and the last.
+        case ending
+        case ended
+    }
+
+    private let store: Store
+    private let handle: OpaquePointer
+    /// Held by the read that is under way.
+    private let turn = NSLock()
+    private let state = Mutex(State.idle)
+
+    fileprivate init(_ store: Store, _ handle: OpaquePointer) {
+        self.store = store
+        self.handle = handle
+    }
+
+    deinit {
+        end()
+    }
+
+    /// Runs a closure on the commit.
+    ///
+    /// - Throws: what the closure throws; `failedPrecondition` with the condition
+    ///   `transactionEnded` once it is ended or the store is closed.
+    public func read<R: ~Copyable>(
+        _ body: (borrowing ReadTransaction) throws(LarderError) -> R
+    ) throws(LarderError) -> R {
+        try store.withEnvironment { _ throws(LarderError) -> R in
+            turn.lock()
+            defer { turn.unlock() }
+            guard begin() else {
+                throw LarderError(
+                    .failedPrecondition, "the snapshot is ended", condition: .transactionEnded)
+            }
+            defer { finish() }
+            return try body(ReadTransaction(snapshot: Snapshot(reader: handle)))
+        }
+    }
+
+    /// Lets the commit go: at once, or at the end of a read that is under way.
+    ///
+    /// Waits for nobody. A second call does nothing. A store cannot be closed before.
+    public func end() {
+        let isFree = state.withLock { state in
+            switch state {
+            case .idle:
+                state = .ended
+                return true
+            case .reading, .ending:
+                state = .ending
+            case .ended: break
+            }
+            return false
+        }
+        if isFree { larder_txn_end_read(handle) }
+    }
+
+    /// Whether a read may begin.
+    private func begin() -> Bool {
+        state.withLock { state in
+            guard state == .idle else { return false }
+            state = .reading
+            return true
+        }
+    }
+
+    /// Ends a read.
+    private func finish() {
+        let isLast = state.withLock { state in
+            let isLast = state == .ending
+            state = isLast ? .ended : .idle
+            return isLast
+        }
+        if isLast { larder_txn_end_read(handle) }
+    }
+}
+
+extension Store {
+    /// The newest commit, to read from until it is ended.
+    ///
+    /// - Throws: `resourceExhausted` with the condition `readersFull` where too many read
+    ///   transactions are open; `failedPrecondition` for a closed store.
+    public func pinSnapshot() throws(LarderError) -> PinnedSnapshot {
+        try withEnvironment { (environment) throws(LarderError) in
+            var handle: OpaquePointer?
+            try call { larder_txn_begin_read(environment, &handle, $0) }
+            guard let handle else { throw LarderError(status: Int32(LARDER_E_NO_MEMORY)) }
+            return PinnedSnapshot(self, handle)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import LarderModel
+import LarderPlanning
+import LarderStorage
+import LarderTransport
+
+extension Engine {
+    /// Begins to use the network: sends the writes that an earlier process left.
+    func startNetwork() {
+        guard remote != nil else { return }
+        remoteStore.fillWritePipeline()
+    }
+
+    /// Ends every stream and timer for good.
+    func endNetwork() {
+        remoteStore.shutdown()
+        pump()
+        for cancel in timers.values { cancel() }
+        timers = [:]
+        watchStream?.close()
+        writeStream?.close()
+        (watchStream, writeStream) = (nil, nil)
+    }
+
+    /// Uses the network, or does not, because the application wants it so.
+    func setNetwork(enabled: Bool, _ completion: Completion) {
+        if enabled {
+            remoteStore.enableNetwork(reason: .user)
+        } else {
+            remoteStore.disableNetwork(reason: .user)
+        }
+        pump()
+        if let membership, membership.usesNetwork != (enabled && remote != nil) {
+            // What the primary knows of the network it tells as long as it is the primary.
+            tellOthers()
+            self.membership?.usesNetwork = enabled && remote != nil
+            renewLease()
+        }
+        completion(.success(()))
+    }
+
+    /// Tells the views and the observers whether the backend can be reached.
+    func apply(_ state: OnlineState, _ reason: NetworkReason) {
+        guard remote != nil else { return }
+        if let known = membership?.ownState {
+            membership?.ownState = state
+            // What clients know of the network goes on from one primary to the next.
+            guard isPrimary, state != known || state == networkState.state else { return }
+        }
+        let (old, new) = (networkState, NetworkState(state, reason))
+        networkState = new
+        finish(views.apply(state))
+        guard new != old else { return }
+        membership?.unsent.network = new
+        for deliver in networkObservers.valuesInOrder { deliver(new) }
+    }
+
+    func addNetworkObserver(_ id: ID, _ deliver: @escaping @Sendable (NetworkState) -> Void) {
+        networkObservers[id] = deliver
+        deliver(networkState)
+    }
+
+    func removeNetworkObserver(_ id: ID) {
+        networkObservers[id] = nil
+    }
+
+    // MARK: The user
+
+    /// Shows the view of a user from now on, and speaks to the backend as that user.
+    ///
+    /// The same user again means new credentials: the streams are opened anew.
+    func setUser(_ user: UserID, _ completion: @escaping Completion) {
+        attempt(.userChange) { (engine) throws(LarderError) in
+            try engine.changeUser(user)
+            completion(.success(()))
+        }
+    }
+
+    private func changeUser(_ user: UserID) throws(LarderError) {
+        let old = session
+        if user != old.user {
+            let changes = try old.localStore.changes(whenUserBecomes: user)
+            failPendingWaiters(
+                LarderError(
+                    .cancelled,
+                    "waiting for pending writes was cancelled because the user has changed"))
+            replaceSession(old.as(user))
+            apply(changes)
+            pendingObservers.noteChange()
+            deadLetterObservers.noteChange()
+        }
+        remoteStore.restart()
+    }
+}

@@ -1,0 +1,83 @@
+import LarderModel
+import LarderTransport
+
+/// Work on the store that is done again when the disk refuses it.
+struct StoreWork: Sendable {
+    /// Why the network is not used until it is done.
+    let cause: OfflineCauses
+    /// The work itself.
+    let body: @Sendable (isolated Engine) throws(LarderError) -> Void
+}
+
+extension Engine {
+    /// Does work on the store, after all that the disk has refused so far.
+    func attempt(
+        _ cause: OfflineCauses = .storeFailure,
+        _ body: @escaping @Sendable (isolated Engine) throws(LarderError) -> Void
+    ) {
+        let work = StoreWork(cause: cause, body: body)
+        guard refusedWork.isEmpty else {
+            refusedWork.append(work)
+            return
+        }
+        do throws(LarderError) {
+            try body(self)
+        } catch {
+            recover(from: error, work)
+        }
+    }
+
+    /// Stops using the network until the store works again, since what the backend says could
+    /// not be kept.
+    func recover(from error: LarderError) {
+        recover(
+            from: error,
+            StoreWork(cause: .storeFailure) { (engine) throws(LarderError) in
+                _ = try engine.localStore.lastRemoteSnapshotVersion()
+            })
+    }
+
+    /// Does work again when the store works again, unless it is another client's now.
+    func recover(from error: LarderError, _ work: StoreWork) {
+        if error.isLeaseLost { return loseLease() }
+        refusedWork.append(work)
+        waitForStore(error, work.cause)
+        if timers[.recovery] == nil { scheduleRecovery() }
+    }
+
+    private func waitForStore(_ error: LarderError, _ cause: OfflineCauses) {
+        log("the store does not work: \(error)")
+        // Work for other clients alone is no reason to let the backend wait.
+        if !cause.isEmpty { remoteStore.disableNetwork(reason: cause) }
+    }
+
+    private func scheduleRecovery() {
+        let delay = recoveryBackoff.nextDelay(
+            now: scheduler.uptime, jitter: scheduler.random() - 0.5)
+        schedule(.recovery, after: delay)
+    }
+
+    /// Does the oldest work that the disk has refused; the next follows without a wait.
+    ///
+    /// One at a time, so that of several users each has the network in turn.
+    func retryRefusedWork() {
+        guard let work = refusedWork.first else { return }
+        do throws(LarderError) {
+            try work.body(self)
+        } catch {
+            guard error.isLeaseLost else {
+                waitForStore(error, work.cause)
+                scheduleRecovery()
+                return
+            }
+            loseLease()
+        }
+        refusedWork.removeFirst()
+        recoveryBackoff.reset()
+        // What the backend has said is all taken in before it says more.
+        if !refusedWork.contains(where: { $0.cause == .storeFailure }) {
+            remoteStore.enableNetwork(reason: [.storeFailure, .userChange])
+        }
+        if !refusedWork.isEmpty { scheduleRecovery() }
+    }
+}

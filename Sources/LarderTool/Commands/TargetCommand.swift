@@ -1,0 +1,88 @@
+import ArgumentParser
+import LarderModel
+import LarderStorage
+
+/// `larder target`: the queries that were listened to.
+struct TargetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "target",
+        abstract: "Shows the queries that a backend was asked for.",
+        subcommands: [TargetListCommand.self])
+}
+
+/// `larder target list`: the queries of which the store knows what the backend has said.
+struct TargetListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Lists the queries that a backend was asked for, with what resumes them.",
+        discussion: """
+            Each with its number, how many documents the backend has in it, the last snapshot of \
+            the backend of which the cache has all of them, from what it will be asked on (a \
+            token of so many bytes, the snapshot's time, or its beginning) and what it asks for. \
+            Documents of a target stay in the cache as long as the target, which goes when it was \
+            not used for long and room is needed.
+
+            EXAMPLES
+              larder target list
+              larder target list --json
+            """)
+
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let output = Output.standard()
+        try options.describingErrors {
+            let store = try options.open(.readOnly)
+            let targets = try store.read { (transaction) throws(LarderError) in
+                var targets: [(Target, Int64)] = []
+                for target in try transaction.targets() {
+                    targets.append((target, try transaction.documentCount(ofTarget: target.id)))
+                }
+                return targets
+            }
+            try store.close()
+            list(targets, to: output)
+        }
+        try output.flush()
+    }
+
+    private func list(_ targets: [(Target, documentCount: Int64)], to output: Output) {
+        if options.json {
+            output.line(["targets": .array(targets.map { Self.report($0, $1) })])
+            return
+        }
+        guard !targets.isEmpty else {
+            Messages.line("larder: no backend was asked for anything")
+            return
+        }
+        var table = TextTable([
+            ("target", .right), ("documents", .right), ("complete as of", .left),
+            ("resumes from", .left), ("query", .left),
+        ])
+        for (target, count) in targets {
+            table.add(
+                String(target.id), NumberText.count(count),
+                target.snapshotVersion.isNone ? "-" : target.snapshotVersion.description,
+                Self.resumption(of: target), target.canonicalID)
+        }
+        for line in table.lines { output.line(line) }
+    }
+
+    private static func resumption(of target: Target) -> String {
+        if !target.resumeToken.isEmpty {
+            return "a token of \(target.resumeToken.count) bytes"
+        }
+        return target.snapshotVersion.isNone ? "the beginning" : "the snapshot"
+    }
+
+    private static func report(_ target: Target, _ documentCount: Int64) -> JSONReport {
+        [
+            "target": .integer(Int(target.id)),
+            "query": .string(target.canonicalID),
+            "documentCount": .integer(documentCount),
+            "readTime": .version(target.snapshotVersion),
+            "limboFreeTime": .version(target.limboFreeVersion),
+            "resumeTokenBytes": .integer(target.resumeToken.count),
+        ]
+    }
+}

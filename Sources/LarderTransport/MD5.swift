@@ -1,0 +1,87 @@
+/// MD5 (RFC 1321), as Firestore's bloom filters hash by it: for even spread, not for security.
+///
+/// Bytes are fed piece by piece; a copy goes on from where the original was. Nothing is
+/// allocated.
+package struct MD5: Sendable {
+    private var state = SIMD4<UInt32>(0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476)
+    private var block = SIMD16<UInt32>()
+    private var byteCount: UInt64 = 0
+
+    /// The hash of some text, to go on from.
+    package init(_ text: String = "") {
+        update(text)
+    }
+
+    /// Feeds the UTF-8 of some text.
+    package mutating func update(_ text: String) {
+        let isFed: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
+            for byte in bytes { update(byte) }
+        }
+        if isFed == nil {
+            for byte in text.utf8 { update(byte) }
+        }
+    }
+
+    /// Feeds a byte.
+    package mutating func update(_ byte: UInt8) {
+        let position = Int(truncatingIfNeeded: byteCount % 64)
+        block[position / 4] |= UInt32(byte) << (position % 4 * 8)
+        byteCount &+= 1
+        if position == 63 { mixBlock() }
+    }
+
+    /// The digest of everything that was fed: its bytes 0 to 7 and 8 to 15, each as a
+    /// little-endian number.
+    package var digest: (low: UInt64, high: UInt64) {
+        var padded = self
+        padded.update(0x80)
+        while padded.byteCount % 64 != 56 { padded.update(0) }
+        let bitCount = byteCount &* 8
+        padded.block[14] = UInt32(truncatingIfNeeded: bitCount)
+        padded.block[15] = UInt32(truncatingIfNeeded: bitCount >> 32)
+        padded.mixBlock()
+        let words = padded.state
+        return (
+            UInt64(words[0]) | UInt64(words[1]) << 32, UInt64(words[2]) | UInt64(words[3]) << 32
+        )
+    }
+
+    private mutating func mixBlock() {
+        var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+        for step in 0..<64 {
+            let mixed: UInt32
+            let word: Int
+            switch step / 16 {
+            case 0: (mixed, word) = ((b & c) | (~b & d), step)
+            case 1: (mixed, word) = ((d & b) | (~d & c), 5 * step + 1)
+            case 2: (mixed, word) = (b ^ c ^ d, 3 * step + 5)
+            default: (mixed, word) = (c ^ (b | ~d), 7 * step)
+            }
+            let sum = a &+ mixed &+ Self.sines[step] &+ block[word % 16]
+            let shift = Self.shifts[step / 16][step % 4]
+            (a, b, c, d) = (d, b &+ (sum << shift | sum >> (32 - shift)), b, c)
+        }
+        state &+= SIMD4(a, b, c, d)
+        block = SIMD16()
+    }
+
+    /// By how much the steps of each round turn a word.
+    private static let shifts: [SIMD4<UInt32>] = [
+        [7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21],
+    ]
+
+    /// The whole part of 2³² · |sin(n)| for n from 1 to 64.
+    private static let sines: [UInt32] = [
+        0xd76a_a478, 0xe8c7_b756, 0x2420_70db, 0xc1bd_ceee, 0xf57c_0faf, 0x4787_c62a,
+        0xa830_4613, 0xfd46_9501, 0x6980_98d8, 0x8b44_f7af, 0xffff_5bb1, 0x895c_d7be,
+        0x6b90_1122, 0xfd98_7193, 0xa679_438e, 0x49b4_0821, 0xf61e_2562, 0xc040_b340,
+        0x265e_5a51, 0xe9b6_c7aa, 0xd62f_105d, 0x0244_1453, 0xd8a1_e681, 0xe7d3_fbc8,
+        0x21e1_cde6, 0xc337_07d6, 0xf4d5_0d87, 0x455a_14ed, 0xa9e3_e905, 0xfcef_a3f8,
+        0x676f_02d9, 0x8d2a_4c8a, 0xfffa_3942, 0x8771_f681, 0x6d9d_6122, 0xfde5_380c,
+        0xa4be_ea44, 0x4bde_cfa9, 0xf6bb_4b60, 0xbebf_bc70, 0x289b_7ec6, 0xeaa1_27fa,
+        0xd4ef_3085, 0x0488_1d05, 0xd9d4_d039, 0xe6db_99e5, 0x1fa2_7cf8, 0xc4ac_5665,
+        0xf429_2244, 0x432a_ff97, 0xab94_23a7, 0xfc93_a039, 0x655b_59c3, 0x8f0c_cc92,
+        0xffef_f47d, 0x8584_5dd1, 0x6fa8_7e4f, 0xfe2c_e6e0, 0xa301_4314, 0x4e08_11a1,
+        0xf753_7e82, 0xbd3a_f235, 0x2ad7_d2bb, 0xeb86_d391,
+    ]
+}

@@ -1,0 +1,243 @@
+"""The program: its HTTP side, starting and stopping, TLS and tokens."""
+
+import concurrent.futures
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+
+import grpc
+import pytest
+from google.auth.credentials import AnonymousCredentials
+from google.api_core import exceptions
+from google.cloud import firestore
+from google.cloud.firestore_v1.services.firestore import FirestoreClient
+from google.cloud.firestore_v1.services.firestore.transports import FirestoreGrpcTransport
+
+SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def memory(start_server):
+    return start_server("--memory")
+
+
+def ask(server, method, path, headers={}):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
+    connection.request(method, path, headers=headers)
+    answer = connection.getresponse()
+    body = answer.read().decode()
+    connection.close()
+    return answer.status, body
+
+
+def client_of(server, monkeypatch, project="program"):
+    monkeypatch.setenv("FIRESTORE_EMULATOR_HOST", server.address)
+    return firestore.Client(project=project, credentials=AnonymousCredentials())
+
+
+def test_http_on_the_same_port(memory):
+    assert ask(memory, "GET", "/") == (200, "Ok\n")
+    status, body = ask(memory, "GET", "/health")
+    assert status == 200 and json.loads(body)["status"] == "ok"
+    assert ask(memory, "GET", "/nothing")[0] == 404
+    assert ask(memory, "POST", "/health")[0] == 405
+
+
+def test_delete_of_all_documents(memory, monkeypatch):
+    client = client_of(memory, monkeypatch)
+    other = client_of(memory, monkeypatch, "other")
+    for number in range(30):
+        client.document(f"c{number % 3}/d{number}").set({})
+    other.document("c/d").set({})
+    path = "/emulator/v1/projects/program/databases/(default)/documents"
+    assert ask(memory, "DELETE", path) == (200, "{}\n")
+    assert list(client.collections()) == []
+    assert other.document("c/d").get().exists
+    assert ask(memory, "DELETE", path.replace("(", "%28").replace(")", "%29"))[0] == 200
+    assert ask(memory, "DELETE", path.replace("/documents", "/x/documents"))[0] == 400
+    assert ask(memory, "DELETE", path.replace("program", "%2e%2e%2f"))[0] == 400
+
+
+@pytest.mark.parametrize(
+    "noise", [b"\x00" * 100, b"GET", b"PRI * HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nx" * 50_000,
+              b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\xff" * 1_000])
+def test_noise_harms_nobody(memory, noise):
+    with socket.create_connection(("127.0.0.1", memory.port), SECONDS) as connection:
+        try:
+            connection.sendall(noise)
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(65_536):
+                pass
+        except OSError:
+            pass
+    assert ask(memory, "GET", "/")[0] == 200
+
+
+def test_a_stop_keeps_what_was_acknowledged(start_server, tmp_path, monkeypatch):
+    server = start_server("--data", str(tmp_path))
+    client = client_of(server, monkeypatch)
+    acknowledged = []
+
+    def work(thread):
+        for number in range(1_000):
+            try:
+                client.document(f"c/{thread}_{number}").set({"n": number}, retry=None, timeout=5)
+            except exceptions.GoogleAPICallError:
+                return
+            acknowledged.append(f"{thread}_{number}")
+            if len(acknowledged) == 200:
+                server.process.send_signal(signal.SIGTERM)
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for future in [pool.submit(work, thread) for thread in range(4)]:
+            future.result(SECONDS)
+    assert server.process.wait(SECONDS) == 0
+    assert len(acknowledged) >= 200
+    again = start_server("--data", str(tmp_path))
+    found = {d.id for d in client_of(again, monkeypatch).collection("c").stream()}
+    assert set(acknowledged) <= found
+
+
+def test_a_kill_keeps_what_was_acknowledged(start_server, tmp_path, monkeypatch):
+    server = start_server("--data", str(tmp_path))
+    client = client_of(server, monkeypatch)
+    for number in range(20):
+        client.document(f"c/{number}").set({"n": number})
+    server.kill()
+    again = start_server("--data", str(tmp_path))
+    assert len(list(client_of(again, monkeypatch).collection("c").stream())) == 20
+
+
+def test_a_stop_ends_listeners(start_server, monkeypatch):
+    server = start_server("--memory")
+    client = client_of(server, monkeypatch)
+    import threading
+
+    heard = threading.Event()
+    watch = client.collection("c").on_snapshot(lambda *_: heard.set())
+    assert heard.wait(SECONDS)
+    assert server.stop() == 0
+    watch.unsubscribe()
+
+
+def run(*arguments):
+    if "LARDERD" not in os.environ:
+        pytest.skip("LARDERD does not say which server to start")
+    return subprocess.run(
+        [os.environ["LARDERD"], *arguments], capture_output=True, text=True, timeout=SECONDS)
+
+
+def test_it_does_not_listen_to_everybody_unprotected(start_server):
+    refused = run("--memory", "--port", "0", "--host", "0.0.0.0")
+    assert refused.returncode == 1
+    assert "no TLS and no token" in refused.stderr
+    assert "or --insecure" in refused.stderr
+    assert start_server("--memory", "--host", "0.0.0.0", "--insecure").stop() == 0
+
+
+def test_arguments_that_do_not_go_together():
+    for arguments in [[], ["--memory", "--data", "x"], ["--memory", "--tls-key", "x"]]:
+        assert run(*arguments).returncode == 64
+
+
+def test_a_port_that_is_taken(memory):
+    refused = run("--memory", "--port", str(memory.port))
+    assert refused.returncode == 1
+    assert f"cannot listen at 127.0.0.1:{memory.port}" in refused.stderr
+
+
+def test_a_directory_that_is_in_use(start_server, tmp_path, monkeypatch):
+    first = start_server("--data", str(tmp_path))
+    client_of(first, monkeypatch).document("c/d").set({})
+    second = start_server("--data", str(tmp_path))
+    with pytest.raises(exceptions.FailedPrecondition):
+        client_of(second, monkeypatch).document("c/d").get(retry=None, timeout=30)
+
+
+def test_help_has_examples():
+    text = run("--help").stdout
+    assert "EXAMPLES" in text and "FIRESTORE_EMULATOR_HOST" in text
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("tls")
+    key, certificate = directory / "key.pem", directory / "cert.pem"
+    try:
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
+             "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+             "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("openssl is absent")
+    return certificate, key
+
+
+def test_tls_and_a_token(start_server, certificate, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("secret\n")
+    server = start_server(
+        "--memory", "--host", "0.0.0.0", "--tls-certificate", str(certificate[0]),
+        "--tls-key", str(certificate[1]), "--token-file", str(token))
+    assert "TLS, token" in server.status and "secret" not in server.status
+    channel = grpc.secure_channel(
+        f"localhost:{server.port}",
+        grpc.ssl_channel_credentials(certificate[0].read_bytes()))
+    raw = FirestoreClient(transport=FirestoreGrpcTransport(channel=channel))
+    request = {"parent": "projects/p/databases/d/documents"}
+    for metadata in [[], [("authorization", "Bearer wrong!")], [("authorization", "secret")]]:
+        with pytest.raises(exceptions.Unauthenticated):
+            raw.list_collection_ids(request, metadata=metadata)
+    answer = raw.list_collection_ids(request, metadata=[("authorization", "Bearer secret")])
+    assert list(answer.collection_ids) == []
+    channel.close()
+
+
+def test_a_token_guards_deletes_over_http(start_server):
+    server = start_server("--memory", "--token", "secret")
+    path = "/emulator/v1/projects/p/databases/d/documents"
+    assert ask(server, "DELETE", path)[0] == 401
+    assert ask(server, "DELETE", path, {"authorization": "Bearer secret"})[0] == 200
+    assert ask(server, "GET", "/health")[0] == 200
+
+
+def test_no_name_leads_out_of_the_directory(start_server, tmp_path):
+    data = tmp_path / "data"
+    server = start_server("--data", str(data))
+    with grpc.insecure_channel(server.address) as channel:
+        raw = FirestoreClient(transport=FirestoreGrpcTransport(channel=channel))
+        for project, database in [("..", ".."), (".", "x"), ("a b", "%2e"), ("ü", "(default)")]:
+            name = f"projects/{project}/databases/{database}"
+            raw.commit({"database": name, "writes": [
+                {"update": {"name": f"{name}/documents/c/d"}}]})
+    assert [p.name for p in tmp_path.iterdir()] == ["data"]
+    assert sorted(p.name for p in data.iterdir()) == ["%2E", "%2E.", "%C3%BC", "a%20b"]
+    assert (data / "a%20b" / "%252e").is_dir()
+
+
+def test_large_requests_at_once_are_all_served(start_server, monkeypatch):
+    """What does not fit waits."""
+    server = start_server("--memory", "--request-memory", "16")
+
+    def commit(thread):
+        writes = [
+            {"update": {
+                "name": f"projects/p/databases/(default)/documents/c/{thread}-{n}",
+                "fields": {"x": {"string_value": "x" * 900_000}}}}
+            for n in range(5)]
+        # Each thread has a connection of its own.
+        options = [("grpc.use_local_subchannel_pool", 1)]
+        with grpc.insecure_channel(server.address, options) as channel:
+            raw = FirestoreClient(transport=FirestoreGrpcTransport(channel=channel))
+            raw.commit(
+                {"database": "projects/p/databases/(default)", "writes": writes},
+                retry=None, timeout=SECONDS)
+
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        list(pool.map(commit, range(6)))
+    client = client_of(server, monkeypatch, "p")
+    assert client.collection("c").count().get()[0][0].value == 30
+    assert server.process.poll() is None

@@ -1,0 +1,154 @@
+import Foundation
+import LarderBackend
+import LarderModel
+import LarderProtocol
+import SwiftProtobuf
+import Testing
+
+@testable import LarderServer
+
+@Suite("Server: calls without sockets")
+struct ServiceTests {
+    private let test = TestService()
+
+    @Test(
+        "A name of no resource is refused, and opens no database",
+        arguments: [
+            "", "projects", "projects/p", "projects/p/databases/d/x", "projects//databases/d",
+            "projects/p/databases//documents/c/d", "x/p/databases/d/documents/c/d",
+            "projects/p\u{1}/databases/d",
+            "projects/\(String(repeating: "p", count: 257))/databases/d",
+        ])
+    func names(name: String) async {
+        var request = Google_Firestore_V1_GetDocumentRequest()
+        request.name = name
+        #expect(await asyncCode { try await test.service.getDocument(request) } == .invalidArgument)
+        #expect(test.databases.count == 0)
+    }
+
+    @Test("More databases than allowed are refused")
+    func databases() async throws {
+        let test = TestService { $0.databases = 1 }
+        try await test.fill("c", 0..<1)
+        var request = Google_Firestore_V1_ListCollectionIdsRequest()
+        request.parent = "projects/other/databases/(default)/documents"
+        let refused = await asyncCode { try await test.service.listCollectionIDs(request) }
+        #expect(refused == .resourceExhausted)
+    }
+
+    @Test("A query's offset comes before its limit")
+    func offset() async throws {
+        try await test.fill("c", 0..<10)
+        var request = Google_Firestore_V1_RunQueryRequest()
+        request.parent = test.root
+        request.structuredQuery.from = [.with { $0.collectionID = "c" }]
+        request.structuredQuery.offset = 3
+        request.structuredQuery.limit = 2
+        let session = try await test.service.session(request.parent)
+        var responses: [Google_Firestore_V1_RunQueryResponse] = []
+        try QueryAnswer(request, session).run { response, _ in responses.append(response) }
+        #expect(responses.map { $0.document.name.suffix(4) } == ["0003", "0004"])
+        #expect(responses.map(\.skippedResults) == [3, 0])
+        request.structuredQuery.offset = 20
+        responses = []
+        try QueryAnswer(request, session).run { response, _ in responses.append(response) }
+        #expect(responses.count == 1)
+        #expect(responses.first?.hasDocument == false)
+        #expect(responses.first?.skippedResults == 10)
+    }
+
+    @Test("A count stops where it is told, and leaves an offset out")
+    func counts() async throws {
+        try await test.fill("c", 0..<10)
+        var request = Google_Firestore_V1_RunAggregationQueryRequest()
+        request.parent = test.root
+        request.structuredAggregationQuery.structuredQuery.from = [.with { $0.collectionID = "c" }]
+        request.structuredAggregationQuery.aggregations = [
+            .with { ($0.alias, $0.count) = ("all", .init()) },
+            .with { ($0.alias, $0.count.upTo) = ("some", 4) },
+        ]
+        func counts() async throws -> [String: Int64] {
+            try await test.service.runAggregationQuery(request).result.aggregateFields
+                .mapValues(\.integerValue)
+        }
+        #expect(try await counts() == ["all": 10, "some": 4])
+        request.structuredAggregationQuery.structuredQuery.offset = 7
+        #expect(try await counts() == ["all": 3, "some": 3])
+        request.structuredAggregationQuery.structuredQuery.limit = 2
+        #expect(try await counts() == ["all": 2, "some": 2])
+        request.structuredAggregationQuery.structuredQuery.limit = 0
+        #expect(try await counts() == ["all": 0, "some": 0])
+    }
+
+    @Test("A query for no documents tells its read time and keeps out no change")
+    func nothing() async throws {
+        try await test.fill("c", 0..<3)
+        let session = try await test.service.session(test.root)
+        let transaction = try session.backend.beginTransaction()
+        var request = Google_Firestore_V1_RunQueryRequest()
+        request.parent = test.root
+        request.structuredQuery.from = [.with { $0.collectionID = "c" }]
+        request.structuredQuery.limit = 0
+        request.transaction = Data(transaction.bytes)
+        var answers: [Google_Firestore_V1_RunQueryResponse] = []
+        try QueryAnswer(request, session).run { message, _ in answers.append(message) }
+        #expect(answers.count == 1 && answers.first?.hasReadTime == true)
+        #expect(answers.first?.hasDocument == false)
+        try await test.fill("c", 0..<4)
+        _ = try await session.commit(
+            [Mutation(.set(try Record(["n": 1])), at: try DocumentPath("d/y"))], in: transaction)
+    }
+
+    @Test("A page token of another list is refused, not misread")
+    func tokens() async throws {
+        try await test.fill("c", 0..<5)
+        var request = Google_Firestore_V1_ListDocumentsRequest()
+        request.parent = test.root
+        request.collectionID = "c"
+        request.pageSize = 2
+        request.orderBy = "n desc"
+        request.pageToken = try await test.service.listDocuments(request).nextPageToken
+        #expect(!request.pageToken.isEmpty)
+        let second = try await test.service.listDocuments(request)
+        #expect(second.documents.map { $0.name.suffix(4) } == ["0002", "0001"])
+        request.orderBy = ""
+        #expect(
+            await asyncCode { try await test.service.listDocuments(request) } == .invalidArgument)
+        request.pageToken = "AAAA"
+        #expect(
+            await asyncCode { try await test.service.listDocuments(request) } == .invalidArgument)
+        request.pageToken = ""
+        request.pageSize = -1
+        #expect(
+            await asyncCode { try await test.service.listDocuments(request) } == .invalidArgument)
+    }
+
+    @Test("Cuts lie evenly, and none is where parts would be small")
+    func partitions() throws {
+        for (total, count, parts) in [
+            (100, 3, 1), (255, 3, 1), (256, 3, 2), (1_000, 3, 4), (10_000, 9, 10), (50_000, 1, 2),
+        ] {
+            var partitions = Partitions(count: count)
+            for number in 0..<total { partitions.add(try DocumentPath("c/\(number)")) }
+            let cuts = partitions.paths.compactMap { Int($0.id) }
+            #expect(cuts.count == parts - 1)
+            let edges = [0] + cuts + [total]
+            for (start, end) in zip(edges, edges.dropFirst()) {
+                let even = Double(total) / Double(parts)
+                #expect(abs(Double(end - start) - even) <= even * 0.2, "\(total) \(edges)")
+            }
+        }
+    }
+
+    @Test("More streams than allowed are refused, and make room when they end")
+    func streams() async throws {
+        let streams = StreamCount(limit: 1)
+        try await streams.counting {
+            let refused = await asyncCode { try await streams.counting {} }
+            #expect(refused == .resourceExhausted)
+            #expect(streams.value == 1)
+        }
+        try await streams.counting {}
+        #expect(streams.value == 0)
+    }
+}

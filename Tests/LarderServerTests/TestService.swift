@@ -1,0 +1,40 @@
+import LarderModel
+import LarderProtocol
+import LarderTransport
+import Logging
+import Tracing
+
+@testable import LarderServer
+
+/// A service over databases in memory, without sockets.
+struct TestService {
+    let service: FirestoreService
+    let databases: Databases
+    let root = "projects/p/databases/(default)/documents"
+
+    init(
+        tracer: (any Tracer)? = nil,
+        _ configure: (inout ServerConfiguration.Limits) -> Void = { _ in }
+    ) {
+        var configuration = ServerConfiguration(storage: .memory)
+        configure(&configuration.limits)
+        databases = Databases(.memory, limit: configuration.limits.databases)
+        service = FirestoreService(
+            configuration, databases,
+            CallMonitor(Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, tracer: tracer))
+    }
+
+    /// Makes documents of a collection with a number in each.
+    func fill(_ collection: String, _ numbers: Range<Int>) async throws {
+        let session = try await service.session(root)
+        var mutations: [Mutation] = []
+        for number in numbers {
+            let id = String(repeating: "0", count: 4 - "\(number)".count) + "\(number)"
+            mutations.append(
+                Mutation(
+                    .set(try Record(["n": .integer(Int64(number))])),
+                    at: try DocumentPath("\(collection)/\(id)")))
+        }
+        _ = try await session.commit(mutations)
+    }
+}

@@ -1,0 +1,106 @@
+import GRPCCore
+import InMemoryTracing
+import LarderProtocol
+import Testing
+import Tracing
+
+@testable import LarderServer
+
+@Suite("Server: spans of calls")
+struct TraceTests {
+    private let tracer = InMemoryTracer()
+    private let test: TestService
+
+    init() {
+        test = TestService(tracer: tracer)
+    }
+
+    private let context = ServerContext(
+        descriptor: Google_Firestore_V1_Firestore.Method.GetDocument.descriptor,
+        remotePeer: "", localPeer: "", cancellation: .init())
+
+    private func get(_ name: String) async throws {
+        var request = Google_Firestore_V1_GetDocumentRequest()
+        request.name = name
+        _ = try await test.service.getDocument(request: request, context: context)
+    }
+
+    private func attribute(_ span: FinishedInMemorySpan, _ name: String) -> String? {
+        switch span.attributes.get(name)?.toSpanAttribute() {
+        case .string(let text): text
+        case .int64(let number): "\(number)"
+        case .int32(let number): "\(number)"
+        case .some(let other): "\(other)"
+        case nil: nil
+        }
+    }
+
+    @Test("Each call is one span, with its method, database and status")
+    func served() async throws {
+        try await test.fill("c", 0..<1)
+        try await get("\(test.root)/c/0000")
+        let span = try #require(tracer.finishedSpans.first)
+        #expect(tracer.finishedSpans.count == 1 && tracer.activeSpans.isEmpty)
+        #expect(span.operationName == "google.firestore.v1.Firestore/GetDocument")
+        #expect(span.kind == .server)
+        #expect(attribute(span, "rpc.system") == "grpc")
+        #expect(attribute(span, "rpc.service") == "google.firestore.v1.Firestore")
+        #expect(attribute(span, "rpc.method") == "GetDocument")
+        #expect(attribute(span, "rpc.grpc.status_code") == "0")
+        #expect(attribute(span, "db.namespace") == "projects/p/databases/(default)")
+        #expect(span.errors.isEmpty && span.status == nil)
+    }
+
+    @Test("A refused call has its status, which is no error of the server")
+    func refused() async throws {
+        await #expect(throws: RPCError.self) { try await get("\(test.root)/c/none") }
+        await #expect(throws: RPCError.self) { try await get("nothing") }
+        let spans = tracer.finishedSpans
+        #expect(spans.map { attribute($0, "rpc.grpc.status_code") } == ["5", "3"])
+        #expect(spans.map { attribute($0, "db.namespace") != nil } == [true, false])
+        #expect(spans.allSatisfy { $0.errors.isEmpty && $0.status == nil })
+    }
+
+    @Test("What fails is an error of the server")
+    func failed() async throws {
+        struct Failure: Error {}
+        await #expect(throws: RPCError.self) {
+            try await test.service.monitor.watch(.commit) { throw Failure() }
+        }
+        let span = try #require(tracer.finishedSpans.first)
+        #expect(attribute(span, "rpc.grpc.status_code") == "13")
+        #expect(span.status?.code == .error && span.errors.count == 1)
+    }
+
+    @Test("A call goes on with the trace of its caller, also while it answers")
+    func callers() async throws {
+        let interceptor = TraceInterceptor(monitor: test.service.monitor)
+        let metadata: Metadata = [
+            InMemoryTracer.traceIDKey: "t", InMemoryTracer.spanIDKey: "s",
+        ]
+        for (number, headers) in [metadata, [:]].enumerated() {
+            let request = StreamingServerRequest(
+                single: ServerRequest(metadata: headers, message: number))
+            let response = try await interceptor.intercept(request: request, context: context) {
+                [test] _, _ -> StreamingServerResponse<Int> in
+                try await test.service.monitor.watch(.commit) {}
+                return StreamingServerResponse { _ in
+                    try await test.service.monitor.watch(.runQuery) {}
+                    return [:]
+                }
+            }
+            let contents = try response.accepted.get()
+            _ = try await contents.producer(RPCWriter(wrapping: Nowhere()))
+        }
+        let spans = tracer.finishedSpans
+        #expect(spans.prefix(2).map(\.traceID) == ["t", "t"])
+        #expect(spans.prefix(2).map(\.parentSpanID) == ["s", "s"])
+        #expect(spans.dropFirst(2).map(\.parentSpanID) == [nil, nil])
+    }
+}
+
+/// Takes messages that nobody reads.
+private struct Nowhere: RPCWriterProtocol {
+    func write(_ element: Int) async throws {}
+    func write(contentsOf elements: some Sequence<Int>) async throws {}
+}

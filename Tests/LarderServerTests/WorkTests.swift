@@ -1,0 +1,122 @@
+import LarderModel
+import Synchronization
+import Testing
+
+@testable import LarderServer
+
+@Suite("Server: threads that may block")
+struct WorkTests {
+    @Test("No more pieces of work run at a time than the limit says, and all of them do")
+    func limit() async throws {
+        let pool = WorkPool("test", limit: 3)
+        let state = Box((running: 0, most: 0, done: 0))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<500 {
+                group.addTask {
+                    try await pool.run { () throws(LarderError) in
+                        state.withLock {
+                            $0.running += 1
+                            $0.most = max($0.most, $0.running)
+                        }
+                        state.withLock {
+                            $0.running -= 1
+                            $0.done += 1
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        state.withLock { #expect($0.most <= 3 && $0.done == 500) }
+    }
+
+    @Test("One thread does its work in order")
+    func order() async throws {
+        let pool = WorkPool("test", limit: 1)
+        let seen = Box<[Int]>([])
+        for number in 0..<3_000 { pool.perform { seen.withLock { $0.append(number) } } }
+        try await pool.run { () throws(LarderError) in }
+        #expect(seen.withLock { $0 } == Array(0..<3_000))
+    }
+
+    @Test("What a reader gives is taken whole and in order, whatever the room")
+    func pump() async throws {
+        let pump = Pump<Int>(maxBytes: 10, patience: .seconds(600))
+        let pool = WorkPool("test", limit: 1)
+        pool.perform {
+            pump.finish(
+                Result { () throws(LarderError) in
+                    for number in 0..<1_000 { try pump.give(number, bytes: 4) }
+                })
+        }
+        var taken: [Int] = []
+        while let numbers = try await pump.take() {
+            #expect(numbers.count <= 2)
+            taken += numbers
+        }
+        #expect(taken == Array(0..<1_000))
+    }
+
+    @Test("Something larger than the room passes alone")
+    func large() async throws {
+        let pump = Pump<Int>(maxBytes: 10, patience: .zero)
+        try pump.give(1, bytes: 1_000)
+        let stalled: LarderError.Code? = code { () throws in try pump.give(2, bytes: 1) }
+        #expect(stalled == .deadlineExceeded)
+        #expect(try await pump.take() == [1])
+    }
+
+    @Test("A reader does not wait for a client that has left")
+    func left() {
+        let pump = Pump<Int>(maxBytes: 1, patience: .seconds(600))
+        pump.cancel()
+        #expect(code { try pump.give(1, bytes: 1) } == .cancelled)
+    }
+
+    @Test("An error of the reader comes behind what it gave")
+    func failure() async throws {
+        let pump = Pump<Int>(maxBytes: 10, patience: .zero)
+        try pump.give(1, bytes: 1)
+        pump.finish(.failure(LarderError(.dataLoss, "damaged")))
+        #expect(try await pump.take() == [1])
+        #expect(await asyncCode { try await pump.take() } == .dataLoss)
+    }
+
+    @Test("Writes on their way are bounded, and answered in order")
+    func sentWrites() async throws {
+        let sent = SentWrites(limit: 2)
+        let path = try DocumentPath("c/d")
+        await sent.add([])
+        await sent.add([Mutation(.delete, at: path)])
+        let third = Task { await sent.add([Mutation(.verify, at: path)]) }
+        #expect(sent.take().isEmpty)
+        await third.value
+        #expect(sent.take() == [Mutation(.delete, at: path)])
+        #expect(sent.take() == [Mutation(.verify, at: path)])
+        await sent.drain()
+    }
+
+    @Test("Whoever waits for answers goes on when there are none to come")
+    func stopped() async {
+        let sent = SentWrites(limit: 1)
+        await sent.add([])
+        let waiting = Task { await sent.drain() }
+        sent.stop()
+        await waiting.value
+        await sent.add([])
+        await sent.add([])
+    }
+}
+
+/// A value that several threads change.
+private final class Box<Value: Sendable>: Sendable {
+    private let value: Mutex<Value>
+
+    init(_ value: Value) {
+        self.value = Mutex(value)
+    }
+
+    func withLock<R: Sendable>(_ body: (inout Value) -> R) -> R {
+        value.withLock { body(&$0) }
+    }
+}

@@ -1,0 +1,37 @@
+import LarderModel
+import LarderQuery
+import LarderStorage
+import LarderSync
+import LarderTestSupport
+import Testing
+
+@Suite("Clients that share a store: news that cannot be read")
+struct SharingResyncTests {
+    @Test("The primary asks anew for targets whose documents have gone meanwhile")
+    func forgottenTargets() throws {
+        let world = try SharingWorld()
+        let (a, b) = (try world.open("a"), try world.open("b"))
+        a.listen("all", try .all("c"))
+        world.settle()
+        a.write(try (0..<3).map { try .set("c/\($0)", $0) })
+        world.settle()
+        #expect(world.primaries == ["a"] && a["all"].documents.count == 3)
+
+        // Another client takes documents out of the cache, and says so in no way that is known.
+        let stranger = LocalStore(
+            store: world.store, user: UserID(""), databaseID: DatabaseID(project: "test"))
+        #expect(try stranger.evict(Array(a["all"].documents.values)).targetIDs.count == 1)
+        try world.store.write { transaction throws(LarderError) in
+            let digits = String(transaction.commitNumber, radix: 16)
+            let name = String(repeating: "0", count: 16 - digits.count) + digits + ":stranger"
+            try transaction.putNamedValue(.journal, name, [0xFF, 0xFF])
+        }
+        world.signals.announce(from: "stranger")
+        a.scheduler.drain()
+        #expect(a["all"].documents.isEmpty && a["all"].last?.isFromCache == true)
+        world.settle()
+        #expect(a["all"].documents.count == 3)
+        #expect(a["all"].last?.isFromCache == false)
+        world.close(b)
+    }
+}

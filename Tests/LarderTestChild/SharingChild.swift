@@ -1,0 +1,39 @@
+import Foundation
+import LarderModel
+import LarderQuery
+import LarderStorage
+import LarderSync
+import LarderTestSupport
+
+/// A process that shares a store until it is killed.
+///
+/// It prints `network` when it begins to use the network, and `heard` with the ids of the
+/// collection `c` whenever its listener hears something. For each line that it reads it writes
+/// the document of that id.
+enum SharingChild {
+    static func run(_ directory: String) throws -> Never {
+        var configuration = ClientConfiguration(
+            storage: StoreConfiguration(directory: directory),
+            databaseID: DatabaseID(project: "share-test"))
+        configuration.storage.access = .shared
+        configuration.remote = SilentRemote { say("network") }
+        let client = try Client(configuration)
+        let listener = client.listen(
+            to: Query(.collection(try CollectionPath("c"))), options: ListenOptions()
+        ) { result in
+            guard case .success(let snapshot) = result else { return say("failed") }
+            say("heard " + snapshot.documents.map(\.path.id).joined(separator: " "))
+        }
+        while let id = readLine() {
+            client.write(
+                [Mutation(.set(try Record([:])), at: try DocumentPath("c/" + id))],
+                committed: { _ in }, acknowledged: { _ in })
+        }
+        listener.remove()
+        exit(0)
+    }
+
+    private static func say(_ line: String) {
+        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    }
+}

@@ -1,0 +1,95 @@
+import LarderTestSupport
+import NIOCore
+import NIOPosix
+
+/// A TCP proxy of this machine, between clients and a server, that does what networks do when a
+/// test says so.
+///
+/// Bytes of one direction keep their order. Any thread may call; what is asked for is done when the
+/// call returns.
+final class Proxy: Sendable {
+    /// Which way bytes go.
+    enum Direction: CaseIterable, Sendable {
+        case toServer
+        case toClient
+    }
+
+    /// Where clients connect to, at 127.0.0.1.
+    let port: Int
+    /// How many connections there are now.
+    let connections: Awaited<Int>
+    private let loop: any EventLoop
+    private let listener: any Channel
+    private let board: ProxyBoard
+
+    private init(_ loop: any EventLoop, _ board: ProxyBoard, _ listener: any Channel) {
+        self.loop = loop
+        self.board = board
+        self.listener = listener
+        connections = board.connections
+        port = listener.localAddress?.port ?? 0
+    }
+
+    /// Starts a proxy before a server, which need not be there yet.
+    static func started(to host: String = "127.0.0.1", port: Int) async throws -> Proxy {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let board = ProxyBoard(loop, host: host, port: port)
+        let listener = try await ServerBootstrap(group: loop)
+            .childChannelOption(.autoRead, value: false)
+            .childChannelInitializer { board.accept($0) }
+            .bind(host: "127.0.0.1", port: 0).get()
+        return Proxy(loop, board, listener)
+    }
+
+    /// Breaks all connections.
+    func cut() async {
+        await order { $0.cut() }
+    }
+
+    /// Breaks all connections once so many more bytes have gone one way.
+    func cut(after byteCount: Int, _ direction: Direction) async {
+        await order { $0.cut(after: byteCount, direction) }
+    }
+
+    /// Lets no new connection come about, until ``heal()``.
+    func refuse() async {
+        await order { $0.isRefusing = true }
+    }
+
+    /// Keeps what goes one way, until ``release()``.
+    func hold(_ direction: Direction) async {
+        await order { $0.held.insert(direction) }
+    }
+
+    /// Lets go of what was kept.
+    func release() async {
+        await order { $0.release() }
+    }
+
+    /// Makes what goes one way vanish: in the connections that there are as long as they last, and
+    /// in those that come until ``heal()``.
+    ///
+    /// The end of a connection vanishes as well, so that nobody is told of it.
+    func swallow(_ directions: Direction...) async {
+        await order { $0.swallow(directions) }
+    }
+
+    /// Lets everything through again, but for the connections of which something has vanished.
+    func heal() async {
+        await order { $0.heal() }
+    }
+
+    /// Breaks all connections, and listens no more.
+    func close() async {
+        try? await listener.close().get()
+        await order { board in
+            board.isRefusing = true
+            board.cut()
+        }
+    }
+
+    private func order(_ body: @escaping @Sendable (ProxyBoard) -> Void) async {
+        let board = board
+        try? await loop.submit { body(board) }.get()
+    }
+}

@@ -1,0 +1,164 @@
+import LarderTestSupport
+import NIOCore
+import NIOPosix
+import Testing
+
+@Suite("A proxy that breaks connections", .timeLimit(.minutes(5)))
+struct ProxyTests {
+    @Test("bytes go both ways, and so does the end")
+    func passing() async throws {
+        let line = try await Line.started()
+        line.client.say("ping")
+        await line.server.received.wait { $0 == "ping" }
+        line.server.say("pong")
+        await line.client.received.wait { $0 == "pong" }
+        await line.client.end()
+        await line.proxy.connections.wait { $0 == 0 }
+        await line.server.isEnded.wait { $0 }
+        await line.close()
+    }
+
+    @Test("what is held comes later, in its order, and before the end")
+    func holding() async throws {
+        let line = try await Line.started()
+        await line.proxy.hold(.toServer)
+        for number in 0..<5 { line.client.say("\(number)") }
+        line.server.say("the other way is open")
+        await line.client.received.wait { $0 == "the other way is open" }
+        #expect(line.server.received.value == "")
+        await line.client.end()
+        await line.proxy.release()
+        await line.server.isEnded.wait { $0 }
+        #expect(line.server.received.value == "01234")
+        await line.close()
+    }
+
+    @Test("what is swallowed never comes, nor does the end, nor anything after it")
+    func swallowing() async throws {
+        let line = try await Line.started()
+        await line.proxy.swallow(.toServer)
+        line.client.say("lost")
+        await line.proxy.heal()
+        line.client.say("lost as well")
+        await line.client.end()
+        // A connection that comes after is whole.
+        let next = try await Peer.connected(to: line.proxy.port)
+        next.say("found")
+        let nextServer = try #require(await line.host.peer(2))
+        await nextServer.received.wait { $0 == "found" }
+        #expect(line.server.received.value == "" && !line.server.isEnded.value)
+        await line.proxy.cut()
+        await line.server.isEnded.wait { $0 }
+        await line.close()
+    }
+
+    @Test("a connection that is swallowed from its beginning never reaches the host")
+    func black() async throws {
+        let line = try await Line.started()
+        await line.proxy.swallow(.toServer, .toClient)
+        let client = try await Peer.connected(to: line.proxy.port)
+        client.say("hello")
+        await line.proxy.connections.wait { $0 == 2 }
+        await line.proxy.cut()
+        await client.isEnded.wait { $0 }
+        #expect(line.host.peers.value.count == 1 && client.received.value == "")
+        await line.close()
+    }
+
+    @Test("a cut is told to both ends")
+    func cutting() async throws {
+        let line = try await Line.started()
+        await line.proxy.cut()
+        await line.client.isEnded.wait { $0 }
+        await line.server.isEnded.wait { $0 }
+        await line.proxy.connections.wait { $0 == 0 }
+        await line.close()
+    }
+
+    @Test("a cut after some bytes lets them through, and not one more")
+    func counting() async throws {
+        let line = try await Line.started()
+        await line.proxy.cut(after: 5, .toServer)
+        line.client.say("123")
+        line.client.say("456")
+        await line.server.isEnded.wait { $0 }
+        await line.client.isEnded.wait { $0 }
+        #expect(line.server.received.value == "12345")
+        await line.close()
+    }
+
+    @Test("who is refused gets nowhere, nor does anybody without a host")
+    func refusing() async throws {
+        let line = try await Line.started()
+        await line.proxy.refuse()
+        let refused = try await Peer.connected(to: line.proxy.port)
+        await refused.isEnded.wait { $0 }
+        await line.proxy.heal()
+        let welcome = try await Peer.connected(to: line.proxy.port)
+        welcome.say("in")
+        let server = try #require(await line.host.peer(2))
+        await server.received.wait { $0 == "in" }
+        await line.host.close()
+        let lost = try await Peer.connected(to: line.proxy.port)
+        await lost.isEnded.wait { $0 }
+        await line.close()
+    }
+}
+
+/// A host, a proxy before it, and a client whose connection has reached the host.
+private struct Line {
+    let host: Host
+    let proxy: Proxy
+    let client: Peer
+    let server: Peer
+
+    static func started() async throws -> Line {
+        let host = try await Host.started()
+        let proxy = try await Proxy.started(port: host.port)
+        let client = try await Peer.connected(to: proxy.port)
+        let server = try #require(await host.peer(1))
+        return Line(host: host, proxy: proxy, client: client, server: server)
+    }
+
+    func close() async {
+        await proxy.close()
+        await host.close()
+    }
+}
+
+/// A server that keeps whoever comes, and lets a test speak for it.
+private final class Host: Sendable {
+    let peers: Awaited<[Peer]>
+    let port: Int
+    private let listener: any Channel
+
+    private init(_ listener: any Channel, _ peers: Awaited<[Peer]>) {
+        self.listener = listener
+        self.peers = peers
+        port = listener.localAddress?.port ?? 0
+    }
+
+    static func started() async throws -> Host {
+        let peers = Awaited<[Peer]>([])
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let peer = try Peer(channel)
+                    peers.change { $0.append(peer) }
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        return Host(listener, peers)
+    }
+
+    /// Waits for one more than there were, and gives the last.
+    func peer(_ count: Int) async -> Peer? {
+        await peers.wait { $0.count >= count }
+        return peers.value.last
+    }
+
+    func close() async {
+        try? await listener.close().get()
+        for peer in peers.value { await peer.end() }
+    }
+}

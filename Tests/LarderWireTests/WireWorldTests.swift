@@ -1,0 +1,18 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+@Suite("Clients and a server over connections that break", .timeLimit(.minutes(5)))
+struct WireWorldTests {
+    @Test("every promise is kept, whatever the network does", arguments: seeds)
+    func promises(seed: UInt64) async throws {
+        try await WireWorld(seed: seed).live()
+    }
+
+    /// Some that are always the same, or the one that the environment asks for; the soak has new
+    /// ones.
+    private static var seeds: [UInt64] {
+        ProcessInfo.processInfo.environment["LARDER_TEST_SEED"] == nil
+            ? [1, 2, 3, 4, 5] : [SeededRandom().seed]
+    }
+}

@@ -1,0 +1,120 @@
+import LarderModel
+import LarderStorage
+import LarderSync
+
+extension SimulatedClient {
+    /// Begins a process on the client's store, unless there is one.
+    func open() {
+        guard running == nil else { return }
+        journal.note("client \(number) opens as '\(user)'")
+        do throws(LarderError) {
+            let running = try ClientProcess(
+                events: events, chance: chance, configuration,
+                willStep: { [weak self] in self?.willStep() },
+                didStep: { [weak self] in self?.didStep() })
+            self.running = running
+            check(try running.client.pendingWrites())
+            observe(running)
+        } catch {
+            journal.fail("client \(number) cannot be opened: \(error)")
+        }
+    }
+
+    private var configuration: ClientConfiguration {
+        var storage = StoreConfiguration(directory: directory)
+        storage.durability = .lastCommitAtRisk
+        storage.log = { [journal, number] in journal.note("client \(number) logs \($0): \($1)") }
+        var configuration = ClientConfiguration(storage: storage, databaseID: databaseID)
+        configuration.user = user
+        configuration.remote = network
+        configuration.maxConcurrentLimboResolutions = chance.pick([1, 2, 100])
+        configuration.guarding = { [disk] (operation) throws(LarderError) in
+            try disk.begin(operation)
+        }
+        configuration.clock = { [weak self] in self?.time() ?? .epoch }
+        return configuration
+    }
+
+    private func observe(_ running: ClientProcess) {
+        _ = running.client.observePendingWrites { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .success(let batches): check(batches)
+            case .failure(let error): journal.fail("pending writes cannot be read: \(error)")
+            }
+        }
+        _ = running.client.addSnapshotsInSyncListener { [weak self, weak running] in
+            running?.isOutOfSync = false
+            self?.compareListeners()
+        }
+    }
+
+    private func willStep() {
+        if isToLoseCommit, let client { checkpoint = Checkpoint(of: client, records, directory) }
+    }
+
+    private func didStep() {
+        journal.expect(
+            running?.isOutOfSync != true, "client \(number) does not tell of agreement")
+        if let checkpoint, let client {
+            self.checkpoint = nil
+            if checkpoint.isBehind(client, by: 1) { return loseCommit(since: checkpoint) }
+        }
+        if faults.happens(.crash) { crash() }
+    }
+
+    // MARK: The end of a process
+
+    /// Ends the process as if it was killed, between two pieces of its work.
+    func crash() {
+        guard let running else { return }
+        journal.note(running.isIdle ? .crash : .crashAtWork, "client \(number)")
+        end()
+        openLater()
+    }
+
+    /// Ends the process together with its machine, which forgets the last commit.
+    private func loseCommit(since checkpoint: Checkpoint) {
+        journal.note(.commitLost, "client \(number)")
+        isToLoseCommit = false
+        checkpoint.restore(&records)
+        end()
+        do {
+            try checkpoint.restoreFile()
+        } catch {
+            journal.fail("the world is at fault: \(error)")
+        }
+        openLater()
+    }
+
+    /// Terminates the client, and opens it again after a while.
+    func restart() {
+        guard let running else { return }
+        journal.note(.restart, "client \(number)")
+        running.isTerminating = true
+        running.client.terminate { [weak self] result in
+            guard let self else { return }
+            if case .failure(let error) = result { journal.fail("no end: \(error)") }
+            // The completion is a part of the process that ends.
+            events.schedule(after: .zero) {
+                self.end()
+                self.openLater()
+            }
+        }
+    }
+
+    private func openLater() {
+        events.schedule(after: chance.duration(.milliseconds(1)...(.seconds(20)))) { self.open() }
+    }
+
+    /// Lets go of the process, with all that it knew.
+    func end() {
+        for listener in listeners { listener.isOver = true }
+        listeners = []
+        // What was not answered was not done: an answer is a part of the piece of work.
+        records.removeAll { !$0.isInQueue }
+        for record in records { record.isOrphan = true }
+        running?.kill()
+        running = nil
+    }
+}

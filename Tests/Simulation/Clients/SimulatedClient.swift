@@ -1,0 +1,104 @@
+import LarderModel
+import LarderStorage
+import LarderSync
+import LarderTestSupport
+
+/// A client of a world: a process with a store that outlives it, and a network of its own.
+final class SimulatedClient: @unchecked Sendable {
+    // One thread runs a world.
+
+    let number: Int
+    let events: EventQueue
+    let chance: Chance
+    let journal: Journal
+    let faults: FaultPlan
+    let network: FaultyNetwork
+    let audit: WriteAudit
+    let rules: RuleBook
+    let disk: Disk
+    let databaseID: DatabaseID
+    let directory: String
+
+    /// The client's process, while there is one.
+    var running: ClientProcess?
+    /// The time that the client's clock has shown last.
+    private(set) var lastTime = Timestamp.epoch
+
+    /// Whose view it shows, as far as it has told.
+    var user: UserID
+    /// Writes that may still be in a queue, of all users, in order.
+    var records: [WriteRecord] = []
+    /// Those who listen, in the order in which they came.
+    var listeners: [SimulatedListener] = []
+    /// The last version that a write of this client was acknowledged with.
+    var lastAcknowledged = SnapshotVersion.none
+    /// Whether it is to end with the next commit, and to lose that.
+    var isToLoseCommit = false
+    /// What is on disk before the present piece of work, where that may be lost.
+    var checkpoint: Checkpoint?
+    /// How many listeners there ever were.
+    var listenerCount = 0
+
+    /// A client whose process has not begun.
+    init(_ number: Int, of world: World, directory: String) {
+        self.number = number
+        (events, journal, faults) = (world.events, world.journal, world.faults)
+        (audit, rules) = (world.audit, world.backend.rules)
+        chance = world.chance.fork()
+        network = FaultyNetwork(
+            events: events, chance: world.chance.fork(), journal: journal, faults: faults,
+            backend: world.backend, audit: audit, number: number)
+        disk = Disk(chance: world.chance.fork(), journal: journal)
+        databaseID = world.databaseID
+        self.directory = directory
+        user = UserID(world.chance.pick(World.users))
+    }
+
+    /// The client while its process works.
+    var client: Client? { running?.client }
+
+    /// The client's clock, which never shows a time twice.
+    func time() -> Timestamp {
+        let now = events.clock.timestamp
+        let nanoseconds = lastTime.nanoseconds + 1000
+        let next =
+            nanoseconds < 1_000_000_000
+            ? Timestamp(seconds: lastTime.seconds, nanoseconds: nanoseconds)
+            : Timestamp(seconds: lastTime.seconds + 1, nanoseconds: 0)
+        lastTime = SnapshotVersion(lastTime) < SnapshotVersion(now) ? now : next
+        return lastTime
+    }
+
+    /// Whether what it shows may differ from what the backend has, by pending writes.
+    var mayDifferFromBackend: Bool {
+        (running?.userChangeCount ?? 0) > 0
+            || records.contains { record in
+                if case .asked = record.state { true } else { record.userID == user.string }
+            }
+    }
+
+    // MARK: What an application asks for
+
+    /// Enables or disables the network.
+    func setNetwork(enabled: Bool) {
+        guard let client else { return }
+        if enabled {
+            client.enableNetwork { _ in }
+        } else {
+            journal.note(.networkDisabled, "client \(number)")
+            client.disableNetwork { _ in }
+        }
+    }
+
+    /// Changes the user.
+    func setUser(_ user: UserID) {
+        guard let running else { return }
+        running.userChangeCount += 1
+        running.client.setUser(user) { [weak self, weak running] result in
+            guard let self, case .success = result else { return }
+            running?.userChangeCount -= 1
+            if user != self.user { journal.note(.userChanged, "client \(number): '\(user)'") }
+            self.user = user
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import LarderModel
+import LarderQuery
+import LarderSync
+import LarderTestSupport
+
+/// One who listens to a query, and looks closely at what it is told.
+final class SimulatedListener: @unchecked Sendable {
+    // One thread runs a world.
+
+    let name: String
+    let query: Query
+    let options: ListenOptions
+    private let client: SimulatedClient
+    private let evaluator: NaiveEvaluator
+
+    var registration: ClientRegistration?
+    /// Whether it may be told nothing any more.
+    var isOver = false
+    /// Why it was told that there will be nothing more.
+    private(set) var error: LarderError?
+    /// The last snapshot.
+    private(set) var snapshot: ViewSnapshot?
+    /// The documents as the changes in the snapshots make them.
+    private var list: [Document] = []
+    /// The last version of each document of the list that the backend gave.
+    private var versions: [DocumentPath: SnapshotVersion] = [:]
+
+    /// One who has been told nothing.
+    init(_ name: String, to query: Query, _ options: ListenOptions, of client: SimulatedClient) {
+        self.name = "client \(client.number) listener \(name)"
+        self.query = query
+        self.options = options
+        self.client = client
+        evaluator = NaiveEvaluator(query)
+    }
+
+    private var journal: Journal { client.journal }
+
+    private func expect(_ holds: Bool, _ promise: @autoclosure () -> String) {
+        journal.expect(holds, "\(name) to \(query.canonicalID): \(promise())")
+    }
+
+    /// Takes what it is told.
+    func receive(_ result: Result<ViewSnapshot, LarderError>) {
+        expect(!isOver, "told after its end: \(result)")
+        expect(error == nil, "told after an error: \(result)")
+        switch result {
+        case .failure(let error):
+            journal.note("\(name): \(error)")
+            self.error = error
+            expect(
+                error.kind == .permissionDenied && client.rules.hasDeniedTarget
+                    || error.kind == .unavailable && client.disk.hasFailed
+                    || error.kind == .failedPrecondition, "\(error)")
+        case .success(let snapshot):
+            journal.note("\(name): \(snapshot.summary)")
+            checkChanges(of: snapshot)
+            checkDocuments(of: snapshot)
+            checkSync(of: snapshot)
+            self.snapshot = snapshot
+            client.running?.isOutOfSync = true
+        }
+    }
+
+    /// The changes lead from the last snapshot to this one, and there are some.
+    private func checkChanges(of snapshot: ViewSnapshot) {
+        guard !snapshot.oldDocuments.isEmpty || snapshot.changes.count == snapshot.documents.count
+        else { return expect(false, "changes from nothing: \(snapshot.changes.count)") }
+        if let last = self.snapshot {
+            let isNews =
+                !snapshot.changes.isEmpty
+                || options.includeMetadataChanges
+                    && (last.isFromCache != snapshot.isFromCache
+                        || last.hasPendingWrites != snapshot.hasPendingWrites)
+            expect(isNews, "told the same again")
+        } else {
+            expect(snapshot.oldDocuments.isEmpty, "the first snapshot is a change")
+        }
+        do throws(LarderError) {
+            for change in try snapshot.documentChanges(
+                includeMetadataChanges: options.includeMetadataChanges)
+            {
+                guard (change.oldIndex ?? 0) < list.count || change.oldIndex == nil else {
+                    return expect(false, "a change of what is not there: \(change)")
+                }
+                if let index = change.oldIndex {
+                    let old = list.remove(at: index)
+                    expect(old.path == change.document.path, "\(old.path) changed to \(change)")
+                }
+                if let index = change.newIndex {
+                    guard index <= list.count else {
+                        return expect(false, "a change beyond the end: \(change)")
+                    }
+                    list.insert(change.document, at: index)
+                }
+            }
+        } catch {
+            expect(false, "no changes: \(error)")
+        }
+        expect(
+            list.map(\.path) == snapshot.documents.map(\.path)
+                && list.map(\.record) == snapshot.documents.map(\.record),
+            "the changes lead to \(list.map(\.path)), not to \(snapshot.documents.map(\.path))")
+    }
+
+    /// Documents match in order, those of the backend are as it had them, and none goes back.
+    private func checkDocuments(of snapshot: ViewSnapshot) {
+        var fields: [DocumentPath: MapValue] = [:]
+        for document in snapshot.documents { fields[document.path] = document.fields }
+        let expected = evaluator.documents(among: fields)
+        expect(
+            expected == snapshot.documents.map(\.path),
+            "\(snapshot.documents.map(\.path)) should be \(expected)")
+        var newVersions: [DocumentPath: SnapshotVersion] = [:]
+        for document in snapshot.documents {
+            if !document.hasPendingWrites {
+                let state = client.audit.ledger.state(
+                    of: document.path, madeAt: document.version)
+                expect(
+                    state.map { $0.fields == document.fields } ?? false,
+                    "\(document.path) never was \(document.fields) at \(document.version)")
+            }
+            let version = document.version
+            let last = versions[document.path] ?? .none
+            expect(version.isNone || version >= last, "\(document.path) went back to \(version)")
+            newVersions[document.path] = max(version, last)
+        }
+        versions = newVersions
+        expect(
+            snapshot.mutatedKeys.allSatisfy { snapshot.documents.contains($0) },
+            "pending writes of others: \(snapshot.mutatedKeys)")
+        expect(
+            snapshot.documents.allSatisfy {
+                !$0.hasLocalMutations || snapshot.mutatedKeys.contains($0.path)
+            }, "pending writes that are not told")
+    }
+
+    /// What is not from the cache is what the backend had at a moment.
+    private func checkSync(of snapshot: ViewSnapshot) {
+        guard !snapshot.isFromCache else { return }
+        guard !client.mayDifferFromBackend, !snapshot.hasPendingWrites else { return }
+        let paths = snapshot.documents.map(\.path)
+        let newest = snapshot.documents.lazy.map(\.version).max() ?? .none
+        let moments = client.network.snapshots.reversed().prefix { $0.version >= newest }
+        // An acknowledged write may be shown before the backend tells of it. Targets that are
+        // asked for again on a new stream hear of the first snapshots late.
+        guard let last = moments.first, last.version >= client.lastAcknowledged,
+            moments.allSatisfy(\.isWhole)
+        else { return }
+        expect(
+            moments.contains { moment in
+                let documents = client.audit.ledger.documents(asOf: moment.version)
+                return evaluator.documents(among: documents) == paths
+                    && snapshot.documents.allSatisfy { documents[$0.path] == $0.fields }
+            }, "the backend never had \(snapshot.summary)")
+    }
+}
+
+extension ViewSnapshot {
+    /// What it says, in one line.
+    var summary: String {
+        let documents = documents.map { document in
+            "\(document.path)@\(document.version)\(document.hasLocalMutations ? "L" : "")"
+                + "\(document.hasCommittedMutations ? "C" : "") \(document.fields)"
+        }
+        return "\(isFromCache ? "cached" : "synced")\(hasPendingWrites ? " pending" : "") "
+            + "\(changes.map { "\($0.kind) \($0.document.path)" }) of \(documents)"
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+
+/// What the program is asked to do.
+struct Options {
+    /// How many worlds.
+    var seeds = 2_000
+    /// The seed of the first one.
+    var first: UInt64 = 1
+    /// The seed of the only world, if one alone is asked for.
+    var seed: UInt64?
+    /// How many threads.
+    var jobs = ProcessInfo.processInfo.activeProcessorCount
+    /// Whether everything that happens is printed.
+    var isTracing = false
+
+    /// Reads arguments; ends the program with a sentence where they are wrong.
+    init(_ arguments: some Sequence<String>) {
+        var rest = Array(arguments)[...]
+        while let name = rest.popFirst() {
+            switch name {
+            case "--trace": isTracing = true
+            case "--seeds": seeds = Self.number(of: name, &rest)
+            case "--first": first = UInt64(Self.number(of: name, &rest))
+            case "--seed": seed = UInt64(Self.number(of: name, &rest))
+            case "--jobs": jobs = max(1, Self.number(of: name, &rest))
+            default: Self.stop("unknown: \(name)")
+            }
+        }
+    }
+
+    private static func number(of name: String, _ rest: inout ArraySlice<String>) -> Int {
+        guard let number = rest.popFirst().flatMap({ Int($0) }), number >= 0 else {
+            stop("\(name) takes a number")
+        }
+        return number
+    }
+
+    private static func stop(_ message: String) -> Never {
+        print(message)
+        print("usage: LarderSimulation [--seeds N] [--first N] [--seed N] [--jobs N] [--trace]")
+        exit(64)
+    }
+}

@@ -1,0 +1,31 @@
+/// What became of many worlds.
+struct Summary {
+    /// A seed of each broken promise, to begin with.
+    private static let shown = 20
+
+    private var faults = FaultCounts()
+    private var failures: [Outcome] = []
+
+    /// Adds a world.
+    mutating func add(_ outcome: Outcome) {
+        faults.add(outcome.faults)
+        if outcome.violation != nil { failures.append(outcome) }
+    }
+
+    /// Whether every promise was kept and everything happened that may go wrong.
+    var isGood: Bool { failures.isEmpty && faults.missing.isEmpty }
+
+    /// Prints what happened.
+    func report(seeds: Int, seconds: Double) {
+        for fault in Fault.allCases {
+            let count = String(faults[fault])
+            print(String(repeating: " ", count: max(0, 9 - count.count)) + count, fault.rawValue)
+        }
+        for fault in faults.missing { print("never happened: \(fault.rawValue)") }
+        for failure in failures.sorted(by: { $0.seed < $1.seed }).prefix(Self.shown) {
+            print("seed \(failure.seed): \(failure.violation?.prefix(600) ?? "")")
+        }
+        let rate = Int(Double(seeds) / max(seconds, 0.001))
+        print("\(seeds) worlds, \(failures.count) with broken promises, \(rate) a second")
+    }
+}

@@ -1,0 +1,70 @@
+/// What goes wrong in a world, or happens seldom, and must happen in every long run of worlds.
+enum Fault: String, CaseIterable {
+    // Streams.
+    case streamRefused = "a stream is refused"
+    case streamSilent = "a stream is opened and nobody answers"
+    case requestLost = "a stream breaks before a request arrives"
+    case answerLost = "a stream breaks after a request has arrived"
+    case acknowledgementLost = "a stream breaks between a commit and its acknowledgement"
+    case snapshotLost = "a stream breaks amid the changes of a snapshot"
+    case streamEnded = "a stream ends in good order"
+    case tokenRefused = "a stream breaks because the credentials have expired"
+    case exhausted = "a stream breaks because a quota is exhausted"
+    case lateEvent = "an event arrives of a stream that was closed"
+    case overtaken = "a message overtakes one of another stream"
+    // Networks.
+    case refusing = "a network refuses connections"
+    case silence = "a network loses everything for a while"
+    case longSilence = "a network loses everything until connections are given up"
+    case networkDisabled = "an application disables the network"
+    // Backends.
+    case tokenExpired = "a backend no longer takes a resume token"
+    case backendRestarted = "a backend is closed and opened again"
+    case deletesForgotten = "a backend forgets deletes"
+    case existenceFilter = "a backend counts the documents of a target"
+    case targetReset = "a backend tells a target anew"
+    case writeDenied = "rules deny a write"
+    case writeRefused = "a precondition refuses a write"
+    case targetDenied = "rules deny a target"
+    case limboDenied = "rules deny a document in limbo"
+    case limbo = "a backend is asked for a document in limbo"
+    case committedTwice = "a write is committed twice"
+    // Clients.
+    case crash = "a client ends between two steps"
+    case crashAtWork = "a client ends while work waits"
+    case commitLost = "a client ends and loses its last commit"
+    case restart = "a client is terminated and opened again"
+    case diskFailure = "a disk refuses an operation"
+    case diskRecovered = "a disk works again"
+    case userChanged = "a user changes"
+    case evicted = "documents are evicted by hand"
+    case collected = "garbage is collected"
+    case writeCancelled = "a pending write is cancelled"
+    case cancelRefused = "a write is cancelled too late"
+    case deadLetter = "a write becomes a dead letter"
+}
+
+/// How often each fault has happened.
+struct FaultCounts: Sendable {
+    private var counts = [Int](repeating: 0, count: Fault.allCases.count)
+
+    subscript(fault: Fault) -> Int {
+        get { counts[fault.index] }
+        set { counts[fault.index] = newValue }
+    }
+
+    /// Adds the counts of another world.
+    mutating func add(_ other: FaultCounts) {
+        for fault in Fault.allCases { self[fault] += other[fault] }
+    }
+
+    /// Faults that never happened.
+    var missing: [Fault] { Fault.allCases.filter { self[$0] == 0 } }
+}
+
+extension Fault {
+    private static let indices = Dictionary(
+        uniqueKeysWithValues: allCases.enumerated().map { ($1, $0) })
+
+    fileprivate var index: Int { Self.indices[self] ?? 0 }
+}
