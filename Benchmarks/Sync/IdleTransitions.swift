@@ -40,7 +40,8 @@ struct IdleTransitions {
     private func ofEngine() throws(LarderError) {
         let scheduler = InlineScheduler()
         let client = try MeasuredClient(directory: directory + "/idle", scheduler: scheduler)
-        _ = client.listen(to: Query(.collection(try CollectionPath("cities"))))
+        let registration = client.listen(
+            to: Query(.collection(try CollectionPath("cities"))))
         scheduler.drain()
         guard client.backend.asked.count == 1 else {
             throw LarderError(.internal, "the target was not asked for")
@@ -49,6 +50,8 @@ struct IdleTransitions {
             client.backend.say(Self.heartbeat)
             scheduler.drain()
         }
+        // It has had no snapshot, and the client's end would be an error to it.
+        registration.remove()
         client.client.terminate { _ in }
         scheduler.drain()
         try client.store.close()
