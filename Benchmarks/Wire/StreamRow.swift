@@ -71,10 +71,8 @@ struct StreamRow {
         let (wall, busy) = (Clock.now, Clock.processor)
         var found = 0
         _ = try backend.runQuery(query, as: Credentials()) { document throws(LarderError) in
-            var response = Google_Firestore_V1_RunQueryResponse()
-            if let message = try coder.encode(document, mask: nil) { response.document = message }
-            response.readTime = .init(document.version)
-            let bytes: [UInt8]? = try? serializer.serialize(response)
+            let answer = try coder.encode(document, readTime: document.version)
+            let bytes: [UInt8]? = try? serializer.serialize(answer)
             if bytes?.isEmpty == false { found += 1 }
             return .continue
         }

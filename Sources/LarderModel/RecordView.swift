@@ -160,12 +160,24 @@ public struct RecordView: ~Copyable {
     public func forEachField(
         _ body: (String, borrowing ValueView) -> IterationStep
     ) throws(LarderError) {
-        let whole = try larder_record_cold_bytes(record) == 0 ? record : load()
+        let whole = try loaded()
         for position in 0..<larder_record_count(whole) {
-            var (name, value) = (larder_bytes(), larder_bytes())
-            let status = larder_record_get_entry(whole, position, &name, &value, nil)
-            guard status == .ok else { throw LarderError(status: status) }
+            let (name, value) = try Self.entry(of: whole, at: position)
             if body(name.text, ValueView(value)) == .stop { return }
+        }
+    }
+
+    /// Lends every field at the top level to a closure, with the UTF-8 of its name and the last
+    /// first.
+    ///
+    /// - Throws: `dataLoss` when the record is damaged; what the closure throws.
+    package func forEachFieldFromLast(
+        _ body: (UnsafeRawBufferPointer, borrowing ValueView) throws(LarderError) -> Void
+    ) throws(LarderError) {
+        let whole = try loaded()
+        for position in (0..<larder_record_count(whole)).reversed() {
+            let (name, value) = try Self.entry(of: whole, at: position)
+            try body(name.buffer, ValueView(value))
         }
     }
 
@@ -212,6 +224,20 @@ extension RecordView {
         case .scratch(let scratch): try RecordScratch.load(record, into: scratch)
         case .storage(let handle): try RecordStorage.load(handle)
         }
+    }
+
+    /// The record with its compressed part decompressed.
+    private func loaded() throws(LarderError) -> UnsafePointer<larder_record> {
+        try larder_record_cold_bytes(record) == 0 ? record : load()
+    }
+
+    private static func entry(of record: UnsafePointer<larder_record>, at position: Int)
+        throws(LarderError) -> (name: larder_bytes, value: larder_bytes)
+    {
+        var (name, value) = (larder_bytes(), larder_bytes())
+        let status = larder_record_get_entry(record, position, &name, &value, nil)
+        guard status == .ok else { throw LarderError(status: status) }
+        return (name, value)
     }
 
     private func find(_ field: PreparedField) throws(LarderError) -> larder_bytes? {

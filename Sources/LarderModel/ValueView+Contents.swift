@@ -56,4 +56,35 @@ extension ValueView {
             if body(name.text, ValueView(value)) == .stop { return }
         }
     }
+
+    /// Lends every element of an array to a closure, the last first; does nothing for other types.
+    ///
+    /// - Throws: `dataLoss` for damaged bytes; what the closure throws.
+    package func forEachElementFromLast(
+        _ body: (borrowing ValueView) throws(LarderError) -> Void
+    ) throws(LarderError) {
+        guard type == .array, let count else { return }
+        for position in (0..<count).reversed() {
+            var element = larder_bytes()
+            let status = larder_value_get_element(bytes, position, &element)
+            guard status == .ok else { throw LarderError(status: status) }
+            try body(ValueView(element))
+        }
+    }
+
+    /// Lends every entry of a map to a closure, with the UTF-8 of its name and the last first; does
+    /// nothing for other types.
+    ///
+    /// - Throws: `dataLoss` for damaged bytes; what the closure throws.
+    package func forEachEntryFromLast(
+        _ body: (UnsafeRawBufferPointer, borrowing ValueView) throws(LarderError) -> Void
+    ) throws(LarderError) {
+        guard type == .map, let count else { return }
+        for position in (0..<count).reversed() {
+            var (name, value) = (larder_bytes(), larder_bytes())
+            let status = larder_value_get_entry(bytes, position, &name, &value)
+            guard status == .ok else { throw LarderError(status: status) }
+            try body(name.buffer, ValueView(value))
+        }
+    }
 }

@@ -46,7 +46,7 @@ public final class Server: Service {
                 admin: AdminAPI(databases: databases, streams: service.streams, token: token)),
             config: Self.transport(configuration.limits))
         server = GRPCServer(
-            transport: transport, services: [AnsweringService(service: service)],
+            transport: transport, services: [service],
             interceptors: (token.map { [TokenInterceptor(token: $0)] } ?? [])
                 + [TraceInterceptor(monitor: monitor)])
     }

@@ -9,74 +9,133 @@ import Testing
 
 @Suite("Bytes of answers with documents")
 struct AnswerSerializerTests {
-    /// Checks that the bytes are SwiftProtobuf's.
-    private func expectSame<Message: DocumentAnswer>(_ message: Message, _ random: SeededRandom)
-        throws
-    {
-        let bytes: [UInt8] = try AnswerSerializer<Message>().serialize(message)
+    private let coder: MessageCoder
+
+    init() throws {
+        coder = try testCoder()
+    }
+
+    /// Checks that the bytes are SwiftProtobuf's of a message.
+    private func expectSame<M: Message>(
+        _ answer: Answer<M>, _ message: M, isBytes: Bool = true, _ random: SeededRandom
+    ) throws {
+        let bytes: [UInt8] = try AnswerSerializer<M>().serialize(answer)
         let expected: [UInt8] = try message.serializedBytes()
         #expect(bytes == expected, "\(random)")
+        if case .bytes = answer {
+            #expect(isBytes, "\(random)")
+        } else {
+            #expect(!isBytes, "\(random)")
+        }
+    }
+
+    private func expectSame(
+        _ record: Record, at path: DocumentPath, mask: FieldMask? = nil,
+        _ random: inout SeededRandom
+    ) throws {
+        let version = SnapshotVersion(
+            Timestamp(
+                seconds: Int64(random.below(3)) * 1_000_000_007,
+                nanoseconds: Int32(random.below(2)) * 1_000))
+        let createTime = random.oneIn(2) ? nil : Timestamp(seconds: -7, nanoseconds: 999)
+        let readTime = SnapshotVersion(Timestamp(seconds: Int64(random.below(2)), nanoseconds: 5))
+        let message = try coder.encode(
+            record, at: path, mask: mask, createTime: createTime, updateTime: version)
+        let reading = DocumentReading(
+            path: path, contents: .found(record, createTime: createTime), version: version)
+
+        var found = Google_Firestore_V1_RunQueryResponse()
+        found.document = message
+        found.readTime = .init(readTime)
+        found.skippedResults = Int32(random.below(3)) * 200
+        if random.oneIn(2) { found.transaction = Data([1, 2, 3]) }
+        let document = Document(
+            path: path, state: .found, record: record, version: version, createTime: createTime,
+            readTime: readTime, hasLocalMutations: false, hasCommittedMutations: false,
+            largestBatchID: 0, storedBytes: 0)
+        try expectSame(
+            try coder.encode(
+                document, mask: mask, readTime: readTime, transaction: found.transaction,
+                skippedResults: Int(found.skippedResults)),
+            found, isBytes: mask == nil, random)
+
+        var read = Google_Firestore_V1_BatchGetDocumentsResponse()
+        read.found = message
+        read.readTime = .init(readTime)
+        try expectSame(
+            try coder.encode(reading, mask: mask, readTime: readTime), read, isBytes: mask == nil,
+            random)
+
+        guard mask == nil else { return }
+        var heard = Google_Firestore_V1_ListenResponse()
+        heard.documentChange.document = message
+        heard.documentChange.targetIds = (0..<random.below(3)).map { Int32($0) * -70_000 }
+        heard.documentChange.removedTargetIds = (0..<random.below(3)).map { Int32($0) * 300 }
+        try expectSame(
+            try coder.encode(
+                .document(
+                    reading, targetIDs: heard.documentChange.targetIds,
+                    removedTargetIDs: heard.documentChange.removedTargetIds)),
+            heard, random)
     }
 
     @Test("Whatever the documents are, they are SwiftProtobuf's")
     func randomDocuments() throws {
         var random = SeededRandom()
-        let coder = try testCoder()
         for number in 0..<400 {
-            let record = try Record(random.sendableFields())
-            let version = SnapshotVersion(
-                Timestamp(
-                    seconds: Int64(random.below(3)) * 1_000_000_007,
-                    nanoseconds: Int32(random.below(2)) * 1_000))
-            let document = try coder.encode(
-                record, at: try DocumentPath("c/d\(number)"),
-                createTime: random.below(2) == 0 ? nil : version.timestamp, updateTime: version)
-
-            var answer = Google_Firestore_V1_RunQueryResponse()
-            answer.document = document
-            answer.skippedResults = Int32(random.below(3)) * 200
-            if random.below(2) == 0 { answer.transaction = Data([1, 2, 3]) }
-            if random.below(2) == 0 { answer.readTime = .init(version) }
-            try expectSame(answer, random)
-            answer.done = true
-            try expectSame(answer, random)
-
-            var reading = Google_Firestore_V1_BatchGetDocumentsResponse()
-            reading.found = document
-            if random.below(2) == 0 { reading.transaction = Data([4]) }
-            reading.readTime = .init(version)
-            try expectSame(reading, random)
-
-            var change = Google_Firestore_V1_ListenResponse()
-            change.documentChange.document = document
-            change.documentChange.targetIds = (0..<random.below(3)).map { Int32($0) * -70_000 }
-            change.documentChange.removedTargetIds = (0..<random.below(3)).map { Int32($0) * 300 }
-            try expectSame(change, random)
+            let fields = random.sendableFields()
+            let mask = random.oneIn(4) ? FieldMask(leavesOf: fields) : nil
+            try expectSame(
+                try Record(fields), at: try DocumentPath("c/é\(number)/e/f"), mask: mask, &random)
         }
     }
 
-    @Test("Empty and large ones, too, and answers without a document")
-    func edges() throws {
-        let random = SeededRandom()
-        let coder = try testCoder()
-        var answer = Google_Firestore_V1_RunQueryResponse()
-        try expectSame(answer, random)
-        answer.document = Google_Firestore_V1_Document()
-        try expectSame(answer, random)
-        answer.document.fields = [Google_Firestore_V1_Document.FieldsEntry()]
-        answer.document.fields[0].value = Google_Firestore_V1_Value()
-        try expectSame(answer, random)
+    @Test("Empty and large ones, too")
+    func sizes() throws {
+        var random = SeededRandom()
+        let path = try DocumentPath("c/d")
+        try expectSame(try Record([:]), at: path, &random)
         for count in [127, 128, 16_383, 16_384, 300_000] {
             let text = String(repeating: "é", count: count)
             let record = try Record(["a": .string(text), "b": .bytes([UInt8](text.utf8))])
-            answer.document = try coder.encode(record, at: try DocumentPath("c/d"))
-            try expectSame(answer, random)
+            try expectSame(record, at: path, &random)
         }
+    }
+
+    @Test("Answers without a document are messages")
+    func others() throws {
+        let random = SeededRandom()
+        let path = try DocumentPath("c/d")
+        var found = Google_Firestore_V1_RunQueryResponse()
+        found.readTime = .init(.none)
+        found.skippedResults = 7
+        try expectSame(
+            try coder.encode(nil, readTime: .none, skippedResults: 7), found, isBytes: false, random
+        )
         var missing = Google_Firestore_V1_BatchGetDocumentsResponse()
         missing.missing = "\(testRoot)/c/d"
-        try expectSame(missing, random)
-        let change = try coder.encode(
-            .targets(TargetChange(.current, targetIDs: [2], resumeToken: [7])))
-        try expectSame(change, random)
+        missing.readTime.seconds = 3
+        let version = SnapshotVersion(Timestamp(seconds: 3, nanoseconds: 0))
+        try expectSame(
+            try coder.encode(DocumentReading(path: path, contents: .absent, version: version)),
+            missing, isBytes: false, random)
+        var current = Google_Firestore_V1_ListenResponse()
+        current.targetChange.targetChangeType = .current
+        current.targetChange.targetIds = [2]
+        current.targetChange.resumeToken = Data([7])
+        try expectSame(
+            try coder.encode(.targets(TargetChange(.current, targetIDs: [2], resumeToken: [7]))),
+            current, isBytes: false, random)
+    }
+
+    @Test("What exists locally only is refused")
+    func pending() throws {
+        let path = try DocumentPath("c/d")
+        let pending = Value.serverTimestamp(PendingServerTimestamp(localWriteTime: .epoch))
+        for fields: MapValue in [["a": pending], ["a": .map(["b": .array([pending, 1])])]] {
+            let reading = DocumentReading(
+                path: path, contents: .found(try Record(fields), createTime: nil), version: .none)
+            expectError(.invalidArgument, "cannot be sent") { _ = try coder.encode(reading) }
+        }
     }
 }

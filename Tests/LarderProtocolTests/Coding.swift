@@ -18,6 +18,11 @@ func sent<M: Message>(_ message: M) throws -> M {
     try M(serializedBytes: try message.serializedBytes() as [UInt8])
 }
 
+/// The message of an answer's bytes.
+func sent<M: Message>(_ answer: Answer<M>) throws -> M {
+    try M(serializedBytes: try AnswerSerializer<M>().serialize(answer) as [UInt8])
+}
+
 /// Expects an error of a kind whose message has some words.
 func expectError(
     _ kind: LarderError.Code, _ words: String, _ body: () throws -> Void,

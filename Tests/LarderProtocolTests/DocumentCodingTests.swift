@@ -158,7 +158,8 @@ struct DocumentCodingTests {
         }
         let later = SnapshotVersion(Timestamp(seconds: 9, nanoseconds: 0))
         let absent = DocumentReading(path: path, contents: .absent, version: .none)
-        #expect(try coder.decode(try coder.encode(absent, readTime: later))?.version == later)
+        #expect(
+            try coder.decode(try sent(try coder.encode(absent, readTime: later)))?.version == later)
         var opening = Google_Firestore_V1_BatchGetDocumentsResponse()
         opening.transaction = .init([1])
         #expect(try coder.decode(opening) == nil)

@@ -36,6 +36,17 @@ struct ServiceTests {
         #expect(refused == .resourceExhausted)
     }
 
+    /// What a query is answered, as its client sees it.
+    private func answers(
+        _ request: Google_Firestore_V1_RunQueryRequest, _ session: Session
+    ) throws -> [Google_Firestore_V1_RunQueryResponse] {
+        var answers: [[UInt8]] = []
+        try QueryAnswer(request, session).run { answer, _ throws(LarderError) in
+            answers.append((try? AnswerSerializer().serialize(answer)) ?? [])
+        }
+        return try answers.map { try .init(serializedBytes: $0) }
+    }
+
     @Test("A query's offset comes before its limit")
     func offset() async throws {
         try await test.fill("c", 0..<10)
@@ -45,13 +56,11 @@ struct ServiceTests {
         request.structuredQuery.offset = 3
         request.structuredQuery.limit = 2
         let session = try await test.service.session(request.parent)
-        var responses: [Google_Firestore_V1_RunQueryResponse] = []
-        try QueryAnswer(request, session).run { response, _ in responses.append(response) }
+        var responses = try answers(request, session)
         #expect(responses.map { $0.document.name.suffix(4) } == ["0003", "0004"])
         #expect(responses.map(\.skippedResults) == [3, 0])
         request.structuredQuery.offset = 20
-        responses = []
-        try QueryAnswer(request, session).run { response, _ in responses.append(response) }
+        responses = try answers(request, session)
         #expect(responses.count == 1)
         #expect(responses.first?.hasDocument == false)
         #expect(responses.first?.skippedResults == 10)
@@ -90,8 +99,7 @@ struct ServiceTests {
         request.structuredQuery.from = [.with { $0.collectionID = "c" }]
         request.structuredQuery.limit = 0
         request.transaction = Data(transaction.bytes)
-        var answers: [Google_Firestore_V1_RunQueryResponse] = []
-        try QueryAnswer(request, session).run { message, _ in answers.append(message) }
+        let answers = try answers(request, session)
         #expect(answers.count == 1 && answers.first?.hasReadTime == true)
         #expect(answers.first?.hasDocument == false)
         try await test.fill("c", 0..<4)

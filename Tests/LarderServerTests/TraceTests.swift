@@ -8,6 +8,8 @@ import Tracing
 
 @Suite("Server: spans of calls")
 struct TraceTests {
+    private typealias Method = Google_Firestore_V1_Firestore.Method
+
     private let tracer = InMemoryTracer()
     private let test: TestService
 
@@ -16,13 +18,15 @@ struct TraceTests {
     }
 
     private let context = ServerContext(
-        descriptor: Google_Firestore_V1_Firestore.Method.GetDocument.descriptor,
+        descriptor: Method.GetDocument.descriptor,
         remotePeer: "", localPeer: "", cancellation: .init())
 
     private func get(_ name: String) async throws {
         var request = Google_Firestore_V1_GetDocumentRequest()
         request.name = name
-        _ = try await test.service.getDocument(request: request, context: context)
+        _ = try await test.service.monitor.watch(Method.GetDocument.descriptor) {
+            try await test.service.getDocument(request)
+        }
     }
 
     private func attribute(_ span: FinishedInMemorySpan, _ name: String) -> String? {
@@ -65,7 +69,7 @@ struct TraceTests {
     func failed() async throws {
         struct Failure: Error {}
         await #expect(throws: RPCError.self) {
-            try await test.service.monitor.watch(.commit) { throw Failure() }
+            try await test.service.monitor.watch(Method.Commit.descriptor) { throw Failure() }
         }
         let span = try #require(tracer.finishedSpans.first)
         #expect(attribute(span, "rpc.grpc.status_code") == "13")
@@ -83,9 +87,9 @@ struct TraceTests {
                 single: ServerRequest(metadata: headers, message: number))
             let response = try await interceptor.intercept(request: request, context: context) {
                 [test] _, _ -> StreamingServerResponse<Int> in
-                try await test.service.monitor.watch(.commit) {}
+                try await test.service.monitor.watch(Method.Commit.descriptor) {}
                 return StreamingServerResponse { _ in
-                    try await test.service.monitor.watch(.runQuery) {}
+                    try await test.service.monitor.watch(Method.RunQuery.descriptor) {}
                     return [:]
                 }
             }

@@ -17,21 +17,16 @@ struct BackwardWriter: ~Copyable {
 
     deinit { buffer.deallocate() }
 
-    /// Lends what was written.
-    func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
-        try body(UnsafeRawBufferPointer(rebasing: buffer[start...]))
-    }
+    /// What was written.
+    var bytes: [UInt8] { [UInt8](buffer[start...]) }
+
+    /// How many bytes were written.
+    var count: Int { buffer.count - start }
 
     // MARK: Fields, the last first
 
-    /// A text, as a field or the name of one; none for an empty one.
+    /// A text.
     mutating func write(_ text: String, field: UInt64) {
-        guard !text.isEmpty else { return }
-        writeAlways(text, field: field)
-    }
-
-    /// A text, also an empty one.
-    mutating func writeAlways(_ text: String, field: UInt64) {
         var text = text
         text.withUTF8 { writeContent(UnsafeRawBufferPointer($0), field: field) }
     }
@@ -60,11 +55,9 @@ struct BackwardWriter: ~Copyable {
         writeNumber(field << 3 | 1)
     }
 
-    /// A message of what a closure writes.
-    mutating func write(field: UInt64, _ body: (inout BackwardWriter) throws -> Void) rethrows {
-        let end = buffer.count - start
-        try body(&self)
-        writeNumber(UInt64(buffer.count - start - end))
+    /// Makes a message in a field of what was written since there were so many bytes.
+    mutating func enclose(since count: Int, field: UInt64) {
+        writeNumber(UInt64(self.count - count))
         writeNumber(field << 3 | 2)
     }
 
@@ -88,7 +81,7 @@ struct BackwardWriter: ~Copyable {
 
     private mutating func makeRoom(_ count: Int) {
         guard start < count else { return }
-        let used = buffer.count - start
+        let used = self.count
         let larger = UnsafeMutableRawBufferPointer.allocate(
             byteCount: 2 * buffer.count + count, alignment: 1)
         UnsafeMutableRawBufferPointer(rebasing: larger[(larger.count - used)...])

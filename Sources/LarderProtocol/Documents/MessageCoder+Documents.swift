@@ -81,25 +81,6 @@ extension MessageCoder {
         return paths
     }
 
-    /// The answer about one document.
-    ///
-    /// - Parameter readTime: as of when it is so; none for when the reading itself says.
-    /// - Throws: as ``encode(_:at:mask:createTime:updateTime:)``.
-    package func encode(
-        _ reading: DocumentReading, mask: FieldMask? = nil, readTime: SnapshotVersion = .none
-    ) throws(LarderError) -> Google_Firestore_V1_BatchGetDocumentsResponse {
-        var message = Google_Firestore_V1_BatchGetDocumentsResponse()
-        switch reading.contents {
-        case .found(let record, let createTime):
-            message.found = try encode(
-                record, at: reading.path, mask: mask, createTime: createTime,
-                updateTime: reading.version)
-        case .absent: message.missing = encode(reading.path)
-        }
-        message.readTime = .init(readTime.isNone ? reading.version : readTime)
-        return message
-    }
-
     /// What an answer says of a document; nil where it only opens a transaction.
     ///
     /// - Throws: `internal` for what breaks a bound.

@@ -8,7 +8,7 @@ extension MessageCoder {
     /// - Throws: `dataLoss` for a damaged document; `invalidArgument` for a pending server
     ///   timestamp in one.
     package func encode(_ response: WatchResponse)
-        throws(LarderError) -> Google_Firestore_V1_ListenResponse
+        throws(LarderError) -> Answer<Google_Firestore_V1_ListenResponse>
     {
         var message = Google_Firestore_V1_ListenResponse()
         switch response {
@@ -16,10 +16,9 @@ extension MessageCoder {
         case .document(let reading, let targetIDs, let removedTargetIDs):
             switch reading.contents {
             case .found(let record, let createTime):
-                message.documentChange.document = try encode(
-                    record, at: reading.path, createTime: createTime, updateTime: reading.version)
-                message.documentChange.targetIds = targetIDs
-                message.documentChange.removedTargetIds = removedTargetIDs
+                return try encode(
+                    changeOf: reading.path, to: record, createTime, reading.version,
+                    targetIDs: targetIDs, removedTargetIDs: removedTargetIDs)
             case .absent:
                 // Who is in a target hears of the delete as somebody who is no longer.
                 message.documentDelete.document = encode(reading.path)
@@ -34,7 +33,7 @@ extension MessageCoder {
             message.filter.count = Int32(clamping: count)
             if let unchanged { message.filter.unchangedNames = encode(unchanged) }
         }
-        return message
+        return .message(message)
     }
 
     /// What a Listen stream tells.

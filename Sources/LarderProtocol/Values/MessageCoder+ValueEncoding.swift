@@ -124,9 +124,14 @@ extension Google_Firestore_V1_Value {
         case .max: throw .invalidArgument("the value above all others cannot be sent")
         case nil: break
         }
-        guard valueType != nil else {
-            throw LarderError(.dataLoss, "a record has a damaged value", condition: .corrupt)
-        }
+        guard valueType != nil else { throw .damagedValue }
+    }
+}
+
+extension LarderError {
+    /// A value of a record that is not what it says.
+    static var damagedValue: LarderError {
+        LarderError(.dataLoss, "a record has a damaged value", condition: .corrupt)
     }
 }
 

@@ -4,6 +4,8 @@ import LarderModel
 import LarderProtocol
 import LarderTransport
 import Logging
+import NIOCore
+import NIOPosix
 import SwiftProtobuf
 import Synchronization
 import Tracing
@@ -93,7 +95,7 @@ final class CloudCaller: Sendable {
             defer { group.cancelAll() }
             group.addTask { try await call() }
             group.addTask {
-                try await Task.sleep(for: timeout)
+                try await Self.wait(for: timeout)
                 guard isDone.isSet else {
                     throw RPCError(code: .unavailable, message: "there is no answer")
                 }
@@ -103,6 +105,17 @@ final class CloudCaller: Sendable {
                 if let answer { return answer }
             }
             throw CancellationError()
+        }
+    }
+
+    /// Waits, and leaves nothing behind when it is cancelled: the timer of `Task.sleep` stays.
+    private static func wait(for duration: Duration) async throws {
+        let timer = MultiThreadedEventLoopGroup.singleton.any()
+            .scheduleTask(in: TimeAmount(duration)) {}
+        try await withTaskCancellationHandler {
+            try await timer.futureResult.get()
+        } onCancel: {
+            timer.cancel()
         }
     }
 

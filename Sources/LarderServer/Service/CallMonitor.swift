@@ -14,28 +14,8 @@ import Tracing
 /// span, as OpenTelemetry names its parts: `rpc.system`, `rpc.service`, `rpc.method`,
 /// `rpc.grpc.status_code` and, for the database, `db.namespace`.
 final class CallMonitor: Sendable {
-    /// A call of the service.
-    enum Method: String, CaseIterable {
-        case getDocument = "GetDocument"
-        case listDocuments = "ListDocuments"
-        case createDocument = "CreateDocument"
-        case updateDocument = "UpdateDocument"
-        case deleteDocument = "DeleteDocument"
-        case batchGetDocuments = "BatchGetDocuments"
-        case beginTransaction = "BeginTransaction"
-        case commit = "Commit"
-        case rollback = "Rollback"
-        case runQuery = "RunQuery"
-        case runAggregationQuery = "RunAggregationQuery"
-        case partitionQuery = "PartitionQuery"
-        case write = "Write"
-        case listen = "Listen"
-        case listCollectionIDs = "ListCollectionIds"
-        case batchWrite = "BatchWrite"
-    }
-
     private let logger: Logger
-    private let timers: [Method: Metrics.Timer]
+    private let timers: [String: Metrics.Timer]
     private let givenTracer: (any Tracer)?
 
     /// The span of the call that a task serves.
@@ -48,11 +28,11 @@ final class CallMonitor: Sendable {
         self.logger = logger
         givenTracer = tracer
         timers = Dictionary(
-            uniqueKeysWithValues: Method.allCases.map {
-                (
-                    $0,
-                    Timer(
-                        label: "larder_server_call_seconds", dimensions: [("method", $0.rawValue)])
+            uniqueKeysWithValues: Google_Firestore_V1_Firestore.Method.descriptors.map {
+                let name = $0.method
+                return (
+                    name,
+                    Timer(label: "larder_server_call_seconds", dimensions: [("method", name)])
                 )
             })
     }
@@ -60,19 +40,19 @@ final class CallMonitor: Sendable {
     /// Does what a call asks for.
     ///
     /// - Throws: `RPCError` for whatever goes wrong.
-    func watch<R>(_ method: Method, _ body: () async throws -> R) async throws -> R {
+    func watch<R>(_ method: MethodDescriptor, _ body: () async throws -> R) async throws -> R {
         let start = ContinuousClock.now
         // A span that a closure throws out of is an error, which a refusal is not.
         let result = await tracer.withAnySpan(
-            "\(Self.service)/\(method.rawValue)", ofKind: .server
+            method.fullyQualifiedMethod, ofKind: .server
         ) { span -> Result<R, RPCError> in
             span.attributes["rpc.system"] = "grpc"
-            span.attributes["rpc.service"] = Self.service
-            span.attributes["rpc.method"] = method.rawValue
+            span.attributes["rpc.service"] = method.service.fullyQualifiedService
+            span.attributes["rpc.method"] = method.method
             do {
                 let result = try await Self.$span.withValue(span) { try await body() }
                 span.attributes["rpc.grpc.status_code"] = Status.Code.ok.rawValue
-                ended(method, start, nil)
+                ended(method.method, start, nil)
                 return .success(result)
             } catch {
                 let status = Self.status(of: error)
@@ -81,7 +61,7 @@ final class CallMonitor: Sendable {
                     span.recordError(error)
                     span.setStatus(SpanStatus(code: .error))
                 }
-                ended(method, start, status, error)
+                ended(method.method, start, status, error)
                 return .failure(status)
             }
         }
@@ -100,8 +80,6 @@ final class CallMonitor: Sendable {
     /// What knows the span of the caller from a call's headers.
     var instrument: any Instrument { givenTracer ?? InstrumentationSystem.instrument }
 
-    private static let service = Google_Firestore_V1_Firestore.descriptor.fullyQualifiedService
-
     private static func status(of error: any Error) -> RPCError {
         if let error = error as? LarderError { return RPCError(error) }
         if let error = error as? RPCError { return error }
@@ -112,21 +90,21 @@ final class CallMonitor: Sendable {
     }
 
     private func ended(
-        _ method: Method, _ start: ContinuousClock.Instant, _ status: RPCError?,
+        _ method: String, _ start: ContinuousClock.Instant, _ status: RPCError?,
         _ error: (any Error)? = nil
     ) {
         let duration = ContinuousClock.now - start
         timers[method]?.recordSeconds(duration / .seconds(1))
         let code = status.map { "\($0.code)" } ?? "ok"
         Counter(
-            label: "larder_server_calls", dimensions: [("method", method.rawValue), ("code", code)]
+            label: "larder_server_calls", dimensions: [("method", method), ("code", code)]
         ).increment()
         guard let status else {
-            logger.trace("call", metadata: ["method": "\(method.rawValue)"])
+            logger.trace("call", metadata: ["method": "\(method)"])
             return
         }
         let metadata: Logger.Metadata = [
-            "method": "\(method.rawValue)", "code": "\(code)",
+            "method": "\(method)", "code": "\(code)",
             "reason": "\(error.map { "\($0)" } ?? status.message)",
         ]
         if status.code.isFault {

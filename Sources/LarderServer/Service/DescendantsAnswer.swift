@@ -3,7 +3,7 @@ import LarderModel
 import LarderProtocol
 import SwiftProtobuf
 
-/// What a query of all collections finds, as messages: documents below a parent, at any depth or
+/// What a query of all collections finds, as answers: documents below a parent, at any depth or
 /// right below it, in the order of their names.
 ///
 /// Client libraries ask so to delete a tree. The ends of the range are names that no document
@@ -66,7 +66,7 @@ struct DescendantsAnswer {
         if query.hasEndAt { lower(try end(query.endAt.values, isInclusive: !query.endAt.before)) }
     }
 
-    /// Gives the documents, each in a message; without documents a message comes alone.
+    /// Gives the documents, each in an answer; without documents an answer comes alone.
     func run(_ give: QueryAnswer.Give) throws(LarderError) {
         var (found, readTime) = (0, SnapshotVersion.none)
         let version = try session.backend.descendants(
@@ -76,18 +76,16 @@ struct DescendantsAnswer {
             guard found - offset < limit else { return .stop }
             found += 1
             guard found > offset else { return .continue }
-            var response = Google_Firestore_V1_RunQueryResponse()
-            response.readTime = moment.readTime(readTime)
-            if found == offset + 1 { response.skippedResults = Int32(clamping: offset) }
-            if let message = try coder.encode(document, mask: mask) { response.document = message }
-            try give(response, Int(document.record?.sizeBytes ?? 0) + 200)
+            let answer = try coder.encode(
+                document, mask: mask, readTime: moment.readTime(readTime),
+                skippedResults: found == offset + 1 ? offset : 0)
+            try give(answer, Int(document.record?.sizeBytes ?? 0) + 200)
             return .continue
         }
         guard found <= offset else { return }
-        var response = Google_Firestore_V1_RunQueryResponse()
-        response.readTime = moment.readTime(version)
-        response.skippedResults = Int32(clamping: found)
-        try give(response, 0)
+        let answer = try coder.encode(
+            nil, readTime: moment.readTime(version), skippedResults: found)
+        try give(answer, 0)
     }
 
     private static let namesAlone = LarderError(

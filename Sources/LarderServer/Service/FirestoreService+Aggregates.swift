@@ -24,8 +24,8 @@ extension FirestoreService {
             let start = ContinuousClock.now
             let (values, version) = try session.aggregates(aggregates, over: selection, moment)
             let metrics = response.explainMetrics
-            response = try coder.encode(values, of: aggregates, readTime: version)
-            response.readTime = moment.readTime(version)
+            response = try coder.encode(
+                values, of: aggregates, readTime: moment.readTime(version))
             response.transaction = moment.begun
             if request.hasExplainOptions {
                 response.explainMetrics = metrics

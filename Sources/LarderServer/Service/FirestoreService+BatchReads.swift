@@ -5,13 +5,13 @@ import LarderProtocol
 import LarderTransport
 
 extension FirestoreService {
-    /// How many documents of a request are made messages of at a time.
+    /// How many documents of a request are made answers of at a time.
     private static let batchCount = 256
 
     /// Documents, all as of one moment, those that do not exist among them.
     func batchGetDocuments(
         _ request: Google_Firestore_V1_BatchGetDocumentsRequest,
-        _ writer: RPCWriter<Google_Firestore_V1_BatchGetDocumentsResponse>
+        _ writer: RPCWriter<Answer<Google_Firestore_V1_BatchGetDocumentsResponse>>
     ) async throws {
         let read = try await read(request.database) { (session, coder) throws(LarderError) in
             // Whatever is named twice is answered once.
@@ -26,29 +26,29 @@ extension FirestoreService {
                 session: session, moment: moment, mask: mask, version: answer.version,
                 rest: answer.readings[...])
             // Most requests are answered with that, and change threads no more than they must.
-            let first = try found.next(Self.batchCount, coder)
-            return (found: found, first: first)
+            let answers = try found.next(Self.batchCount, coder)
+            return (found: found, answers: answers)
         }
-        var (found, messages) = read
-        if !found.moment.begun.isEmpty || messages.isEmpty {
+        var (found, answers) = read
+        if !found.moment.begun.isEmpty || answers.isEmpty {
             var first = Google_Firestore_V1_BatchGetDocumentsResponse()
             first.transaction = found.moment.begun
-            first.readTime = found.moment.readTime(found.version)
-            try await writer.write(first)
+            first.readTime = .init(found.moment.readTime(found.version))
+            try await writer.write(.message(first))
         }
-        while !messages.isEmpty {
-            try await writer.write(contentsOf: messages)
+        while !answers.isEmpty {
+            try await writer.write(contentsOf: answers)
             if found.rest.isEmpty { return }
-            (found, messages) = try await readers.run { [found] () throws(LarderError) in
+            (found, answers) = try await readers.run { [found] () throws(LarderError) in
                 var found = found
-                let messages = try found.next(Self.batchCount, try found.session.coder())
-                return (found, messages)
+                let answers = try found.next(Self.batchCount, try found.session.coder())
+                return (found, answers)
             }
         }
     }
 }
 
-/// Documents that were read and are not yet messages.
+/// Documents that were read and are not yet answers.
 private struct FoundDocuments: Sendable {
     let session: Session
     let moment: Moment
@@ -57,17 +57,16 @@ private struct FoundDocuments: Sendable {
     let version: SnapshotVersion
     var rest: ArraySlice<DocumentReading>
 
-    /// Makes messages of some more.
+    /// Makes answers of some more.
     mutating func next(_ count: Int, _ coder: MessageCoder)
-        throws(LarderError) -> [Google_Firestore_V1_BatchGetDocumentsResponse]
+        throws(LarderError) -> [Answer<Google_Firestore_V1_BatchGetDocumentsResponse>]
     {
-        var messages: [Google_Firestore_V1_BatchGetDocumentsResponse] = []
+        var answers: [Answer<Google_Firestore_V1_BatchGetDocumentsResponse>] = []
         for reading in rest.prefix(count) {
-            var message = try coder.encode(reading, mask: mask, readTime: version)
-            message.readTime = moment.readTime(version)
-            messages.append(message)
+            answers.append(
+                try coder.encode(reading, mask: mask, readTime: moment.readTime(version)))
         }
-        rest.removeFirst(messages.count)
-        return messages
+        rest.removeFirst(answers.count)
+        return answers
     }
 }

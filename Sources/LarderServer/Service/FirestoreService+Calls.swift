@@ -1,112 +1,105 @@
 import GRPCCore
+import GRPCProtobuf
 import LarderProtocol
 import SwiftProtobuf
 
 /// The calls as gRPC knows them; what each does is in the file of its subject.
-extension FirestoreService: Google_Firestore_V1_Firestore.SimpleServiceProtocol {
-    func getDocument(
-        request: Google_Firestore_V1_GetDocumentRequest, context: ServerContext
-    ) async throws -> Google_Firestore_V1_Document {
-        try await monitor.watch(.getDocument) { try await getDocument(request) }
+extension FirestoreService: RegistrableRPCService {
+    private typealias Method = Google_Firestore_V1_Firestore.Method
+
+    func registerMethods<Transport: ServerTransport>(with router: inout RPCRouter<Transport>) {
+        registerReads(with: &router)
+        registerWrites(with: &router)
+        registerStreams(with: &router)
     }
 
-    func listDocuments(
-        request: Google_Firestore_V1_ListDocumentsRequest, context: ServerContext
-    ) async throws -> Google_Firestore_V1_ListDocumentsResponse {
-        try await monitor.watch(.listDocuments) { try await listDocuments(request) }
-    }
-
-    func createDocument(
-        request: Google_Firestore_V1_CreateDocumentRequest, context: ServerContext
-    ) async throws -> Google_Firestore_V1_Document {
-        try await monitor.watch(.createDocument) { try await createDocument(request) }
-    }
-
-    func updateDocument(
-        request: Google_Firestore_V1_UpdateDocumentRequest, context: ServerContext
-    ) async throws -> Google_Firestore_V1_Document {
-        try await monitor.watch(.updateDocument) { try await updateDocument(request) }
-    }
-
-    func deleteDocument(
-        request: Google_Firestore_V1_DeleteDocumentRequest, context: ServerContext
-    ) async throws -> Google_Protobuf_Empty {
-        try await monitor.watch(.deleteDocument) { try await deleteDocument(request) }
-    }
-
-    func batchGetDocuments(
-        request: Google_Firestore_V1_BatchGetDocumentsRequest,
-        response: RPCWriter<Google_Firestore_V1_BatchGetDocumentsResponse>, context: ServerContext
-    ) async throws {
-        try await monitor.watch(.batchGetDocuments) {
-            try await batchGetDocuments(request, response)
+    private func registerReads<Transport: ServerTransport>(
+        with router: inout RPCRouter<Transport>
+    ) {
+        register(Method.GetDocument.descriptor, with: &router, getDocument)
+        register(Method.ListDocuments.descriptor, with: &router, listDocuments)
+        register(Method.ListCollectionIds.descriptor, with: &router, listCollectionIDs)
+        register(Method.PartitionQuery.descriptor, with: &router, partitionQuery)
+        register(
+            Method.BatchGetDocuments.descriptor, with: &router, AnswerSerializer(),
+            batchGetDocuments)
+        register(Method.RunQuery.descriptor, with: &router, AnswerSerializer(), runQuery)
+        register(
+            Method.RunAggregationQuery.descriptor, with: &router, ProtobufSerializer()
+        ) { request, writer in
+            try await writer.write(try await runAggregationQuery(request))
         }
     }
 
-    func beginTransaction(
-        request: Google_Firestore_V1_BeginTransactionRequest, context: ServerContext
-    ) async throws -> Google_Firestore_V1_BeginTransactionResponse {
-        try await monitor.watch(.beginTransaction) { try await beginTransaction(request) }
+    private func registerWrites<Transport: ServerTransport>(
+        with router: inout RPCRouter<Transport>
+    ) {
+        register(Method.CreateDocument.descriptor, with: &router, createDocument)
+        register(Method.UpdateDocument.descriptor, with: &router, updateDocument)
+        register(Method.DeleteDocument.descriptor, with: &router, deleteDocument)
+        register(Method.BeginTransaction.descriptor, with: &router, beginTransaction)
+        register(Method.Commit.descriptor, with: &router, commit)
+        register(Method.Rollback.descriptor, with: &router, rollBack)
+        register(Method.BatchWrite.descriptor, with: &router, batchWrite)
     }
 
-    func commit(
-        request: Google_Firestore_V1_CommitRequest, context: ServerContext
-    ) async throws -> Google_Firestore_V1_CommitResponse {
-        try await monitor.watch(.commit) { try await commit(request) }
+    private func registerStreams<Transport: ServerTransport>(
+        with router: inout RPCRouter<Transport>
+    ) {
+        register(Method.Listen.descriptor, with: &router, AnswerSerializer(), streaming: listen)
+        register(Method.Write.descriptor, with: &router, ProtobufSerializer(), streaming: write)
     }
 
-    func rollback(
-        request: Google_Firestore_V1_RollbackRequest, context: ServerContext
-    ) async throws -> Google_Protobuf_Empty {
-        try await monitor.watch(.rollback) { try await rollBack(request) }
-    }
-
-    func runQuery(
-        request: Google_Firestore_V1_RunQueryRequest,
-        response: RPCWriter<Google_Firestore_V1_RunQueryResponse>, context: ServerContext
-    ) async throws {
-        try await monitor.watch(.runQuery) { try await runQuery(request, response) }
-    }
-
-    func runAggregationQuery(
-        request: Google_Firestore_V1_RunAggregationQueryRequest,
-        response: RPCWriter<Google_Firestore_V1_RunAggregationQueryResponse>,
-        context: ServerContext
-    ) async throws {
-        try await monitor.watch(.runAggregationQuery) {
-            try await response.write(try await runAggregationQuery(request))
+    /// A call of one request and one answer.
+    private func register<Request: Message, Response: Message>(
+        _ method: MethodDescriptor, with router: inout RPCRouter<some ServerTransport>,
+        _ body: @escaping @Sendable (Request) async throws -> Response
+    ) {
+        router.registerHandler(
+            forMethod: method, deserializer: ProtobufDeserializer<Request>(),
+            serializer: ProtobufSerializer<Response>()
+        ) { [monitor] request, _ in
+            let request = try await ServerRequest(stream: request)
+            let response = try await monitor.watch(method) { try await body(request.message) }
+            return StreamingServerResponse(single: ServerResponse(message: response))
         }
     }
 
-    func partitionQuery(
-        request: Google_Firestore_V1_PartitionQueryRequest, context: ServerContext
-    ) async throws -> Google_Firestore_V1_PartitionQueryResponse {
-        try await monitor.watch(.partitionQuery) { try await partitionQuery(request) }
+    /// A call of one request and any number of answers.
+    private func register<Request: Message, Answer>(
+        _ method: MethodDescriptor, with router: inout RPCRouter<some ServerTransport>,
+        _ serializer: some MessageSerializer<Answer>,
+        _ body: @escaping @Sendable (Request, RPCWriter<Answer>) async throws -> Void
+    ) {
+        router.registerHandler(
+            forMethod: method, deserializer: ProtobufDeserializer<Request>(),
+            serializer: serializer
+        ) { [monitor] request, _ in
+            let request = try await ServerRequest(stream: request)
+            return StreamingServerResponse { writer in
+                try await monitor.watch(method) { try await body(request.message, writer) }
+                return [:]
+            }
+        }
     }
 
-    func write(
-        request: RPCAsyncSequence<Google_Firestore_V1_WriteRequest, any Error>,
-        response: RPCWriter<Google_Firestore_V1_WriteResponse>, context: ServerContext
-    ) async throws {
-        try await monitor.watch(.write) { try await write(request, response) }
-    }
-
-    func listen(
-        request: RPCAsyncSequence<Google_Firestore_V1_ListenRequest, any Error>,
-        response: RPCWriter<Google_Firestore_V1_ListenResponse>, context: ServerContext
-    ) async throws {
-        try await monitor.watch(.listen) { try await listen(request, response) }
-    }
-
-    func listCollectionIds(
-        request: Google_Firestore_V1_ListCollectionIdsRequest, context: ServerContext
-    ) async throws -> Google_Firestore_V1_ListCollectionIdsResponse {
-        try await monitor.watch(.listCollectionIDs) { try await listCollectionIDs(request) }
-    }
-
-    func batchWrite(
-        request: Google_Firestore_V1_BatchWriteRequest, context: ServerContext
-    ) async throws -> Google_Firestore_V1_BatchWriteResponse {
-        try await monitor.watch(.batchWrite) { try await batchWrite(request) }
+    /// A call of any number of requests and of answers.
+    private func register<Request: Message, Answer>(
+        _ method: MethodDescriptor, with router: inout RPCRouter<some ServerTransport>,
+        _ serializer: some MessageSerializer<Answer>,
+        streaming body:
+            @escaping @Sendable (
+                RPCAsyncSequence<Request, any Error>, RPCWriter<Answer>
+            ) async throws -> Void
+    ) {
+        router.registerHandler(
+            forMethod: method, deserializer: ProtobufDeserializer<Request>(),
+            serializer: serializer
+        ) { [monitor] request, _ in
+            StreamingServerResponse { writer in
+                try await monitor.watch(method) { try await body(request.messages, writer) }
+                return [:]
+            }
+        }
     }
 }

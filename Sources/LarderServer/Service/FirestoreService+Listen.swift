@@ -14,7 +14,7 @@ extension FirestoreService {
     /// ``LarderTransport/WatchStream/demand(_:)``.
     func listen(
         _ requests: RPCAsyncSequence<Google_Firestore_V1_ListenRequest, any Error>,
-        _ writer: RPCWriter<Google_Firestore_V1_ListenResponse>
+        _ writer: RPCWriter<Answer<Google_Firestore_V1_ListenResponse>>
     ) async throws {
         try await streams.counting {
             // What the client is ready for bounds it, so that nobody waits for room.
@@ -92,11 +92,11 @@ private struct ListenAnswer {
     /// Whether the stream ends behind what was given.
     var isEnded: Bool { end != nil }
 
-    /// The messages of what has happened, up to the end of the stream.
+    /// The answers to what has happened, up to the end of the stream.
     mutating func responses(to events: [ListenEvent])
-        throws -> [Google_Firestore_V1_ListenResponse]
+        throws -> [Answer<Google_Firestore_V1_ListenResponse>]
     {
-        var responses: [Google_Firestore_V1_ListenResponse] = []
+        var responses: [Answer<Google_Firestore_V1_ListenResponse>] = []
         for event in events where end == nil {
             switch event {
             case .opened(let stream, let session):

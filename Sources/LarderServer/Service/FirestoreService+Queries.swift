@@ -1,3 +1,4 @@
+import Foundation
 import GRPCCore
 import LarderBackend
 import LarderModel
@@ -9,10 +10,10 @@ extension FirestoreService {
     /// The documents that a query matches, one after the other as they are found.
     func runQuery(
         _ request: Google_Firestore_V1_RunQueryRequest,
-        _ writer: RPCWriter<Google_Firestore_V1_RunQueryResponse>
+        _ writer: RPCWriter<Answer<Google_Firestore_V1_RunQueryResponse>>
     ) async throws {
         let session = try await session(request.parent)
-        let pump = Pump<Google_Firestore_V1_RunQueryResponse>(
+        let pump = Pump<Answer<Google_Firestore_V1_RunQueryResponse>>(
             maxBytes: limits.bytesAhead, patience: limits.patience)
         defer { pump.cancel() }
         queries.perform {
@@ -29,18 +30,19 @@ extension FirestoreService {
                     }
                 })
         }
-        while let responses = try await pump.take() {
-            try await writer.write(contentsOf: responses)
+        while let answers = try await pump.take() {
+            try await writer.write(contentsOf: answers)
         }
     }
 }
 
-/// What a query finds, as messages.
+/// What a query finds, as answers.
 struct QueryAnswer {
-    /// Takes a message and about how many bytes it has.
-    typealias Give = (Google_Firestore_V1_RunQueryResponse, Int) throws(LarderError) -> Void
+    /// Takes an answer and about how many bytes it has.
+    typealias Give =
+        (Answer<Google_Firestore_V1_RunQueryResponse>, Int) throws(LarderError) -> Void
 
-    /// About what a message has beside its document's fields.
+    /// About what an answer has beside its document's fields.
     private static let overheadBytes = 200
 
     let session: Session
@@ -58,22 +60,19 @@ struct QueryAnswer {
         query = selection.queryWithOffset
     }
 
-    /// Gives the documents, each in a message.
+    /// Gives the documents, each in an answer.
     ///
-    /// The first message says how many an offset left out; without documents it comes alone.
+    /// The first answer says how many an offset left out; without documents it comes alone.
     func run(_ give: Give) throws(LarderError) {
         var skipped = 0
         var isFirst = true
         var readTime = SnapshotVersion.none
-        func message() -> Google_Firestore_V1_RunQueryResponse {
-            var message = Google_Firestore_V1_RunQueryResponse()
-            message.readTime = moment.readTime(readTime)
-            if isFirst {
-                message.transaction = moment.begun
-                message.skippedResults = Int32(clamping: skipped)
-            }
+        func tell(_ document: Document?) throws(LarderError) {
+            let answer = try coder.encode(
+                document, mask: selection.mask, readTime: moment.readTime(readTime),
+                transaction: isFirst ? moment.begun : Data(), skippedResults: isFirst ? skipped : 0)
             isFirst = false
-            return message
+            try give(answer, Int(document?.record?.sizeBytes ?? 0) + Self.overheadBytes)
         }
         if selection.isEmpty {
             // A transaction does not rest on what the query would find.
@@ -81,25 +80,20 @@ struct QueryAnswer {
                 try session.backend.documents(
                     at: [], as: session.credentials, in: moment.transaction, asOf: moment.asOf
                 ).version
-            return try give(message(), Self.overheadBytes)
+            return try tell(nil)
         }
-        let version = try session.backend.runQuery(
+        readTime = try session.backend.runQuery(
             query, as: session.credentials, in: moment.transaction, asOf: moment.asOf,
             began: { version throws(LarderError) in readTime = version }
         ) { document throws(LarderError) in
             if skipped < selection.offset {
                 skipped += 1
-                return .continue
+            } else {
+                try tell(document)
             }
-            var response = message()
-            if let found = try coder.encode(document, mask: selection.mask) {
-                response.document = found
-            }
-            try give(response, Int(document.record?.sizeBytes ?? 0) + Self.overheadBytes)
             return .continue
         }
-        readTime = version
-        if isFirst { try give(message(), Self.overheadBytes) }
+        if isFirst { try tell(nil) }
     }
 }
 

@@ -49,8 +49,8 @@ struct Moment: Sendable {
     }
 
     /// When an answer of a commit is read, as the client is told.
-    func readTime(_ version: SnapshotVersion) -> Google_Protobuf_Timestamp {
-        .init(asOf.isNone ? version : asOf)
+    func readTime(_ version: SnapshotVersion) -> SnapshotVersion {
+        asOf.isNone ? version : asOf
     }
 
     /// Throws `invalidArgument` for a moment that has not come.

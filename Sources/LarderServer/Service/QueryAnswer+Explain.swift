@@ -10,7 +10,7 @@ extension QueryAnswer {
         guard isRun else {
             var response = Google_Firestore_V1_RunQueryResponse()
             response.explainMetrics.planSummary = .init(try session.backend.explain(query))
-            return try give(response, 0)
+            return try give(.message(response), 0)
         }
         guard moment.transaction == nil, moment.asOf.isNone else {
             throw LarderError(
@@ -20,19 +20,16 @@ extension QueryAnswer {
         let documents =
             selection.isEmpty ? [] : result.documents.dropFirst(selection.offset)
         for document in documents {
-            var response = Google_Firestore_V1_RunQueryResponse()
-            response.readTime = moment.readTime(version)
-            if let message = try coder.encode(document, mask: selection.mask) {
-                response.document = message
-            }
-            try give(response, Int(document.record?.sizeBytes ?? 0))
+            let answer = try coder.encode(
+                document, mask: selection.mask, readTime: moment.readTime(version))
+            try give(answer, Int(document.record?.sizeBytes ?? 0))
         }
         var last = Google_Firestore_V1_RunQueryResponse()
-        last.readTime = moment.readTime(version)
+        last.readTime = .init(moment.readTime(version))
         last.skippedResults = Int32(
             clamping: min(selection.offset, result.documents.count))
         last.explainMetrics = .init(result.execution, resultCount: documents.count)
-        try give(last, 0)
+        try give(.message(last), 0)
     }
 }
 

@@ -25,7 +25,7 @@ struct TestService: RegistrableRPCService {
             let paths = try MessageCoder(database).decode(request)
             let readings = try await answer { remote.read(paths, as: Credentials(), $0) }
             let coder = try MessageCoder(database)
-            return try readings.reversed().map { try coder.encode($0) }
+            return try readings.reversed().map { try coder.encode($0).message() }
         }
         single(Method.Commit.descriptor, &router) {
             (request: Google_Firestore_V1_CommitRequest) in
@@ -119,7 +119,7 @@ struct TestService: RegistrableRPCService {
                     switch event {
                     case .opened: continue
                     case .response(let response):
-                        try await writer.write(try coder.encode(response))
+                        try await writer.write(try coder.encode(response).message())
                         server.listenResponses.change { $0 += 1 }
                     case .closed(let error): return try rethrow(error)
                     }
@@ -211,5 +211,12 @@ struct TestService: RegistrableRPCService {
                 }
             }
         }
+    }
+}
+
+extension Answer {
+    /// The answer as a message, which it need not be.
+    fileprivate func message() throws -> Message {
+        try Message(serializedBytes: try AnswerSerializer().serialize(self) as [UInt8])
     }
 }

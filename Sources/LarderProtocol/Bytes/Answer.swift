@@ -1,0 +1,32 @@
+package import GRPCCore
+import GRPCProtobuf
+package import SwiftProtobuf
+
+/// An answer on its way to a client: bytes where a document was in it, and its message else.
+package enum Answer<Message: SwiftProtobuf.Message>: Sendable {
+    /// The message's bytes.
+    case bytes([UInt8])
+    /// What SwiftProtobuf is to make bytes of.
+    case message(Message)
+
+    /// The bytes of what a closure writes, from its end to its beginning.
+    static func writing<E>(_ body: (inout BackwardWriter) throws(E) -> Void) throws(E) -> Self {
+        // About what a document and its names take.
+        var writer = BackwardWriter(capacity: 2_048)
+        try body(&writer)
+        return .bytes(writer.bytes)
+    }
+}
+
+/// Makes the bytes of answers that are none yet.
+package struct AnswerSerializer<Message: SwiftProtobuf.Message>: MessageSerializer {
+    /// A serializer; it keeps nothing.
+    package init() {}
+
+    package func serialize<Bytes: GRPCContiguousBytes>(_ answer: Answer<Message>) throws -> Bytes {
+        switch answer {
+        case .bytes(let bytes): Bytes(bytes)
+        case .message(let message): try ProtobufSerializer<Message>().serialize(message)
+        }
+    }
+}
