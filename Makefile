@@ -19,6 +19,8 @@ bench_packages := $(packages) libsqlite3-dev
 
 step := .ci/step
 swift := swift
+# As swift test does; --build-tests would build everything of the dependencies, too.
+build_tests := $(swift) build --product larderPackageTests
 # One scratch path a configuration, or they rebuild each other.
 build := $(abspath .build)
 jobs := $(shell nproc 2>/dev/null || echo 2)
@@ -149,7 +151,7 @@ check-interop: check-packages
 
 check-wire: check-packages
 	@$(step) 'build the server' $(swift) build --product larderd
-	@$(step) 'build the tests' $(swift) build --build-tests
+	@$(step) 'build the tests' $(build_tests)
 	@$(step) "the client against the server and Google's emulator" \
 		Tests/Checks/wire.sh $(build)/debug/larderd $(build)/wire
 
@@ -191,7 +193,7 @@ check-swift-memory: check-packages
 # ---- soak ------------------------------------------------------------------------------------
 
 soak: packages
-	@$(step) 'build the tests' $(swift) build --build-tests
+	@$(step) 'build the tests' $(build_tests)
 	@LARDER_SOAK_SECONDS=$$(($(MINUTES) * 60)) \
 		$(step) 'clients and a server over connections that break, $(MINUTES) minutes' \
 		$(swift) test --skip-build --filter SoakTests

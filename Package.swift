@@ -92,6 +92,7 @@ let package = Package(
                 "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
                 "LarderTransport",
                 .product(name: "HashTreeCollections", package: "swift-collections"),
+                .product(name: "OrderedCollections", package: "swift-collections"),
             ],
             swiftSettings: swiftSettings),
         // A Firestore backend in this process: commits, transactions, watched queries.
@@ -319,6 +320,7 @@ let package = Package(
             dependencies: [
                 "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
                 "LarderTransport", "LarderSync", "LarderBackend", "LarderTestSupport",
+                .product(name: "OrderedCollections", package: "swift-collections"),
             ],
             swiftSettings: swiftSettings),
         .testTarget(

@@ -4,6 +4,7 @@ import LarderQuery
 import LarderStorage
 import LarderSync
 import LarderTransport
+import OrderedCollections
 import Testing
 
 @Suite("Local store: eviction by hand")

@@ -5,6 +5,7 @@ import LarderStorage
 import LarderSync
 import LarderTestSupport
 import LarderTransport
+import OrderedCollections
 
 /// Steps of the remote side: events, targets, refused batches, other users.
 extension LocalStoreRun {

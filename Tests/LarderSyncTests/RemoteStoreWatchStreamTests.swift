@@ -2,6 +2,7 @@ import HashTreeCollections
 import LarderModel
 import LarderSync
 import LarderTransport
+import OrderedCollections
 import Testing
 
 @Suite("The network side: the watch stream")

@@ -79,6 +79,21 @@ struct RemoteStoreWriteTests {
         #expect(test.effects() == ["open write 2"])
     }
 
+    @Test("A stream that is not greeted yet stays for writes that came while it was unused")
+    func isNeededAgain() throws {
+        var test = RemoteStoreUnderTest()
+        test.store.add([try .test(1)])
+        test.write(.opened)
+        test.forget(1, is: true)
+        _ = test.effects()
+        test.store.add([])
+        #expect(test.effects() == ["set write_stream_idle 60.0 seconds"])
+        test.store.add([try .test(2)])
+        #expect(test.effects() == ["cancel write_stream_idle"])
+        test.write(.handshake(streamToken: [1]))
+        #expect(test.effects() == ["write [\"c/2-0\"] token [1]"])
+    }
+
     @Test("What an older stream says does not count")
     func older() throws {
         var test = try RemoteStoreUnderTest.writing(1)

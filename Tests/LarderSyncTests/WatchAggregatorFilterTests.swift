@@ -1,6 +1,7 @@
 import LarderModel
 import LarderSync
 import LarderTransport
+import OrderedCollections
 import Testing
 
 @Suite("The watch aggregator: existence filters")

@@ -2,6 +2,7 @@ import LarderModel
 import LarderQuery
 import LarderSync
 import LarderTransport
+import OrderedCollections
 import Testing
 
 @Suite("The watch aggregator")

@@ -3,6 +3,7 @@ import LarderModel
 import LarderQuery
 import LarderSync
 import LarderTransport
+import OrderedCollections
 
 /// What a ``WatchAggregator`` does, said as plainly as it can be: everything that was told of a
 /// target is kept and gone through again for each event.

@@ -3,6 +3,7 @@ import LarderModel
 import LarderQuery
 import LarderStorage
 import LarderTransport
+import OrderedCollections
 
 extension Engine {
     /// Applies what the backend has told to the store, then to the views.

@@ -1,6 +1,7 @@
 package import LarderModel
 import LarderStorage
 import LarderTransport
+import OrderedCollections
 
 /// What a remote event has done to the local store.
 package struct AppliedRemoteEvent: Sendable {
@@ -34,10 +35,11 @@ extension LocalStore {
                 }
             }
             written += event.mismatches.keys.compactMap { targets[$0] }
-            for data in written.sorted(by: { $0.id < $1.id }) {
-                told[data.id] = try apply(event, to: data, in: &transaction)
-            }
+            // Takes little where they are in order already.
             let readings = event.documents.values.sorted { $0.path < $1.path }
+            for data in written.sorted(by: { $0.id < $1.id }) {
+                told[data.id] = try apply(event, readings, to: data, in: &transaction)
+            }
             let changes = try apply(
                 readings, readTime: event.version, in: &transaction, using: builder)
             try transaction.raiseLastSnapshotVersion(to: event.version)
@@ -56,8 +58,11 @@ extension LocalStore {
     }
 
     /// Takes what an event says of a target into the store; what is known of it then.
+    ///
+    /// - Parameter readings: the event's documents in the order of their names.
     private func apply(
-        _ event: RemoteEvent, to target: TargetData, in transaction: inout WriteTransaction
+        _ event: RemoteEvent, _ readings: [DocumentReading], to target: TargetData,
+        in transaction: inout WriteTransaction
     ) throws(LarderError) -> TargetData {
         let change = event.targets[target.id] ?? RemoteTargetChange()
         var data = target
@@ -66,12 +71,26 @@ extension LocalStore {
         if !change.removed.isEmpty || !change.added.isEmpty {
             try transaction.changeDocuments(
                 ofTarget: target.id, removing: change.removed.sorted(),
-                adding: change.added.sorted())
+                adding: change.added.sorted(as: readings))
         }
         guard data.isWorthStoring(over: stored, with: change) else { return data }
         try transaction.put(data, over: stored)
         data.storedVersion = data.resumeToken.isEmpty ? .none : data.snapshotVersion
         return data
+    }
+}
+
+extension Set<DocumentPath> {
+    /// The paths in order.
+    ///
+    /// - Parameter readings: documents in order. Where most of them are meant, the paths are looked
+    ///   for one after the other, which is faster than to sort them.
+    fileprivate func sorted(as readings: [DocumentReading]) -> [DocumentPath] {
+        guard count > readings.count / 2 else { return sorted() }
+        var paths: [DocumentPath] = []
+        paths.reserveCapacity(count)
+        for reading in readings where contains(reading.path) { paths.append(reading.path) }
+        return paths.count == count ? paths : sorted()
     }
 }
 

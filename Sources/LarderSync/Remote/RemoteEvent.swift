@@ -1,5 +1,6 @@
 package import LarderModel
 package import LarderTransport
+package import OrderedCollections
 
 /// What a backend has told up to one snapshot: everything, for every target that is watched.
 package struct RemoteEvent: Sendable {
@@ -10,10 +11,11 @@ package struct RemoteEvent: Sendable {
     /// Targets whose number of documents did not agree, each with the purpose for which it is
     /// asked for anew.
     package var mismatches: [Int32: WatchTarget.Purpose]
-    /// Documents that changed.
+    /// Documents that changed, as they were told: a backend mostly tells them in the order of their
+    /// names.
     ///
     /// An absent one without a version says that nothing is known of it any more.
-    package var documents: [DocumentPath: DocumentReading]
+    package var documents: OrderedDictionary<DocumentPath, DocumentReading>
     /// Documents of ``documents`` that were asked for only because they were in limbo.
     package var resolvedLimboDocuments: Set<DocumentPath>
 
@@ -21,7 +23,7 @@ package struct RemoteEvent: Sendable {
     package init(
         version: SnapshotVersion, targets: [Int32: RemoteTargetChange] = [:],
         mismatches: [Int32: WatchTarget.Purpose] = [:],
-        documents: [DocumentPath: DocumentReading] = [:],
+        documents: OrderedDictionary<DocumentPath, DocumentReading> = [:],
         resolvedLimboDocuments: Set<DocumentPath> = []
     ) {
         self.version = version

@@ -17,6 +17,8 @@ extension RemoteStore {
         if pipeline.batches.isEmpty {
             writeStream.markIdle(&effects)
         } else {
+            // Also before the handshake is answered, when nothing can be sent.
+            writeStream.markBusy(&effects)
             startWriteStream()
         }
     }

@@ -1,6 +1,7 @@
 import HashTreeCollections
 package import LarderModel
 package import LarderTransport
+import OrderedCollections
 
 /// Gathers what a watch stream tells into events, each of them all that there is up to a snapshot.
 ///
@@ -17,7 +18,7 @@ package struct WatchAggregator: Sendable {
     private var currentDocumentTargets: Set<Int32> = []
     /// Targets of one document that have told since the last event what it is.
     private var answeredDocumentTargets: Set<Int32> = []
-    private var documents: [DocumentPath: DocumentReading] = [:]
+    private var documents: OrderedDictionary<DocumentPath, DocumentReading> = [:]
     /// Which targets have told of which document, and be it that it left them.
     private var targetsOfDocuments: [DocumentPath: TargetIDSet] = [:]
     var mismatches: [Int32: WatchTarget.Purpose] = [:]
