@@ -43,7 +43,7 @@ struct FrontListener: HTTP2ServerTransport.ListenerFactory {
                     try pipeline.addHandlers(
                         IdleStateHandler(readTimeout: TimeAmount(maxSilence)), SilenceHandler())
                     if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
-                    try pipeline.addHandler(ProtocolSelector(admin))
+                    try pipeline.addHandlers(ProtocolSelector(admin), WritabilityGate())
                 }.flatMap {
                     connectionConfigurator.configure(
                         channel: channel,

@@ -161,7 +161,10 @@ final class TestServer: Sendable {
                 $0.rpc.maxRequestPayloadSize = 16 * 1024 * 1024
                 $0.channelDebuggingCallbacks.onAcceptTCPConnection = { channel in
                     connections.add(channel)
-                    return channel.eventLoop.makeSucceededVoidFuture()
+                    return channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(
+                            WritabilityGate(), position: .first)
+                    }
                 }
             })
         let server = GRPCServer(transport: transport, services: [TestService(server: self)])

@@ -9,7 +9,8 @@ import Testing
 
 @Suite("What a client is not ready for", .timeLimit(.minutes(10)))
 struct BackpressureTests {
-    private static let count = 600
+    /// Several times what the sockets of a machine may hold of messages of 100 KB.
+    private static let count = 1_500
 
     /// A server whose Listen streams say a lot at once.
     private static func chattyServer() async throws -> TestServer {
