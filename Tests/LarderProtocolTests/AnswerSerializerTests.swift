@@ -119,13 +119,42 @@ struct AnswerSerializerTests {
         try expectSame(
             try coder.encode(DocumentReading(path: path, contents: .absent, version: version)),
             missing, isBytes: false, random)
-        var current = Google_Firestore_V1_ListenResponse()
-        current.targetChange.targetChangeType = .current
-        current.targetChange.targetIds = [2]
-        current.targetChange.resumeToken = Data([7])
+        var gone = Google_Firestore_V1_ListenResponse()
+        gone.targetChange.targetChangeType = .remove
+        gone.targetChange.targetIds = [2]
+        gone.targetChange.cause = .init(LarderError(.notFound, "gone"))
         try expectSame(
-            try coder.encode(.targets(TargetChange(.current, targetIDs: [2], resumeToken: [7]))),
-            current, isBytes: false, random)
+            try coder.encode(
+                .targets(TargetChange(.removed(LarderError(.notFound, "gone")), targetIDs: [2]))),
+            gone, isBytes: false, random)
+    }
+
+    @Test("Changes of targets are SwiftProtobuf's")
+    func targets() throws {
+        let random = SeededRandom()
+        let version = SnapshotVersion(Timestamp(seconds: 3, nanoseconds: 4_000))
+        for kind in [TargetChange.Kind.none, .added, .removed(nil), .current, .reset] {
+            for (ids, token, time) in [
+                ([], [], .none), ([2], [7], .none),
+                ([], [UInt8](repeating: 9, count: 300), version),
+                ([2, 70_000], [], version),
+            ] as [([Int32], [UInt8], SnapshotVersion)] {
+                var message = Google_Firestore_V1_ListenResponse()
+                message.targetChange.targetChangeType =
+                    switch kind {
+                    case .none: .noChange
+                    case .added: .add
+                    case .removed: .remove
+                    case .current: .current
+                    case .reset: .reset
+                    }
+                message.targetChange.targetIds = ids
+                message.targetChange.resumeToken = Data(token)
+                if !time.isNone { message.targetChange.readTime = .init(time) }
+                let change = TargetChange(kind, targetIDs: ids, resumeToken: token, readTime: time)
+                try expectSame(try coder.encode(.targets(change)), message, random)
+            }
+        }
     }
 
     @Test("What exists locally only is refused")

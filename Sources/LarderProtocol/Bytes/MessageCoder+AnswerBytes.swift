@@ -2,8 +2,8 @@ package import Foundation
 package import LarderModel
 package import LarderTransport
 
-/// Documents in answers, from records to bytes without messages in between, unless a mask leaves
-/// some of their fields out.
+/// What answers mostly are, as bytes without messages in between: documents, unless a mask leaves
+/// some of their fields out, and that targets go on.
 extension MessageCoder {
     /// An answer of a query: a document that it has found, or none.
     ///
@@ -81,6 +81,20 @@ extension MessageCoder {
             writer.write(targetIDs, field: 5)
             try write(record, at: path, createTime, version, field: 1, to: &writer)
             writer.enclose(since: 0, field: 3)
+        }
+    }
+
+    /// What a Listen stream tells of targets, without an error.
+    func encode(_ change: TargetChange) -> Answer<Google_Firestore_V1_ListenResponse> {
+        .writing { writer in
+            if !change.readTime.isNone { writer.write(change.readTime.timestamp, field: 6) }
+            if !change.resumeToken.isEmpty {
+                change.resumeToken.withUnsafeBytes { writer.writeContent($0, field: 4) }
+            }
+            writer.write(change.targetIDs, field: 2)
+            let type = change.kind.message.rawValue
+            if type != 0 { writer.write(UInt64(type), field: 1) }
+            writer.enclose(since: 0, field: 2)
         }
     }
 

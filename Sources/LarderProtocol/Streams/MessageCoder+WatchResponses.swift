@@ -12,7 +12,15 @@ extension MessageCoder {
     {
         var message = Google_Firestore_V1_ListenResponse()
         switch response {
-        case .targets(let change): message.targetChange = encode(change)
+        case .targets(let change):
+            guard case .removed(let error?) = change.kind else { return encode(change) }
+            message.targetChange.targetChangeType = change.kind.message
+            message.targetChange.targetIds = change.targetIDs
+            message.targetChange.cause = Google_Rpc_Status(error)
+            message.targetChange.resumeToken = Data(change.resumeToken)
+            if !change.readTime.isNone {
+                message.targetChange.readTime = .init(change.readTime)
+            }
         case .document(let reading, let targetIDs, let removedTargetIDs):
             switch reading.contents {
             case .found(let record, let createTime):
@@ -75,23 +83,6 @@ extension MessageCoder {
         }
     }
 
-    private func encode(_ change: TargetChange) -> Google_Firestore_V1_TargetChange {
-        var message = Google_Firestore_V1_TargetChange()
-        switch change.kind {
-        case .none: message.targetChangeType = .noChange
-        case .added: message.targetChangeType = .add
-        case .removed(let error):
-            message.targetChangeType = .remove
-            if let error { message.cause = Google_Rpc_Status(error) }
-        case .current: message.targetChangeType = .current
-        case .reset: message.targetChangeType = .reset
-        }
-        message.targetIds = change.targetIDs
-        message.resumeToken = Data(change.resumeToken)
-        if !change.readTime.isNone { message.readTime = .init(change.readTime) }
-        return message
-    }
-
     private func decode(_ message: Google_Firestore_V1_TargetChange)
         throws(LarderError) -> TargetChange
     {
@@ -120,6 +111,19 @@ extension MessageCoder {
         message.bits.padding = Int32(clamping: bits.padding)
         message.hashCount = Int32(clamping: bits.hashCount)
         return message
+    }
+}
+
+extension TargetChange.Kind {
+    /// The kind as messages name it.
+    var message: Google_Firestore_V1_TargetChange.TargetChangeType {
+        switch self {
+        case .none: .noChange
+        case .added: .add
+        case .removed: .remove
+        case .current: .current
+        case .reset: .reset
+        }
     }
 }
 
