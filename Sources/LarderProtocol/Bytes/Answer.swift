@@ -2,7 +2,7 @@ package import GRPCCore
 import GRPCProtobuf
 package import SwiftProtobuf
 
-/// An answer on its way to a client: bytes where a document was in it, and its message else.
+/// An answer on its way to a client: bytes where there are many of its kind, and its message else.
 package enum Answer<Message: SwiftProtobuf.Message>: Sendable {
     /// The message's bytes.
     case bytes([UInt8])
