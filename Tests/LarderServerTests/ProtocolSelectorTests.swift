@@ -46,4 +46,19 @@ struct ProtocolSelectorTests {
         #expect((life.beginnings, life.ends) == (beginnings, 1))
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
+
+    @Test("tell it also when they were never open")
+    func neverOpen() throws {
+        let admin = AdminAPI(
+            databases: Databases(.memory, limit: 1), streams: StreamCount(limit: 1),
+            token: BearerToken(nil))
+        let life = Life()
+        let channel = EmbeddedChannel()
+        try channel.pipeline.syncOperations.addHandlers(
+            ProtocolSelector(admin), NIOHTTP2Handler(mode: .server), life)
+        channel.close(promise: nil)
+        channel.embeddedEventLoop.run()
+        #expect((life.beginnings, life.ends) == (0, 1))
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
 }

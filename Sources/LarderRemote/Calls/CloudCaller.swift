@@ -4,8 +4,6 @@ import LarderModel
 import LarderProtocol
 import LarderTransport
 import Logging
-import NIOCore
-import NIOPosix
 import SwiftProtobuf
 import Synchronization
 import Tracing
@@ -95,7 +93,7 @@ final class CloudCaller: Sendable {
             defer { group.cancelAll() }
             group.addTask { try await call() }
             group.addTask {
-                try await Self.wait(for: timeout)
+                try await Task.sleep(for: timeout)
                 guard isDone.isSet else {
                     throw RPCError(code: .unavailable, message: "there is no answer")
                 }
@@ -105,17 +103,6 @@ final class CloudCaller: Sendable {
                 if let answer { return answer }
             }
             throw CancellationError()
-        }
-    }
-
-    /// Waits, and leaves nothing behind when it is cancelled: the timer of `Task.sleep` stays.
-    private static func wait(for duration: Duration) async throws {
-        let timer = MultiThreadedEventLoopGroup.singleton.any()
-            .scheduleTask(in: TimeAmount(duration)) {}
-        try await withTaskCancellationHandler {
-            try await timer.futureResult.get()
-        } onCancel: {
-            timer.cancel()
         }
     }
 

@@ -18,6 +18,8 @@ final class ProtocolSelector: ChannelInboundHandler, RemovableChannelHandler {
     private let admin: AdminAPI
     private var received = ByteBuffer()
     private var timeout: Scheduled<Void>?
+    /// Whether what stands behind hears by itself of the end, or has heard of it.
+    private var isDone = false
 
     init(_ admin: AdminAPI) {
         self.admin = admin
@@ -40,8 +42,14 @@ final class ProtocolSelector: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         timeout?.cancel()
+        isDone = true
         context.fireChannelInactive()
         context.fireInactiveBehindHTTP2()
+    }
+
+    /// A connection that ends before it is open, as while the server stops, is never inactive.
+    func handlerRemoved(context: ChannelHandlerContext) {
+        if !isDone { context.fireInactiveBehindHTTP2() }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -67,6 +75,7 @@ final class ProtocolSelector: ChannelInboundHandler, RemovableChannelHandler {
     private func handOver(_ context: ChannelHandlerContext) {
         timeout?.cancel()
         timeout = nil
+        isDone = true
         context.fireChannelRead(wrapInboundOut(received))
         context.fireChannelReadComplete()
         context.pipeline.syncOperations.removeHandler(self, promise: nil)
