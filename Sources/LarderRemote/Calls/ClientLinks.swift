@@ -112,6 +112,12 @@ extension CloudFirestoreConfiguration {
                         FailedConnect(), position: .first)
                 }
             }
+            // One that comes after its connection's end waits for that to open, and keeps both.
+            transport.channelDebuggingCallbacks.onCreateHTTP2Stream = { stream in
+                stream.parent?.isActive == false
+                    ? stream.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
+                    : stream.eventLoop.makeSucceededVoidFuture()
+            }
             transport.connection.maxIdleTime = idleTimeout
             // Without calls as well: the transport would stop asking once there are none, and not
             // begin again with the next ones.
