@@ -25,6 +25,10 @@ struct WritabilityGateTests {
         func channelWritabilityChanged(context: ChannelHandlerContext) {
             heard.append("writability")
         }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            heard.append("end")
+        }
     }
 
     @Test("is told once what was received has been taken in, and at once otherwise")
@@ -43,6 +47,18 @@ struct WritabilityGateTests {
         #expect(
             ear.heard == ["writability"] + cycle + cycle
                 + ["writability", "complete", "writability"])
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("and a round of reading ends before the connection does")
+    func end() throws {
+        let ear = Ear()
+        let channel = EmbeddedChannel()
+        try channel.pipeline.syncOperations.addHandlers(WritabilityGate(), ear)
+        channel.pipeline.fireChannelRead(ByteBuffer(string: "a"))
+        channel.pipeline.fireChannelInactive()
+        channel.pipeline.fireChannelInactive()
+        #expect(ear.heard == ["read", "complete", "writability", "end", "end"])
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 }

@@ -108,15 +108,9 @@ extension CloudFirestoreConfiguration {
         .defaults { transport in
             transport.channelDebuggingCallbacks.onCreateTCPConnection = { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(
-                        FailedConnect(), position: .first)
+                    try channel.pipeline.syncOperations.addHandlers(
+                        [FailedConnect(), UnfinishedRead()], position: .first)
                 }
-            }
-            // One that comes after its connection's end waits for that to open, and keeps both.
-            transport.channelDebuggingCallbacks.onCreateHTTP2Stream = { stream in
-                stream.parent?.isActive == false
-                    ? stream.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
-                    : stream.eventLoop.makeSucceededVoidFuture()
             }
             transport.connection.maxIdleTime = idleTimeout
             // Without calls as well: the transport would stop asking once there are none, and not

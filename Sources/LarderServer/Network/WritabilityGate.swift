@@ -26,6 +26,12 @@ final class WritabilityGate: ChannelInboundHandler {
         context.fireChannelWritabilityChanged()
     }
 
+    /// NIO does not end a round of reading that has failed; HTTP/2 would keep its streams then.
+    func channelInactive(context: ChannelHandlerContext) {
+        if isReading { channelReadComplete(context: context) }
+        context.fireChannelInactive()
+    }
+
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if isReading { hasNews = true } else { context.fireChannelWritabilityChanged() }
     }
