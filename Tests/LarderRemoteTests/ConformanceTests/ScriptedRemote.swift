@@ -98,6 +98,11 @@ final class ScriptedRemote: Remote {
             })
     }
 
+    /// A stream has ended: neither holds the other any more.
+    fileprivate func forget(_ side: WatchSide) {
+        watcher.withLock { if $0 === side { $0 = nil } }
+    }
+
     /// Answers a new target: at once, unless the test does.
     fileprivate func watch(_ target: WatchTarget, _ side: WatchSide) {
         side.say(.targets(TargetChange(.added, targetIDs: [target.id])))
@@ -140,6 +145,7 @@ private final class WatchSide: WatchStream {
 
     func close() {
         isOpen.withLock { $0 = false }
+        remote.forget(self)
     }
 }
 
