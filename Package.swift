@@ -79,7 +79,11 @@ let package = Package(
             swiftSettings: swiftSettings),
         // What a backend's connection offers, and the messages of its streams.
         .target(
-            name: "LarderTransport", dependencies: ["LarderModel", "LarderQuery"],
+            name: "LarderTransport",
+            dependencies: [
+                "LarderModel", "LarderQuery",
+                .product(name: "HeapModule", package: "swift-collections"),
+            ],
             swiftSettings: swiftSettings),
         // Answers from a store: planner, indexes, aggregates.
         .target(

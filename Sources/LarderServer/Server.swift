@@ -136,9 +136,11 @@ public final class Server: Service {
         let budget = RequestBudget(limit: max(limits.heldRequestBytes, maxBytes))
         config.channelDebuggingCallbacks.onAcceptHTTP2Stream = { channel in
             channel.eventLoop.makeCompletedFuture {
-                try channel.pipeline.syncOperations.addHandler(
-                    RequestMeter(budget, maxBytes: maxBytes, patience: limits.requestTime),
-                    position: .first)
+                try channel.pipeline.syncOperations.addHandlers(
+                    [
+                        RefusalHandler(), DeadlineHandler(),
+                        RequestMeter(budget, maxBytes: maxBytes, patience: limits.requestTime),
+                    ], position: .first)
             }
         }
         return config

@@ -32,10 +32,11 @@ def header_block(fields):
     return b"".join(b"\x00" + text(name) + text(value) for name, value in fields)
 
 
-def call_headers(method):
+def call_headers(method, *more):
     return header_block([
         (":method", "POST"), (":scheme", "http"), (":path", f"/{SERVICE}/{method}"),
-        (":authority", "localhost"), ("content-type", "application/grpc"), ("te", "trailers")])
+        (":authority", "localhost"), ("content-type", "application/grpc"), ("te", "trailers"),
+        *more])
 
 
 def grpc_message(payload, compressed=0, length=None):
@@ -47,6 +48,17 @@ def call(method, *messages, stream=1):
     data = [frame(DATA, 0, stream, grpc_message(message)) for message in messages]
     return [frame(HEADERS, END_HEADERS, stream, call_headers(method)), *data,
             frame(DATA, END_STREAM, stream)]
+
+
+def frames(connection):
+    """The frames that come on a connection, as kinds, flags and streams."""
+    received = b""
+    while piece := connection.recv(65_536):
+        received += piece
+        while len(received) >= 9 + int.from_bytes(received[:3], "big"):
+            kind, flags, stream = struct.unpack(">BBI", received[3:9])
+            received = received[9 + int.from_bytes(received[:3], "big"):]
+            yield kind, flags, stream
 
 
 def converse(port, data, seconds, abort=False):

@@ -329,3 +329,39 @@ def test_messages_whose_length_is_a_lie(watched):
                       http2.frame(DATA, END_STREAM, 1, message)]
             http2.converse(watched.port, http2.PREFACE + b"".join(frames), SECONDS)
             watched.check()
+
+
+def test_the_time_of_a_call_is_over(watched):
+    """The server ends a call by itself, whatever its client does."""
+    headers = http2.call_headers("Listen", ("grpc-timeout", "100m"))
+    with socket.create_connection(("127.0.0.1", watched.port), SECONDS) as connection:
+        connection.sendall(http2.PREFACE + http2.frame(SETTINGS, 0, 0)
+                           + http2.frame(HEADERS, END_HEADERS, 1, headers))
+        of_call = [(kind, flags & END_STREAM) for kind, flags, stream in until(
+            http2.RST_STREAM, http2.frames(connection)) if stream == 1]
+    assert of_call[-2:] == [(HEADERS, END_STREAM), (http2.RST_STREAM, 0)]
+
+
+def until(kind, frames):
+    """The frames to the first of a kind."""
+    for frame in frames:
+        yield frame
+        if frame[0] == kind:
+            return
+
+
+def test_calls_that_are_done_leave_no_timers(watched):
+    """What clients would have waited for is forgotten with the call."""
+    payload = samples()["GetDocument"]
+    call = watched.channel.unary_unary(f"/{http2.SERVICE}/GetDocument")
+
+    def calls(count):
+        for _ in range(count):
+            with pytest.raises(grpc.RpcError):
+                call(payload, timeout=3600)
+
+    calls(500)
+    before = watched.memory()
+    calls(10_000)
+    grown = watched.memory() - before
+    assert grown < 5_000_000, f"{grown / 10_000:.0f} bytes a call"

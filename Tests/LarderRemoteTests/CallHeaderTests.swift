@@ -53,6 +53,18 @@ struct CallHeaderTests {
         try await server.close()
     }
 
+    @Test("with one answer say how long it may take")
+    func timeout() async throws {
+        let server = try await TestServer.started()
+        let cloud = try server.client { $0.callTimeout = .seconds(40) }
+        for call in try await calls(cloud, server) {
+            let isStream = ["Listen", "Write"].contains(call.method)
+            #expect(call.header("grpc-timeout") == (isStream ? [] : ["40000000u"]))
+        }
+        await cloud.close()
+        try await server.close()
+    }
+
     @Test("without credentials there is no proof")
     func noCredentials() async throws {
         let server = try await TestServer.started()

@@ -16,8 +16,10 @@ final class RequestMeterTests {
     }
 
     private func call() throws -> EmbeddedChannel {
-        let channel = EmbeddedChannel(
-            handler: RequestMeter(budget, maxBytes: 600_000, patience: .seconds(60)))
+        let channel = EmbeddedChannel(handlers: [
+            RefusalHandler(),
+            RequestMeter(budget, maxBytes: 600_000, patience: .seconds(60)),
+        ])
         channels.append(channel)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         return channel

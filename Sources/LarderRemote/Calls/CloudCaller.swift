@@ -1,3 +1,4 @@
+import Dispatch
 import GRPCCore
 import GRPCProtobuf
 import LarderModel
@@ -15,6 +16,7 @@ final class CloudCaller: Sendable {
     let tokens: TokenCache
     let links: ClientLinks
     private let headers: CallHeaders
+    private let deadlines = Deadlines(DispatchQueue(label: "larder.calls"))
 
     /// - Throws: as ``CloudFirestore/init(_:)``.
     init(_ configuration: CloudFirestoreConfiguration) throws(LarderError) {
@@ -42,12 +44,12 @@ final class CloudCaller: Sendable {
         send: @escaping @Sendable (RPCWriter<Request>) async throws -> Void,
         receive: @escaping @Sendable (RPCAsyncSequence<Response, any Error>) async throws -> Answer
     ) async throws(LarderError) -> Answer {
-        let isOnItsWay = Flag()
+        let limits = CallLimits(
+            deadlines, connectTimeout: configuration.connectTimeout, timeout: timeout)
         let used = Mutex<ClientLink?>(nil)
         do {
             guard !links.isClosed else { throw ClientLinks.closed }
             var options = CallOptions.defaults
-            options.timeout = timeout
             // The transport takes the first for what it receives, too.
             options.maxRequestMessageBytes = configuration.maxMessageBytes
             options.maxResponseMessageBytes = configuration.maxMessageBytes
@@ -57,13 +59,13 @@ final class CloudCaller: Sendable {
                 span.attributes["rpc.method"] = method.method
                 span.attributes["db.namespace"] = "\(configuration.databaseID)"
                 let context = span.context
-                return try await connecting(isDone: isOnItsWay) { [self, options] in
+                return try await limits.during { [self, options] in
                     var metadata = headers.metadata(
-                        try await tokens.token(for: credentials.userID))
+                        try await tokens.token(for: credentials.userID), timeout: timeout)
                     InstrumentationSystem.instrument.inject(
                         context, into: &metadata, using: MetadataInjector())
                     let request = StreamingClientRequest<Request>(metadata: metadata) { writer in
-                        isOnItsWay.set()
+                        limits.begin()
                         try await send(writer)
                     }
                     let link = try links.current()
@@ -78,31 +80,7 @@ final class CloudCaller: Sendable {
                 }
             }
         } catch {
-            throw failure(error, used.withLock { $0 }, isConnected: isOnItsWay.isSet)
-        }
-    }
-
-    /// Makes a call, and gives it up when it is not on its way in time: a provider of tokens that
-    /// does not answer, or a host that accepts a connection and says nothing, would keep it for
-    /// ever.
-    private func connecting<Answer: Sendable>(
-        isDone: Flag, _ call: @escaping @Sendable () async throws -> Answer
-    ) async throws -> Answer {
-        let timeout = configuration.connectTimeout
-        return try await withThrowingTaskGroup(of: Answer?.self) { group in
-            defer { group.cancelAll() }
-            group.addTask { try await call() }
-            group.addTask {
-                try await Task.sleep(for: timeout)
-                guard isDone.isSet else {
-                    throw RPCError(code: .unavailable, message: "there is no answer")
-                }
-                return nil
-            }
-            while let answer = try await group.next() {
-                if let answer { return answer }
-            }
-            throw CancellationError()
+            throw failure(error, used.withLock { $0 }, isConnected: limits.isOnItsWay)
         }
     }
 

@@ -10,7 +10,8 @@ import NIOHTTP2
 /// Without room nothing more is read, so that the client waits. A call that asks once is served
 /// when it ends; of a stream, that takes answers while it asks, each answer serves the oldest
 /// request. A call whose request does not find room, or does not come whole, in a time is refused
-/// with RESOURCE_EXHAUSTED, after which clients try again.
+/// with RESOURCE_EXHAUSTED, after which clients try again. That is said by a ``RefusalHandler``,
+/// behind which this stands.
 final class RequestMeter: ChannelDuplexHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias InboundOut = HTTP2Frame.FramePayload
@@ -28,8 +29,6 @@ final class RequestMeter: ChannelDuplexHandler {
     /// The bytes of the requests that have begun and are not answered.
     private var unanswered: Deque<Int> = []
     private var hasEnded = false
-    private var hasAnswered = false
-    private var isRefused = false
     /// The number of the wait for room, and for how many bytes.
     private var wait: (id: UInt64, bytes: Int)?
     /// What has come while it waits.
@@ -44,7 +43,6 @@ final class RequestMeter: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !isRefused else { return }
         guard wait == nil else { return withheld.append(data) }
         guard case .data(let frame) = unwrapInboundIn(data) else {
             return context.fireChannelRead(data)
@@ -67,20 +65,13 @@ final class RequestMeter: ChannelDuplexHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard !isRefused else {
-            promise?.fail(ChannelError.ioOnClosedChannel)
-            return
-        }
-        switch unwrapOutboundIn(data) {
-        case .headers: hasAnswered = true
-        case .data(let frame):
-            // A call that asks once holds its request to its end.
-            if !hasEnded, case .byteBuffer(let bytes) = frame.data {
-                for _ in answers.advance(over: bytes.readableBytesView) {
-                    release(min(unanswered.popFirst() ?? 0, heldBytes))
-                }
+        // A call that asks once holds its request to its end.
+        if !hasEnded, case .data(let frame) = unwrapOutboundIn(data),
+            case .byteBuffer(let bytes) = frame.data
+        {
+            for _ in answers.advance(over: bytes.readableBytesView) {
+                release(min(unanswered.popFirst() ?? 0, heldBytes))
             }
-        default: break
         }
         context.write(data, promise: promise)
     }
@@ -158,22 +149,12 @@ final class RequestMeter: ChannelDuplexHandler {
         release(heldBytes)
     }
 
-    /// Answers in the place of what serves the call, and drops what still comes.
-    ///
-    /// The client ends the call when it has the answer; a reset could overtake it.
     private func refuse(_ context: ChannelHandlerContext) {
-        isRefused = true
         letGo()
-        var headers = HPACKHeaders()
-        if !hasAnswered {
-            headers.add(name: ":status", value: "200")
-            headers.add(name: "content-type", value: "application/grpc")
-        }
-        headers.add(name: "grpc-status", value: "\(Status.Code.resourceExhausted.rawValue)")
-        headers.add(name: "grpc-message", value: "the request is too slow, or there are too many")
-        let ending = HTTP2Frame.FramePayload.headers(.init(headers: headers, endStream: true))
-        context.writeAndFlush(wrapOutboundOut(ending), promise: nil)
-        // What withheld frames have asked for, to see the end of the call.
-        context.read()
+        context.triggerUserOutboundEvent(
+            CallRefusal(
+                code: .resourceExhausted,
+                message: "the request is too slow, or there are too many"),
+            promise: nil)
     }
 }

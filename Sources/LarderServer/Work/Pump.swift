@@ -1,5 +1,6 @@
 import Dispatch
 import LarderModel
+import LarderTransport
 import Synchronization
 
 /// Carries what a blocking reader finds to a client that takes it at its own pace.
@@ -102,14 +103,5 @@ final class Pump<Element: Sendable>: Sendable {
     func cancel() {
         state.withLock { $0.isCancelled = true }
         room.signal()
-    }
-}
-
-extension Duration {
-    /// The duration for Dispatch, in whole milliseconds.
-    fileprivate var dispatchInterval: DispatchTimeInterval {
-        let (seconds, attoseconds) = components
-        return .milliseconds(
-            Int(clamping: seconds) * 1_000 + Int(attoseconds / 1_000_000_000_000_000))
     }
 }

@@ -1,15 +1,20 @@
 import Dispatch
 package import LarderModel
+import LarderTransport
 
 /// Works on a dispatch queue of its own, by the system's clock.
 package final class QueueScheduler: Scheduler {
-    private let serial = QueueExecutor(label: "larder.engine")
+    private let serial: QueueExecutor
+    private let deadlines: Deadlines
     /// Where queries of new listeners run, beside the engine's commits.
     private let readers = DispatchQueue(
         label: "larder.readers", qos: .userInitiated, attributes: .concurrent)
 
     /// A queue that nothing else uses.
-    package init() {}
+    package init() {
+        serial = QueueExecutor(label: "larder.engine")
+        deadlines = Deadlines(serial.queue)
+    }
 
     package var executor: any SerialExecutor { serial }
 
@@ -26,9 +31,7 @@ package final class QueueScheduler: Scheduler {
     package func schedule(
         _ timer: EngineTimer, after delay: Duration, _ body: @escaping @Sendable () -> Void
     ) -> @Sendable () -> Void {
-        let item = ScheduledWork(body)
-        serial.queue.asyncAfter(deadline: .now() + delay.dispatchInterval, execute: item.perform)
-        return item.cancel
+        deadlines.after(delay, body).cancel
     }
 
     package func read(_ body: @escaping @Sendable () -> Void) {
@@ -39,14 +42,5 @@ package final class QueueScheduler: Scheduler {
         _ path: String, _ body: @escaping @Sendable () -> Void
     ) throws(LarderError) -> AnyObject {
         try FileWatch(path: path, queue: serial.queue, onChange: body)
-    }
-}
-
-extension Duration {
-    fileprivate var dispatchInterval: DispatchTimeInterval {
-        let (seconds, attoseconds) = components
-        // A delay beyond a century is one of a century.
-        let whole = min(max(seconds, 0), 3_155_760_000) * 1_000_000_000
-        return .nanoseconds(Int(whole + attoseconds / 1_000_000_000))
     }
 }

@@ -1,0 +1,69 @@
+import GRPCCore
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+/// An event for a call's channel: what stands before the service ends the call in its place.
+struct CallRefusal: Sendable {
+    /// Why.
+    let code: Status.Code
+    /// Why, in words.
+    let message: String
+}
+
+/// Answers in the place of what serves a call when a ``CallRefusal`` comes from behind, and drops
+/// what still goes either way.
+///
+/// The client ends the call when it has the answer; a reset could overtake it.
+final class RefusalHandler: ChannelDuplexHandler {
+    typealias InboundIn = HTTP2Frame.FramePayload
+    typealias InboundOut = HTTP2Frame.FramePayload
+    typealias OutboundIn = HTTP2Frame.FramePayload
+    typealias OutboundOut = HTTP2Frame.FramePayload
+
+    private var hasAnswered = false
+    private var hasEnded = false
+    private var isRefused = false
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if !isRefused { context.fireChannelRead(data) }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard !isRefused else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return
+        }
+        if case .headers(let headers) = unwrapOutboundIn(data) {
+            hasAnswered = true
+            hasEnded = headers.endStream
+        }
+        context.write(data, promise: promise)
+    }
+
+    func triggerUserOutboundEvent(
+        context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?
+    ) {
+        guard let refusal = event as? CallRefusal else {
+            return context.triggerUserOutboundEvent(event, promise: promise)
+        }
+        refuse(refusal, context)
+        promise?.succeed()
+    }
+
+    private func refuse(_ refusal: CallRefusal, _ context: ChannelHandlerContext) {
+        guard !isRefused, !hasEnded else { return }
+        isRefused = true
+        var headers = HPACKHeaders()
+        if !hasAnswered {
+            headers.add(name: ":status", value: "200")
+            headers.add(name: "content-type", value: "application/grpc")
+        }
+        headers.add(name: "grpc-status", value: "\(refusal.code.rawValue)")
+        headers.add(name: "grpc-message", value: refusal.message)
+        let ending = HTTP2Frame.FramePayload.headers(.init(headers: headers, endStream: true))
+        context.writeAndFlush(wrapOutboundOut(ending), promise: nil)
+        // What was withheld has been asked for, to see the end of the call.
+        context.read()
+    }
+}

@@ -1,0 +1,59 @@
+import HeapModule
+
+/// Actions in the order of their times; those of one time are in the order in which they came.
+///
+/// Most are taken back, so that this costs little: what is left of them goes when its time has come,
+/// or when there is more of it than of actions.
+struct DeadlineQueue<Action> {
+    /// By what an action is taken back.
+    typealias ID = UInt64
+
+    private struct Entry: Comparable {
+        let time: UInt64
+        let id: ID
+
+        static func < (left: Entry, right: Entry) -> Bool {
+            (left.time, left.id) < (right.time, right.id)
+        }
+    }
+
+    /// With entries of actions that were taken back.
+    private var entries = Heap<Entry>()
+    private var actions: [ID: Action] = [:]
+    private var lastID: ID = 0
+
+    /// How much is kept, of actions and of what is left of those that were taken back.
+    var footprint: Int { entries.count }
+
+    /// When the first action is due; nil without any.
+    var nextTime: UInt64? {
+        mutating get {
+            while let first = entries.min {
+                if actions[first.id] != nil { return first.time }
+                entries.removeMin()
+            }
+            return nil
+        }
+    }
+
+    /// Adds an action that is due at a time.
+    mutating func add(_ action: Action, at time: UInt64) -> ID {
+        lastID += 1
+        actions[lastID] = action
+        entries.insert(Entry(time: time, id: lastID))
+        return lastID
+    }
+
+    /// Takes an action back that is still there.
+    mutating func remove(_ id: ID) {
+        guard actions.removeValue(forKey: id) != nil else { return }
+        guard entries.count > 2 * actions.count + 64 else { return }
+        entries = Heap(entries.unordered.filter { actions[$0.id] != nil })
+    }
+
+    /// Takes the first of the actions that are due.
+    mutating func popDue(at now: UInt64) -> Action? {
+        guard let time = nextTime, time <= now else { return nil }
+        return actions.removeValue(forKey: entries.removeMin().id)
+    }
+}
