@@ -17,7 +17,8 @@ extension RemoteConnector {
 
     /// As ``cloudFirestore``, with changes such as other credentials.
     ///
-    /// An emulator is asked as its owner whatever the changes are: it is shown no credentials.
+    /// Where `FIRESTORE_EMULATOR_HOST` or the database's settings name an emulator, it is asked
+    /// there and as its owner, whatever the changes are: it is shown no credentials.
     ///
     /// - Parameter change: called whenever a database opens.
     public static func cloudFirestore(

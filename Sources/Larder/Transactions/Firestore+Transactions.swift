@@ -19,9 +19,11 @@ extension Firestore {
     ///
     /// - Parameters:
     ///   - updateBlock: reads first, then writes; what it returns goes to the handler.
-    ///   - completion: called on the callback queue once the writes are made, or with why nothing
-    ///     was written: the closure's error, that of the last attempt, or `invalidArgument` for
-    ///     what Firestore does not take.
+    ///   - completion: called on the callback queue once the writes are made, or with why it
+    ///     failed: the closure's error, that of the last attempt, or `invalidArgument` for what
+    ///     Firestore does not take. Nothing was written then, unless the backend's answer to the
+    ///     last commit was lost (`unavailable`, `deadlineExceeded`, `unknown`, `internal`), and the
+    ///     writes may have been made.
     public func runTransaction(
         _ updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
         completion: @escaping (Any?, (any Error)?) -> Void
@@ -54,7 +56,7 @@ extension Firestore {
     /// See ``runTransaction(_:completion:)``.
     ///
     /// - Returns: what the closure returned.
-    /// - Throws: why nothing was written.
+    /// - Throws: why it failed.
     public nonisolated(nonsending) func runTransaction(
         _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?
     ) async throws -> sending Any? {
@@ -66,7 +68,7 @@ extension Firestore {
     /// See ``runTransaction(_:completion:)``.
     ///
     /// - Returns: what the closure returned.
-    /// - Throws: why nothing was written.
+    /// - Throws: why it failed.
     public nonisolated(nonsending) func runTransaction(
         with options: TransactionOptions?,
         block: @escaping (Transaction, NSErrorPointer) -> sending Any?

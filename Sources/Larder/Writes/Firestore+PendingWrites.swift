@@ -34,13 +34,16 @@ extension Firestore {
         }
     }
 
-    /// Takes back a write that the backend has not acknowledged: its documents become as if it
-    /// had never been made.
+    /// Takes back a write unless its answer is awaited: its documents become as if it had never
+    /// been made.
     ///
-    /// Who waits for it to be acknowledged hears `cancelled`.
+    /// Who waits for it to be acknowledged hears `cancelled`. An earlier attempt to send it, whose
+    /// answer was lost, may have been committed all the same. Of several processes on one store
+    /// the one that has the network takes it back.
     ///
-    /// - Returns: whether there was such a write.
-    /// - Throws: `failedPrecondition` for a terminated database.
+    /// - Returns: whether it was taken back; false where it is not pending any more, or was sent and
+    ///   is not answered yet.
+    /// - Throws: `failedPrecondition` for a terminated database; what the store reports.
     @discardableResult
     public nonisolated(nonsending) func cancelPendingWrite(
         _ id: Int64

@@ -25,8 +25,9 @@ public final class WriteHandle: Sendable {
     /// - Returns: the id under which ``Firestore/pendingWrites()`` lists it; nil for a batch
     ///   without writes.
     /// - Throws: why the write was refused, such as `invalidArgument` for data beyond Firestore's
-    ///   limits or `notFound`; it then left nothing behind. `cancelled` when the task is
-    ///   cancelled; the write goes on.
+    ///   limits, `failedPrecondition` for a terminated database or `resourceExhausted` for a full
+    ///   disk; it then left nothing behind. `cancelled` when the task is cancelled; the write goes
+    ///   on.
     @discardableResult
     public nonisolated(nonsending) func committedLocally() async throws(LarderError) -> Int64? {
         try await commit.value()
@@ -48,13 +49,16 @@ public final class WriteHandle: Sendable {
         (try? commit.result?.get()) ?? nil
     }
 
-    /// Takes the write back unless the backend has answered: its documents become as if it had
-    /// never been made.
+    /// Takes the write back unless its answer is awaited: its documents become as if it had never
+    /// been made.
     ///
-    /// Waits until the write is committed locally.
+    /// Waits until the write is committed locally. An earlier attempt to send it, whose answer was
+    /// lost, may have been committed all the same.
     ///
-    /// - Returns: whether it was still pending.
-    /// - Throws: why the write was refused; `failedPrecondition` for a terminated database.
+    /// - Returns: whether it was taken back; false where it is not pending any more, or was sent and
+    ///   is not answered yet.
+    /// - Throws: why the write was refused; `failedPrecondition` for a terminated database;
+    ///   `cancelled` when the task is cancelled; what the store reports.
     @discardableResult
     public nonisolated(nonsending) func cancel() async throws(LarderError) -> Bool {
         guard let id = try await commit.value() else { return false }
