@@ -59,7 +59,7 @@ extension Backend {
     ) throws(LarderError) -> (ids: [String], version: SnapshotVersion) {
         var names: Set<String> = []
         let version = try core.read(in: nil, asOf: moment) {
-            (snapshot, _, _) throws(LarderError) in
+            (snapshot, _, _, _) throws(LarderError) in
             try snapshot.collections { info in
                 let path = info.path.string.utf8
                 if info.documentCount > 0, path.starts(with: prefix.utf8) {

@@ -3,6 +3,7 @@ import LarderPlanning
 import LarderQuery
 import LarderStorage
 import LarderTransport
+import Synchronization
 
 /// What runs on the caller's thread, on the newest commit.
 extension BackendCore {
@@ -16,7 +17,7 @@ extension BackendCore {
     ) throws(LarderError) -> (readings: [DocumentReading], version: SnapshotVersion) {
         var documents: [Document?] = []
         let version = try read(in: transaction, asOf: moment) {
-            (snapshot, _, reads) throws(LarderError) in
+            (snapshot, _, _, reads) throws(LarderError) in
             for path in paths {
                 let document = try snapshot.document(at: path)
                 let found = document.flatMap { $0.exists ? $0 : nil }
@@ -44,7 +45,7 @@ extension BackendCore {
         try check(query, gate(credentials))
         var values: [Aggregate: Value] = [:]
         let version = try read(in: transaction, asOf: moment) {
-            (snapshot, _, reads) throws(LarderError) in
+            (snapshot, _, _, reads) throws(LarderError) in
             values = try runner.aggregate(aggregates, over: query, in: snapshot).values
             reads.add(query, values)
         }
@@ -64,7 +65,7 @@ extension BackendCore {
     ) throws(LarderError) -> SnapshotVersion {
         try check(query, gate(credentials))
         return try read(in: transaction, asOf: moment) {
-            (snapshot, version, reads) throws(LarderError) in
+            (snapshot, version, pinned, reads) throws(LarderError) in
             try began(version)
             var matches: [ReadSet.Match] = []
             var isWhole = false
@@ -82,7 +83,13 @@ extension BackendCore {
                 if isNoted {
                     matches.append(ReadSet.Match(path: document.path, version: document.version))
                 }
-                last = try body(document)
+                last =
+                    if let pinned {
+                        // Others read the same commit while this one waits for its client.
+                        try pinned.pausing { () throws(LarderError) in try body(document) }
+                    } else {
+                        try body(document)
+                    }
                 return last
             }
             isWhole = last == .continue
@@ -110,6 +117,8 @@ extension BackendCore {
         from snapshot: PinnedSnapshot? = nil,
         _ body: (borrowing ReadTransaction) throws(LarderError) -> R
     ) throws(LarderError) -> R {
+        readCount.add(1, ordering: .relaxed)
+        defer { readCount.subtract(1, ordering: .relaxed) }
         do throws(LarderError) {
             if let snapshot { return try snapshot.read(body) }
             return try store.read(body)
@@ -122,24 +131,26 @@ extension BackendCore {
     /// Reads from the newest commit, from the last one up to a moment or from that of a
     /// transaction, and notes in the transaction what is read.
     ///
+    /// - Parameter body: given the commit, its version, what keeps it where it is kept, and what
+    ///   is read of it.
     /// - Returns: the version of the commit.
     /// - Throws: `failedPrecondition` where the commit is not kept.
     nonisolated func read(
         in id: TransactionID?, asOf moment: SnapshotVersion = .none,
-        _ body: (borrowing ReadTransaction, SnapshotVersion, inout ReadSet) throws(LarderError)
-            -> Void
+        _ body: (borrowing ReadTransaction, SnapshotVersion, PinnedSnapshot?, inout ReadSet)
+            throws(LarderError) -> Void
     ) throws(LarderError) -> SnapshotVersion {
         guard let id else {
             var reads = ReadSet()
+            let kept = moment.isNone ? nil : history.snapshot(at: moment)
             func readAll(_ snapshot: borrowing ReadTransaction)
                 throws(LarderError) -> SnapshotVersion
             {
                 let version = try snapshot.commitVersion()
                 guard moment.isNone || version <= moment else { throw .pastNotKept(moment) }
-                try body(snapshot, version, &reads)
+                try body(snapshot, version, kept, &reads)
                 return version
             }
-            let kept = moment.isNone ? nil : history.snapshot(at: moment)
             return try read(from: kept, readAll)
         }
         let (earlier, pinned) = try transactions.beginRead(in: id, at: clock()) {
@@ -157,7 +168,7 @@ extension BackendCore {
             // All reads of a transaction are of one moment.
             if earlier.version < found { try earlier.verify(in: snapshot, runner) }
             version = found
-            try body(snapshot, found, &reads)
+            try body(snapshot, found, pinned, &reads)
         }
         let result = Result { () throws(LarderError) in try read(from: pinned, readAll) }
         let noted = Result { () throws(LarderError) in

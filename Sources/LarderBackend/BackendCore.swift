@@ -21,6 +21,8 @@ actor BackendCore {
     nonisolated let transactions: TransactionRegistry
     /// The last commits, for reads of the past.
     nonisolated let history: History
+    /// Reads that are under way.
+    nonisolated let readCount = Atomic<Int>(0)
     private nonisolated let queue: WorkQueue
     private nonisolated let lastStreamID = Atomic<StreamID>(0)
 
@@ -142,7 +144,7 @@ actor BackendCore {
                 try group.write(to: &transaction)
             }
         }
-        if case .success = written {
+        if case .success = written, !group.isEmpty {
             commitClock = group.clock
             history.add(commitClock.last, of: store)
         }
@@ -163,10 +165,10 @@ actor BackendCore {
 
     // MARK: The end
 
-    /// Whether there are no streams, no transactions and no commits under way.
+    /// Whether there are no streams and no transactions, and no reads and commits under way.
     var isUnused: Bool {
-        watchers.isEmpty && writeSessions.isEmpty && waiting.isEmpty
-            && transactions.isEmpty(at: clock())
+        readCount.load(ordering: .relaxed) == 0 && watchers.isEmpty && writeSessions.isEmpty
+            && waiting.isEmpty && transactions.isEmpty(at: clock())
     }
 
     /// Refuses everything from now on, and closes the store once reads have ended.

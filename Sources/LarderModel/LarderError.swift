@@ -2,9 +2,10 @@ public import Foundation
 
 /// What went wrong in a call to Larder: a code, a sentence and, where there is one, a cause.
 ///
-/// Every error that leaves Larder is of this class, so that `catch let error as NSError` works
-/// on Linux as on Apple's systems. `code` is the number of a ``Code`` and `domain` is
-/// ``firestoreDomain``. ``condition`` says more precisely what the storage core met.
+/// Every error that leaves Larder is of this class, but those of encoders and decoders, so that
+/// `catch let error as NSError` works on Linux as on Apple's systems. `code` is the number of a
+/// ``Code`` and `domain` is ``firestoreDomain``. ``condition`` says more precisely what the storage
+/// core met.
 public final class LarderError: NSError, @unchecked Sendable {
     // Immutable after initialisation, apart from NSError's own user info, which is a value.
 

@@ -7,24 +7,21 @@ import Synchronization
 ///
 /// Keep it as short as may be: pages freed after its commit cannot be used again while it is
 /// open, and a store has room for so many readers only. Any thread may call; reads come one after
-/// the other.
+/// the other, or while another one pauses.
 public final class PinnedSnapshot: @unchecked Sendable {
-    // The handle is used by the read whose turn it is, and freed by whoever makes the state ended.
+    // The handle is used by the read whose turn it is, and freed by the end or the last read.
 
-    private enum State {
-        case idle
-        /// A read is under way.
-        case reading
-        /// A read is under way, and the last.
-        case ending
-        case ended
+    private struct State {
+        /// Reads that have begun and not ended: one whose turn it is, and those that pause.
+        var readCount = 0
+        var isEnded = false
     }
 
     private let store: Store
     private let handle: OpaquePointer
-    /// Held by the read that is under way.
+    /// Held by the read whose turn it is.
     private let turn = NSLock()
-    private let state = Mutex(State.idle)
+    private let state = Mutex(State())
 
     fileprivate init(_ store: Store, _ handle: OpaquePointer) {
         self.store = store
@@ -54,20 +51,22 @@ public final class PinnedSnapshot: @unchecked Sendable {
         }
     }
 
-    /// Lets the commit go: at once, or at the end of a read that is under way.
+    /// Lets other reads go on while a closure does something else, such as waiting for somebody.
+    ///
+    /// Only within the closure of ``read(_:)``; what it does must not read.
+    package func pausing<R>(_ body: () throws(LarderError) -> R) throws(LarderError) -> R {
+        turn.unlock()
+        defer { turn.lock() }
+        return try body()
+    }
+
+    /// Lets the commit go: at once, or at the end of the reads that are under way.
     ///
     /// Waits for nobody. A second call does nothing. A store cannot be closed before.
     public func end() {
         let isFree = state.withLock { state in
-            switch state {
-            case .idle:
-                state = .ended
-                return true
-            case .reading, .ending:
-                state = .ending
-            case .ended: break
-            }
-            return false
+            defer { state.isEnded = true }
+            return !state.isEnded && state.readCount == 0
         }
         if isFree { larder_txn_end_read(handle) }
     }
@@ -75,8 +74,8 @@ public final class PinnedSnapshot: @unchecked Sendable {
     /// Whether a read may begin.
     private func begin() -> Bool {
         state.withLock { state in
-            guard state == .idle else { return false }
-            state = .reading
+            guard !state.isEnded else { return false }
+            state.readCount += 1
             return true
         }
     }
@@ -84,9 +83,8 @@ public final class PinnedSnapshot: @unchecked Sendable {
     /// Ends a read.
     private func finish() {
         let isLast = state.withLock { state in
-            let isLast = state == .ending
-            state = isLast ? .ended : .idle
-            return isLast
+            state.readCount -= 1
+            return state.isEnded && state.readCount == 0
         }
         if isLast { larder_txn_end_read(handle) }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import LarderBackend
 import LarderModel
 import LarderQuery
@@ -65,6 +66,49 @@ struct BackendHistoryTests {
             [.sum(try FieldPath("n"))], over: Query(.collection(try CollectionPath("c"))),
             as: Credentials(), asOf: versions[3])
         #expect(counts.values == [4])
+    }
+
+    @Test("Commits that are refused make none forgotten")
+    func refused() throws {
+        clock.advance(by: .seconds(1))
+        let first = try set(1)
+        clock.advance(by: .seconds(1))
+        let second = try set(2)
+        let answers = Answers<CommitResponse>()
+        for _ in 0..<5 {
+            let mutation = Mutation(
+                .delete, at: try DocumentPath("c/absent"), precondition: .exists(true))
+            backend.commit([mutation], as: Credentials()) { answers.add($0) }
+            scheduler.drain()
+        }
+        #expect(answers.all.count == 5 && answers.all.allSatisfy { (try? $0.get()) == nil })
+        #expect(try number(asOf: first) == 1 && number(asOf: second) == 2)
+    }
+
+    @Test("A query whose client is slow hinders no other read of the same commit")
+    func slowClient() throws {
+        clock.advance(by: .seconds(1))
+        let moment = try set(1)
+        let query = Query(.collection(try CollectionPath("c")))
+        let found = Answers<Value?>()
+        let unused = Answers<Bool>()
+        _ = try backend.runQuery(
+            query, as: Credentials(), asOf: moment, began: { _ in }
+        ) { [self] _ in
+            let done = DispatchSemaphore(value: 0)
+            Thread {
+                found.add(
+                    Result { try self.number(asOf: moment) }
+                        .mapError { LarderError(.internal, "\($0)") })
+                done.signal()
+            }.start()
+            #expect(done.wait(timeout: .now() + .seconds(60)) == .success)
+            backend.closeIfUnused { unused.add($0) }
+            scheduler.drain()
+            return .continue
+        }
+        #expect(try found.all.map { try $0.get() } == [1])
+        #expect(try unused.all.map { try $0.get() } == [false])
     }
 
     @Test("A commit makes those forgotten that are a minute old")

@@ -91,6 +91,20 @@ struct BackendTransactionEndTests {
         #expect(late == .unavailable)
     }
 
+    @Test("So many transactions may be open, and those that expire make room")
+    func limit() throws {
+        let registry = TransactionRegistry(from: 1)
+        for _ in 0..<TransactionRegistry.maxOpen {
+            _ = try registry.begin(isReadOnly: false, at: clock.timestamp)
+        }
+        let full = code { _ = try registry.begin(isReadOnly: false, at: clock.timestamp) }
+        #expect(full == .resourceExhausted)
+        clock.advance(by: .seconds(TransactionRegistry.maxIdleSeconds + 1))
+        let id = try registry.begin(isReadOnly: false, at: clock.timestamp)
+        _ = try registry.end(id, writes: false, at: clock.timestamp)
+        #expect(registry.isEmpty(at: clock.timestamp))
+    }
+
     @Test("A transaction of before a restart is not one of after it")
     func restart() throws {
         let directory = try TemporaryDirectory()

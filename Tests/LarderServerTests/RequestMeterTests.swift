@@ -120,11 +120,34 @@ final class RequestMeterTests {
         slow.embeddedEventLoop.advanceTime(by: .seconds(60))
         #expect(try ending(of: slow)?["grpc-status"] == ["8"])
         #expect(budget.heldBytes == 0)
+        // A client that does not go when it is told is not waited for.
+        slow.embeddedEventLoop.advanceTime(by: .seconds(4))
+        #expect(slow.isActive)
+        slow.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(!slow.isActive)
         // What has come whole is served as long as it takes.
         let good = try call()
         try good.writeInbound(data(message(600_000), isLast: true))
         good.embeddedEventLoop.advanceTime(by: .hours(1))
         #expect(try ending(of: good) == nil)
+    }
+
+    @Test("Each request has the time, also where a frame has the end of one and the next one")
+    func backlog() throws {
+        let channel = try call()
+        var bytes = ByteBuffer()
+        for _ in 0..<20 { bytes.writeImmutableBuffer(message(100_000)) }
+        while var frame = bytes.readSlice(length: min(70_000, bytes.readableBytes)),
+            frame.readableBytes > 0
+        {
+            try channel.writeInbound(data(frame))
+            // The answers keep room for more.
+            try channel.writeOutbound(data(message(10)))
+            channel.embeddedEventLoop.advanceTime(by: .seconds(25))
+            frame.clear()
+        }
+        #expect(try ending(of: channel) == nil)
+        #expect(try passed(channel) == 2_000_000)
     }
 
     @Test("A call that goes while it waits leaves its room to others")

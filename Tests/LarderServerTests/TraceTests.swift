@@ -1,6 +1,8 @@
 import GRPCCore
 import InMemoryTracing
 import LarderProtocol
+import NIOCore
+import NIOHTTP2
 import Testing
 import Tracing
 
@@ -37,6 +39,20 @@ struct TraceTests {
         case .some(let other): "\(other)"
         case nil: nil
         }
+    }
+
+    @Test(
+        "That a client has left is no fault of the server's",
+        arguments: [
+            ChannelError.ioOnClosedChannel, NIOAsyncWriterError.alreadyFinished(),
+            NIOHTTP2Errors.streamClosed(streamID: 1, errorCode: .cancel), CancellationError(),
+        ] as [any Error])
+    func left(error: any Error) async throws {
+        let status = await #expect(throws: RPCError.self) {
+            try await test.service.monitor.watch(Method.RunQuery.descriptor) { throw error }
+        }
+        #expect(status?.code == .cancelled)
+        #expect(tracer.finishedSpans.first?.errors.isEmpty == true)
     }
 
     @Test("Each call is one span, with its method, database and status")

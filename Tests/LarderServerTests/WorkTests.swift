@@ -1,3 +1,5 @@
+import Dispatch
+import GRPCCore
 import LarderModel
 import Synchronization
 import Testing
@@ -71,6 +73,33 @@ struct WorkTests {
         let pump = Pump<Int>(maxBytes: 1, patience: .seconds(600))
         pump.cancel()
         #expect(code { try pump.give(1, bytes: 1) } == .cancelled)
+    }
+
+    @Test("A client that has left is not waited for by who serves it")
+    func leftWhileTaking() async {
+        let pump = Pump<Int>(maxBytes: 1, patience: .seconds(600))
+        let taking = Task { () -> LarderError.Code? in
+            await asyncCode { try await pump.take() }
+        }
+        pump.cancel()
+        #expect(await taking.value == .cancelled)
+    }
+
+    @Test("What a call that has ended has asked for is not done")
+    func ended() async throws {
+        let pool = WorkPool("test", limit: 1)
+        let isDone = Box(false)
+        let gate = DispatchSemaphore(value: 0)
+        pool.perform { gate.wait() }
+        let ended = await withServerContextRPCCancellationHandle { handle in
+            async let code = asyncCode {
+                try await pool.run { () throws(LarderError) in isDone.withLock { $0 = true } }
+            }
+            handle.cancel()
+            gate.signal()
+            return await code
+        }
+        #expect(ended == .cancelled && !isDone.withLock { $0 })
     }
 
     @Test("An error of the reader comes behind what it gave")

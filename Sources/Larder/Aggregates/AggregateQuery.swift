@@ -37,7 +37,8 @@ public final class AggregateQuery: Sendable {
     /// Computes the figures where the source says.
     ///
     /// - Throws: `unavailable` when the server is asked for and cannot be reached;
-    ///   `invalidArgument` for an invalid query or field; what the store reports.
+    ///   `invalidArgument` for an invalid query or field; what the store reports and what the
+    ///   backend answers, such as `permissionDenied`.
     public nonisolated(nonsending) func getAggregation(
         source: AggregateSource
     ) async throws -> AggregateQuerySnapshot {

@@ -4,6 +4,6 @@ public enum AggregateSource: Int, Hashable, Sendable {
     /// reached.
     case server = 0
     /// Here, exactly, over what the cache holds with pending writes in it; on the calling
-    /// thread.
+    /// thread unless earlier writes have to be waited for.
     case cache = 1
 }

@@ -1,7 +1,7 @@
 public import Foundation
 internal import LarderModel
 
-/// Why a value of Firestore's own cannot be decoded; an `NSError`, as all of Larder's errors are.
+/// Why a value of Firestore's own cannot be decoded; an `NSError`.
 public final class FirestoreDecodingError: NSError, @unchecked Sendable {
     // Immutable after initialisation, apart from NSError's own user info, which is a value.
 

@@ -1,7 +1,7 @@
 public import Foundation
 internal import LarderModel
 
-/// Why a value of Firestore's own cannot be encoded; an `NSError`, as all of Larder's errors are.
+/// Why a value of Firestore's own cannot be encoded; an `NSError`.
 public final class FirestoreEncodingError: NSError, @unchecked Sendable {
     // Immutable after initialisation, apart from NSError's own user info, which is a value.
 

@@ -74,6 +74,9 @@ public final class FirebaseApp: NSObject, @unchecked Sendable {
     }
 
     /// Forgets the object; its databases go on working.
+    ///
+    /// - Parameter completion: called on the calling thread before this returns, with whether the
+    ///   object was known.
     public func delete(_ completion: @escaping (Bool) -> Void) {
         let wasThere = Self.apps.withLock { apps in
             guard apps[name] === self else { return false }

@@ -12,8 +12,10 @@ import Synchronization
 /// its store lies in a default directory and opens at the first use. ``init(configuration:)``
 /// opens a store at a place of one's choosing; a program may have several.
 ///
-/// Reads from the cache run on the calling thread and wait for nobody. Writes return at once
-/// and are seen by every later read and listener of the same object. Any thread may call.
+/// Reads from the cache wait for this object's earlier writes to the same place, and for no other
+/// writer. Writes return at once and are seen by every later read and listener of the same object.
+/// Any thread may call. Completion handlers come on the callback queue
+/// (``FirestoreConfiguration/callbackQueue``, ``FirestoreSettings/dispatchQueue``).
 ///
 /// Where Apple's SDK stops the program over a misuse, such as a path with two slashes in a row,
 /// the reference or query that was made of it keeps the error, and whatever is asked of it

@@ -73,6 +73,9 @@ extension Firestore {
     }
 
     /// The indexes of the cache as they are now; on the calling thread.
+    ///
+    /// - Throws: `failedPrecondition` for a terminated database; what the store or its opening
+    ///   reports.
     public func indexes() throws(LarderError) -> [CacheIndexState] {
         try connection.client().indexes().map(CacheIndexState.init)
     }

@@ -13,6 +13,8 @@ extension Firestore {
     /// Allows the network to be used again, and tries the backend at once.
     ///
     /// Without a backend there is nothing to use it for.
+    ///
+    /// - Throws: `failedPrecondition` for a terminated database; what opening the store reports.
     public nonisolated(nonsending) func enableNetwork() async throws {
         try await answer { done in withClient(done) { $0.enableNetwork($1) } }
     }
@@ -27,6 +29,8 @@ extension Firestore {
     /// Keeps the database from using the network, until ``enableNetwork()``.
     ///
     /// Listeners and gets answer from the cache meanwhile, and writes stay pending.
+    ///
+    /// - Throws: `failedPrecondition` for a terminated database; what opening the store reports.
     public nonisolated(nonsending) func disableNetwork() async throws {
         try await answer { done in withClient(done) { $0.disableNetwork($1) } }
     }
@@ -44,7 +48,9 @@ extension Firestore {
     ///
     /// Returns at once when there is none; offline it waits. Writes made later do not count.
     ///
-    /// - Throws: `cancelled` when the task is cancelled.
+    /// - Throws: `cancelled` when the task is cancelled, the user is switched or the database is
+    ///   terminated meanwhile; `failedPrecondition` for a terminated database; what opening the
+    ///   store reports.
     public nonisolated(nonsending) func waitForPendingWrites() async throws {
         let stage = Stage<Void>()
         withClient({ stage.finish($0) }) { $0.waitForPendingWrites($1) }
@@ -89,7 +95,9 @@ extension Firestore {
     ///
     /// Pending writes stay in the store. Every later call but ``clearPersistence()`` fails with
     /// `failedPrecondition`, and removing a listener does nothing; a shared database is there
-    /// again, as a new object, from ``firestore()``.
+    /// again, as a new object, from ``firestore()``. A second call succeeds.
+    ///
+    /// - Throws: what closing the store reports.
     public nonisolated(nonsending) func terminate() async throws {
         try await answer { end($0) }
     }

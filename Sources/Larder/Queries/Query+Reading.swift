@@ -11,8 +11,9 @@ extension Query {
 
     /// Reads what matches, from where the source says.
     ///
-    /// From the cache it is read on the calling thread, and nothing that matches is an empty
-    /// snapshot. `.server` fails with `unavailable` when the server cannot be reached.
+    /// From the cache it is read on the calling thread, unless earlier writes have to be waited for,
+    /// and nothing that matches is an empty snapshot. `.server` fails with `unavailable` when the
+    /// server cannot be reached.
     public func getDocuments(
         source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void
     ) {
@@ -26,7 +27,8 @@ extension Query {
 
     /// Reads what matches: from the server, or from the cache when that cannot be reached.
     ///
-    /// - Throws: `invalidArgument` for an invalid query; what the store reports.
+    /// - Throws: `invalidArgument` for an invalid query; what the store reports and what the backend
+    ///   answers, such as `permissionDenied`, or `failedPrecondition` for want of an index.
     public nonisolated(nonsending) func getDocuments() async throws -> QuerySnapshot {
         try await getDocuments(source: .default)
     }
@@ -37,7 +39,8 @@ extension Query {
     /// snapshot.
     ///
     /// - Throws: `invalidArgument` for an invalid query; `unavailable` when the server is asked
-    ///   for and cannot be reached; what the store reports.
+    ///   for and cannot be reached; what the store reports and what the backend answers, such as
+    ///   `permissionDenied`, or `failedPrecondition` for want of an index.
     public nonisolated(nonsending) func getDocuments(
         source: FirestoreSource
     ) async throws -> QuerySnapshot {

@@ -13,8 +13,9 @@ extension DocumentReference {
 
     /// Reads the document from where the source says.
     ///
-    /// From the cache it is read on the calling thread, and `unavailable` means that the cache knows
-    /// nothing of it; a document that is known not to exist gives a snapshot that says so.
+    /// From the cache it is read on the calling thread, unless earlier writes have to be waited for,
+    /// and `unavailable` means that the cache knows nothing of it; a document that is known not to
+    /// exist gives a snapshot that says so.
     public func getDocument(
         source: FirestoreSource, completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
     ) {
@@ -31,7 +32,8 @@ extension DocumentReference {
     /// See ``FirestoreConfiguration/serverWait-swift.property`` for how long it waits for the server.
     ///
     /// - Throws: `unavailable` when the server cannot be reached and the cache knows nothing of
-    ///   the document.
+    ///   the document; `invalidArgument` for an invalid path; what the store reports and what the
+    ///   backend answers, such as `permissionDenied`.
     public nonisolated(nonsending) func getDocument() async throws -> DocumentSnapshot {
         try await getDocument(source: .default)
     }
@@ -42,7 +44,8 @@ extension DocumentReference {
     /// a snapshot that says so.
     ///
     /// - Throws: `unavailable` when the server is asked for and cannot be reached, or when the
-    ///   cache knows nothing of the document.
+    ///   cache knows nothing of the document; `invalidArgument` for an invalid path; what the store
+    ///   reports and what the backend answers, such as `permissionDenied`.
     public nonisolated(nonsending) func getDocument(
         source: FirestoreSource
     ) async throws -> DocumentSnapshot {

@@ -45,6 +45,6 @@ public enum FirestoreSource: Int, Hashable, Sendable {
     case `default` = 0
     /// The server alone; fails with `unavailable` when it cannot be reached.
     case server = 1
-    /// The cache alone, on the calling thread.
+    /// The cache alone, on the calling thread unless earlier writes have to be waited for.
     case cache = 2
 }

@@ -67,8 +67,9 @@ public final class WriteBatch: Sendable {
 
     /// Makes the writes.
     ///
-    /// Returns at once; they are seen by every later read and listener. When they are refused,
-    /// that is logged; the forms with a completion handler report it.
+    /// Returns at once; they are seen by every later read and listener. When they are refused here,
+    /// that is logged; those that the backend refuses are among ``Firestore/deadLetters()``. The
+    /// forms with a completion handler report both.
     public func commit() {
         enqueueCommit().logRefusal()
     }

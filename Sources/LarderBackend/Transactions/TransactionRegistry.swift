@@ -25,20 +25,30 @@ final class TransactionRegistry: Sendable {
     }
 
     private struct State {
-        var entries: [TransactionID: Entry] = [:]
+        private(set) var entries: [TransactionID: Entry] = [:]
+        /// How many of them keep a commit.
+        private(set) var pinnedCount = 0
         var nextNumber: UInt64
+        /// The second in which those that have expired were last forgotten.
+        var lastDrop: Int64?
         var isClosed = false
 
-        /// Whether another transaction may keep a commit.
-        var hasRoom: Bool {
-            entries.values.lazy.filter { $0.snapshot != nil }.count < TransactionRegistry.maxPinned
+        init(nextNumber: UInt64) {
+            self.nextNumber = nextNumber
+        }
+
+        /// Changes, adds or, with nil, forgets a transaction.
+        mutating func set(_ id: TransactionID, _ entry: Entry?) {
+            let old = entries.removeValue(forKey: id)
+            entries[id] = entry
+            pinnedCount += (entry?.snapshot == nil ? 0 : 1) - (old?.snapshot == nil ? 0 : 1)
         }
 
         /// An open transaction, of which something is asked.
         mutating func entry(_ id: TransactionID, at now: Timestamp) throws(LarderError) -> Entry {
             if isClosed { throw BackendCore.closed }
             guard var entry = entries[id], !entry.hasExpired(at: now) else {
-                entries[id] = nil
+                set(id, nil)
                 throw .invalidArgument("the transaction is not open, or has expired")
             }
             entry.lastUse = now
@@ -55,6 +65,8 @@ final class TransactionRegistry: Sendable {
     /// The others read the newest commit, and end with `aborted` where that is not of the same
     /// moment.
     static let maxPinned = 128
+    /// How many transactions may be open.
+    static let maxOpen = 20_000
 
     private let state: Mutex<State>
 
@@ -69,17 +81,23 @@ final class TransactionRegistry: Sendable {
     /// Opens a transaction; those that have expired are forgotten.
     ///
     /// - Parameter asOf: the moment that all is to be read of; none for the newest commit.
-    /// - Throws: `unavailable` once the registry is closed.
+    /// - Throws: `resourceExhausted` where too many are open; `unavailable` once the registry is
+    ///   closed.
     func begin(isReadOnly: Bool, asOf: SnapshotVersion = .none, at now: Timestamp)
         throws(LarderError) -> TransactionID
     {
         dropExpired(at: now)
         return try state.withLock { state throws(LarderError) in
             if state.isClosed { throw BackendCore.closed }
+            guard state.entries.count < Self.maxOpen else {
+                throw LarderError(
+                    .resourceExhausted, "there are \(Self.maxOpen) open transactions, the most")
+            }
             let id = TransactionID(number: state.nextNumber)
             state.nextNumber &+= 1
-            state.entries[id] = Entry(
-                isReadOnly: isReadOnly, begun: now, lastUse: now, reads: ReadSet(asOf: asOf))
+            state.set(
+                id,
+                Entry(isReadOnly: isReadOnly, begun: now, lastUse: now, reads: ReadSet(asOf: asOf)))
             return id
         }
     }
@@ -89,8 +107,13 @@ final class TransactionRegistry: Sendable {
         state.withLock { $0.entries.values.allSatisfy { $0.hasExpired(at: now) } }
     }
 
-    /// Forgets transactions that have expired: what they keep hinders writers.
+    /// Forgets transactions that have expired, once a second: what they keep hinders writers.
     func dropExpired(at now: Timestamp) {
+        let isDue = state.withLock { state in
+            defer { state.lastDrop = now.seconds }
+            return state.lastDrop != now.seconds
+        }
+        guard isDue else { return }
         drop { $0.hasExpired(at: now) }
     }
 
@@ -108,7 +131,7 @@ final class TransactionRegistry: Sendable {
         let snapshots = state.withLock { state -> [PinnedSnapshot] in
             guard !state.entries.isEmpty else { return [] }
             let dropped = state.entries.filter { isDropped($0.value) }
-            for id in dropped.keys { state.entries[id] = nil }
+            for id in dropped.keys { state.set(id, nil) }
             return dropped.values.compactMap(\.ownSnapshot)
         }
         for snapshot in snapshots { snapshot.end() }
@@ -129,11 +152,13 @@ final class TransactionRegistry: Sendable {
         try state.withLock { state throws(LarderError) in
             var entry = try state.entry(id, at: now)
             // Within the lock, so that nothing is pinned behind the registry's end.
-            if entry.snapshot == nil, entry.reads.version.isNone, state.hasRoom {
+            if entry.snapshot == nil, entry.reads.version.isNone,
+                state.pinnedCount < Self.maxPinned
+            {
                 entry.snapshot = try pin(entry.reads.asOf)
             }
             entry.readCount += 1
-            state.entries[id] = entry
+            state.set(id, entry)
             return (entry.reads, entry.snapshot)
         }
     }
@@ -150,7 +175,7 @@ final class TransactionRegistry: Sendable {
             var entry = try state.entry(id, at: now)
             entry.readCount -= 1
             entry.reads.formUnion(reads, at: version)
-            state.entries[id] = entry
+            state.set(id, entry)
         }
     }
 
@@ -168,7 +193,7 @@ final class TransactionRegistry: Sendable {
             guard !(writes && entry.isReadOnly) else {
                 throw .invalidArgument("a transaction for reading only cannot write")
             }
-            state.entries[id] = nil
+            state.set(id, nil)
             return entry
         }
         entry.ownSnapshot?.end()

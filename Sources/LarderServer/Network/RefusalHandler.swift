@@ -14,19 +14,32 @@ struct CallRefusal: Sendable {
 /// Answers in the place of what serves a call when a ``CallRefusal`` comes from behind, and drops
 /// what still goes either way.
 ///
-/// The client ends the call when it has the answer; a reset could overtake it.
+/// The client ends the call when it has the answer; a reset could overtake it. It has some seconds
+/// for that.
 final class RefusalHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias InboundOut = HTTP2Frame.FramePayload
     typealias OutboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
 
+    private static let patience = TimeAmount.seconds(5)
+
+    private var closing: Scheduled<Void>?
     private var hasAnswered = false
     private var hasEnded = false
     private var isRefused = false
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if !isRefused { context.fireChannelRead(data) }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        closing?.cancel()
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        closing?.cancel()
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -65,5 +78,9 @@ final class RefusalHandler: ChannelDuplexHandler {
         context.writeAndFlush(wrapOutboundOut(ending), promise: nil)
         // What was withheld has been asked for, to see the end of the call.
         context.read()
+        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        closing = context.eventLoop.scheduleTask(in: Self.patience) {
+            bound.value.close(promise: nil)
+        }
     }
 }

@@ -51,7 +51,9 @@ final class RequestMeter: ChannelDuplexHandler {
         guard case .byteBuffer(let bytes) = frame.data else { return context.fireChannelRead(data) }
         let begun = requests.advance(over: bytes.readableBytesView).map { min($0, maxBytes) }
         unanswered.append(contentsOf: begun)
-        guard hold(begun.reduce(0, +), context) else { return withheld.append(data) }
+        // Where one begins, those before it are whole.
+        if !begun.isEmpty { stopTimeout() }
+        guard hold(min(begun.reduce(0, +), maxBytes), context) else { return withheld.append(data) }
         context.fireChannelRead(data)
         if requests.isBetween { stopTimeout() }
     }

@@ -3,6 +3,8 @@ import LarderModel
 import LarderProtocol
 import Logging
 import Metrics
+import NIOCore
+import NIOHTTP2
 import Tracing
 
 /// Measures calls, and makes a call's status of what went wrong in it.
@@ -83,7 +85,7 @@ final class CallMonitor: Sendable {
     private static func status(of error: any Error) -> RPCError {
         if let error = error as? LarderError { return RPCError(error) }
         if let error = error as? RPCError { return error }
-        if error is CancellationError {
+        if error is CancellationError || error.isOfEndedCall {
             return RPCError(code: .cancelled, message: "the call was cancelled")
         }
         return RPCError(code: .internalError, message: "the server failed")
@@ -112,6 +114,13 @@ final class CallMonitor: Sendable {
         } else {
             logger.debug("a call was refused", metadata: metadata)
         }
+    }
+}
+
+extension Error {
+    /// Whether it is what reading from a call or writing to it gives when its client has left.
+    fileprivate var isOfEndedCall: Bool {
+        self is ChannelError || self is NIOAsyncWriterError || self is NIOHTTP2Errors.StreamClosed
     }
 }
 

@@ -19,6 +19,7 @@ extension FirestoreService {
         queries.perform {
             pump.finish(
                 Result { () throws(LarderError) in
+                    if pump.isCancelled { throw .clientHasLeft }
                     if let answer = try DescendantsAnswer(request, session) {
                         return try answer.run(pump.give)
                     }
@@ -30,8 +31,12 @@ extension FirestoreService {
                     }
                 })
         }
-        while let answers = try await pump.take() {
-            try await writer.write(contentsOf: answers)
+        try await withRPCCancellationHandler {
+            while let answers = try await pump.take() {
+                try await writer.write(contentsOf: answers)
+            }
+        } onCancelRPC: {
+            pump.cancel()
         }
     }
 }

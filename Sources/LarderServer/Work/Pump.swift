@@ -41,7 +41,7 @@ final class Pump<Element: Sendable>: Sendable {
     func give(_ element: Element, bytes: Int) throws(LarderError) {
         while true {
             let (isFull, taker) = try state.withLock { state throws(LarderError) in
-                if state.isCancelled { throw LarderError(.cancelled, "the client has left") }
+                if state.isCancelled { throw .clientHasLeft }
                 guard state.elements.isEmpty || state.bytes + bytes <= maxBytes else {
                     return (true, CheckedContinuation<Void, Never>?.none)
                 }
@@ -59,10 +59,13 @@ final class Pump<Element: Sendable>: Sendable {
         }
     }
 
+    /// Whether nobody takes anything any longer.
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
     /// Ends what there is to take.
     func finish(_ end: Result<Void, LarderError>) {
         let taker = state.withLock { state in
-            state.end = end
+            if state.end == nil { state.end = end }
             defer { state.taker = nil }
             return state.taker
         }
@@ -99,9 +102,10 @@ final class Pump<Element: Sendable>: Sendable {
         }
     }
 
-    /// Tells the reader that nobody takes anything any longer.
+    /// Tells the reader that nobody takes anything any longer, and ends what there is to take.
     func cancel() {
         state.withLock { $0.isCancelled = true }
+        finish(.failure(.clientHasLeft))
         room.signal()
     }
 }

@@ -1,5 +1,8 @@
+import DequeModule
 import Dispatch
+import GRPCCore
 import LarderModel
+import LarderTransport
 import Synchronization
 
 /// Threads for work that blocks, as reading a store does: never more than a limit at a time, the
@@ -9,9 +12,7 @@ import Synchronization
 final class WorkPool: Sendable {
     private struct State {
         var running = 0
-        var waiting: [@Sendable () -> Void] = []
-        /// The first of the waiting that has not begun.
-        var next = 0
+        var waiting: Deque<@Sendable () -> Void> = []
     }
 
     private let queue: DispatchQueue
@@ -38,13 +39,25 @@ final class WorkPool: Sendable {
     }
 
     /// Runs a closure on one of the threads, and gives what it gives.
+    ///
+    /// - Throws: what it throws; `cancelled`, and it is not run, where the call that this is for
+    ///   has ended before its turn.
     func run<R: Sendable>(
         _ work: @escaping @Sendable () throws(LarderError) -> R
     ) async throws(LarderError) -> R {
-        let result: Result<R, LarderError> = await withCheckedContinuation { continuation in
-            perform {
-                continuation.resume(returning: Result { () throws(LarderError) in try work() })
+        let hasEnded = Flag()
+        let result: Result<R, LarderError> = await withRPCCancellationHandler {
+            await withCheckedContinuation { continuation in
+                perform {
+                    continuation.resume(
+                        returning: Result { () throws(LarderError) in
+                            guard !hasEnded.isSet else { throw .clientHasLeft }
+                            return try work()
+                        })
+                }
             }
+        } onCancelRPC: {
+            hasEnded.set()
         }
         return try result.get()
     }
@@ -63,18 +76,14 @@ final class WorkPool: Sendable {
     /// The work that has waited longest; nil, and a thread less is running, where there is none.
     private func takeNext() -> (@Sendable () -> Void)? {
         state.withLock { state in
-            guard state.next < state.waiting.count else {
-                state.waiting = []
-                state.next = 0
-                state.running -= 1
-                return nil
-            }
-            defer { state.next += 1 }
-            if state.next > 1_024 {
-                state.waiting.removeFirst(state.next)
-                state.next = 0
-            }
-            return state.waiting[state.next]
+            let next = state.waiting.popFirst()
+            if next == nil { state.running -= 1 }
+            return next
         }
     }
+}
+
+extension LarderError {
+    /// The error of a call whose client does not wait for an answer any more.
+    static var clientHasLeft: LarderError { LarderError(.cancelled, "the client has left") }
 }

@@ -63,7 +63,7 @@ struct ImportCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Documents in a commit.", valueName: "count"))
     var batch = 500
 
-    @Option(help: ArgumentHelp("Stop after so many wrong lines.", valueName: "count"))
+    @Option(help: ArgumentHelp("Stop when more lines than this are wrong.", valueName: "count"))
     var maxErrors: Int?
 
     @Option(

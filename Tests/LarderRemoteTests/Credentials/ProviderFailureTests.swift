@@ -41,6 +41,7 @@ struct ProviderFailureTests {
         }
         let error = await commit(cloud, as: Credentials()).failure
         #expect(error?.kind == .unavailable && error?.message.contains("provider") == true)
+        await asked.wait { $0 == 1 }
         await cloud.shutDownGracefully()
         let late = await commit(cloud, as: Credentials())
         #expect(late.failure?.kind == .unavailable)

@@ -1,0 +1,15 @@
+import Synchronization
+
+/// Whether something has happened; any thread may use it.
+package final class Flag: Sendable {
+    private let value = Atomic<Bool>(false)
+
+    /// It has not happened.
+    package init() {}
+
+    /// Whether it has happened.
+    package var isSet: Bool { value.load(ordering: .relaxed) }
+
+    /// It has happened.
+    package func set() { value.store(true, ordering: .relaxed) }
+}
