@@ -5,6 +5,8 @@ import LarderTransport
 struct StoreWork: Sendable {
     /// Why the network is not used until it is done.
     let cause: OfflineCauses
+    /// Whether it only reads, which tells nothing of whether the store can be written.
+    var isProbe = false
     /// The work itself.
     let body: @Sendable (isolated Engine) throws(LarderError) -> Void
 }
@@ -29,10 +31,13 @@ extension Engine {
 
     /// Stops using the network until the store works again, since what the backend says could
     /// not be kept.
+    ///
+    /// Where the store can be read and not written it fails again soon: the waits grow until
+    /// something was kept.
     func recover(from error: LarderError) {
         recover(
             from: error,
-            StoreWork(cause: .storeFailure) { (engine) throws(LarderError) in
+            StoreWork(cause: .storeFailure, isProbe: true) { (engine) throws(LarderError) in
                 _ = try engine.localStore.lastRemoteSnapshotVersion()
             })
     }
@@ -73,11 +78,11 @@ extension Engine {
             loseLease()
         }
         refusedWork.removeFirst()
-        recoveryBackoff.reset()
+        if !work.isProbe { recoveryBackoff.reset() }
         // What the backend has said is all taken in before it says more.
         if !refusedWork.contains(where: { $0.cause == .storeFailure }) {
             remoteStore.enableNetwork(reason: [.storeFailure, .userChange])
         }
-        if !refusedWork.isEmpty { scheduleRecovery() }
+        if !refusedWork.isEmpty { schedule(.recovery, after: .zero) }
     }
 }

@@ -19,6 +19,7 @@ extension Engine {
 
     private func applied(_ event: RemoteEvent) throws(LarderError) {
         let applied = try localStore.apply(event, to: targets.data)
+        recoveryBackoff.reset()
         targets.replaceAll(applied.targets)
         limbo.note(event.targets)
         views.note(event.version)

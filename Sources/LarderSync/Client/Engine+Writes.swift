@@ -1,5 +1,6 @@
 import LarderModel
 import LarderStorage
+import LarderTransport
 
 extension Engine {
     /// Makes writes in one commit, then tells everybody whom they concern.
@@ -56,6 +57,7 @@ extension Engine {
 
     private func applied(_ group: [BatchAcknowledgement]) throws(LarderError) {
         let changes = try localStore.acknowledge(group)
+        recoveryBackoff.reset()
         for acknowledgement in group { settle(acknowledgement.batchID, .success(())) }
         finishWrites(changes)
     }

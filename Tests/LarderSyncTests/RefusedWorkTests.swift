@@ -1,0 +1,65 @@
+import LarderModel
+import LarderQuery
+import LarderSync
+import LarderTestSupport
+import Synchronization
+import Testing
+
+@Suite("Work that the disk refuses")
+struct RefusedWorkTests {
+    private let world: SharingWorld
+    private let disk = FailingDisk()
+
+    init() throws {
+        world = try SharingWorld()
+    }
+
+    /// A disk that refuses some operations.
+    private final class FailingDisk: Sendable {
+        private let state = Mutex((refused: Set<LocalOperation>(), count: 0))
+
+        /// How often it has refused one.
+        var count: Int { state.withLock { $0.count } }
+
+        func refuse(_ operations: LocalOperation...) {
+            state.withLock { $0.refused = Set(operations) }
+        }
+
+        func check(_ operation: LocalOperation) throws(LarderError) {
+            let isRefused = state.withLock { state in
+                guard state.refused.contains(operation) else { return false }
+                state.count += 1
+                return true
+            }
+            if isRefused { throw LarderError(.unavailable, "the disk is full", condition: .io) }
+        }
+    }
+
+    /// A client on the disk.
+    private func open(_ id: String) throws -> SharingClient {
+        try world.open(id) { [disk] (operation) throws(LarderError) in try disk.check(operation) }
+    }
+
+    @Test("A store that can be read and not written is tried less and less often")
+    func backsOff() throws {
+        let a = try open("a")
+        disk.refuse(.applyRemoteEvent)
+        a.listen("all", try .all("c"))
+        world.settle()
+        #expect(disk.count == 1)
+        world.pass(.seconds(60))
+        #expect((3...12).contains(disk.count))
+        #expect(a["all"].last?.isFromCache != false)
+
+        disk.refuse()
+        world.pass(.seconds(60))
+        #expect(a["all"].last?.isFromCache == false)
+        // What was kept says that the store works: the next failure is a first one.
+        disk.refuse(.applyRemoteEvent)
+        a.write([try .set("c/x", 1)])
+        world.settle()
+        disk.refuse()
+        world.pass(.milliseconds(500))
+        #expect(a["all"].last?.isFromCache == false)
+    }
+}
