@@ -124,12 +124,16 @@ extension TargetData {
 extension PendingBatch {
     /// A batch that deletes documents, named after it.
     static func test(_ id: Int64, mutations: Int = 1) throws -> PendingBatch {
+        test(
+            id,
+            try (0..<mutations).map { Mutation(.delete, at: try DocumentPath("c/\(id)-\($0)")) })
+    }
+
+    /// A batch of mutations.
+    static func test(_ id: Int64, _ mutations: [Mutation]) -> PendingBatch {
         PendingBatch(
-            id: id, localWriteTime: .epoch,
-            mutations: try (0..<mutations).map {
-                Mutation(.delete, at: try DocumentPath("c/\(id)-\($0)"))
-            },
-            attemptCount: 0, lastAttempt: nil, lastError: nil)
+            id: id, localWriteTime: .epoch, mutations: mutations, attemptCount: 0,
+            lastAttempt: nil, lastError: nil)
     }
 }
 

@@ -118,6 +118,28 @@ struct RemoteStoreWriteFailureTests {
         #expect(test.effects().contains("invalidate token"))
     }
 
+    @Test("An answer without a value for each transform fails the stream, and no write is lost")
+    func transforms() throws {
+        var test = RemoteStoreUnderTest()
+        let increment = try Mutation.increment("c/x", "n", by: 1)
+        test.store.add([.test(1, [increment])])
+        test.write(.opened)
+        test.write(.handshake(streamToken: [1]))
+        _ = test.effects()
+        test.commit(1)
+        #expect(test.effects().contains("attempt 1: internal"))
+        #expect(test.store.pipelineCount == 1)
+
+        test.store.fire(.writeStreamBackoff)
+        test.write(.opened)
+        test.write(.handshake(streamToken: [1]))
+        _ = test.effects()
+        let result = MutationResult(version: .test(1), transformResults: [1])
+        let response = CommitResponse(commitVersion: .test(1), results: [result])
+        test.write(.committed(response, streamToken: [2]))
+        #expect(test.effects().first == "acknowledge 1 at 1")
+    }
+
     @Test("An answer that cannot be fails the stream, and no write is lost")
     func nonsense() throws {
         var test = try RemoteStoreUnderTest.writing(1)

@@ -106,6 +106,13 @@ extension RemoteStore {
             let counts = "\(response.results.count) for \(batch.mutations.count)"
             return failWriteStream(LarderError(.internal, "\(counts) mutations were answered"))
         }
+        do throws(LarderError) {
+            for (mutation, result) in zip(batch.mutations, response.results) {
+                try mutation.checkFits(result)
+            }
+        } catch {
+            return failWriteStream(error)
+        }
         writeToken = token
         writeStream.succeeded()
         _ = pipeline.remove(batch.id)
