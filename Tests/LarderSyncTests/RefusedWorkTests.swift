@@ -62,4 +62,23 @@ struct RefusedWorkTests {
         world.pass(.milliseconds(500))
         #expect(a["all"].last?.isFromCache == false)
     }
+    @Test("An acknowledgement does not wait for what is only told between clients")
+    func overtakes() throws {
+        let (a, b) = (try open("a"), try world.open("b"))
+        a.listen("all", try .all("c"))
+        world.settle()
+        #expect(world.primaries == ["a"])
+        disk.refuse(.readBatchDocuments)
+        b.write([try .set("c/heard", 1)])
+        world.settle()
+        #expect(disk.count == 1)
+        let outcome = a.write([try .set("c/own", 1)])
+        world.settle()
+        #expect(outcome.isAcknowledged)
+        #expect(try a.client.pendingWrites().isEmpty)
+
+        disk.refuse()
+        world.pass(.seconds(5))
+        #expect(a["all"].documents.count == 2)
+    }
 }

@@ -12,13 +12,17 @@ struct StoreWork: Sendable {
 }
 
 extension Engine {
-    /// Does work on the store, after all that the disk has refused so far.
+    /// Does work on the store, after all that the disk has refused so far and the network waits
+    /// for.
+    ///
+    /// Work for other clients alone keeps nothing back: the network goes on, and an answer that
+    /// was not taken in would let the backend be asked again.
     func attempt(
         _ cause: OfflineCauses = .storeFailure,
         _ body: @escaping @Sendable (isolated Engine) throws(LarderError) -> Void
     ) {
         let work = StoreWork(cause: cause, body: body)
-        guard refusedWork.isEmpty else {
+        guard refusedWork.allSatisfy(\.cause.isEmpty) else {
             refusedWork.append(work)
             return
         }
