@@ -227,6 +227,29 @@ struct ClientTests {
         #expect(done.withLock { $0 })
     }
 
+    @Test("Who waits for pending writes waits for those before one that is taken back")
+    func waitsBeforeCancelled() async throws {
+        let client = try client()
+        var ids: [Int64] = []
+        for name in ["x", "y", "z"] {
+            ids.append(try await write(client, [try set("a/\(name)", [:])]))
+        }
+        let done = Mutex(false)
+        client.waitForPendingWrites { _ in done.withLock { $0 = true } }
+        for id in [ids[2], ids[0]] {
+            #expect(try await cancel(client, id))
+            #expect(!done.withLock { $0 })
+        }
+        #expect(try await cancel(client, ids[1]))
+        #expect(done.withLock { $0 })
+    }
+
+    private func cancel(_ client: Client, _ id: Int64) async throws -> Bool {
+        try await withCheckedThrowingContinuation { continuation in
+            client.cancelWrite(id) { continuation.resume(with: $0) }
+        }
+    }
+
     @Test("Observers of pending writes see the queue now and after each change")
     func observesPending() async throws {
         let client = try client()

@@ -169,6 +169,11 @@ struct LocalStoreWritingTests {
         #expect(try fixture.local.highestPendingBatchID() == ids.last)
         _ = try fixture.local.cancel([ids[19], ids[7]])
         #expect(try fixture.local.highestPendingBatchID() == ids[18])
+        for place in 0..<19 where place != 7 {
+            #expect(try fixture.local.highestPendingBatchID(upTo: ids[place]) == ids[place])
+        }
+        #expect(try fixture.local.highestPendingBatchID(upTo: ids[7]) == ids[6])
+        #expect(try fixture.local.highestPendingBatchID(upTo: ids[0] - 1) == nil)
     }
 
     @Test("a user's pending writes are theirs alone")

@@ -112,12 +112,20 @@ extension Engine {
         acknowledgements.removeValue(forKey: batchID)?(result)
         answerCancellation(batchID, .success(false))
         // Waiting for pending writes ends well also when a write was rejected.
-        for waiter in pendingWaiters.removeValue(forKey: batchID) ?? [] { waiter(.success(())) }
+        for waiter in pendingWaiters.removeValue(forKey: batchID) ?? [] {
+            wait(upTo: batchID, waiter)
+        }
     }
 
     func waitForPendingWrites(_ completion: @escaping Completion) {
+        wait(upTo: .max, completion)
+    }
+
+    /// Waits for the last batch that is pending among those up to an id: a later one may be
+    /// taken back before it.
+    private func wait(upTo batchID: Int64, _ completion: @escaping Completion) {
         do throws(LarderError) {
-            guard let last = try localStore.highestPendingBatchID() else {
+            guard let last = try localStore.highestPendingBatchID(upTo: batchID) else {
                 completion(.success(()))
                 return
             }

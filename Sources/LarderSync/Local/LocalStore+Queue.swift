@@ -45,16 +45,20 @@ extension LocalStore {
     /// The id of the last batch in the user's queue; nil when it is empty.
     ///
     /// Reads some 60 batches at most, however long the queue is.
-    package func highestPendingBatchID() throws(LarderError) -> Int64? {
+    ///
+    /// - Parameter limit: only ids up to this one count.
+    package func highestPendingBatchID(upTo limit: Int64 = .max) throws(LarderError) -> Int64? {
         try store.read { (transaction) throws(LarderError) in
-            guard let first = try transaction.nextMutationBatch(of: user) else {
+            guard let first = try transaction.nextMutationBatch(of: user), first.id <= limit else {
                 return nil
             }
             // The last id lies between the two.
-            var (low, high) = (first.id, Int64.max)
+            var (low, high) = (first.id, limit)
             while low < high {
                 let middle = low + (high - low) / 2
-                if let next = try transaction.nextMutationBatch(after: middle, of: user) {
+                if let next = try transaction.nextMutationBatch(after: middle, of: user),
+                    next.id <= limit
+                {
                     low = next.id
                 } else {
                     high = middle
