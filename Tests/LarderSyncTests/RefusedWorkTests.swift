@@ -1,5 +1,6 @@
 import LarderModel
 import LarderQuery
+import LarderStorage
 import LarderSync
 import LarderTestSupport
 import Synchronization
@@ -62,6 +63,7 @@ struct RefusedWorkTests {
         world.pass(.milliseconds(500))
         #expect(a["all"].last?.isFromCache == false)
     }
+
     @Test("An acknowledgement does not wait for what is only told between clients")
     func overtakes() throws {
         let (a, b) = (try open("a"), try world.open("b"))
@@ -80,5 +82,22 @@ struct RefusedWorkTests {
         disk.refuse()
         world.pass(.seconds(5))
         #expect(a["all"].documents.count == 2)
+    }
+
+    @Test("A change of the user that waits for the disk fails with the end of the client")
+    func ends() throws {
+        let a = try open("a")
+        world.settle()
+        disk.refuse(.changeUser)
+        let result = Mutex<Result<Void, LarderError>?>(nil)
+        a.client.setUser(UserID("alice")) { changed in result.withLock { $0 = changed } }
+        world.settle()
+        #expect(result.withLock { $0 } == nil)
+        world.close(a)
+        guard case .failure(let error)? = result.withLock({ $0 }) else {
+            Issue.record("the change of the user has not failed")
+            return
+        }
+        #expect(error.kind == .cancelled)
     }
 }

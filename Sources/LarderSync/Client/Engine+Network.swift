@@ -69,7 +69,9 @@ extension Engine {
     ///
     /// The same user again means new credentials: the streams are opened anew.
     func setUser(_ user: UserID, _ completion: @escaping Completion) {
-        attempt(.userChange) { (engine) throws(LarderError) in
+        guard !isTerminated else { return completion(.failure(Client.terminated)) }
+        attempt(.userChange, orElse: { completion(.failure($0)) }) {
+            (engine) throws(LarderError) in
             try engine.changeUser(user)
             completion(.success(()))
         }

@@ -7,6 +7,8 @@ struct StoreWork: Sendable {
     let cause: OfflineCauses
     /// Whether it only reads, which tells nothing of whether the store can be written.
     var isProbe = false
+    /// Tells who waits for it that it will not be done.
+    var fail: @Sendable (LarderError) -> Void = { _ in }
     /// The work itself.
     let body: @Sendable (isolated Engine) throws(LarderError) -> Void
 }
@@ -19,9 +21,10 @@ extension Engine {
     /// was not taken in would let the backend be asked again.
     func attempt(
         _ cause: OfflineCauses = .storeFailure,
+        orElse fail: @escaping @Sendable (LarderError) -> Void = { _ in },
         _ body: @escaping @Sendable (isolated Engine) throws(LarderError) -> Void
     ) {
-        let work = StoreWork(cause: cause, body: body)
+        let work = StoreWork(cause: cause, fail: fail, body: body)
         guard refusedWork.allSatisfy(\.cause.isEmpty) else {
             refusedWork.append(work)
             return
@@ -81,6 +84,8 @@ extension Engine {
             }
             loseLease()
         }
+        // A store that is deleted ends the client, and what it was to do.
+        guard !isTerminated else { return }
         refusedWork.removeFirst()
         if !work.isProbe { recoveryBackoff.reset() }
         // What the backend has said is all taken in before it says more.
@@ -88,5 +93,11 @@ extension Engine {
             remoteStore.enableNetwork(reason: [.storeFailure, .userChange])
         }
         if !refusedWork.isEmpty { schedule(.recovery, after: .zero) }
+    }
+
+    /// Gives up on what the disk has refused.
+    func failRefusedWork(_ error: LarderError) {
+        for work in refusedWork { work.fail(error) }
+        refusedWork = []
     }
 }

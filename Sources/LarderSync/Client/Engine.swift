@@ -322,6 +322,7 @@ actor Engine {
         let end = LarderError(.cancelled, "the client was terminated")
         failPendingWaiters(end)
         for acknowledged in acknowledgements.valuesInOrder { acknowledged(.failure(end)) }
+        failRefusedWork(end)
         failCalls(end)
         failBundles(end)
         finishMaintenance(.failure(end))
