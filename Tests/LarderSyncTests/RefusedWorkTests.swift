@@ -100,4 +100,26 @@ struct RefusedWorkTests {
         }
         #expect(error.kind == .cancelled)
     }
+
+    @Test("A write that the backend has committed is not taken back while that cannot be stored")
+    func committed() throws {
+        let a = try open("a")
+        a.listen("all", try .all("c"))
+        world.settle()
+        disk.refuse(.acknowledgeBatch)
+        let outcome = a.write([try .set("c/x", 1)])
+        world.settle()
+        #expect(disk.count == 1 && !outcome.isAcknowledged)
+        let wasCancelled = Mutex<Bool?>(nil)
+        a.client.cancelWrite(try #require(outcome.id)) { result in
+            wasCancelled.withLock { $0 = try? result.get() }
+        }
+        world.settle()
+        #expect(wasCancelled.withLock { $0 } == false)
+
+        disk.refuse()
+        world.pass(.seconds(5))
+        #expect(outcome.isAcknowledged)
+        #expect(a["all"].documents.count == 1)
+    }
 }

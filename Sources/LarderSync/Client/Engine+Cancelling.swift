@@ -66,6 +66,9 @@ extension Engine {
 
     /// - Returns: false for a write that may have been sent, or is not pending any more.
     private func cancel(_ batchID: Int64, of user: UserID) throws(LarderError) -> Bool {
+        guard !refusedWork.contains(where: { $0.committedBatches.contains(batchID) }) else {
+            return false
+        }
         let isOwn = user == session.user
         if isOwn, !remoteStore.forget(batchID: batchID) { return false }
         let changes: [LocalViewChange]

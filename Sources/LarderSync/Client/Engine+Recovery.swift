@@ -7,6 +7,8 @@ struct StoreWork: Sendable {
     let cause: OfflineCauses
     /// Whether it only reads, which tells nothing of whether the store can be written.
     var isProbe = false
+    /// Batches that it takes out of the queue, since the backend has committed them.
+    var committedBatches: [Int64] = []
     /// Tells who waits for it that it will not be done.
     var fail: @Sendable (LarderError) -> Void = { _ in }
     /// The work itself.
@@ -20,11 +22,12 @@ extension Engine {
     /// Work for other clients alone keeps nothing back: the network goes on, and an answer that
     /// was not taken in would let the backend be asked again.
     func attempt(
-        _ cause: OfflineCauses = .storeFailure,
+        _ cause: OfflineCauses = .storeFailure, committed batchIDs: [Int64] = [],
         orElse fail: @escaping @Sendable (LarderError) -> Void = { _ in },
         _ body: @escaping @Sendable (isolated Engine) throws(LarderError) -> Void
     ) {
-        let work = StoreWork(cause: cause, fail: fail, body: body)
+        let work = StoreWork(
+            cause: cause, committedBatches: batchIDs, fail: fail, body: body)
         guard refusedWork.allSatisfy(\.cause.isEmpty) else {
             refusedWork.append(work)
             return

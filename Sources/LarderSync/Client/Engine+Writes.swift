@@ -52,7 +52,9 @@ extension Engine {
         guard !acknowledgements.isEmpty else { return }
         let group = acknowledgements
         acknowledgements = []
-        attempt { (engine) throws(LarderError) in try engine.applied(group) }
+        attempt(committed: group.map(\.batchID)) { (engine) throws(LarderError) in
+            try engine.applied(group)
+        }
     }
 
     private func applied(_ group: [BatchAcknowledgement]) throws(LarderError) {
