@@ -152,6 +152,31 @@ struct SharingJournalTests {
             } == renewed.commit)
     }
 
+    @Test("Names of commits that are still to come hold nobody back, and go when a client comes")
+    func copied() throws {
+        let (a, b) = (journal("a"), journal("b"))
+        _ = try a.join(row("a", 1), in: store)
+        let joined = try b.join(row("b", 1), in: store)
+        try store.write { (transaction) throws(LarderError) in
+            try transaction.putNamedValue(.journal, "00000000000fffff:x", [4])
+        }
+        let news = try heard(b, after: joined.commit, limit: 1)
+        #expect(news.entries.isEmpty && news.last == joined.commit + 1)
+
+        let other = try b.join(row("b", 2), in: store)
+        #expect(other.hasLease)
+        #expect(try entryCount == 0)
+        _ = try a.join(row("a", 3), in: store)
+        try store.write { (transaction) throws(LarderError) in
+            try transaction.setJournalFloor(0xFFFFF)
+        }
+        let last = try a.join(row("a", 4), in: store)
+        let (clients, floor) = try store.read { (transaction) throws(LarderError) in
+            (try transaction.clients(), try transaction.journalFloor())
+        }
+        #expect(clients.map(\.id) == ["a"] && floor == last.commit)
+    }
+
     @Test("The lease is asked for in the transaction; leaving frees it")
     func lease() throws {
         let (a, b) = (journal("a"), journal("b"))

@@ -1,9 +1,10 @@
 import LarderModel
 import LarderQuery
 import LarderStorage
-import LarderSync
 import LarderTestSupport
 import Testing
+
+@testable import LarderSync
 
 @Suite("Clients that share a store: news that cannot be read")
 struct SharingResyncTests {
@@ -33,5 +34,20 @@ struct SharingResyncTests {
         #expect(a["all"].documents.count == 3)
         #expect(a["all"].last?.isFromCache == false)
         world.close(b)
+    }
+
+    @Test("News of which all are still to come make a client look at everything, and once")
+    func copied() throws {
+        let world = try SharingWorld()
+        let (a, b) = (try world.open("a"), try world.open("b"))
+        a.listen("all", try .all("c"))
+        world.settle()
+        try world.store.write { (transaction) throws(LarderError) in
+            try transaction.setJournalFloor(0xFFFFF)
+        }
+        b.write([try .set("c/x", 1)])
+        b.scheduler.drain()
+        a.scheduler.drain()
+        #expect(a["all"].documents.count == 1)
     }
 }

@@ -34,14 +34,18 @@ extension Engine {
         }
         guard floor <= heard else {
             try resync()
-            return true
+            return hasHeard(moreThan: heard)
         }
         for entry in entries {
             try apply(entry)
             hasHeard(entry.commit)
         }
         hasHeard(last)
-        return hasMore
+        return hasMore && hasHeard(moreThan: heard)
+    }
+
+    private func hasHeard(moreThan commit: UInt64) -> Bool {
+        membership.map { $0.heardCommit > commit } ?? false
     }
 
     private func hasHeard(_ commit: UInt64) {

@@ -20,7 +20,8 @@ struct ClientLook: Sendable {
 extension Journal {
     /// Enters a client into a store, as its primary when there is none that is better.
     ///
-    /// The first one forgets what former clients left.
+    /// The first one forgets what former clients left; so does any one where their commits are
+    /// still to come.
     ///
     /// - Parameter now: the time. It is asked once nobody else writes: one from before that would
     ///   take what others wrote meanwhile for something of before the machine's last start.
@@ -31,7 +32,9 @@ extension Journal {
             var own = own
             own.time = now()
             let others = try transaction.clients().filter { $0.id != own.id }
-            if !others.contains(where: { $0.isActive(at: own.time) }) {
+            let isFirst = !others.contains { $0.isActive(at: own.time) }
+            let hasLaterEntries = try isAhead(of: transaction)
+            if isFirst || hasLaterEntries {
                 try transaction.removeSharedRows()
                 try transaction.setJournalFloor(transaction.commitNumber)
             }

@@ -63,17 +63,25 @@ struct Journal: Sendable {
         var last = commit
         for value in values {
             let parts = value.name.split(separator: ":", maxSplits: 1)
-            guard parts.count == 2, let number = UInt64(parts[0], radix: 16),
-                number <= transaction.commitNumber
-            else { continue }
-            last = number
-            if parts[1] == clientID { continue }
+            guard parts.count == 2, let number = UInt64(parts[0], radix: 16) else { continue }
+            last = min(number, transaction.commitNumber)
+            guard number <= transaction.commitNumber, parts[1] != clientID else { continue }
             entries.append(
                 Entry(
                     commit: number, origin: String(parts[1]),
                     news: StoreNews(payload: value.payload)))
         }
         return (entries, values.count < limit ? transaction.commitNumber : last)
+    }
+
+    /// Whether there are entries of commits that are still to come: a store whose commits are
+    /// counted anew, since it was copied, has them of clients that ended without a word.
+    func isAhead(of transaction: borrowing WriteTransaction) throws(LarderError) -> Bool {
+        let commit = transaction.commitNumber
+        if try transaction.journalFloor() > commit { return true }
+        return try transaction.namedValueNames(.journal).contains {
+            UInt64($0.prefix(16), radix: 16) ?? 0 > commit
+        }
     }
 
     /// Forgets entries that every client has heard of, and the oldest beyond
