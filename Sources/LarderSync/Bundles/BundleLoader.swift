@@ -70,13 +70,14 @@ package struct BundleLoader: Sendable {
 
     /// Ends the loading, once the whole bundle was given and no step is left.
     ///
-    /// - Parameter activeTarget: what is known of a target where it is active.
+    /// - Parameters:
+    ///   - step: what is done is added to it, also before an error.
+    ///   - activeTarget: what is known of a target where it is active.
     /// - Throws: as ``step()``, also for a bundle that is not whole.
     package mutating func finish(
-        activeTarget: (QueryTarget) -> TargetData? = { _ in nil }
-    ) throws(LarderError) -> BundleStep {
-        var step = BundleStep()
-        guard progress.state == .inProgress else { return step }
+        _ step: inout BundleStep, activeTarget: (QueryTarget) -> TargetData? = { _ in nil }
+    ) throws(LarderError) {
+        guard progress.state == .inProgress else { return }
         do throws(LarderError) {
             try reader.finish()
             guard let metadata, let target else { throw .malformedBundle("it is empty") }
@@ -96,7 +97,6 @@ package struct BundleLoader: Sendable {
             }
             try localStore.save(metadata)
             succeed(&step)
-            return step
         } catch {
             progress.state = .error
             throw error

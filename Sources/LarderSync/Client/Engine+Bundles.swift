@@ -59,15 +59,20 @@ extension Engine {
 
     private func finishBundle(_ id: ID) {
         guard var load = bundles[id] else { return }
+        var (step, failure) = (BundleStep(), LarderError?.none)
         do throws(LarderError) {
-            let step = try load.loader.finish { [targets] in targets.data(of: $0) }
-            bundles[id] = load
-            try apply(step, of: load)
-            endBundle(id, nil)
+            try load.loader.finish(&step) { [targets] in targets.data(of: $0) }
         } catch {
-            bundles[id] = load
-            endBundle(id, error)
+            failure = error
         }
+        bundles[id] = load
+        do throws(LarderError) {
+            // What was cached before an error stays.
+            try apply(step, of: load)
+        } catch {
+            failure = failure ?? error
+        }
+        endBundle(id, failure)
     }
 
     private func apply(_ step: BundleStep, of load: BundleLoad) throws(LarderError) {

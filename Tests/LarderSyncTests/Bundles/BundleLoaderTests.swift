@@ -205,6 +205,17 @@ struct BundleLoaderTests {
     }
 }
 
+extension BundleLoader {
+    /// Ends the loading; what that did.
+    fileprivate mutating func finish(
+        activeTarget: (QueryTarget) -> TargetData? = { _ in nil }
+    ) throws -> BundleStep {
+        var step = BundleStep()
+        try finish(&step, activeTarget: activeTarget)
+        return step
+    }
+}
+
 extension BundleStep {
     fileprivate static func += (left: inout BundleStep, right: BundleStep) {
         left.progress += right.progress
