@@ -36,4 +36,45 @@ struct EndedClientTests {
         #expect(error?.kind == .failedPrecondition)
         #expect(client.client.user == .unauthenticated)
     }
+
+    @Test("Nothing is written")
+    func writes() throws {
+        let mutation = try Mutation.set("c/x", 1)
+        let error: LarderError? = failure {
+            $0.write([mutation], committed: $1, acknowledged: { _ in })
+        }
+        #expect(error?.kind == .failedPrecondition)
+        #expect(try pendingCount == 0)
+    }
+
+    @Test("No dead letter is tried again")
+    func deadLetters() throws {
+        let outcome = client.write([try .set("c/x", 1)])
+        client.client.disableNetwork { _ in }
+        client.scheduler.drain()
+        let id = try #require(outcome.id)
+        _ = try local.reject([id], because: LarderError(.permissionDenied, "no"), at: .epoch)
+        let error: LarderError? = failure {
+            $0.retryDeadLetter(id, committed: $1, acknowledged: { _ in })
+        }
+        #expect(error?.kind == .failedPrecondition)
+        #expect(try pendingCount == 0)
+    }
+
+    @Test("Who waits for pending writes is told that nobody sends them")
+    func waiting() throws {
+        client.client.disableNetwork { _ in }
+        client.write([try .set("c/x", 1)])
+        client.scheduler.drain()
+        let error = failure { $0.waitForPendingWrites($1) }
+        #expect(error?.kind == .failedPrecondition)
+        #expect(try pendingCount == 1)
+    }
+
+    private var local: LocalStore {
+        LocalStore(
+            store: world.store, user: .unauthenticated, databaseID: DatabaseID(project: "test"))
+    }
+
+    private var pendingCount: Int { get throws { try local.pendingBatches().count } }
 }

@@ -33,6 +33,7 @@ extension Engine {
         _ batchID: Int64, committed: @Sendable (Result<Int64?, LarderError>) -> Void,
         acknowledged: @escaping Completion
     ) {
+        guard !isTerminated else { return committed(.failure(Client.terminated)) }
         do throws(LarderError) {
             guard
                 let batch = try localStore.retryDeadLetter(batchID, localWriteTime: clock())

@@ -8,6 +8,11 @@ extension Engine {
         guard !writes.isEmpty else { return }
         let group = writes
         writes.removeAll(keepingCapacity: true)
+        guard !isTerminated else {
+            release(group.count)
+            for queued in group { queued.committed(.failure(Client.terminated)) }
+            return
+        }
         let results: [Result<WrittenBatch, LarderError>]
         do throws(LarderError) {
             results = try localStore.write(group.map(\.write))
@@ -120,6 +125,7 @@ extension Engine {
     }
 
     func waitForPendingWrites(_ completion: @escaping Completion) {
+        guard !isTerminated else { return completion(.failure(Client.terminated)) }
         wait(upTo: .max, completion)
     }
 
