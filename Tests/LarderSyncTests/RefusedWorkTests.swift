@@ -122,4 +122,25 @@ struct RefusedWorkTests {
         #expect(outcome.isAcknowledged)
         #expect(a["all"].documents.count == 1)
     }
+
+    @Test("What an older watch stream says asks nothing of the disk")
+    func olderStreams() throws {
+        let a = try open("a")
+        a.listen("all", try .all("c"))
+        a.write([try .set("c/x", 1)])
+        world.settle()
+        a.write([try .set("c/x", 2)])
+        a.scheduler.drain()
+        // The answers come when the streams have been closed.
+        a.client.reconnect()
+        world.drainBackend()
+        disk.refuse(.readSnapshotVersion)
+        a.scheduler.drain()
+        #expect(disk.count == 0)
+
+        disk.refuse()
+        world.settle()
+        #expect(a["all"].last?.hasPendingWrites == false)
+        #expect(a["all"].last?.isFromCache == false)
+    }
 }

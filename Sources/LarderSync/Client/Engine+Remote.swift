@@ -67,8 +67,9 @@ extension Engine {
         watchStream?.demand(Self.watchDemand)
     }
 
-    /// Takes what a watch stream says.
+    /// Takes what a watch stream says; what an older one says is dropped.
     func receive(_ event: WatchEvent, _ generation: Int) {
+        guard remoteStore.watchStream.isCurrent(generation) else { return }
         do throws(LarderError) {
             if event.isSnapshot {
                 remoteStore.lastSnapshotVersion = try localStore.lastRemoteSnapshotVersion()
