@@ -257,6 +257,23 @@ extension SharingClientsTests {
         #expect(Cancelled(b, kept).wasCancelled == nil)
     }
 
+    @Test("A wish to take a write back is of the user who had it, whoever comes next")
+    func cancellingBeforeAnotherUser() throws {
+        let (a, b) = (try world.open("a"), try world.open("b"))
+        world.settle()
+        b.client.disableNetwork { _ in }
+        world.settle()
+        a.client.disableNetwork { _ in }
+        world.settle()
+        let outcome = b.write([try .set("c/x", 1)])
+        world.settle()
+        let asked = Cancelled(b, outcome)
+        b.client.setUser(UserID("alice"))
+        world.settle()
+        #expect(asked.wasCancelled == true)
+        #expect(try a.client.pendingWrites().isEmpty)
+    }
+
     @Test("Who asked for a write back gets an answer from the next primary")
     func cancellingAcrossPrimaries() throws {
         let (a, b) = (try world.open("a"), try world.open("b"))

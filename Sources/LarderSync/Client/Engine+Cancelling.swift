@@ -20,6 +20,7 @@ extension Engine {
         guard isPrimary else {
             membership?.cancellations[batchID, default: []].append(completion)
             membership?.unsent.cancellations.append(batchID)
+            membership?.unsent.user = session.user
             return
         }
         completion(Result { () throws(LarderError) in try cancel(batchID, of: session.user) })
@@ -39,6 +40,7 @@ extension Engine {
     func repeatCancellations() {
         guard let waiting = membership?.cancellations.keys.sorted() else { return }
         membership?.unsent.cancellations = waiting
+        membership?.unsent.user = session.user
     }
 
     /// This client is primary now, and does itself what it has asked for.

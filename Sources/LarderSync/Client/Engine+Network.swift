@@ -85,6 +85,8 @@ extension Engine {
                 LarderError(
                     .cancelled,
                     "waiting for pending writes was cancelled because the user has changed"))
+            // What is wished of the primary is wished by the user before.
+            tellOthers()
             replaceSession(old.as(user))
             apply(changes)
             pendingObservers.noteChange()

@@ -101,7 +101,7 @@ extension Engine {
     private func tell() throws(LarderError) {
         guard let membership, !membership.unsent.isEmpty else { return }
         var news = membership.unsent
-        news.user = session.user
+        if news.cancellations.isEmpty { news.user = session.user }
         try membership.journal.post(
             news, of: membership.row(at: scheduler.uptime), in: store)
         self.membership?.unsent = StoreNews()
