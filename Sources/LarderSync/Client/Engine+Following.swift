@@ -26,10 +26,7 @@ extension Engine {
             let commit = try store.read { (transaction) throws(LarderError) in
                 transaction.commitNumber
             }
-            if commit != followedCommit {
-                followedCommit = commit
-                refresh()
-            }
+            if commit != followedCommit, refresh() { followedCommit = commit }
         } catch {
             log("a listener could not follow another process: \(error)")
         }

@@ -64,6 +64,9 @@ extension Engine {
             return load(view, targetID)
         }
         switch result {
+        case .success(let loaded) where loaded.commit < followedCommit:
+            // What has gone since then went while the view was empty.
+            load(view, targetID)
         case .success(let loaded):
             let (remoteKeys, change) = targetState(of: view, loaded)
             finish(
@@ -182,7 +185,10 @@ extension Engine {
     }
 
     /// Brings the views up to date with commits of another process.
-    func refresh() {
+    ///
+    /// - Returns: whether all of them are.
+    func refresh() -> Bool {
+        var isComplete = true
         let (runner, user) = (session.runner, session.user)
         for query in views.queries {
             guard let view = views.view(of: query) else { continue }
@@ -193,8 +199,10 @@ extension Engine {
                 apply(changes)
             } catch {
                 log("a listener could not follow another process: \(error)")
+                isComplete = false
             }
         }
+        return isComplete
     }
 }
 
