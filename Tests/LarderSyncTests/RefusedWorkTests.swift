@@ -64,6 +64,19 @@ struct RefusedWorkTests {
         #expect(a["all"].last?.isFromCache == false)
     }
 
+    @Test("A queue that cannot be read is tried less and less often")
+    func backsOffFromQueue() throws {
+        _ = try world.store.write { (transaction) throws(LarderError) in
+            try transaction.appendMutations(
+                [1, 2, 3], touching: [], localWriteTime: .epoch, of: .unauthenticated)
+        }
+        let a = try open("a")
+        world.settle()
+        for _ in 0..<3 { #expect(a.scheduler.fire(.recovery)) }
+        let next = try #require(a.scheduler.timers.first { $0.timer == .recovery })
+        #expect(next.time - world.clock.now >= .seconds(1))
+    }
+
     @Test("An acknowledgement does not wait for what is only told between clients")
     func overtakes() throws {
         let (a, b) = (try open("a"), try world.open("b"))
