@@ -30,7 +30,8 @@ public struct ServerConfiguration: Sendable {
         /// Bytes of all requests that are being received or served, as they travel; at least those
         /// of one request.
         ///
-        /// A request more waits at its client. Serving takes a few times the memory.
+        /// A request more waits at its client, up to 1 MiB of it here. Serving takes a few times the
+        /// memory, and answers that clients have not taken yet are not counted.
         public var heldRequestBytes = 256 << 20
         /// How long a request of more than 64 KiB may wait and take until it has come whole; then it
         /// is refused with RESOURCE_EXHAUSTED.
