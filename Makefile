@@ -183,9 +183,10 @@ check-swift-threads: check-packages
 			$(single_threaded) $(timed)
 
 # XCTest itself leaks; Swift Testing, which the tests use, does not. One test at a time, or those
-# that speak over sockets starve until their connections are given up.
+# that speak over sockets starve until their connections are given up. Tests of the tool read what it
+# prints, which suppressions that were used are not.
 check-swift-memory: check-packages
-	@LSAN_OPTIONS=suppressions=$(sanitizers)/leak.txt \
+	@LSAN_OPTIONS=suppressions=$(sanitizers)/leak.txt:print_suppressions=0 \
 		$(step) 'Swift tests, address sanitizer' \
 		$(swift) test --sanitize=address --disable-xctest --no-parallel \
 			--scratch-path $(build)/address
