@@ -10,7 +10,7 @@ unset FIRESTORE_EMULATOR_HOST GOOGLE_APPLICATION_CREDENTIALS
 rm -rf "$directory"
 mkdir -p "$directory"
 server=
-trap '[ -z "$server" ] || kill $server 2>/dev/null || true' EXIT
+trap '[ -z "$server" ] || kill -- $server 2>/dev/null || true' EXIT
 
 # features WHAT ADDRESS: runs the tests against a server.
 features() {
