@@ -49,9 +49,9 @@ struct CallLimitsTests {
     func unlimited() async throws {
         let limits = limits(.milliseconds(1), nil)
         let others = Awaited(false)
+        limits.begin()
         let answer = try await limits.during {
-            limits.begin()
-            // The limit that it kept was over before this one.
+            // The limit until it was on its way would be over before this one.
             _ = deadlines.after(.milliseconds(5)) { others.change { $0 = true } }
             await others.wait { $0 }
             return 7
