@@ -257,14 +257,20 @@ extension SharingClientsTests {
         #expect(Cancelled(b, kept).wasCancelled == nil)
     }
 
-    @Test("A wish to take a write back is of the user who had it, whoever comes next")
-    func cancellingBeforeAnotherUser() throws {
+    /// Two clients, the first of them primary, of which neither uses the network.
+    private func openOffline() throws -> (SharingClient, SharingClient) {
         let (a, b) = (try world.open("a"), try world.open("b"))
         world.settle()
         b.client.disableNetwork { _ in }
         world.settle()
         a.client.disableNetwork { _ in }
         world.settle()
+        return (a, b)
+    }
+
+    @Test("A wish to take a write back is of the user who had it, whoever comes next")
+    func cancellingBeforeAnotherUser() throws {
+        let (a, b) = try openOffline()
         let outcome = b.write([try .set("c/x", 1)])
         world.settle()
         let asked = Cancelled(b, outcome)
@@ -276,12 +282,7 @@ extension SharingClientsTests {
 
     @Test("Who asked for a write back gets an answer from the next primary")
     func cancellingAcrossPrimaries() throws {
-        let (a, b) = (try world.open("a"), try world.open("b"))
-        world.settle()
-        b.client.disableNetwork { _ in }
-        world.settle()
-        a.client.disableNetwork { _ in }
-        world.settle()
+        let (a, b) = try openOffline()
         let outcome = b.write([try .set("c/x", 1)])
         b.scheduler.drain()
         world.kill(a)

@@ -80,7 +80,7 @@ struct Journal: Sendable {
         let commit = transaction.commitNumber
         if try transaction.journalFloor() > commit { return true }
         return try transaction.namedValueNames(.journal).contains {
-            UInt64($0.prefix(16), radix: 16) ?? 0 > commit
+            Self.commit(of: $0) > commit
         }
     }
 
@@ -91,7 +91,7 @@ struct Journal: Sendable {
         let surplus = names.count - Self.maxEntries
         var floor: UInt64?
         for (position, name) in names.enumerated() {
-            let number = UInt64(name.prefix(16), radix: 16) ?? 0
+            let number = Self.commit(of: name)
             guard number <= heard || position < surplus else { break }
             try transaction.removeNamedValue(.journal, name)
             floor = number
@@ -103,6 +103,11 @@ struct Journal: Sendable {
         throws(LarderError) -> Bool
     {
         try transaction.namedValueNames(.client, limit: 2).contains { $0 != clientID }
+    }
+
+    /// The commit that an entry's name begins with; 0 for a name that is none of an entry's.
+    private static func commit(of name: String) -> UInt64 {
+        UInt64(name.prefix(16), radix: 16) ?? 0
     }
 
     private static func name(of commit: UInt64) -> String {
