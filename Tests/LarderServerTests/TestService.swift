@@ -1,3 +1,4 @@
+import GRPCCore
 import LarderModel
 import LarderProtocol
 import LarderTransport
@@ -37,4 +38,10 @@ struct TestService {
         }
         _ = try await session.commit(mutations)
     }
+}
+
+/// Takes messages that nobody reads.
+struct Nowhere<Element: Sendable>: RPCWriterProtocol {
+    func write(_ element: Element) async throws {}
+    func write(contentsOf elements: some Sequence<Element>) async throws {}
 }

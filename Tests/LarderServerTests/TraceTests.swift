@@ -110,17 +110,11 @@ struct TraceTests {
                 }
             }
             let contents = try response.accepted.get()
-            _ = try await contents.producer(RPCWriter(wrapping: Nowhere()))
+            _ = try await contents.producer(RPCWriter(wrapping: Nowhere<Int>()))
         }
         let spans = tracer.finishedSpans
         #expect(spans.prefix(2).map(\.traceID) == ["t", "t"])
         #expect(spans.prefix(2).map(\.parentSpanID) == ["s", "s"])
         #expect(spans.dropFirst(2).map(\.parentSpanID) == [nil, nil])
     }
-}
-
-/// Takes messages that nobody reads.
-private struct Nowhere: RPCWriterProtocol {
-    func write(_ element: Int) async throws {}
-    func write(contentsOf elements: some Sequence<Int>) async throws {}
 }

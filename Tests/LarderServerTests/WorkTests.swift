@@ -1,6 +1,8 @@
 import Dispatch
 import GRPCCore
 import LarderModel
+import LarderProtocol
+import SwiftProtobuf
 import Synchronization
 import Testing
 
@@ -100,6 +102,24 @@ struct WorkTests {
             return await code
         }
         #expect(ended == .cancelled && !isDone.withLock { $0 })
+    }
+
+    @Test("A query ends with the call that asks for it")
+    func endedQuery() async throws {
+        // So that the query waits for who takes what it finds.
+        let test = TestService { $0.bytesAhead = 1 }
+        try await test.fill("c", 0..<3)
+        var request = Google_Firestore_V1_RunQueryRequest()
+        request.parent = test.root
+        request.structuredQuery.from = [.with { $0.collectionID = "c" }]
+        let asked = request
+        let ended = await withServerContextRPCCancellationHandle { handle in
+            handle.cancel()
+            return await asyncCode {
+                try await test.service.runQuery(asked, RPCWriter(wrapping: Nowhere()))
+            }
+        }
+        #expect(ended == .cancelled)
     }
 
     @Test("An error of the reader comes behind what it gave")
