@@ -2,8 +2,8 @@ import HeapModule
 
 /// Actions in the order of their times; those of one time are in the order in which they came.
 ///
-/// Most are taken back, so that this costs little: what is left of them goes when its time has come,
-/// or when there is more of it than of actions.
+/// Most are taken back, so that this costs little: what is left of them goes when its time has
+/// come, or when there is more of it than of actions.
 struct DeadlineQueue<Action> {
     /// By what an action is taken back.
     typealias ID = UInt64

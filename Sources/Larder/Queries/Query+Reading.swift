@@ -11,9 +11,9 @@ extension Query {
 
     /// Reads what matches, from where the source says.
     ///
-    /// From the cache it is read on the calling thread, unless earlier writes have to be waited for,
-    /// and nothing that matches is an empty snapshot. `.server` fails with `unavailable` when the
-    /// server cannot be reached.
+    /// From the cache it is read on the calling thread, unless earlier writes have to be waited
+    /// for, and nothing that matches is an empty snapshot. `.server` fails with `unavailable` when
+    /// the server cannot be reached.
     public func getDocuments(
         source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void
     ) {
@@ -27,8 +27,8 @@ extension Query {
 
     /// Reads what matches: from the server, or from the cache when that cannot be reached.
     ///
-    /// - Throws: `invalidArgument` for an invalid query; what the store reports and what the backend
-    ///   answers, such as `permissionDenied`, or `failedPrecondition` for want of an index.
+    /// - Throws: `invalidArgument` for an invalid query; what the store reports and what the
+    ///   backend answers, such as `permissionDenied`, or `failedPrecondition` for want of an index.
     public nonisolated(nonsending) func getDocuments() async throws -> QuerySnapshot {
         try await getDocuments(source: .default)
     }

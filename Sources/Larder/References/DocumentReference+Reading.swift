@@ -13,9 +13,9 @@ extension DocumentReference {
 
     /// Reads the document from where the source says.
     ///
-    /// From the cache it is read on the calling thread, unless earlier writes have to be waited for,
-    /// and `unavailable` means that the cache knows nothing of it; a document that is known not to
-    /// exist gives a snapshot that says so.
+    /// From the cache it is read on the calling thread, unless earlier writes have to be waited
+    /// for, and `unavailable` means that the cache knows nothing of it; a document that is known
+    /// not to exist gives a snapshot that says so.
     public func getDocument(
         source: FirestoreSource, completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
     ) {

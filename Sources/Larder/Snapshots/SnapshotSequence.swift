@@ -3,9 +3,10 @@ import LarderModel
 /// What a listener hears, as an asynchronous sequence.
 ///
 /// Each iteration has a listener of its own, from its first step until the loop is left or its
-/// task is cancelled, which ends the sequence without an error. Snapshots wait in their order, however
-/// many, until the loop takes them: none is left out, since each tells its differences from
-/// the one before. Of lists of writes and of network states only the newest waits. Elements come on the task's executor, not on the callback queue.
+/// task is cancelled, which ends the sequence without an error. Snapshots wait in their order,
+/// however many, until the loop takes them: none is left out, since each tells its differences from
+/// the one before. Of lists of writes and of network states only the newest waits. Elements come on
+/// the task's executor, not on the callback queue.
 ///
 /// An error of the listener is thrown, and ends the sequence.
 public struct SnapshotSequence<Element: Sendable>: AsyncSequence, Sendable {

@@ -41,8 +41,8 @@ extension Firestore {
     /// answer was lost, may have been committed all the same. Of several processes on one store
     /// the one that has the network takes it back.
     ///
-    /// - Returns: whether it was taken back; false where it is not pending any more, or was sent and
-    ///   is not answered yet.
+    /// - Returns: whether it was taken back; false where it is not pending any more, or was sent
+    ///   and is not answered yet.
     /// - Throws: `failedPrecondition` for a terminated database; what the store reports.
     @discardableResult
     public nonisolated(nonsending) func cancelPendingWrite(

@@ -55,8 +55,8 @@ public final class WriteHandle: Sendable {
     /// Waits until the write is committed locally. An earlier attempt to send it, whose answer was
     /// lost, may have been committed all the same.
     ///
-    /// - Returns: whether it was taken back; false where it is not pending any more, or was sent and
-    ///   is not answered yet.
+    /// - Returns: whether it was taken back; false where it is not pending any more, or was sent
+    ///   and is not answered yet.
     /// - Throws: why the write was refused; `failedPrecondition` for a terminated database;
     ///   `cancelled` when the task is cancelled; what the store reports.
     @discardableResult

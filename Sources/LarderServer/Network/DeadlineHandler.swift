@@ -44,7 +44,7 @@ final class DeadlineHandler: ChannelInboundHandler {
             context.triggerUserOutboundEvent(
                 CallRefusal(code: .deadlineExceeded, message: "the call's time is over"),
                 promise: nil)
-            // What serves the call is cancelled with its channel.
+            // With its channel what serves the call hears of it.
             context.close(promise: nil)
         }
     }

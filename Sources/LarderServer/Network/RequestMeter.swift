@@ -1,7 +1,6 @@
 import DequeModule
 import GRPCCore
 import NIOCore
-import NIOHPACK
 import NIOHTTP2
 
 /// Holds room in a budget for one call's requests, from when their length is known until they are

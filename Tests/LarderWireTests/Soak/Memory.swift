@@ -56,8 +56,8 @@ enum Memory {
         return system + mapped - fast - free
     }
 
-    /// Keeps Swift Testing from keeping a backtrace of each error that is thrown until the test ends,
-    /// which in an hour of failing connections is most of the memory.
+    /// Keeps Swift Testing from keeping a backtrace of each error that is thrown until the test
+    /// ends, which in an hour of failing connections is most of the memory.
     static func keepNoBacktraces() {
         for name in ["_swift_willThrow", "_swift_willThrowTypedImpl"] {
             guard let handler = dlsym(nil, name) else { continue }

@@ -12,11 +12,11 @@ struct SoakTests {
     private static let warmUpCount = 30
     /// What may be allocated more than then.
     ///
-    /// Dispatch keeps up to 1,024 pieces of work, of some 100 bytes, with each of its threads to use
-    /// them again; nothing else grows, of ours or of libraries.
+    /// Dispatch keeps up to 1,024 pieces of work, of some 100 bytes, with each of its threads to
+    /// use them again; nothing else grows, of ours or of libraries.
     private static let maxAllocatedBytes = 4 << 20
-    /// What the process may occupy more than then: what leaks with every world grows beyond it in an
-    /// hour.
+    /// What the process may occupy more than then: what leaks with every world grows beyond it in
+    /// an hour.
     private static let maxResidentBytes = 24 << 20
 
     /// What a process has at a moment.
