@@ -45,8 +45,9 @@ extension Backend: Remote {
     ) {
         core.perform { core in
             core.commit(
-                CommitRequest(
-                    mutations: mutations, gate: core.gate(credentials), completion: completion))
+                CommitRequest(mutations: mutations, gate: core.gate(credentials)) {
+                    completion($0.map(\.response))
+                })
         }
     }
 

@@ -39,6 +39,23 @@ extension Backend {
         try core.documents(at: paths, as: credentials, in: transaction, asOf: moment)
     }
 
+    /// Lends documents to a closure, in the order of their paths, all as of one commit.
+    ///
+    /// Runs on the calling thread and blocks it as long as the closure takes: commits wait for
+    /// nobody. About 1 MiB of documents is held in memory at a time, or one document.
+    ///
+    /// - Parameter began: told the version of that commit before the first document.
+    /// - Throws: what the closure throws; else as ``documents(at:as:in:asOf:)``.
+    package func forEachDocument(
+        at paths: [DocumentPath], as credentials: Credentials,
+        in transaction: TransactionID? = nil, asOf moment: SnapshotVersion = .none,
+        began: (SnapshotVersion) throws(LarderError) -> Void,
+        _ body: (DocumentReading) throws(LarderError) -> Void
+    ) throws(LarderError) {
+        try core.forEachDocument(
+            at: paths, as: credentials, in: transaction, asOf: moment, began: began, body)
+    }
+
     /// Figures over what a query matches, in the order of the aggregates, and the version of the
     /// commit that they are of; on the calling thread.
     package func aggregates(
@@ -46,6 +63,25 @@ extension Backend {
         in transaction: TransactionID? = nil, asOf moment: SnapshotVersion = .none
     ) throws(LarderError) -> (values: [Value], version: SnapshotVersion) {
         try core.aggregate(aggregates, over: query, as: credentials, in: transaction, asOf: moment)
+    }
+
+    /// Makes one change, and gives the document as that has left it; returns at once.
+    package func write(
+        _ mutation: Mutation, as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<Document, LarderError>) -> Void
+    ) {
+        core.perform { core in
+            core.commit(
+                CommitRequest(mutations: [mutation], gate: core.gate(credentials)) { result in
+                    completion(
+                        result.flatMap { commit in
+                            guard let document = commit.documents.first else {
+                                return .failure(LarderError(.internal, "a commit of nothing"))
+                            }
+                            return .success(document)
+                        })
+                })
+        }
     }
 
     /// Opens a transaction: what is read in it is of one moment, and its commit is refused with
@@ -78,8 +114,10 @@ extension Backend {
                     transaction, writes: !mutations.isEmpty, at: core.clock())
                 core.commit(
                     CommitRequest(
-                        mutations: mutations, gate: core.gate(credentials), reads: reads,
-                        completion: completion))
+                        mutations: mutations, gate: core.gate(credentials), reads: reads
+                    ) {
+                        completion($0.map(\.response))
+                    })
             } catch {
                 completion(.failure(error))
             }

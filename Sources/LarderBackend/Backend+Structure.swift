@@ -27,8 +27,14 @@ extension Backend {
     ) throws(LarderError) -> [DocumentPath] {
         let paths = try firstSegments(below: collection.string + "/", moment) { $0.count > 1 }.ids
             .map { (id) throws(LarderError) in try collection.document(id) }
-        let readings = try core.documents(at: paths, as: Credentials(), in: nil, asOf: moment)
-        return readings.readings.filter { !$0.exists }.map(\.path).sorted()
+        var missing: [DocumentPath] = []
+        _ = try core.read(in: nil, asOf: moment) { (snapshot, _, _, _) throws(LarderError) in
+            for path in paths {
+                let state = try snapshot.withDocument(at: path) { $0.state }
+                if state != .found { missing.append(path) }
+            }
+        }
+        return missing.sorted()
     }
 
     /// The plan that a query is answered by, without running it.

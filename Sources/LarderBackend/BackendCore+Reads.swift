@@ -7,6 +7,9 @@ import Synchronization
 
 /// What runs on the caller's thread, on the newest commit.
 extension BackendCore {
+    /// About how many bytes of documents are read at a time.
+    private nonisolated static let pageBytes: Int64 = 1 << 20
+
     /// Documents as of one commit, in the order of their paths, and the version of that commit.
     ///
     /// - Throws: `permissionDenied` where the rules deny one of them; in a transaction `aborted`
@@ -15,25 +18,56 @@ extension BackendCore {
         at paths: [DocumentPath], as credentials: Credentials, in transaction: TransactionID?,
         asOf moment: SnapshotVersion = .none
     ) throws(LarderError) -> (readings: [DocumentReading], version: SnapshotVersion) {
-        var documents: [Document?] = []
-        let version = try read(in: transaction, asOf: moment) {
-            (snapshot, _, _, reads) throws(LarderError) in
-            for path in paths {
-                let document = try snapshot.document(at: path)
-                let found = document.flatMap { $0.exists ? $0 : nil }
-                reads.add(path, found?.version)
-                documents.append(found)
-            }
-        }
-        let gate = gate(credentials)
         var readings: [DocumentReading] = []
-        for (path, document) in zip(paths, documents) {
-            try gate.check(.get(path), existing: document)
-            readings.append(
-                document.map(DocumentReading.init(found:))
-                    ?? DocumentReading(path: path, contents: .absent, version: version))
+        var version = SnapshotVersion.none
+        try forEachDocument(
+            at: paths, as: credentials, in: transaction, asOf: moment,
+            began: { found throws(LarderError) in version = found }
+        ) { reading throws(LarderError) in
+            readings.append(reading)
         }
         return (readings, version)
+    }
+
+    /// Lends documents to a closure, in the order of their paths, as of one commit.
+    ///
+    /// They are read a page at a time, so that neither the rules nor the closure are within a read
+    /// of the store.
+    ///
+    /// - Parameter began: told the version of that commit before the first document.
+    nonisolated func forEachDocument(
+        at paths: [DocumentPath], as credentials: Credentials, in transaction: TransactionID?,
+        asOf moment: SnapshotVersion = .none,
+        began: (SnapshotVersion) throws(LarderError) -> Void,
+        _ body: (DocumentReading) throws(LarderError) -> Void
+    ) throws(LarderError) {
+        let gate = gate(credentials)
+        try countingRead { () throws(LarderError) in
+            // Without a transaction nobody else keeps the commit from one page to the next.
+            let kept =
+                if paths.count > 1, transaction == nil {
+                    try keptSnapshot(at: moment)
+                } else {
+                    PinnedSnapshot?.none
+                }
+            var rest = paths[...]
+            repeat {
+                var page: [(path: DocumentPath, document: Document?)] = []
+                let version = try read(in: transaction, asOf: moment, from: kept) {
+                    (snapshot, _, _, reads) throws(LarderError) in
+                    page = try snapshot.page(of: rest, bytes: Self.pageBytes)
+                    for (path, document) in page { reads.add(path, document?.version) }
+                }
+                if rest.count == paths.count { try began(version) }
+                for (path, document) in page {
+                    try gate.check(.get(path), existing: document)
+                    try body(
+                        document.map(DocumentReading.init(found:))
+                            ?? DocumentReading(path: path, contents: .absent, version: version))
+                }
+                rest.removeFirst(page.count)
+            } while !rest.isEmpty
+        }
     }
 
     /// Figures over what a query matches, in the order of the aggregates, and the version of the
@@ -110,6 +144,14 @@ extension BackendCore {
         }
     }
 
+    /// The last commit up to a moment, where that is kept; else the newest, kept from now on.
+    private nonisolated func keptSnapshot(at moment: SnapshotVersion)
+        throws(LarderError) -> PinnedSnapshot
+    {
+        if let kept = history.snapshot(at: moment) { return kept }
+        return try store.pinSnapshot()
+    }
+
     /// Reads from a kept commit, or from the newest.
     ///
     /// - Throws: what the closure throws; `unavailable` once the backend is closed.
@@ -117,11 +159,22 @@ extension BackendCore {
         from snapshot: PinnedSnapshot? = nil,
         _ body: (borrowing ReadTransaction) throws(LarderError) -> R
     ) throws(LarderError) -> R {
+        try countingRead { () throws(LarderError) in
+            if let snapshot { return try snapshot.read(body) }
+            return try store.read(body)
+        }
+    }
+
+    /// Runs a closure that reads the store, which is in use as long.
+    ///
+    /// - Throws: what the closure throws; `unavailable` once the backend is closed.
+    private nonisolated func countingRead<R: ~Copyable>(
+        _ body: () throws(LarderError) -> R
+    ) throws(LarderError) -> R {
         readCount.add(1, ordering: .relaxed)
         defer { readCount.subtract(1, ordering: .relaxed) }
         do throws(LarderError) {
-            if let snapshot { return try snapshot.read(body) }
-            return try store.read(body)
+            return try body()
         } catch {
             let isClosed = error.condition == .transactionEnded && transactions.isClosed
             throw isClosed ? Self.closed : error
@@ -131,18 +184,20 @@ extension BackendCore {
     /// Reads from the newest commit, from the last one up to a moment or from that of a
     /// transaction, and notes in the transaction what is read.
     ///
+    /// - Parameter snapshot: the commit to read where that is known, outside of a transaction.
     /// - Parameter body: given the commit, its version, what keeps it where it is kept, and what
     ///   is read of it.
     /// - Returns: the version of the commit.
     /// - Throws: `failedPrecondition` where the commit is not kept.
     nonisolated func read(
         in id: TransactionID?, asOf moment: SnapshotVersion = .none,
+        from snapshot: PinnedSnapshot? = nil,
         _ body: (borrowing ReadTransaction, SnapshotVersion, PinnedSnapshot?, inout ReadSet)
             throws(LarderError) -> Void
     ) throws(LarderError) -> SnapshotVersion {
         guard let id else {
             var reads = ReadSet()
-            let kept = moment.isNone ? nil : history.snapshot(at: moment)
+            let kept = snapshot ?? history.snapshot(at: moment)
             func readAll(_ snapshot: borrowing ReadTransaction)
                 throws(LarderError) -> SnapshotVersion
             {
@@ -155,8 +210,7 @@ extension BackendCore {
         }
         let (earlier, pinned) = try transactions.beginRead(in: id, at: clock()) {
             (moment) throws(LarderError) in
-            let kept = moment.isNone ? nil : history.snapshot(at: moment)
-            return if let kept { kept } else { try store.pinSnapshot() }
+            try keptSnapshot(at: moment)
         }
         var reads = ReadSet()
         var version = SnapshotVersion.none
@@ -187,6 +241,23 @@ extension LarderError {
             .failedPrecondition,
             "the read time \(moment) is too old: there were commits since, and what was before "
                 + "is not kept")
+    }
+}
+
+extension ReadTransaction {
+    /// The first of some documents, at least one; nil for each that does not exist.
+    fileprivate borrowing func page(of paths: ArraySlice<DocumentPath>, bytes limit: Int64)
+        throws(LarderError) -> [(path: DocumentPath, document: Document?)]
+    {
+        var page: [(path: DocumentPath, document: Document?)] = []
+        var bytes: Int64 = 0
+        for path in paths {
+            let document = try document(at: path)
+            page.append((path, document.flatMap { $0.exists ? $0 : nil }))
+            bytes += document?.record?.sizeBytes ?? 0
+            if bytes >= limit { break }
+        }
+        return page
     }
 }
 

@@ -124,7 +124,7 @@ actor BackendCore {
     private func commitFirst(of requests: inout ArraySlice<CommitRequest>) {
         var group = CommitGroup(
             store: store, clock: commitClock, builder: builder, database: runner.databaseID)
-        var answers: [(request: CommitRequest, result: Result<CommitResponse, LarderError>)] = []
+        var answers: [(request: CommitRequest, result: Result<MadeCommit, LarderError>)] = []
         while let request = requests.first, group.changes.count < Self.changesPerGroup {
             // Queries see what is in the store.
             if request.hasReadQueries, !group.isEmpty { break }
@@ -149,7 +149,7 @@ actor BackendCore {
             history.add(commitClock.last, of: store)
         }
         for (request, result) in answers {
-            request.completion(result.flatMap { response in written.map { response } })
+            request.completion(result.flatMap { commit in written.map { commit } })
         }
         if case .success = written, !group.isEmpty {
             watchers.publish(group.changes, commitClock.last)

@@ -47,8 +47,7 @@ public final class Server: Service {
             config: Self.transport(configuration.limits))
         server = GRPCServer(
             transport: transport, services: [service],
-            interceptors: (token.map { [TokenInterceptor(token: $0)] } ?? [])
-                + [TraceInterceptor(monitor: monitor)])
+            interceptors: token.map { [TokenInterceptor(token: $0)] } ?? [])
     }
 
     /// Serves until the task is cancelled or a graceful shutdown begins; then ends all streams and
@@ -140,6 +139,7 @@ public final class Server: Service {
                     [
                         RefusalHandler(), DeadlineHandler(),
                         RequestMeter(budget, maxBytes: maxBytes, patience: limits.requestTime),
+                        AnswerBufferHandler(),
                     ], position: .first)
             }
         }

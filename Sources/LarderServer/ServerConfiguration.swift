@@ -51,9 +51,10 @@ public struct ServerConfiguration: Sendable {
         public var targetsPerStream = 1_000
         /// Writes of a Write stream that are on their way.
         public var writesOnTheirWay = 64
-        /// Bytes of an answer to a query that wait for a client.
+        /// Bytes of the answer to a query, or of the documents of a request, that wait for a
+        /// client; about those of a page of a list.
         public var bytesAhead = 4 << 20
-        /// How long an answer to a query waits for a client that takes nothing of it.
+        /// How long such an answer waits for a client that takes nothing of it.
         public var patience = Duration.seconds(30)
         /// How long a connection may be silent before the client is asked for a sign of life.
         public var keepaliveInterval = Duration.seconds(60)

@@ -40,6 +40,44 @@ struct BackendHistoryTests {
         return record.fields["n"]
     }
 
+    @Test(
+        "Many large documents are read page by page, all as of one commit",
+        arguments: ["newest", "past", "transaction"])
+    func pages(of what: String) throws {
+        let text = Value.string(String(repeating: "x", count: 600_000))
+        let paths = try (0..<6).map { try DocumentPath("c/\($0)") }
+        func setAll(_ number: Int64) throws -> SnapshotVersion {
+            let answers = Answers<CommitResponse>()
+            for path in paths {
+                backend.commit(
+                    [try .set(path.string, ["n": .integer(number), "text": text])],
+                    as: Credentials()
+                ) { answers.add($0) }
+            }
+            scheduler.drain()
+            return try #require(try answers.all.last?.get()).commitVersion
+        }
+        let before = try setAll(1)
+        let transaction =
+            what == "transaction" ? try backend.beginTransaction(readOnly: true) : nil
+        var numbers: [Value?] = []
+        var versions: [SnapshotVersion] = []
+        try backend.forEachDocument(
+            at: paths + [DocumentPath("c/none")], as: Credentials(), in: transaction,
+            asOf: what == "past" ? before : .none, began: { versions.append($0) }
+        ) { reading in
+            if case .found(let record, _) = reading.contents {
+                numbers.append(record.fields["n"])
+            } else {
+                numbers.append(nil)
+            }
+            // Commits between the pages, more than are kept.
+            for number in 2...3 { _ = try? setAll(Int64(number)) }
+        }
+        #expect(numbers == Array(repeating: 1, count: 6) + [nil])
+        #expect(versions == [before])
+    }
+
     @Test("The last commits are read as they were, older ones are refused")
     func reads() throws {
         var versions: [SnapshotVersion] = []

@@ -62,6 +62,23 @@ struct BackendTransactionTests {
         #expect(code { _ = try backend.commit([write], in: transaction) } == .invalidArgument)
     }
 
+    @Test("A write gives its document, also where that is deleted right behind it")
+    func written() throws {
+        let answers = Answers<Document>()
+        let deleted = Answers<CommitResponse>()
+        let write = try Mutation.patch("c/a", ["m": 3])
+        backend.backend.write(write, as: Credentials()) { answers.add($0) }
+        backend.backend.commit([try .delete("c/a")], as: Credentials()) { deleted.add($0) }
+        backend.run()
+        #expect(try answers.all.first?.get().fields == ["m": 3, "n": 1])
+        #expect(try deleted.all.first?.get() != nil)
+        #expect(try backend.fields("c/a") == nil)
+        let refused = try Mutation.patch("c/none", ["m": 3], .exists(true))
+        backend.backend.write(refused, as: Credentials()) { answers.add($0) }
+        backend.run()
+        #expect(code { _ = try answers.all.last?.get() } == .notFound)
+    }
+
     @Test("What commits of the same group change counts, too")
     func groups() throws {
         let transaction = try backend.backend.beginTransaction()

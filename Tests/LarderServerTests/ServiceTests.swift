@@ -1,4 +1,5 @@
 import Foundation
+import GRPCCore
 import LarderBackend
 import LarderModel
 import LarderProtocol
@@ -41,7 +42,7 @@ struct ServiceTests {
         _ request: Google_Firestore_V1_RunQueryRequest, _ session: Session
     ) throws -> [Google_Firestore_V1_RunQueryResponse] {
         var answers: [[UInt8]] = []
-        try QueryAnswer(request, session).run { answer, _ throws(LarderError) in
+        try QueryAnswer(request, session).run { answer throws(LarderError) in
             answers.append((try? AnswerSerializer().serialize(answer)) ?? [])
         }
         return try answers.map { try .init(serializedBytes: $0) }
@@ -131,6 +132,48 @@ struct ServiceTests {
             await asyncCode { try await test.service.listDocuments(request) } == .invalidArgument)
     }
 
+    @Test("A page ends early behind what an answer may hold", arguments: [false, true])
+    func longPages(showMissing: Bool) async throws {
+        let test = TestService { $0.bytesAhead = 1 }
+        try await test.fill("c", 0..<3)
+        try await test.fill("c/0001x/below", 0..<1)
+        var request = Google_Firestore_V1_ListDocumentsRequest()
+        request.parent = test.root
+        request.collectionID = "c"
+        request.showMissing = showMissing
+        var pages: [[String]] = []
+        repeat {
+            let page = try await test.service.listDocuments(request)
+            pages.append(page.documents.map { String($0.name.split(separator: "/").last ?? "") })
+            request.pageToken = page.nextPageToken
+        } while !request.pageToken.isEmpty
+        #expect(
+            pages
+                == (showMissing
+                    ? [["0000"], ["0001"], ["0001x", "0002"]] : [["0000"], ["0001"], ["0002"]]))
+    }
+
+    @Test("Documents of a request come in its order, each once, with those that are not there")
+    func batchGet() async throws {
+        try await test.fill("c", 0..<20)
+        for count in [1, 4, 5, 20] {
+            let written = Written<Answer<Google_Firestore_V1_BatchGetDocumentsResponse>>()
+            var request = Google_Firestore_V1_BatchGetDocumentsRequest()
+            request.database = "projects/p/databases/(default)"
+            let names = (0..<count).reversed().map {
+                "\(test.root)/c/" + ($0 % 3 == 2 ? "none\($0)" : "00" + ($0 < 10 ? "0" : "") + "\($0)")
+            }
+            request.documents = names + names
+            try await test.service.batchGetDocuments(request, RPCWriter(wrapping: written))
+            let answers = try written.all.map {
+                try Google_Firestore_V1_BatchGetDocumentsResponse(
+                    serializedBytes: try AnswerSerializer().serialize($0) as [UInt8])
+            }
+            #expect(answers.map { $0.missing.isEmpty ? $0.found.name : $0.missing } == names)
+            #expect(Set(answers.map { $0.readTime.seconds }).count == 1)
+        }
+    }
+
     @Test("Cuts lie evenly, and none is where parts would be small")
     func partitions() throws {
         for (total, count, parts) in [
@@ -149,14 +192,14 @@ struct ServiceTests {
     }
 
     @Test("More streams than allowed are refused, and make room when they end")
-    func streams() async throws {
+    func streams() throws {
         let streams = StreamCount(limit: 1)
-        try await streams.counting {
-            let refused = await asyncCode { try await streams.counting {} }
-            #expect(refused == .resourceExhausted)
-            #expect(streams.value == 1)
-        }
-        try await streams.counting {}
-        #expect(streams.value == 0)
+        try streams.add()
+        let error = #expect(throws: LarderError.self) { try streams.add() }
+        #expect(error?.kind == .resourceExhausted)
+        #expect(streams.value == 1)
+        streams.remove()
+        try streams.add()
+        #expect(streams.value == 1)
     }
 }

@@ -3,6 +3,7 @@ import LarderModel
 import LarderProtocol
 import LarderTransport
 import Logging
+import Synchronization
 import Tracing
 
 @testable import LarderServer
@@ -37,6 +38,19 @@ struct TestService {
                     at: try DocumentPath("\(collection)/\(id)")))
         }
         _ = try await session.commit(mutations)
+    }
+}
+
+/// Keeps the messages of a call.
+final class Written<Element: Sendable>: RPCWriterProtocol {
+    private let elements = Mutex<[Element]>([])
+
+    var all: [Element] { elements.withLock { $0 } }
+
+    func write(_ element: Element) async throws { elements.withLock { $0.append(element) } }
+
+    func write(contentsOf elements: some Sequence<Element>) async throws {
+        self.elements.withLock { $0 += elements }
     }
 }
 

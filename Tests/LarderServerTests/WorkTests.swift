@@ -122,6 +122,23 @@ struct WorkTests {
         #expect(ended == .cancelled)
     }
 
+    @Test("Documents that are read end with the call that asks for them")
+    func endedBatch() async throws {
+        let test = TestService { $0.bytesAhead = 1 }
+        try await test.fill("c", 0..<9)
+        let request = Google_Firestore_V1_BatchGetDocumentsRequest.with {
+            $0.database = "projects/p/databases/(default)"
+            $0.documents = (0..<9).map { "\(test.root)/c/000\($0)" }
+        }
+        let ended = await withServerContextRPCCancellationHandle { handle in
+            handle.cancel()
+            return await asyncCode {
+                try await test.service.batchGetDocuments(request, RPCWriter(wrapping: Nowhere()))
+            }
+        }
+        #expect(ended == .cancelled)
+    }
+
     @Test("An error of the reader comes behind what it gave")
     func failure() async throws {
         let pump = Pump<Int>(maxBytes: 10, patience: .zero)

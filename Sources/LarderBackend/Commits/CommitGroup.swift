@@ -38,7 +38,7 @@ struct CommitGroup {
     ///   not hold; `aborted` where something has changed since it was read; `permissionDenied`;
     ///   `invalidArgument` for what no backend takes. The group is as it was before then.
     mutating func add(_ request: CommitRequest, at now: Timestamp)
-        throws(LarderError) -> CommitResponse
+        throws(LarderError) -> MadeCommit
     {
         try request.checkAcceptable()
         try load(request.mutations.map(\.path) + (request.reads.map { Array($0.paths) } ?? []))
@@ -68,7 +68,9 @@ struct CommitGroup {
         }
         self.clock = clock
         isEmpty = false
-        return CommitResponse(commitVersion: version, results: results)
+        return MadeCommit(
+            response: CommitResponse(commitVersion: version, results: results),
+            documents: order.compactMap { changed[$0]?.state })
     }
 
     /// Writes what the commits have changed, and the last version with it.

@@ -13,7 +13,7 @@ struct CommitRequest {
     /// made.
     var stream: WriteSession?
     /// Told what came of it.
-    let completion: (Result<CommitResponse, LarderError>) -> Void
+    let completion: (Result<MadeCommit, LarderError>) -> Void
 
     /// Whether the commit rests on what queries have found.
     var hasReadQueries: Bool { reads?.hasQueries ?? false }

@@ -1,4 +1,13 @@
 import LarderModel
+import LarderTransport
+
+/// What a commit has done.
+struct MadeCommit {
+    /// What its client is told.
+    let response: CommitResponse
+    /// The documents that it names, each once, as it has left them.
+    let documents: [Document]
+}
 
 /// What commits did to a document.
 struct CommittedChange: Sendable {

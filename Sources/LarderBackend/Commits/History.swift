@@ -42,9 +42,10 @@ final class History: Sendable {
         _ = dropped
     }
 
-    /// The last commit up to a moment; nil where that is not kept.
+    /// The last commit up to a moment; nil where that is not kept, and for no moment.
     func snapshot(at moment: SnapshotVersion) -> PinnedSnapshot? {
-        entries.withLock { $0.last { $0.version <= moment }?.snapshot }
+        guard !moment.isNone else { return nil }
+        return entries.withLock { $0.last { $0.version <= moment }?.snapshot }
     }
 
     /// Forgets all, so that the store can be closed once reads have ended.

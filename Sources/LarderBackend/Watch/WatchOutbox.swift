@@ -120,7 +120,10 @@ struct WatchOutbox {
             loaded.append(loads.removeFirst().targetID)
         }
         guard !loads.isEmpty else {
-            return loaded.isEmpty && changes.isEmpty && !tellsTime ? .nothing : .snapshot
+            guard loaded.isEmpty, changes.isEmpty, !tellsTime else { return .snapshot }
+            // Most streams are idle most of the time, and need no room for what they said.
+            (ready, sending, loads) = ([], [], [])
+            return .nothing
         }
         guard loaded.isEmpty, isPageNext || current.isEmpty || changes.isEmpty else {
             return .snapshot

@@ -35,7 +35,7 @@ final class WriteSession {
             return nil
         case .write(let mutations, streamToken: let token) where hasHandshake && isKnown(token):
             return CommitRequest(mutations: mutations, gate: gate, stream: self) {
-                self.answer($0)
+                self.answer($0.map(\.response))
             }
         case .handshake, .write:
             close(.invalidArgument("a request or a stream token out of place"))

@@ -9,6 +9,14 @@ package enum Answer<Message: SwiftProtobuf.Message>: Sendable {
     /// What SwiftProtobuf is to make bytes of.
     case message(Message)
 
+    /// About how many bytes it takes while it waits for its client; a message has no document.
+    package var sizeBytes: Int {
+        switch self {
+        case .bytes(let bytes): bytes.count
+        case .message: 256
+        }
+    }
+
     /// The bytes of what a closure writes, from its end to its beginning.
     static func writing<E>(_ body: (inout BackwardWriter) throws(E) -> Void) throws(E) -> Self {
         // About what a document and its names take.

@@ -6,8 +6,17 @@ import Synchronization
 ///     none --token--> asking --given--> valid --soon to end--> asking, and usable to the end
 ///      ^                 |                |
 ///      +---- failed -----+                +--invalidate--> refused --token--> asking, forced
+///
+/// A question without an answer for a minute is asked again by who comes then; the answer to the
+/// first is taken still.
 final class TokenCache: Sendable {
     private typealias Waiter = CheckedContinuation<AccessToken?, any Error>
+
+    private struct Question {
+        let id: UInt64
+        let asked: ContinuousClock.Instant
+        let task: Task<Void, Never>
+    }
 
     private struct Entry {
         var token: AccessToken?
@@ -15,7 +24,8 @@ final class TokenCache: Sendable {
         var end: ContinuousClock.Instant?
         var hasToken = false
         var isRefused = false
-        var asking: Task<Void, Never>?
+        /// What the provider was asked last, until it answers.
+        var asking: Question?
         var waiters: [UInt64: Waiter] = [:]
 
         func isUsable(at now: ContinuousClock.Instant, for margin: Duration) -> Bool {
@@ -25,11 +35,18 @@ final class TokenCache: Sendable {
 
     private struct State {
         var entries: [String: Entry] = [:]
-        var lastID: UInt64 = 0
+        private var lastID: UInt64 = 0
+
+        mutating func nextID() -> UInt64 {
+            lastID += 1
+            return lastID
+        }
     }
 
     /// How long before its end a token is replaced; a fifth of its lifetime at most.
     private static let margin = Duration.seconds(300)
+    /// How long a question goes without an answer before it is asked again.
+    private static let patience = Duration.seconds(60)
     /// Of how many users tokens are kept.
     private static let maxUsers = 64
 
@@ -52,10 +69,7 @@ final class TokenCache: Sendable {
     /// - Throws: `unauthenticated` when the provider failed; `CancellationError`.
     func token(for userID: String) async throws -> AccessToken? {
         guard provider != nil else { return nil }
-        let id = state.withLock { state in
-            state.lastID += 1
-            return state.lastID
-        }
+        let id = state.withLock { $0.nextID() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 wait(for: userID, id, continuation)
@@ -81,7 +95,7 @@ final class TokenCache: Sendable {
 
     /// Gives up what is being asked for.
     func close() {
-        let tasks = state.withLock { $0.entries.values.compactMap(\.asking) }
+        let tasks = state.withLock { $0.entries.values.compactMap(\.asking?.task) }
         for task in tasks { task.cancel() }
     }
 
@@ -95,9 +109,12 @@ final class TokenCache: Sendable {
                 return .success(entry.token)
             }
             entry.waiters[id] = waiter
-            if entry.asking == nil {
-                let isForced = entry.isRefused
-                entry.asking = Task.detached { [self] in await ask(for: userID, isForced) }
+            if entry.asking.map({ now - $0.asked >= Self.patience }) ?? true {
+                entry.asking?.task.cancel()
+                let (question, isForced) = (state.nextID(), entry.isRefused)
+                entry.asking = Question(
+                    id: question, asked: now,
+                    task: Task.detached { [self] in await ask(question, for: userID, isForced) })
             }
             return nil
         }
@@ -108,7 +125,7 @@ final class TokenCache: Sendable {
         min(margin, (token?.lifetime ?? margin * 5) / 5)
     }
 
-    private func ask(for userID: String, _ isForced: Bool) async {
+    private func ask(_ question: UInt64, for userID: String, _ isForced: Bool) async {
         let asked = now()
         let answer: Result<AccessToken?, any Error>
         do {
@@ -121,19 +138,23 @@ final class TokenCache: Sendable {
         let now = now()
         metrics.refreshedToken(isSuccess: (try? answer.get()) != nil)
         let (waiters, result) = state.withLock { state in
-            finish(&state, userID, answer, asked: asked, now: now)
+            finish(&state, question, userID, answer, asked: asked, now: now)
         }
         for waiter in waiters { waiter.resume(with: result) }
     }
 
     private func finish(
-        _ state: inout State, _ userID: String, _ answer: Result<AccessToken?, any Error>,
-        asked: ContinuousClock.Instant, now: ContinuousClock.Instant
+        _ state: inout State, _ question: UInt64, _ userID: String,
+        _ answer: Result<AccessToken?, any Error>, asked: ContinuousClock.Instant,
+        now: ContinuousClock.Instant
     ) -> ([Waiter], Result<AccessToken?, any Error>) {
         var entry = state.entries[userID] ?? Entry()
+        let isLast = entry.asking?.id == question
+        // Where it was asked again, that answer counts.
+        if case .failure = answer, !isLast { return ([], answer) }
+        if isLast { entry.asking = nil }
         let waiters = Array(entry.waiters.values)
         entry.waiters = [:]
-        entry.asking = nil
         let result: Result<AccessToken?, any Error>
         switch answer {
         case .success(let token):

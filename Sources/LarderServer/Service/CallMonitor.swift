@@ -41,20 +41,45 @@ final class CallMonitor: Sendable {
 
     /// Does what a call asks for.
     ///
+    /// - Parameter metadata: the headers of the call; its span is part of the trace that they name.
     /// - Throws: `RPCError` for whatever goes wrong.
-    func watch<R>(_ method: MethodDescriptor, _ body: () async throws -> R) async throws -> R {
+    func watch<R>(
+        _ method: MethodDescriptor, _ metadata: Metadata, _ body: () async throws -> R
+    ) async throws -> R {
         let start = ContinuousClock.now
+        do {
+            // Most servers have no tracer, and a call's stack is kept as long as the call.
+            let result =
+                if tracer is NoOpTracer {
+                    try await body()
+                } else {
+                    try await trace(method, metadata, body)
+                }
+            ended(method.method, start, nil)
+            return result
+        } catch {
+            let status = Self.status(of: error)
+            ended(method.method, start, status, error)
+            throw status
+        }
+    }
+
+    /// Does what a call asks for within a span.
+    private func trace<R>(
+        _ method: MethodDescriptor, _ metadata: Metadata, _ body: () async throws -> R
+    ) async throws -> R {
+        var caller = InstrumentationContext.topLevel
+        instrument.extract(metadata, into: &caller, using: MetadataExtractor())
         // A span that a closure throws out of is an error, which a refusal is not.
         let result = await tracer.withAnySpan(
-            method.fullyQualifiedMethod, ofKind: .server
-        ) { span -> Result<R, RPCError> in
+            method.fullyQualifiedMethod, context: caller, ofKind: .server
+        ) { span -> Result<R, any Error> in
             span.attributes["rpc.system"] = "grpc"
             span.attributes["rpc.service"] = method.service.fullyQualifiedService
             span.attributes["rpc.method"] = method.method
             do {
                 let result = try await Self.$span.withValue(span) { try await body() }
                 span.attributes["rpc.grpc.status_code"] = Status.Code.ok.rawValue
-                ended(method.method, start, nil)
                 return .success(result)
             } catch {
                 let status = Self.status(of: error)
@@ -63,8 +88,7 @@ final class CallMonitor: Sendable {
                     span.recordError(error)
                     span.setStatus(SpanStatus(code: .error))
                 }
-                ended(method.method, start, status, error)
-                return .failure(status)
+                return .failure(error)
             }
         }
         return try result.get()
@@ -77,10 +101,10 @@ final class CallMonitor: Sendable {
     }
 
     /// What makes spans.
-    var tracer: any Tracer { givenTracer ?? InstrumentationSystem.tracer }
+    private var tracer: any Tracer { givenTracer ?? InstrumentationSystem.tracer }
 
     /// What knows the span of the caller from a call's headers.
-    var instrument: any Instrument { givenTracer ?? InstrumentationSystem.instrument }
+    private var instrument: any Instrument { givenTracer ?? InstrumentationSystem.instrument }
 
     private static func status(of error: any Error) -> RPCError {
         if let error = error as? LarderError { return RPCError(error) }
@@ -131,5 +155,12 @@ extension RPCError.Code {
         case .internalError, .dataLoss, .unknown: true
         default: false
         }
+    }
+}
+
+/// Finds what a caller's span is known by in the headers of its call.
+private struct MetadataExtractor: Extractor {
+    func extract(key: String, from metadata: Metadata) -> String? {
+        metadata[stringValues: key].first { _ in true }
     }
 }

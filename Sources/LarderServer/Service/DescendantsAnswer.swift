@@ -79,13 +79,13 @@ struct DescendantsAnswer {
             let answer = try coder.encode(
                 document, mask: mask, readTime: moment.readTime(readTime),
                 skippedResults: found == offset + 1 ? offset : 0)
-            try give(answer, Int(document.record?.sizeBytes ?? 0) + 200)
+            try give(answer)
             return .continue
         }
         guard found <= offset else { return }
         let answer = try coder.encode(
             nil, readTime: moment.readTime(version), skippedResults: found)
-        try give(answer, 0)
+        try give(answer)
     }
 
     private static let namesAlone = LarderError(

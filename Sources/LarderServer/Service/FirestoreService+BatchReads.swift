@@ -1,3 +1,4 @@
+import Foundation
 import GRPCCore
 import LarderBackend
 import LarderModel
@@ -5,68 +6,74 @@ import LarderProtocol
 import LarderTransport
 
 extension FirestoreService {
-    /// How many documents of a request are made answers of at a time.
-    private static let batchCount = 256
+    /// How many documents of a request are held at once, rather than a part of them.
+    ///
+    /// They take no more than what an answer may be ahead of its client anyway, and the call
+    /// changes threads no more than it must.
+    private static let fewDocuments = 4
 
     /// Documents, all as of one moment, those that do not exist among them.
     func batchGetDocuments(
         _ request: Google_Firestore_V1_BatchGetDocumentsRequest,
         _ writer: RPCWriter<Answer<Google_Firestore_V1_BatchGetDocumentsResponse>>
     ) async throws {
-        let read = try await read(request.database) { (session, coder) throws(LarderError) in
-            // Whatever is named twice is answered once.
-            var seen: Set<DocumentPath> = []
-            let paths = try coder.decode(request).filter { seen.insert($0).inserted }
-            let mask = request.hasMask ? try coder.decode(request.mask) : nil
-            let moment = try Moment(Consistency(request.consistencySelector), session, coder)
-            let answer = try session.backend.documents(
-                at: paths, as: session.credentials, in: moment.transaction,
-                asOf: moment.asOf)
-            var found = FoundDocuments(
-                session: session, moment: moment, mask: mask, version: answer.version,
-                rest: answer.readings[...])
-            // Most requests are answered with that, and change threads no more than they must.
-            let answers = try found.next(Self.batchCount, coder)
-            return (found: found, answers: answers)
-        }
-        var (found, answers) = read
-        if !found.moment.begun.isEmpty || answers.isEmpty {
-            var first = Google_Firestore_V1_BatchGetDocumentsResponse()
-            first.transaction = found.moment.begun
-            first.readTime = .init(found.moment.readTime(found.version))
-            try await writer.write(.message(first))
-        }
-        while !answers.isEmpty {
-            try await writer.write(contentsOf: answers)
-            if found.rest.isEmpty { return }
-            (found, answers) = try await readers.run { [found] () throws(LarderError) in
-                var found = found
-                let answers = try found.next(Self.batchCount, try found.session.coder())
-                return (found, answers)
+        guard request.documents.count <= Self.fewDocuments else {
+            let session = try await session(request.database)
+            return try await carry(to: writer) { (give) throws(LarderError) in
+                try FoundDocuments(request, session).run(give)
             }
         }
+        let answers = try await read(request.database) { (session, _) throws(LarderError) in
+            var answers: [Answer<Google_Firestore_V1_BatchGetDocumentsResponse>] = []
+            try FoundDocuments(request, session).run { answer throws(LarderError) in
+                answers.append(answer)
+            }
+            return answers
+        }
+        try await writer.write(contentsOf: answers)
     }
 }
 
-/// Documents that were read and are not yet answers.
-private struct FoundDocuments: Sendable {
+/// The documents that a request names, as answers.
+private struct FoundDocuments {
     let session: Session
-    let moment: Moment
+    let coder: MessageCoder
+    let paths: [DocumentPath]
     let mask: FieldMask?
-    /// The commit that they are of.
-    let version: SnapshotVersion
-    var rest: ArraySlice<DocumentReading>
+    let moment: Moment
 
-    /// Makes answers of some more.
-    mutating func next(_ count: Int, _ coder: MessageCoder)
-        throws(LarderError) -> [Answer<Google_Firestore_V1_BatchGetDocumentsResponse>]
+    init(_ request: Google_Firestore_V1_BatchGetDocumentsRequest, _ session: Session)
+        throws(LarderError)
     {
-        var answers: [Answer<Google_Firestore_V1_BatchGetDocumentsResponse>] = []
-        for reading in rest.prefix(count) {
-            answers.append(
-                try coder.encode(reading, mask: mask, readTime: moment.readTime(version)))
+        self.session = session
+        coder = try session.coder()
+        // Whatever is named twice is answered once.
+        var seen: Set<DocumentPath> = []
+        paths = try coder.decode(request).filter { seen.insert($0).inserted }
+        mask = request.hasMask ? try coder.decode(request.mask) : nil
+        moment = try Moment(Consistency(request.consistencySelector), session, coder)
+    }
+
+    /// Gives the documents, each in an answer.
+    ///
+    /// Where a transaction was opened, or there is none to give, an answer without a document
+    /// comes first.
+    func run(
+        _ give: FirestoreService.Give<Google_Firestore_V1_BatchGetDocumentsResponse>
+    ) throws(LarderError) {
+        var readTime = SnapshotVersion.none
+        try session.backend.forEachDocument(
+            at: paths, as: session.credentials, in: moment.transaction, asOf: moment.asOf,
+            began: { version throws(LarderError) in
+                readTime = moment.readTime(version)
+                guard !moment.begun.isEmpty || paths.isEmpty else { return }
+                var first = Google_Firestore_V1_BatchGetDocumentsResponse()
+                first.transaction = moment.begun
+                first.readTime = .init(readTime)
+                try give(.message(first))
+            }
+        ) { reading throws(LarderError) in
+            try give(try coder.encode(reading, mask: mask, readTime: readTime))
         }
-        rest.removeFirst(answers.count)
-        return answers
     }
 }

@@ -60,7 +60,9 @@ extension FirestoreService: RegistrableRPCService {
             serializer: ProtobufSerializer<Response>()
         ) { [monitor] request, _ in
             let request = try await ServerRequest(stream: request)
-            let response = try await monitor.watch(method) { try await body(request.message) }
+            let response = try await monitor.watch(method, request.metadata) {
+                try await body(request.message)
+            }
             return StreamingServerResponse(single: ServerResponse(message: response))
         }
     }
@@ -77,7 +79,9 @@ extension FirestoreService: RegistrableRPCService {
         ) { [monitor] request, _ in
             let request = try await ServerRequest(stream: request)
             return StreamingServerResponse { writer in
-                try await monitor.watch(method) { try await body(request.message, writer) }
+                try await monitor.watch(method, request.metadata) {
+                    try await body(request.message, writer)
+                }
                 return [:]
             }
         }
@@ -97,7 +101,9 @@ extension FirestoreService: RegistrableRPCService {
             serializer: serializer
         ) { [monitor] request, _ in
             StreamingServerResponse { writer in
-                try await monitor.watch(method) { try await body(request.messages, writer) }
+                try await monitor.watch(method, request.metadata) {
+                    try await body(request.messages, writer)
+                }
                 return [:]
             }
         }

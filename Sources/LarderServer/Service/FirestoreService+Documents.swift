@@ -90,15 +90,10 @@ extension FirestoreService {
         let coder = try session.coder()
         let fields: FieldMask? = if let mask { try coder.decode(mask) } else { nil }
         let change = try mutation(coder)
-        _ = try await session.commit([change])
-        return try await readers.run { () throws(LarderError) in
-            guard let document = try session.backend.document(at: change.path),
-                let message = try session.coder().encode(document, mask: fields)
-            else {
-                throw LarderError(
-                    .aborted, "the document '\(change.path)' was deleted right after the write")
-            }
-            return message
+        let document = try await session.write(change)
+        guard let message = try session.coder().encode(document, mask: fields) else {
+            throw LarderError(.internal, "the document '\(change.path)' was not written")
         }
+        return message
     }
 }

@@ -16,22 +16,23 @@ extension FirestoreService {
         _ requests: RPCAsyncSequence<Google_Firestore_V1_ListenRequest, any Error>,
         _ writer: RPCWriter<Answer<Google_Firestore_V1_ListenResponse>>
     ) async throws {
-        try await streams.counting {
-            // What the client is ready for bounds it, so that nobody waits for room.
-            let events = ListenEvents(maxBytes: .max, patience: limits.patience)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    // Ends with the call, so that the answer does.
-                    events.tell(.ended(await self.receive(requests, events)))
+        try streams.add()
+        defer { streams.remove() }
+        // What the client is ready for bounds it, so that nobody waits for room.
+        let events = ListenEvents(maxBytes: .max, patience: limits.patience)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                // Ends with the call, so that the answer does.
+                events.tell(.ended(await self.receive(requests, events)))
+            }
+            defer { group.cancelAll() }
+            var answer = ListenAnswer(ahead: Self.responsesAhead)
+            defer { answer.close() }
+            while !answer.isEnded, let batch = try await events.take() {
+                for responses in try answer.responses(to: batch) {
+                    try await writer.write(contentsOf: responses)
                 }
-                defer { group.cancelAll() }
-                var answer = ListenAnswer(ahead: Self.responsesAhead)
-                defer { answer.close() }
-                while !answer.isEnded, let batch = try await events.take() {
-                    let responses = try answer.responses(to: batch)
-                    if !responses.isEmpty { try await writer.write(contentsOf: responses) }
-                    try answer.noteTaken()
-                }
+                try answer.noteTaken()
             }
         }
     }
@@ -44,20 +45,19 @@ extension FirestoreService {
         _ events: ListenEvents
     ) async -> (any Error)? {
         do {
-            var open: (stream: any WatchStream, coder: MessageCoder)?
+            var open: (stream: any WatchStream, session: Session)?
             var targets: Set<Int32> = []
             for try await request in requests {
                 if open == nil {
                     let session = try await session(request.database)
-                    let coder = try session.coder()
                     let stream = session.backend.openWatchStream(as: session.credentials) {
                         events.tell(.event($0))
                     }
-                    open = (stream, coder)
+                    open = (stream, session)
                     events.tell(.opened(stream, session))
                 }
                 guard let open else { continue }
-                let decoded = try open.coder.decode(request)
+                let decoded = try open.session.coder().decode(request)
                 switch decoded {
                 case .add(let target): targets.insert(target.id)
                 case .remove(let id): targets.remove(id)
@@ -77,9 +77,14 @@ extension FirestoreService {
 }
 
 /// What a client is given of what the backend tells: as much at once as there is.
+///
+/// It holds little while nothing happens: most streams are idle most of the time.
 private struct ListenAnswer {
+    /// How much is written at once together with what ends it.
+    private static let littleBytes = 2_048
+
     private let ahead: Int
-    private var open: (stream: any WatchStream, coder: MessageCoder)?
+    private var open: (stream: any WatchStream, session: Session)?
     /// Responses since the backend was last told that there is room.
     private var taken = 0
     private var end: Result<Void, any Error>?
@@ -92,26 +97,33 @@ private struct ListenAnswer {
     /// Whether the stream ends behind what was given.
     var isEnded: Bool { end != nil }
 
-    /// The answers to what has happened, up to the end of the stream.
+    /// The answers to what has happened, up to the end of the stream, as they are written.
+    ///
+    /// What ends much is written by itself, so that what the stream keeps of it is little: see
+    /// ``AnswerBufferHandler``.
     mutating func responses(to events: [ListenEvent])
-        throws -> [Answer<Google_Firestore_V1_ListenResponse>]
+        throws -> [ArraySlice<Answer<Google_Firestore_V1_ListenResponse>>]
     {
         var responses: [Answer<Google_Firestore_V1_ListenResponse>] = []
+        var coder: MessageCoder?
         for event in events where end == nil {
             switch event {
             case .opened(let stream, let session):
                 stream.demand(ahead)
-                open = (stream, try session.coder())
+                open = (stream, session)
             case .event(.opened): continue
             case .event(.response(let response)):
-                guard let open else { continue }
-                responses.append(try open.coder.encode(response))
+                coder = try coder ?? open?.session.coder()
+                if let coder { responses.append(try coder.encode(response)) }
             case .event(.closed(let error)): end = error.map { .failure($0) } ?? .success(())
             case .ended(let error): end = error.map { .failure($0) } ?? .success(())
             }
         }
         taken += responses.count
-        return responses
+        guard responses.reduce(0, { $0 + $1.sizeBytes }) > Self.littleBytes else {
+            return responses.isEmpty ? [] : [responses[...]]
+        }
+        return [responses.dropLast(), responses.suffix(1)].filter { !$0.isEmpty }
     }
 
     /// Tells the backend that the client has taken what it was given.

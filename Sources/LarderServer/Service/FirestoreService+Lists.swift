@@ -14,7 +14,7 @@ extension FirestoreService {
         async throws(LarderError) -> Google_Firestore_V1_ListDocumentsResponse
     {
         try await read(request.parent) { (session, coder) throws(LarderError) in
-            let list = try DocumentList(request, session, coder)
+            let list = try DocumentList(request, session, coder, maxBytes: limits.bytesAhead)
             let size = try PageToken.size(request.pageSize, most: Self.maxPage)
             return try request.showMissing
                 ? list.pageWithMissing(size) : list.page(size)
@@ -29,15 +29,18 @@ private struct DocumentList {
     let collection: CollectionPath
     let moment: Moment
     let mask: FieldMask?
+    /// Behind about how many bytes of documents a page ends early.
+    let maxBytes: Int
     /// The documents from the beginning of the page on.
     var query: Query
 
     init(
         _ request: Google_Firestore_V1_ListDocumentsRequest, _ session: Session,
-        _ coder: MessageCoder
+        _ coder: MessageCoder, maxBytes: Int
     ) throws(LarderError) {
         self.session = session
         self.coder = coder
+        self.maxBytes = maxBytes
         guard !request.collectionID.isEmpty else {
             throw LarderError(.unimplemented, "a list of all collections is not implemented")
         }
@@ -63,14 +66,14 @@ private struct DocumentList {
 
     /// A page of documents that exist.
     func page(_ size: Int) throws(LarderError) -> Google_Firestore_V1_ListDocumentsResponse {
-        let documents = try documents(size + 1)
+        let (documents, isWhole) = try documents(size)
         var response = Google_Firestore_V1_ListDocumentsResponse()
-        for document in documents.prefix(size) {
+        for document in documents {
             if let message = try coder.encode(document, mask: mask) {
                 response.documents.append(message)
             }
         }
-        if documents.count > size, let last = documents.prefix(size).last {
+        if !isWhole, let last = documents.last {
             response.nextPageToken = try token(behind: last)
         }
         return response
@@ -82,11 +85,15 @@ private struct DocumentList {
     {
         var after: DocumentPath?
         if case .reference(let name)? = query.start?.values.first { after = name.document }
-        let found = try documents(size + 1).map { (path: $0.path, document: Document?.some($0)) }
+        let (documents, isWhole) = try documents(size)
+        // What lies behind is for another page.
+        let end = isWhole ? nil : documents.last?.path
         let missing = try session.backend.missingDocuments(in: collection, asOf: moment.asOf)
-            .filter { path in after.map { $0 < path } ?? true }
-            .map { (path: $0, document: Document?.none) }
-        let all = (found + missing).sorted { $0.path < $1.path }
+            .filter { path in after.map { $0 < path } ?? true && end.map { path < $0 } ?? true }
+        let all =
+            (documents.map { (path: $0.path, document: Document?.some($0)) }
+            + missing.map { (path: $0, document: Document?.none) })
+            .sorted { $0.path < $1.path }
         var response = Google_Firestore_V1_ListDocumentsResponse()
         for (path, document) in all.prefix(size) {
             var message = Google_Firestore_V1_Document()
@@ -94,24 +101,33 @@ private struct DocumentList {
             if let document { message = try coder.encode(document, mask: mask) ?? message }
             response.documents.append(message)
         }
-        if all.count > size, let last = all.prefix(size).last {
+        if !isWhole || all.count > size, let last = all.prefix(size).last {
             response.nextPageToken = try token([nameValue(last.path)])
         }
         return response
     }
 
-    /// The first documents of the page.
-    private func documents(_ limit: Int) throws(LarderError) -> [Document] {
+    /// The first documents of the page, and whether there are no others behind them.
+    private func documents(_ limit: Int)
+        throws(LarderError) -> (documents: [Document], isWhole: Bool)
+    {
         var query = query
-        query.limit = .first(limit)
+        query.limit = .first(limit + 1)
         var documents: [Document] = []
+        var bytes = 0
+        var isWhole = true
         _ = try session.backend.runQuery(
             query, as: session.credentials, in: moment.transaction, asOf: moment.asOf
         ) { document throws(LarderError) in
+            guard documents.count < limit, bytes < maxBytes else {
+                isWhole = false
+                return .stop
+            }
             documents.append(document)
+            bytes += Int(document.record?.sizeBytes ?? 0)
             return .continue
         }
-        return documents
+        return (documents, isWhole)
     }
 
     private func token(behind document: Document) throws(LarderError) -> String {

@@ -13,42 +13,24 @@ extension FirestoreService {
         _ writer: RPCWriter<Answer<Google_Firestore_V1_RunQueryResponse>>
     ) async throws {
         let session = try await session(request.parent)
-        let pump = Pump<Answer<Google_Firestore_V1_RunQueryResponse>>(
-            maxBytes: limits.bytesAhead, patience: limits.patience)
-        defer { pump.cancel() }
-        queries.perform {
-            pump.finish(
-                Result { () throws(LarderError) in
-                    if pump.isCancelled { throw .clientHasLeft }
-                    if let answer = try DescendantsAnswer(request, session) {
-                        return try answer.run(pump.give)
-                    }
-                    let answer = try QueryAnswer(request, session)
-                    if request.hasExplainOptions {
-                        try answer.explain(isRun: request.explainOptions.analyze, pump.give)
-                    } else {
-                        try answer.run(pump.give)
-                    }
-                })
-        }
-        try await withRPCCancellationHandler {
-            while let answers = try await pump.take() {
-                try await writer.write(contentsOf: answers)
+        try await carry(to: writer) { (give) throws(LarderError) in
+            if let answer = try DescendantsAnswer(request, session) {
+                return try answer.run(give)
             }
-        } onCancelRPC: {
-            pump.cancel()
+            let answer = try QueryAnswer(request, session)
+            if request.hasExplainOptions {
+                try answer.explain(isRun: request.explainOptions.analyze, give)
+            } else {
+                try answer.run(give)
+            }
         }
     }
 }
 
 /// What a query finds, as answers.
 struct QueryAnswer {
-    /// Takes an answer and about how many bytes it has.
-    typealias Give =
-        (Answer<Google_Firestore_V1_RunQueryResponse>, Int) throws(LarderError) -> Void
-
-    /// About what an answer has beside its document's fields.
-    private static let overheadBytes = 200
+    /// Takes an answer.
+    typealias Give = FirestoreService.Give<Google_Firestore_V1_RunQueryResponse>
 
     let session: Session
     let coder: MessageCoder
@@ -77,7 +59,7 @@ struct QueryAnswer {
                 document, mask: selection.mask, readTime: moment.readTime(readTime),
                 transaction: isFirst ? moment.begun : Data(), skippedResults: isFirst ? skipped : 0)
             isFirst = false
-            try give(answer, Int(document?.record?.sizeBytes ?? 0) + Self.overheadBytes)
+            try give(answer)
         }
         if selection.isEmpty {
             // A transaction does not rest on what the query would find.

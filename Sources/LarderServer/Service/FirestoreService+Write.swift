@@ -14,16 +14,16 @@ extension FirestoreService {
         _ requests: RPCAsyncSequence<Google_Firestore_V1_WriteRequest, any Error>,
         _ writer: RPCWriter<Google_Firestore_V1_WriteResponse>
     ) async throws {
-        try await streams.counting {
-            let (events, continuation) = AsyncStream.makeStream(of: WriteStreamEvent.self)
-            let sent = SentWrites(limit: limits.writesOnTheirWay)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    continuation.yield(.ended(await self.receive(requests, sent, continuation)))
-                }
-                defer { group.cancelAll() }
-                try await self.answer(events, sent, writer)
+        try streams.add()
+        defer { streams.remove() }
+        let (events, continuation) = AsyncStream.makeStream(of: WriteStreamEvent.self)
+        let sent = SentWrites(limit: limits.writesOnTheirWay)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                continuation.yield(.ended(await self.receive(requests, sent, continuation)))
             }
+            defer { group.cancelAll() }
+            try await self.answer(events, sent, writer)
         }
     }
 

@@ -1,6 +1,7 @@
 import GRPCCore
 import LarderModel
 import LarderProtocol
+import SwiftProtobuf
 
 /// `google.firestore.v1.Firestore` over the databases of a server.
 ///
@@ -45,6 +46,36 @@ struct FirestoreService: Sendable {
         let session = try await session(resource)
         return try await readers.run { () throws(LarderError) in
             try body(session, try session.coder())
+        }
+    }
+
+    /// Takes an answer of many; waits, but not for long, while its client is far behind.
+    typealias Give<Message: SwiftProtobuf.Message> = (Answer<Message>) throws(LarderError) -> Void
+
+    /// Answers a call with all that a closure gives, at the pace of its client.
+    ///
+    /// The closure runs where it may wait; it hears with `cancelled` of a client that has left.
+    func carry<Message: SwiftProtobuf.Message>(
+        to writer: RPCWriter<Answer<Message>>,
+        _ body: @escaping @Sendable (Give<Message>) throws(LarderError) -> Void
+    ) async throws {
+        let pump = Pump<Answer<Message>>(maxBytes: limits.bytesAhead, patience: limits.patience)
+        defer { pump.cancel() }
+        queries.perform {
+            pump.finish(
+                Result { () throws(LarderError) in
+                    if pump.isCancelled { throw .clientHasLeft }
+                    try body { answer throws(LarderError) in
+                        try pump.give(answer, bytes: answer.sizeBytes)
+                    }
+                })
+        }
+        try await withRPCCancellationHandler {
+            while let answers = try await pump.take() {
+                try await writer.write(contentsOf: answers)
+            }
+        } onCancelRPC: {
+            pump.cancel()
         }
     }
 }

@@ -10,7 +10,7 @@ extension QueryAnswer {
         guard isRun else {
             var response = Google_Firestore_V1_RunQueryResponse()
             response.explainMetrics.planSummary = .init(try session.backend.explain(query))
-            return try give(.message(response), 0)
+            return try give(.message(response))
         }
         guard moment.transaction == nil, moment.asOf.isNone else {
             throw LarderError(
@@ -22,14 +22,14 @@ extension QueryAnswer {
         for document in documents {
             let answer = try coder.encode(
                 document, mask: selection.mask, readTime: moment.readTime(version))
-            try give(answer, Int(document.record?.sizeBytes ?? 0))
+            try give(answer)
         }
         var last = Google_Firestore_V1_RunQueryResponse()
         last.readTime = .init(moment.readTime(version))
         last.skippedResults = Int32(
             clamping: min(selection.offset, result.documents.count))
         last.explainMetrics = .init(result.execution, resultCount: documents.count)
-        try give(.message(last), 0)
+        try give(.message(last))
     }
 }
 

@@ -33,6 +33,14 @@ struct Session: Sendable {
         return try result.get()
     }
 
+    /// Makes one change, and gives the document as that has left it.
+    func write(_ mutation: Mutation) async throws(LarderError) -> Document {
+        let result = await withCheckedContinuation { continuation in
+            backend.write(mutation, as: credentials) { continuation.resume(returning: $0) }
+        }
+        return try result.get()
+    }
+
     /// The transaction of the bytes that a client was given.
     func transaction(_ bytes: Data) throws(LarderError) -> TransactionID {
         guard let id = TransactionID(bytes: [UInt8](bytes)) else {

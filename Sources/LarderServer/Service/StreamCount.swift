@@ -15,17 +15,21 @@ final class StreamCount: Sendable {
     /// How many are open.
     var value: Int { count.load(ordering: .relaxed) }
 
-    /// Counts a stream while a closure runs.
+    /// Counts a stream; call ``remove()`` at its end.
     ///
-    /// - Throws: `resourceExhausted` where there are too many; else what the closure throws.
-    func counting<R>(_ body: () async throws -> R) async throws -> R {
+    /// - Throws: `resourceExhausted`, and it is not counted, where there are too many.
+    func add() throws(LarderError) {
         let number = count.wrappingAdd(1, ordering: .relaxed).newValue
-        gauge.record(number)
-        defer { gauge.record(count.wrappingSubtract(1, ordering: .relaxed).newValue) }
         guard number <= limit else {
+            count.subtract(1, ordering: .relaxed)
             throw LarderError(
                 .resourceExhausted, "\(limit) streams are open, which is the limit")
         }
-        return try await body()
+        gauge.record(number)
+    }
+
+    /// Counts a stream no longer.
+    func remove() {
+        gauge.record(count.wrappingSubtract(1, ordering: .relaxed).newValue)
     }
 }

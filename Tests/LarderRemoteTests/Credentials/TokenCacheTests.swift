@@ -129,6 +129,23 @@ struct TokenCacheTests {
         #expect(try await known() == "b")
     }
 
+    @Test("a provider that does not answer is asked again after a minute", arguments: [0, 1])
+    func silence(whoAnswers: Int) async throws {
+        let first = Task { try await known() }
+        await provider.questions.wait { $0.count == 1 }
+        clock.turn(.seconds(59))
+        let second = Task { try await known() }
+        clock.turn(.seconds(1))
+        let third = Task { try await known() }
+        await provider.questions.wait { $0.count == 2 }
+        await provider.answer(whoAnswers, AccessToken("late", lifetime: .seconds(3600)))
+        for waiting in [first, second, third] { #expect(try await waiting.value == "late") }
+        // What the other one says is nothing to wait for, and its failure no harm.
+        await provider.fail(1 - whoAnswers)
+        #expect(try await known() == "late")
+        #expect(provider.questions.value.count == 2)
+    }
+
     @Test("who gives up waiting takes nothing away from the others")
     func cancelling() async throws {
         let one = Task { try await known() }
