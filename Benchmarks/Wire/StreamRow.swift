@@ -64,7 +64,7 @@ struct StreamRow {
     private func readAndEncode(
         _ backend: Backend, count: Int
     ) throws -> (wall: Double, busy: Double) {
-        let coder = try MessageCoder(
+        let coder = MessageCoder(
             DatabaseID(project: Requests.project, database: "(default)"))
         let serializer = AnswerSerializer<Google_Firestore_V1_RunQueryResponse>()
         let query = Query(.collection(try CollectionPath(Self.collection)))

@@ -43,16 +43,26 @@ package final class MessageCoder {
 
     /// What the names of all documents begin with: `projects/P/databases/D/documents/`.
     let documentsPrefix: String
-    let builder: RecordBuilder
+    /// What makes records, from the first that is decoded on: many coders only encode.
+    private var knownBuilder: RecordBuilder?
 
     /// A coder for a database.
-    ///
-    /// - Throws: `resourceExhausted` when there is no memory.
-    package init(_ database: DatabaseID, limits: Limits = Limits()) throws(LarderError) {
+    package init(_ database: DatabaseID, limits: Limits = Limits()) {
         self.database = database
         self.limits = limits
         documentsPrefix = "\(database)/documents/"
-        builder = try RecordBuilder()
+    }
+
+    /// What makes records.
+    ///
+    /// - Throws: `resourceExhausted` when there is no memory.
+    var builder: RecordBuilder {
+        get throws(LarderError) {
+            if let knownBuilder { return knownBuilder }
+            let builder = try RecordBuilder()
+            knownBuilder = builder
+            return builder
+        }
     }
 
     /// Decodes an answer: what would be the client's fault in a request is the backend's here.

@@ -56,7 +56,7 @@ extension CloudFirestore {
     ) async throws(LarderError) -> [UInt8] {
         var request = Google_Firestore_V1_BeginTransactionRequest()
         request.database = "\(databaseID)"
-        request.options = try MessageCoder(databaseID).encode(mode)
+        request.options = MessageCoder(databaseID).encode(mode)
         let answer = try await answer(
             Method.BeginTransaction.descriptor, request,
             of: Google_Firestore_V1_BeginTransactionResponse.self, as: credentials)
@@ -71,7 +71,7 @@ extension CloudFirestore {
         _ mutations: [Mutation], in transaction: [UInt8],
         as credentials: Credentials = Credentials()
     ) async throws(LarderError) -> CommitResponse {
-        let coder = try MessageCoder(databaseID)
+        let coder = MessageCoder(databaseID)
         var request = try coder.encode(committing: mutations)
         request.transaction = Data(transaction)
         let answer = try await answer(

@@ -45,9 +45,9 @@ final class CloudRemote: Remote {
             guard !paths.isEmpty else { return [] }
             let answers = try await caller.answers(
                 Method.BatchGetDocuments.descriptor,
-                try MessageCoder(database).encode(reading: paths),
+                MessageCoder(database).encode(reading: paths),
                 of: Google_Firestore_V1_BatchGetDocumentsResponse.self, as: credentials)
-            let coder = try MessageCoder(database)
+            let coder = MessageCoder(database)
             var readings: [DocumentPath: DocumentReading] = [:]
             for answer in answers {
                 guard let reading = try coder.decode(answer) else { continue }

@@ -74,7 +74,8 @@ public final class Server: Service {
     /// - Returns: what went wrong.
     private func serve() async -> LarderError? {
         // Not cancelled with this one: the transport traps where a call comes at that moment.
-        let serving = Task { try await server.serve() }
+        let executor = LoopExecutor(MultiThreadedEventLoopGroup.singleton)
+        let serving = Task(executorPreference: executor) { [server] in try await server.serve() }
         do {
             try await withGracefulShutdownHandler {
                 try await withTaskCancellationHandler {

@@ -11,7 +11,7 @@ let testDatabase = DatabaseID(project: "p", database: "d")
 let testRoot = "projects/p/databases/d/documents"
 
 /// A coder for it.
-func testCoder() throws -> MessageCoder { try MessageCoder(testDatabase) }
+func testCoder() throws -> MessageCoder { MessageCoder(testDatabase) }
 
 /// The message after it went over the wire.
 func sent<M: Message>(_ message: M) throws -> M {

@@ -49,7 +49,7 @@ extension MessageCoder {
         guard try document.number() == 0x0a else { throw NotPlain() }
         let path = try plainPath(try document.content())
         var (createTime, updateTime): (Timestamp?, Timestamp?)
-        builder.reset()
+        try builder.reset()
         try builder.beginMap()
         while !document.isAtEnd {
             switch try document.number() {

@@ -8,7 +8,7 @@ extension MessageCoder {
     ///   long or double names of a map, times and places out of range, references that name no
     ///   document, and a map that says it is a vector and has not just its components.
     package func decode(_ value: Google_Firestore_V1_Value) throws(LarderError) -> Value {
-        builder.reset()
+        try builder.reset()
         try append(value, depth: 0)
         return try builder.finishValue()
     }
@@ -30,7 +30,7 @@ extension MessageCoder {
     package func decode(_ fields: [Google_Firestore_V1_Document.FieldsEntry])
         throws(LarderError) -> Record
     {
-        builder.reset()
+        try builder.reset()
         try builder.beginMap()
         for field in fields {
             try builder.appendName(field.key)

@@ -78,7 +78,7 @@ struct QueryRun: Sendable {
         return try await caller.once(
             Method.RunQuery.descriptor, request, as: credentials, isBounded: false
         ) { (messages: RPCAsyncSequence<Response, any Error>) in
-            let coder = try MessageCoder(database)
+            let coder = MessageCoder(database)
             var version = SnapshotVersion.none
             for try await message in messages {
                 if message.hasReadTime {

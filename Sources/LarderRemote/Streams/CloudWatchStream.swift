@@ -52,7 +52,7 @@ final class CloudWatchStream: WatchStream {
             ) { (writer: RPCWriter<Google_Firestore_V1_ListenRequest>) in
                 mailbox.open()
                 do {
-                    let coder = try MessageCoder(database)
+                    let coder = MessageCoder(database)
                     for await request in requests {
                         try await writer.write(try coder.encode(request))
                         metrics.send()
@@ -63,7 +63,7 @@ final class CloudWatchStream: WatchStream {
                 }
             } receive: {
                 (messages: RPCAsyncSequence<[UInt8], any Error>) in
-                let coder = try MessageCoder(database)
+                let coder = MessageCoder(database)
                 for try await message in messages {
                     metrics.receive()
                     let response = try coder.decode(listenResponse: message)

@@ -55,7 +55,7 @@ final class CloudWriteStream: WriteStream {
             ) { (writer: RPCWriter<Google_Firestore_V1_WriteRequest>) in
                 mailbox.open()
                 do {
-                    let coder = try MessageCoder(database)
+                    let coder = MessageCoder(database)
                     for await request in requests {
                         let message = try coder.encode(request)
                         progress.withLock { $0.unanswered += 1 }
@@ -68,7 +68,7 @@ final class CloudWriteStream: WriteStream {
             } receive: {
                 (messages: RPCAsyncSequence<Google_Firestore_V1_WriteResponse, any Error>)
                 in
-                let coder = try MessageCoder(database)
+                let coder = MessageCoder(database)
                 var isFirst = true
                 for try await message in messages {
                     metrics.receive()

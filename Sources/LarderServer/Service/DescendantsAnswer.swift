@@ -33,7 +33,7 @@ struct DescendantsAnswer {
         }
         isDirect = !query.from.contains(where: \.allDescendants)
         self.session = session
-        coder = try session.coder()
+        coder = session.coder()
         moment = try Moment(Consistency(request.consistencySelector), session, coder)
         guard moment.transaction == nil, moment.asOf.isNone, !request.hasExplainOptions,
             !query.hasFindNearest

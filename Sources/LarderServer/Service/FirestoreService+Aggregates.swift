@@ -12,7 +12,7 @@ extension FirestoreService {
     {
         let session = try await session(request.parent)
         return try await queries.run { () throws(LarderError) in
-            let coder = try session.coder()
+            let coder = session.coder()
             let (aggregates, selection) = try coder.decode(request)
             var response = Google_Firestore_V1_RunAggregationQueryResponse()
             if request.hasExplainOptions {

@@ -46,7 +46,7 @@ private struct FoundDocuments {
         throws(LarderError)
     {
         self.session = session
-        coder = try session.coder()
+        coder = session.coder()
         // Whatever is named twice is answered once.
         var seen: Set<DocumentPath> = []
         paths = try coder.decode(request).filter { seen.insert($0).inserted }

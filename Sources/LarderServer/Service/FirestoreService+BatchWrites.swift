@@ -15,7 +15,7 @@ extension FirestoreService {
         }
         let outcomes = await session.commitEach(decoded.compactMap { try? $0.get() })
         var next = outcomes.makeIterator()
-        let coder = try session.coder()
+        let coder = session.coder()
         var response = Google_Firestore_V1_BatchWriteResponse()
         for decoded in decoded {
             var result = Google_Firestore_V1_WriteResult()
@@ -40,7 +40,7 @@ extension FirestoreService {
     private static func mutations(
         of request: Google_Firestore_V1_BatchWriteRequest, _ session: Session
     ) throws(LarderError) -> [Result<Mutation, LarderError>] {
-        let coder = try session.coder()
+        let coder = session.coder()
         var paths: Set<DocumentPath> = []
         var mutations: [Result<Mutation, LarderError>] = []
         for write in request.writes {

@@ -73,7 +73,7 @@ extension FirestoreService {
         async throws(LarderError) -> Google_Protobuf_Empty
     {
         let session = try await session(request.name)
-        let coder = try session.coder()
+        let coder = session.coder()
         let mutation = Mutation(
             .delete, at: try coder.decode(documentName: request.name),
             precondition: try coder.decode(request.currentDocument))
@@ -87,7 +87,7 @@ extension FirestoreService {
         _ mutation: (MessageCoder) throws(LarderError) -> Mutation
     ) async throws(LarderError) -> Google_Firestore_V1_Document {
         let session = try await session(resource)
-        let coder = try session.coder()
+        let coder = session.coder()
         let fields: FieldMask? = if let mask { try coder.decode(mask) } else { nil }
         let change = try mutation(coder)
         let document = try await session.write(change)

@@ -84,7 +84,7 @@ private struct ListenAnswer {
     private static let littleBytes = 2_048
 
     private let ahead: Int
-    private var open: (stream: any WatchStream, session: Session)?
+    private var open: (stream: any WatchStream, coder: MessageCoder)?
     /// Responses since the backend was last told that there is room.
     private var taken = 0
     private var end: Result<Void, any Error>?
@@ -105,16 +105,15 @@ private struct ListenAnswer {
         throws -> [ArraySlice<Answer<Google_Firestore_V1_ListenResponse>>]
     {
         var responses: [Answer<Google_Firestore_V1_ListenResponse>] = []
-        var coder: MessageCoder?
         for event in events where end == nil {
             switch event {
             case .opened(let stream, let session):
                 stream.demand(ahead)
-                open = (stream, session)
+                open = (stream, session.coder())
             case .event(.opened): continue
             case .event(.response(let response)):
-                coder = try coder ?? open?.session.coder()
-                if let coder { responses.append(try coder.encode(response)) }
+                guard let open else { continue }
+                responses.append(try open.coder.encode(response))
             case .event(.closed(let error)): end = error.map { .failure($0) } ?? .success(())
             case .ended(let error): end = error.map { .failure($0) } ?? .success(())
             }

@@ -11,7 +11,7 @@ extension FirestoreService {
     {
         let session = try await session(request.parent)
         return try await queries.run { () throws(LarderError) in
-            let coder = try session.coder()
+            let coder = session.coder()
             let query = try Self.query(of: request, coder)
             let size = try PageToken.size(request.pageSize, most: 10_000)
             guard request.partitionCount > 0 else {

@@ -41,7 +41,7 @@ struct QueryAnswer {
 
     init(_ request: Google_Firestore_V1_RunQueryRequest, _ session: Session) throws(LarderError) {
         self.session = session
-        coder = try session.coder()
+        coder = session.coder()
         selection = try coder.decode(request)
         moment = try Moment(Consistency(request.consistencySelector), session, coder)
         query = selection.queryWithOffset

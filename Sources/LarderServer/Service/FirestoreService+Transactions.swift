@@ -12,7 +12,7 @@ extension FirestoreService {
     {
         let session = try await session(request.database)
         var response = Google_Firestore_V1_BeginTransactionResponse()
-        response.transaction = Data(try session.begin(request.options, try session.coder()).bytes)
+        response.transaction = Data(try session.begin(request.options, session.coder()).bytes)
         return response
     }
 
@@ -21,7 +21,7 @@ extension FirestoreService {
         async throws(LarderError) -> Google_Firestore_V1_CommitResponse
     {
         let session = try await session(request.database)
-        let coder = try session.coder()
+        let coder = session.coder()
         let mutations = try coder.decode(request)
         let transaction =
             request.transaction.isEmpty ? nil : try session.transaction(request.transaction)

@@ -40,7 +40,7 @@ extension FirestoreService {
                 let isFirst = open == nil
                 if isFirst {
                     let session = try await session(request.database)
-                    let coder = try session.coder()
+                    let coder = session.coder()
                     let stream = session.backend.openWriteStream(as: session.credentials) {
                         continuation.yield(.event($0))
                     }
@@ -74,7 +74,7 @@ extension FirestoreService {
         defer { open?.stream.close() }
         for await event in events {
             switch event {
-            case .opened(let stream, let session): open = (stream, try session.coder())
+            case .opened(let stream, let session): open = (stream, session.coder())
             case .event(.opened): continue
             case .event(.handshake(let token)):
                 guard let open else { continue }

@@ -45,7 +45,7 @@ struct FirestoreService: Sendable {
     ) async throws(LarderError) -> R {
         let session = try await session(resource)
         return try await readers.run { () throws(LarderError) in
-            try body(session, try session.coder())
+            try body(session, session.coder())
         }
     }
 

@@ -8,7 +8,7 @@ final class SentWrites: Sendable {
         var writes: [[Mutation]] = []
         var isStopped = false
         /// Goes on once fewer writes than so many have no answer.
-        var waiter: (continuation: CheckedContinuation<Void, Never>, below: Int)?
+        var waiter: (continuation: LoopContinuation<Void>, below: Int)?
     }
 
     private let state = Mutex(State())
@@ -55,7 +55,7 @@ final class SentWrites: Sendable {
     }
 
     private func wait(below count: Int) async {
-        await withCheckedContinuation { continuation in
+        await withLoopContinuation { continuation in
             let isFree = state.withLock { state in
                 guard state.writes.count >= count, !state.isStopped else { return true }
                 state.waiter = (continuation, count)
@@ -68,7 +68,7 @@ final class SentWrites: Sendable {
 
 extension SentWrites.State {
     /// Whoever may go on now, if anybody.
-    fileprivate mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
+    fileprivate mutating func takeWaiter() -> LoopContinuation<Void>? {
         guard let waiter, isStopped || writes.count < waiter.below else { return nil }
         self.waiter = nil
         return waiter.continuation

@@ -7,7 +7,7 @@ extension Session {
     /// Makes changes each by itself, in their order, and gives what came of each.
     func commitEach(_ mutations: [Mutation]) async -> [Result<CommitResponse, LarderError>] {
         guard !mutations.isEmpty else { return [] }
-        return await withCheckedContinuation { continuation in
+        return await withLoopContinuation { continuation in
             let outcomes = Outcomes(count: mutations.count) { continuation.resume(returning: $0) }
             for (position, mutation) in mutations.enumerated() {
                 backend.commit([mutation], as: credentials) { outcomes.set($0, at: position) }

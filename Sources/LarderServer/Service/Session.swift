@@ -15,13 +15,13 @@ struct Session: Sendable {
     let credentials = Credentials()
 
     /// A coder of the database's messages, for one thread.
-    func coder() throws(LarderError) -> MessageCoder { try MessageCoder(id) }
+    func coder() -> MessageCoder { MessageCoder(id) }
 
     /// Makes changes, in a transaction or not.
     func commit(_ mutations: [Mutation], in transaction: TransactionID? = nil)
         async throws(LarderError) -> CommitResponse
     {
-        let result = await withCheckedContinuation { continuation in
+        let result = await withLoopContinuation { continuation in
             if let transaction {
                 backend.commit(mutations, in: transaction, as: credentials) {
                     continuation.resume(returning: $0)
@@ -35,7 +35,7 @@ struct Session: Sendable {
 
     /// Makes one change, and gives the document as that has left it.
     func write(_ mutation: Mutation) async throws(LarderError) -> Document {
-        let result = await withCheckedContinuation { continuation in
+        let result = await withLoopContinuation { continuation in
             backend.write(mutation, as: credentials) { continuation.resume(returning: $0) }
         }
         return try result.get()

@@ -15,7 +15,7 @@ final class Pump<Element: Sendable>: Sendable {
         var bytes = 0
         var end: Result<Void, LarderError>?
         var isCancelled = false
-        var taker: CheckedContinuation<Void, Never>?
+        var taker: LoopContinuation<Void>?
     }
 
     private let state = Mutex(State())
@@ -43,7 +43,7 @@ final class Pump<Element: Sendable>: Sendable {
             let (isFull, taker) = try state.withLock { state throws(LarderError) in
                 if state.isCancelled { throw .clientHasLeft }
                 guard state.elements.isEmpty || state.bytes + bytes <= maxBytes else {
-                    return (true, CheckedContinuation<Void, Never>?.none)
+                    return (true, LoopContinuation<Void>?.none)
                 }
                 state.elements.append(element)
                 state.bytes += bytes
@@ -91,7 +91,7 @@ final class Pump<Element: Sendable>: Sendable {
                 if taken != nil { room.signal() }
                 return taken
             }
-            await withCheckedContinuation { continuation in
+            await withLoopContinuation { continuation in
                 let isReady = state.withLock { state in
                     guard state.elements.isEmpty, state.end == nil else { return true }
                     state.taker = continuation

@@ -47,7 +47,7 @@ final class WorkPool: Sendable {
     ) async throws(LarderError) -> R {
         let hasEnded = Flag()
         let result: Result<R, LarderError> = await withRPCCancellationHandler {
-            await withCheckedContinuation { continuation in
+            await withLoopContinuation { continuation in
                 perform {
                     continuation.resume(
                         returning: Result { () throws(LarderError) in

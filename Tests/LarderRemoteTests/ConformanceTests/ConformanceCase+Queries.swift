@@ -28,7 +28,7 @@ extension ConformanceCase {
             return
         }
         try await db.close()
-        let coder = try MessageCoder(ConformanceDatabase.id)
+        let coder = MessageCoder(ConformanceDatabase.id)
         guard let target = remote.targets.value.first?.target else {
             throw ConformanceFailure("nothing was asked for")
         }
@@ -54,7 +54,7 @@ extension ConformanceCase {
         let db = try ConformanceDatabase(remote)
         _ = try await db.firestore.document(documentPath).getDocument(source: .server)
         try await db.close()
-        let coder = try MessageCoder(ConformanceDatabase.id)
+        let coder = MessageCoder(ConformanceDatabase.id)
         guard let target = remote.targets.value.first else {
             throw ConformanceFailure("nothing was asked for")
         }

@@ -31,7 +31,7 @@ extension ConformanceCase {
             return
         }
         try await db.close()
-        let coder = try MessageCoder(ConformanceDatabase.id)
+        let coder = MessageCoder(ConformanceDatabase.id)
         let requests = try remote.writes.value.map { try coder.encode(committing: $0) }
         if isError { throw ConformanceFailure("there is no error but \(try requests.text)") }
         let expected: Google_Firestore_V1_CommitRequest = try message("request")

@@ -24,7 +24,7 @@ struct TestService: RegistrableRPCService {
             (request: Google_Firestore_V1_BatchGetDocumentsRequest) in
             let paths = try MessageCoder(database).decode(request)
             let readings = try await answer { remote.read(paths, as: Credentials(), $0) }
-            let coder = try MessageCoder(database)
+            let coder = MessageCoder(database)
             return try readings.reversed().map { try coder.encode($0).message() }
         }
         single(Method.Commit.descriptor, &router) {
@@ -78,7 +78,7 @@ struct TestService: RegistrableRPCService {
         _ writer: RPCWriter<Google_Firestore_V1_RunQueryResponse>
     ) async throws {
         for try await request in messages {
-            let coder = try MessageCoder(database)
+            let coder = MessageCoder(database)
             var answers: [Google_Firestore_V1_RunQueryResponse] = []
             let version = try server.backend.runQuery(
                 try coder.decode(request).query, as: Credentials(),
@@ -107,14 +107,14 @@ struct TestService: RegistrableRPCService {
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { group.cancelAll() }
             group.addTask {
-                let coder = try MessageCoder(database)
+                let coder = MessageCoder(database)
                 for try await message in messages {
                     server.listenRequests.change { $0.append(message) }
                     stream.send(try coder.decode(message))
                 }
             }
             group.addTask {
-                let coder = try MessageCoder(database)
+                let coder = MessageCoder(database)
                 for await event in events {
                     switch event {
                     case .opened: continue
@@ -137,7 +137,7 @@ struct TestService: RegistrableRPCService {
         let (events, feed) = AsyncStream.makeStream(of: WriteEvent.self)
         let stream = remote.openWriteStream(as: Credentials()) { feed.yield($0) }
         defer { stream.close() }
-        let coder = try MessageCoder(database)
+        let coder = MessageCoder(database)
         var (iterator, isFirst) = (events.makeAsyncIterator(), true)
         _ = await iterator.next()
         for try await message in messages {
