@@ -161,7 +161,8 @@ struct ServiceTests {
             var request = Google_Firestore_V1_BatchGetDocumentsRequest()
             request.database = "projects/p/databases/(default)"
             let names = (0..<count).reversed().map {
-                "\(test.root)/c/" + ($0 % 3 == 2 ? "none\($0)" : "00" + ($0 < 10 ? "0" : "") + "\($0)")
+                "\(test.root)/c/"
+                    + ($0 % 3 == 2 ? "none\($0)" : "00" + ($0 < 10 ? "0" : "") + "\($0)")
             }
             request.documents = names + names
             try await test.service.batchGetDocuments(request, RPCWriter(wrapping: written))

@@ -7,7 +7,7 @@ package enum Answer<Message: SwiftProtobuf.Message>: Sendable {
     /// The message's bytes.
     case bytes([UInt8])
     /// What SwiftProtobuf is to make bytes of.
-    case message(Message)
+    indirect case message(Message)
 
     /// About how many bytes it takes while it waits for its client; a message has no document.
     package var sizeBytes: Int {

@@ -24,6 +24,9 @@ struct FrontListener: HTTP2ServerTransport.ListenerFactory {
     let admin: AdminAPI
 
     private static let backlog: Int32 = 1_024
+    /// How much a connection reads at a time: little at first, as an idle one keeps the room.
+    private static let readBytes = AdaptiveRecvByteBufferAllocator(
+        minimum: 64, initial: 512, maximum: 65_536)
 
     func makeListeningChannel(
         listenerConfigurator: HTTP2ServerTransport.ListenerConfigurator,
@@ -35,6 +38,7 @@ struct FrontListener: HTTP2ServerTransport.ListenerFactory {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelOption(.backlog, value: Self.backlog)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.recvAllocator, value: Self.readBytes)
             .serverChannelInitializer { listenerConfigurator.configure(channel: $0) }
             .bind(host: host, port: port) { channel in
                 connections.add(channel)

@@ -93,11 +93,11 @@ extension FirestoreService: RegistrableRPCService {
         _ serializer: some MessageSerializer<Answer>,
         streaming body:
             @escaping @Sendable (
-                RPCAsyncSequence<Request, any Error>, RPCWriter<Answer>
+                RPCAsyncSequence<Received<Request>, any Error>, RPCWriter<Answer>
             ) async throws -> Void
     ) {
         router.registerHandler(
-            forMethod: method, deserializer: ProtobufDeserializer<Request>(),
+            forMethod: method, deserializer: ReceivedDeserializer<Request>(),
             serializer: serializer
         ) { [monitor] request, _ in
             StreamingServerResponse { writer in

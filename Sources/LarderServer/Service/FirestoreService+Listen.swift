@@ -13,7 +13,7 @@ extension FirestoreService {
     /// A client that takes its responses slowly is told less often, not less: see
     /// ``LarderTransport/WatchStream/demand(_:)``.
     func listen(
-        _ requests: RPCAsyncSequence<Google_Firestore_V1_ListenRequest, any Error>,
+        _ requests: RPCAsyncSequence<Received<Google_Firestore_V1_ListenRequest>, any Error>,
         _ writer: RPCWriter<Answer<Google_Firestore_V1_ListenResponse>>
     ) async throws {
         try streams.add()
@@ -26,7 +26,7 @@ extension FirestoreService {
                 events.tell(.ended(await self.receive(requests, events)))
             }
             defer { group.cancelAll() }
-            var answer = ListenAnswer(ahead: Self.responsesAhead)
+            let answer = ListenAnswer(ahead: Self.responsesAhead)
             defer { answer.close() }
             while !answer.isEnded, let batch = try await events.take() {
                 for responses in try answer.responses(to: batch) {
@@ -41,33 +41,18 @@ extension FirestoreService {
     ///
     /// - Returns: what is wrong with the last request; nil where nothing is.
     private func receive(
-        _ requests: RPCAsyncSequence<Google_Firestore_V1_ListenRequest, any Error>,
+        _ requests: RPCAsyncSequence<Received<Google_Firestore_V1_ListenRequest>, any Error>,
         _ events: ListenEvents
     ) async -> (any Error)? {
         do {
-            var open: (stream: any WatchStream, session: Session)?
-            var targets: Set<Int32> = []
+            var intake: ListenIntake?
             for try await request in requests {
-                if open == nil {
-                    let session = try await session(request.database)
-                    let stream = session.backend.openWatchStream(as: session.credentials) {
-                        events.tell(.event($0))
-                    }
-                    open = (stream, session)
-                    events.tell(.opened(stream, session))
+                if intake == nil {
+                    intake = ListenIntake(
+                        try await session(request.message.database), events,
+                        maxTargets: limits.targetsPerStream)
                 }
-                guard let open else { continue }
-                let decoded = try open.session.coder().decode(request)
-                switch decoded {
-                case .add(let target): targets.insert(target.id)
-                case .remove(let id): targets.remove(id)
-                }
-                guard targets.count <= limits.targetsPerStream else {
-                    throw LarderError(
-                        .resourceExhausted,
-                        "a stream has \(limits.targetsPerStream) targets, which is the limit")
-                }
-                open.stream.send(decoded)
+                try intake?.take(request.message)
             }
             return nil
         } catch {
@@ -76,10 +61,42 @@ extension FirestoreService {
     }
 }
 
+/// What takes the requests of a stream to the backend.
+private final class ListenIntake {
+    private let session: Session
+    private let stream: any WatchStream
+    private let maxTargets: Int
+    private var targets: Set<Int32> = []
+
+    /// Opens the backend's side of a stream.
+    init(_ session: Session, _ events: ListenEvents, maxTargets: Int) {
+        self.session = session
+        self.maxTargets = maxTargets
+        stream = session.backend.openWatchStream(as: session.credentials) {
+            events.tell(.event($0))
+        }
+        events.tell(.opened(stream, session))
+    }
+
+    /// Takes a request.
+    func take(_ request: Google_Firestore_V1_ListenRequest) throws(LarderError) {
+        let decoded = try session.coder().decode(request)
+        switch decoded {
+        case .add(let target): targets.insert(target.id)
+        case .remove(let id): targets.remove(id)
+        }
+        guard targets.count <= maxTargets else {
+            throw LarderError(
+                .resourceExhausted, "a stream has \(maxTargets) targets, which is the limit")
+        }
+        stream.send(decoded)
+    }
+}
+
 /// What a client is given of what the backend tells: as much at once as there is.
 ///
 /// It holds little while nothing happens: most streams are idle most of the time.
-private struct ListenAnswer {
+private final class ListenAnswer {
     /// How much is written at once together with what ends it.
     private static let littleBytes = 2_048
 
@@ -101,7 +118,7 @@ private struct ListenAnswer {
     ///
     /// What ends much is written by itself, so that what the stream keeps of it is little: see
     /// ``AnswerBufferHandler``.
-    mutating func responses(to events: [ListenEvent])
+    func responses(to events: [ListenEvent])
         throws -> [ArraySlice<Answer<Google_Firestore_V1_ListenResponse>>]
     {
         var responses: [Answer<Google_Firestore_V1_ListenResponse>] = []
@@ -128,7 +145,7 @@ private struct ListenAnswer {
     /// Tells the backend that the client has taken what it was given.
     ///
     /// - Throws: what the stream ends with.
-    mutating func noteTaken() throws {
+    func noteTaken() throws {
         try end?.get()
         guard taken >= ahead / 2 else { return }
         open?.stream.demand(taken)

@@ -11,7 +11,7 @@ extension FirestoreService {
     ///
     /// A client that does not take its answers is not listened to any longer.
     func write(
-        _ requests: RPCAsyncSequence<Google_Firestore_V1_WriteRequest, any Error>,
+        _ requests: RPCAsyncSequence<Received<Google_Firestore_V1_WriteRequest>, any Error>,
         _ writer: RPCWriter<Google_Firestore_V1_WriteResponse>
     ) async throws {
         try streams.add()
@@ -31,7 +31,7 @@ extension FirestoreService {
     ///
     /// - Returns: what is wrong with the last request; nil where nothing is.
     private func receive(
-        _ requests: RPCAsyncSequence<Google_Firestore_V1_WriteRequest, any Error>,
+        _ requests: RPCAsyncSequence<Received<Google_Firestore_V1_WriteRequest>, any Error>,
         _ sent: SentWrites, _ continuation: AsyncStream<WriteStreamEvent>.Continuation
     ) async -> (any Error)? {
         do {
@@ -39,7 +39,7 @@ extension FirestoreService {
             for try await request in requests {
                 let isFirst = open == nil
                 if isFirst {
-                    let session = try await session(request.database)
+                    let session = try await session(request.message.database)
                     let coder = session.coder()
                     let stream = session.backend.openWriteStream(as: session.credentials) {
                         continuation.yield(.event($0))
@@ -48,7 +48,7 @@ extension FirestoreService {
                     continuation.yield(.opened(stream, session))
                 }
                 guard let open else { continue }
-                let decoded = try open.coder.decode(request, isFirst: isFirst)
+                let decoded = try open.coder.decode(request.message, isFirst: isFirst)
                 switch decoded {
                 case .handshake: await sent.add([])
                 case .write(let mutations, _): await sent.add(mutations)
