@@ -1,7 +1,9 @@
+import LarderBackend
 import LarderModel
 import LarderQuery
 import LarderStorage
 import LarderTestSupport
+import Synchronization
 import Testing
 
 @testable import LarderSync
@@ -34,6 +36,37 @@ struct SharingResyncTests {
         #expect(a["all"].documents.count == 3)
         #expect(a["all"].last?.isFromCache == false)
         world.close(b)
+    }
+
+    @Test("What the primary answered while a client slept is asked for again")
+    func missedAnswers() throws {
+        let secret = try CollectionPath("secret")
+        let world = try SharingWorld(rules: { request in
+            request.operation == .list(secret) ? .deny(reason: "secret") : .allow
+        })
+        let (a, b) = (try world.open("a"), try world.open("b"))
+        world.settle()
+        b.listen("all", try .all("secret"))
+        b.client.disableNetwork { _ in }
+        let outcome = b.write([try .set("c/x", 1)])
+        b.scheduler.drain()
+        let answer = Mutex<Result<Bool, LarderError>?>(nil)
+        b.client.cancelWrite(try #require(outcome.id)) { result in answer.withLock { $0 = result } }
+        b.scheduler.drain()
+
+        // It sleeps longer than others keep news for it.
+        world.kill(b)
+        world.settle()
+        world.pass(.seconds(31 * 60))
+        a.write([try .set("c/y", 1)])
+        world.settle()
+        #expect(try world.rowCount(.journal) == 0)
+        #expect(b["all"].error == nil && answer.withLock { $0 } == nil)
+
+        world.wake(b)
+        #expect(b["all"].error?.kind == .permissionDenied)
+        #expect(try answer.withLock { $0 }?.get() != nil)
+        world.settle()
     }
 
     @Test("News of which all are still to come make a client look at everything, and once")

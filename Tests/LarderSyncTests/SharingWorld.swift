@@ -19,12 +19,13 @@ final class SharingWorld {
     private var schedulers: [ManualScheduler]
     private(set) var clients: [SharingClient] = []
 
-    init() throws {
+    init(rules: @escaping Backend.Rules = { _ in .allow }) throws {
         store = try Store(.inMemory())
         let (clock, scheduler) = (clock, ManualScheduler(clock: clock))
         backendScheduler = scheduler
         schedulers = [scheduler]
         var configuration = BackendConfiguration(project: "test")
+        configuration.rules = rules
         configuration.clock = { clock.timestamp }
         configuration.enqueue = { scheduler.run($0) }
         backend = try Backend(configuration)
@@ -58,6 +59,13 @@ final class SharingWorld {
     /// Forgets a client as if its process had been killed: it does nothing any more.
     func kill(_ client: SharingClient) {
         clients.removeAll { $0 === client }
+    }
+
+    /// Goes on with a client that was killed: it was only asleep, and its timers are long due.
+    func wake(_ client: SharingClient) {
+        clients.append(client)
+        client.scheduler.fireDue()
+        settle()
     }
 
     /// Ends a client in good order.

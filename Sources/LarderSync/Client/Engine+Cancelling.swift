@@ -18,7 +18,9 @@ extension Engine {
             return completion(.failure(error))
         }
         guard isPrimary else {
-            membership?.cancellations[batchID, default: []].append(completion)
+            membership?.cancellations[
+                batchID, default: Membership.Cancellation(user: session.user)
+            ].completions.append(completion)
             membership?.unsent.cancellations.append(batchID)
             membership?.unsent.user = session.user
             return
@@ -36,11 +38,17 @@ extension Engine {
         }
     }
 
-    /// Another client is primary now, and does not know what this one has asked for.
+    /// The primary does not know what this client has asked for, or its answer was missed.
+    ///
+    /// Batches of users before this one stay.
     func repeatCancellations() {
-        guard let waiting = membership?.cancellations.keys.sorted() else { return }
-        membership?.unsent.cancellations = waiting
-        membership?.unsent.user = session.user
+        guard let waiting = membership?.cancellations else { return }
+        let user = session.user
+        for (id, wish) in waiting where wish.user != user {
+            answerCancellation(id, .success(false))
+        }
+        membership?.unsent.cancellations = waiting.filter { $0.value.user == user }.keys.sorted()
+        membership?.unsent.user = user
     }
 
     /// This client is primary now, and does itself what it has asked for.
@@ -48,9 +56,9 @@ extension Engine {
         guard let waiting = membership?.cancellations, !waiting.isEmpty else { return }
         membership?.cancellations = [:]
         membership?.unsent.cancellations = []
-        for (id, completions) in waiting.sorted(by: { $0.key < $1.key }) {
-            let result = Result { () throws(LarderError) in try cancel(id, of: session.user) }
-            for completion in completions { completion(result) }
+        for (id, wish) in waiting.sorted(by: { $0.key < $1.key }) {
+            let result = Result { () throws(LarderError) in try cancel(id, of: wish.user) }
+            for completion in wish.completions { completion(result) }
         }
     }
 
@@ -63,7 +71,7 @@ extension Engine {
     /// Tells who wants a write back whether that is so.
     func answerCancellation(_ batchID: Int64, _ result: Result<Bool, LarderError>) {
         let waiting = membership?.cancellations.removeValue(forKey: batchID)
-        for completion in waiting ?? [] { completion(result) }
+        for completion in waiting?.completions ?? [] { completion(result) }
     }
 
     /// - Returns: false for a write that may have been sent, or is not pending any more.

@@ -26,7 +26,10 @@ extension Engine {
         self.membership?.loadedCommits = [:]
         self.membership?.staleViews.formUnion(views.loadingViews)
         try settleLeftBatches()
-        if !isPrimary, let network = state.network { apply(network) }
+        if !isPrimary {
+            askPrimaryAgain()
+            if let network = state.network { apply(network) }
+        }
         finish(
             views.apply(
                 state.changes, knowsFormerStates: false, targets: state.targets(views.onlineState),
@@ -40,6 +43,14 @@ extension Engine {
         self.membership?.othersCommit = state.commit
         try releaseUnwanted(ended)
         try watch(others.all)
+    }
+
+    /// What the primary has said meanwhile of targets that the backend refuses, and of wishes to
+    /// take writes back, was missed: it says it again.
+    private func askPrimaryAgain() {
+        guard let membership else { return }
+        self.membership?.unsent.begunTargets.formUnion(membership.ownTargets)
+        repeatCancellations()
     }
 
     private var shownViews: [ShownView] {

@@ -30,7 +30,7 @@ extension Engine {
             // The others find out when they have not heard of it for long.
             log("other clients do not know that this one has ended: \(error)")
         }
-        for completion in membership.cancellations.valuesInOrder.joined() {
+        for completion in membership.cancellations.valuesInOrder.flatMap(\.completions) {
             completion(.failure(Client.terminated))
         }
         self.membership = nil

@@ -16,6 +16,14 @@ struct Membership {
         case resync
     }
 
+    /// A wish to take a batch back.
+    struct Cancellation {
+        /// Whose batch it is.
+        let user: UserID
+        /// Who wants to know what became of it.
+        var completions: [@Sendable (Result<Bool, LarderError>) -> Void] = []
+    }
+
     let journal: Journal
     /// Whether somebody looks at the client.
     var isForeground: Bool
@@ -44,8 +52,8 @@ struct Membership {
     var ownTargets: Set<Int32> = []
     /// Targets that may be wanted otherwise than others were told.
     var changedTargets: Set<Int32> = []
-    /// Who wants to know what became of a wish to take a batch back.
-    var cancellations: [Int64: [@Sendable (Result<Bool, LarderError>) -> Void]] = [:]
+    /// The wishes to take batches back that the primary has not answered.
+    var cancellations: [Int64: Cancellation] = [:]
 
     /// For the primary: what others want to hear of.
     var others = TargetRegistry()
