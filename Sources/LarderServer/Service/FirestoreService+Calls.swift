@@ -56,12 +56,12 @@ extension FirestoreService: RegistrableRPCService {
         _ body: @escaping @Sendable (Request) async throws -> Response
     ) {
         router.registerHandler(
-            forMethod: method, deserializer: ProtobufDeserializer<Request>(),
+            forMethod: method, deserializer: ReceivedDeserializer<Request>(),
             serializer: ProtobufSerializer<Response>()
         ) { [monitor] request, _ in
             let request = try await ServerRequest(stream: request)
             let response = try await monitor.watch(method, request.metadata) {
-                try await body(request.message)
+                try await request.message.read(body)
             }
             return StreamingServerResponse(single: ServerResponse(message: response))
         }
@@ -74,13 +74,13 @@ extension FirestoreService: RegistrableRPCService {
         _ body: @escaping @Sendable (Request, RPCWriter<Answer>) async throws -> Void
     ) {
         router.registerHandler(
-            forMethod: method, deserializer: ProtobufDeserializer<Request>(),
+            forMethod: method, deserializer: ReceivedDeserializer<Request>(),
             serializer: serializer
         ) { [monitor] request, _ in
             let request = try await ServerRequest(stream: request)
             return StreamingServerResponse { writer in
                 try await monitor.watch(method, request.metadata) {
-                    try await body(request.message, writer)
+                    try await request.message.read { try await body($0, writer) }
                 }
                 return [:]
             }

@@ -47,12 +47,14 @@ extension FirestoreService {
         do {
             var intake: ListenIntake?
             for try await request in requests {
-                if intake == nil {
-                    intake = ListenIntake(
-                        try await session(request.message.database), events,
-                        maxTargets: limits.targetsPerStream)
+                try await request.read { request in
+                    if intake == nil {
+                        intake = ListenIntake(
+                            try await session(request.database), events,
+                            maxTargets: limits.targetsPerStream)
+                    }
+                    try intake?.take(request)
                 }
-                try intake?.take(request.message)
             }
             return nil
         } catch {

@@ -38,22 +38,24 @@ extension FirestoreService {
             var open: (stream: any WriteStream, coder: MessageCoder)?
             for try await request in requests {
                 let isFirst = open == nil
-                if isFirst {
-                    let session = try await session(request.message.database)
-                    let coder = session.coder()
-                    let stream = session.backend.openWriteStream(as: session.credentials) {
-                        continuation.yield(.event($0))
+                let decoded = try await request.read { request in
+                    if isFirst {
+                        let session = try await session(request.database)
+                        let coder = session.coder()
+                        let stream = session.backend.openWriteStream(as: session.credentials) {
+                            continuation.yield(.event($0))
+                        }
+                        open = (stream, coder)
+                        continuation.yield(.opened(stream, session))
                     }
-                    open = (stream, coder)
-                    continuation.yield(.opened(stream, session))
+                    return try open?.coder.decode(request, isFirst: isFirst)
                 }
-                guard let open else { continue }
-                let decoded = try open.coder.decode(request.message, isFirst: isFirst)
                 switch decoded {
-                case .handshake: await sent.add([])
-                case .write(let mutations, _): await sent.add(mutations)
+                case nil: continue
+                case .handshake?: await sent.add([])
+                case .write(let mutations, _)?: await sent.add(mutations)
                 }
-                open.stream.send(decoded)
+                if let decoded { open?.stream.send(decoded) }
             }
             await sent.drain()
             return nil
