@@ -26,7 +26,7 @@ extension FirestoreService: RegistrableRPCService {
         register(Method.RunQuery.descriptor, with: &router, AnswerSerializer(), runQuery)
         register(
             Method.RunAggregationQuery.descriptor, with: &router, ProtobufSerializer()
-        ) { request, writer in
+        ) { [self] request, writer in
             try await writer.write(try await runAggregationQuery(request))
         }
     }

@@ -19,7 +19,7 @@ extension FirestoreService {
         try streams.add()
         defer { streams.remove() }
         // What the client is ready for bounds it, so that nobody waits for room.
-        let events = ListenEvents(maxBytes: .max, patience: limits.patience)
+        let events = ListenEvents(maxBytes: nil, patience: limits.patience)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 // Ends with the call, so that the answer does.
@@ -44,18 +44,9 @@ extension FirestoreService {
         _ requests: RPCAsyncSequence<Received<Google_Firestore_V1_ListenRequest>, any Error>,
         _ events: ListenEvents
     ) async -> (any Error)? {
+        let intake = ListenIntake(self, events)
         do {
-            var intake: ListenIntake?
-            for try await request in requests {
-                try await request.read { request in
-                    if intake == nil {
-                        intake = ListenIntake(
-                            try await session(request.database), events,
-                            maxTargets: limits.targetsPerStream)
-                    }
-                    try intake?.take(request)
-                }
-            }
+            for try await request in requests { try await intake.take(request) }
             return nil
         } catch {
             return error
@@ -63,35 +54,49 @@ extension FirestoreService {
     }
 }
 
-/// What takes the requests of a stream to the backend.
+/// What takes the requests of a stream to the backend; one task uses it.
 private final class ListenIntake {
-    private let session: Session
-    private let stream: any WatchStream
-    private let maxTargets: Int
+    private let service: FirestoreService
+    private let events: ListenEvents
+    private var open: (stream: any WatchStream, session: Session)?
     private var targets: Set<Int32> = []
 
-    /// Opens the backend's side of a stream.
-    init(_ session: Session, _ events: ListenEvents, maxTargets: Int) {
-        self.session = session
-        self.maxTargets = maxTargets
-        stream = session.backend.openWatchStream(as: session.credentials) {
-            events.tell(.event($0))
-        }
-        events.tell(.opened(stream, session))
+    init(_ service: FirestoreService, _ events: ListenEvents) {
+        self.service = service
+        self.events = events
     }
 
-    /// Takes a request.
-    func take(_ request: Google_Firestore_V1_ListenRequest) throws(LarderError) {
-        let decoded = try session.coder().decode(request)
+    /// Takes a request; the first one opens the backend's side.
+    ///
+    /// Apart from who waits for the next one, whose stack is kept as long as the stream.
+    @inline(never)
+    func take(_ request: Received<Google_Firestore_V1_ListenRequest>) async throws {
+        try await request.read { request in
+            if open == nil {
+                let (session, events) = (try await service.session(request.database), events)
+                let stream = session.backend.openWatchStream(as: session.credentials) {
+                    events.tell(.event($0))
+                }
+                open = (stream, session)
+                events.tell(.opened(stream, session))
+            }
+            try take(request)
+        }
+    }
+
+    private func take(_ request: Google_Firestore_V1_ListenRequest) throws(LarderError) {
+        guard let open else { return }
+        let decoded = try open.session.coder().decode(request)
         switch decoded {
         case .add(let target): targets.insert(target.id)
         case .remove(let id): targets.remove(id)
         }
+        let maxTargets = service.limits.targetsPerStream
         guard targets.count <= maxTargets else {
             throw LarderError(
                 .resourceExhausted, "a stream has \(maxTargets) targets, which is the limit")
         }
-        stream.send(decoded)
+        open.stream.send(decoded)
     }
 }
 

@@ -13,7 +13,7 @@ extension FirestoreService {
     func listDocuments(_ request: Google_Firestore_V1_ListDocumentsRequest)
         async throws(LarderError) -> Google_Firestore_V1_ListDocumentsResponse
     {
-        try await read(request.parent) { (session, coder) throws(LarderError) in
+        try await read(request.parent) { [limits] (session, coder) throws(LarderError) in
             let list = try DocumentList(request, session, coder, maxBytes: limits.bytesAhead)
             let size = try PageToken.size(request.pageSize, most: Self.maxPage)
             return try request.showMissing

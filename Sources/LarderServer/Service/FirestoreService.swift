@@ -5,9 +5,11 @@ import SwiftProtobuf
 
 /// `google.firestore.v1.Firestore` over the databases of a server.
 ///
+/// A class, so that what calls keep of it, some as long as a stream lasts, is a reference.
+///
 /// Each call is a method in a file of its subject, and throws ``LarderModel/LarderError``;
 /// ``CallMonitor`` makes the status of a call of it. What blocks runs on a ``WorkPool``.
-struct FirestoreService: Sendable {
+final class FirestoreService: Sendable {
     /// The databases.
     let databases: Databases
     /// What is allowed.

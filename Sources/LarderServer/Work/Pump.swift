@@ -19,17 +19,19 @@ final class Pump<Element: Sendable>: Sendable {
     }
 
     private let state = Mutex(State())
-    private let room = DispatchSemaphore(value: 0)
+    /// Where the reader waits; nil where it never does.
+    private let room: DispatchSemaphore?
     private let maxBytes: Int
     private let patience: Duration
 
     /// A pump without anything in it.
     ///
     /// - Parameters:
-    ///   - maxBytes: how far the reader may be ahead.
+    ///   - maxBytes: how far the reader may be ahead; nil for any distance.
     ///   - patience: how long the reader waits for a client that takes nothing.
-    init(maxBytes: Int, patience: Duration) {
-        self.maxBytes = maxBytes
+    init(maxBytes: Int?, patience: Duration) {
+        room = maxBytes == nil ? nil : DispatchSemaphore(value: 0)
+        self.maxBytes = maxBytes ?? 0
         self.patience = patience
     }
 
@@ -42,16 +44,16 @@ final class Pump<Element: Sendable>: Sendable {
         while true {
             let (isFull, taker) = try state.withLock { state throws(LarderError) in
                 if state.isCancelled { throw .clientHasLeft }
-                guard state.elements.isEmpty || state.bytes + bytes <= maxBytes else {
-                    return (true, LoopContinuation<Void>?.none)
-                }
+                let hasRoom =
+                    room == nil || state.elements.isEmpty || state.bytes + bytes <= maxBytes
+                guard hasRoom else { return (true, LoopContinuation<Void>?.none) }
                 state.elements.append(element)
                 state.bytes += bytes
                 defer { state.taker = nil }
                 return (false, state.taker)
             }
             taker?.resume()
-            guard isFull else { return }
+            guard isFull, let room else { return }
             guard room.wait(timeout: .now() + patience.dispatchInterval) == .success else {
                 throw LarderError(
                     .deadlineExceeded, "the client took nothing of the answer for \(patience)")
@@ -88,7 +90,7 @@ final class Pump<Element: Sendable>: Sendable {
                 return state.elements
             }
             guard let taken, taken.isEmpty else {
-                if taken != nil { room.signal() }
+                if taken != nil { room?.signal() }
                 return taken
             }
             await withLoopContinuation { continuation in
@@ -106,6 +108,6 @@ final class Pump<Element: Sendable>: Sendable {
     func cancel() {
         state.withLock { $0.isCancelled = true }
         finish(.failure(.clientHasLeft))
-        room.signal()
+        room?.signal()
     }
 }
