@@ -19,6 +19,7 @@ public final class Server: Service {
     private let logger: Logger
     private let databases: Databases
     private let connections = OpenConnections()
+    private let executor = LoopExecutor(MultiThreadedEventLoopGroup.singleton)
     private let transport: Transport
     private let server: GRPCServer<Transport>
 
@@ -74,7 +75,6 @@ public final class Server: Service {
     /// - Returns: what went wrong.
     private func serve() async -> LarderError? {
         // Not cancelled with this one: the transport traps where a call comes at that moment.
-        let executor = LoopExecutor(MultiThreadedEventLoopGroup.singleton)
         let serving = Task(executorPreference: executor) { [server] in try await server.serve() }
         do {
             try await withGracefulShutdownHandler {

@@ -119,7 +119,7 @@ private struct DocumentList {
         _ = try session.backend.runQuery(
             query, as: session.credentials, in: moment.transaction, asOf: moment.asOf
         ) { document throws(LarderError) in
-            guard documents.count < limit, bytes < maxBytes else {
+            guard documents.count < limit, documents.isEmpty || bytes < maxBytes else {
                 isWhole = false
                 return .stop
             }
