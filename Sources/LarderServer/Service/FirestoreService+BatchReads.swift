@@ -54,7 +54,7 @@ private struct FoundDocuments {
         moment = try Moment(Consistency(request.consistencySelector), session, coder)
     }
 
-    /// Gives the documents, each in an answer.
+    /// Gives the documents, each in an answer: those that exist first, as Cloud Firestore does.
     ///
     /// Where a transaction was opened, or there is none to give, an answer without a document
     /// comes first.
@@ -62,6 +62,7 @@ private struct FoundDocuments {
         _ give: FirestoreService.Give<Google_Firestore_V1_BatchGetDocumentsResponse>
     ) throws(LarderError) {
         var readTime = SnapshotVersion.none
+        var missing: [Answer<Google_Firestore_V1_BatchGetDocumentsResponse>] = []
         try session.backend.forEachDocument(
             at: paths, as: session.credentials, in: moment.transaction, asOf: moment.asOf,
             began: { version throws(LarderError) in
@@ -73,7 +74,9 @@ private struct FoundDocuments {
                 try give(.message(first))
             }
         ) { reading throws(LarderError) in
-            try give(try coder.encode(reading, mask: mask, readTime: readTime))
+            let answer = try coder.encode(reading, mask: mask, readTime: readTime)
+            if reading.exists { try give(answer) } else { missing.append(answer) }
         }
+        for answer in missing { try give(answer) }
     }
 }
