@@ -77,6 +77,9 @@ def converse(port, data, seconds, abort=False):
             connection.shutdown(socket.SHUT_WR)
             while piece := connection.recv(65_536):
                 received += piece
-        except (ConnectionError, BrokenPipeError):
+        except TimeoutError:
+            raise
+        except OSError:
+            # The server has closed it already; to shut down what is closed is an error of its own.
             pass
     return received
