@@ -104,22 +104,27 @@ struct WorkTests {
         #expect(ended == .cancelled && !isDone.withLock { $0 })
     }
 
+    /// What a call ends with whose client has left already.
+    private func codeOfEndedCall(_ call: () async throws -> Void) async -> LarderError.Code? {
+        await withServerContextRPCCancellationHandle { handle in
+            handle.cancel()
+            return await asyncCode(call)
+        }
+    }
+
     @Test("A query ends with the call that asks for it")
     func endedQuery() async throws {
         // So that the query waits for who takes what it finds.
         let test = TestService { $0.bytesAhead = 1 }
         try await test.fill("c", 0..<3)
-        var request = Google_Firestore_V1_RunQueryRequest()
-        request.parent = test.root
-        request.structuredQuery.from = [.with { $0.collectionID = "c" }]
-        let asked = request
-        let ended = await withServerContextRPCCancellationHandle { handle in
-            handle.cancel()
-            return await asyncCode {
-                try await test.service.runQuery(asked, RPCWriter(wrapping: Nowhere()))
-            }
+        let request = Google_Firestore_V1_RunQueryRequest.with {
+            $0.parent = test.root
+            $0.structuredQuery.from = [.with { $0.collectionID = "c" }]
         }
-        #expect(ended == .cancelled)
+        let code = await codeOfEndedCall {
+            try await test.service.runQuery(request, RPCWriter(wrapping: Nowhere()))
+        }
+        #expect(code == .cancelled)
     }
 
     @Test("Documents that are read end with the call that asks for them")
@@ -130,13 +135,10 @@ struct WorkTests {
             $0.database = "projects/p/databases/(default)"
             $0.documents = (0..<9).map { "\(test.root)/c/000\($0)" }
         }
-        let ended = await withServerContextRPCCancellationHandle { handle in
-            handle.cancel()
-            return await asyncCode {
-                try await test.service.batchGetDocuments(request, RPCWriter(wrapping: Nowhere()))
-            }
+        let code = await codeOfEndedCall {
+            try await test.service.batchGetDocuments(request, RPCWriter(wrapping: Nowhere()))
         }
-        #expect(ended == .cancelled)
+        #expect(code == .cancelled)
     }
 
     @Test("An error of the reader comes behind what it gave")
