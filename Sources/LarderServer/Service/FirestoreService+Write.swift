@@ -50,12 +50,12 @@ extension FirestoreService {
                     }
                     return try open?.coder.decode(request, isFirst: isFirst)
                 }
+                guard let open, let decoded else { continue }
                 switch decoded {
-                case nil: continue
-                case .handshake?: await sent.add([])
-                case .write(let mutations, _)?: await sent.add(mutations)
+                case .handshake: await sent.add([])
+                case .write(let mutations, _): await sent.add(mutations)
                 }
-                if let decoded { open?.stream.send(decoded) }
+                open.stream.send(decoded)
             }
             await sent.drain()
             return nil
