@@ -9,10 +9,10 @@ struct WireWorldTests {
         try await WireWorld(seed: seed).live()
     }
 
-    /// Some that are always the same, or the one that the environment asks for; the soak has new
-    /// ones.
+    /// Some that are always the same, the last one found by the soak, or the one that the
+    /// environment asks for; the soak has new ones.
     private static var seeds: [UInt64] {
         ProcessInfo.processInfo.environment["LARDER_TEST_SEED"] == nil
-            ? [1, 2, 3, 4, 5] : [SeededRandom().seed]
+            ? [1, 2, 3, 4, 5, 15_783_607_567_691_737_761] : [SeededRandom().seed]
     }
 }
