@@ -45,7 +45,7 @@ public final class Server: Service {
                 maxSilence: configuration.limits.keepaliveInterval
                     + configuration.limits.keepaliveTimeout,
                 admin: AdminAPI(databases: databases, streams: service.streams, token: token)),
-            config: Self.transport(configuration.limits))
+            config: Self.transport(configuration.limits, service.shortCalls(token), executor))
         server = GRPCServer(
             transport: transport, services: [service],
             interceptors: token.map { [TokenInterceptor(token: $0)] } ?? [])
@@ -121,7 +121,9 @@ public final class Server: Service {
         }
     }
 
-    private static func transport(_ limits: ServerConfiguration.Limits) -> Transport.Config {
+    private static func transport(
+        _ limits: ServerConfiguration.Limits, _ calls: ShortCalls, _ executor: LoopExecutor
+    ) -> Transport.Config {
         var config = Transport.Config.defaults
         config.rpc.maxRequestPayloadSize = limits.requestBytes
         config.http2.maxConcurrentStreams = limits.callsPerConnection
@@ -140,7 +142,7 @@ public final class Server: Service {
                     [
                         RefusalHandler(), DeadlineHandler(),
                         RequestMeter(budget, maxBytes: maxBytes, patience: limits.requestTime),
-                        AnswerBufferHandler(),
+                        AnswerBufferHandler(), ShortCallHandler(calls, executor),
                     ], position: .first)
             }
         }

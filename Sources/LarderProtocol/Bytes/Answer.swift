@@ -1,5 +1,4 @@
 package import GRPCCore
-import GRPCProtobuf
 package import SwiftProtobuf
 
 /// An answer on its way to a client: bytes where there are many of its kind, and its message else.
@@ -14,6 +13,14 @@ package enum Answer<Message: SwiftProtobuf.Message>: Sendable {
         switch self {
         case .bytes(let bytes): bytes.count
         case .message: 256
+        }
+    }
+
+    /// The bytes of the message.
+    package func serializedBytes() throws -> [UInt8] {
+        switch self {
+        case .bytes(let bytes): bytes
+        case .message(let message): try message.serializedBytes()
         }
     }
 
@@ -32,9 +39,6 @@ package struct AnswerSerializer<Message: SwiftProtobuf.Message>: MessageSerializ
     package init() {}
 
     package func serialize<Bytes: GRPCContiguousBytes>(_ answer: Answer<Message>) throws -> Bytes {
-        switch answer {
-        case .bytes(let bytes): Bytes(bytes)
-        case .message(let message): try ProtobufSerializer<Message>().serialize(message)
-        }
+        Bytes(try answer.serializedBytes())
     }
 }

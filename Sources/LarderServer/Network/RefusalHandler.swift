@@ -6,7 +6,7 @@ import NIOHTTP2
 /// An event for a call's channel: what stands before the service ends the call in its place.
 struct CallRefusal: Sendable {
     /// Why.
-    let code: Status.Code
+    let code: RPCError.Code
     /// Why, in words.
     let message: String
 }
@@ -67,13 +67,8 @@ final class RefusalHandler: ChannelDuplexHandler {
     private func refuse(_ refusal: CallRefusal, _ context: ChannelHandlerContext) {
         guard !isRefused, !hasEnded else { return }
         isRefused = true
-        var headers = HPACKHeaders()
-        if !hasAnswered {
-            headers.add(name: ":status", value: "200")
-            headers.add(name: "content-type", value: "application/grpc")
-        }
-        headers.add(name: "grpc-status", value: "\(refusal.code.rawValue)")
-        headers.add(name: "grpc-message", value: refusal.message)
+        var headers = hasAnswered ? HPACKHeaders() : CallHeaders.answer
+        CallHeaders.add(RPCError(code: refusal.code, message: refusal.message), to: &headers)
         let ending = HTTP2Frame.FramePayload.headers(.init(headers: headers, endStream: true))
         context.writeAndFlush(wrapOutboundOut(ending), promise: nil)
         // What was withheld has been asked for, to see the end of the call.

@@ -44,7 +44,8 @@ final class CallMonitor: Sendable {
     /// - Parameter metadata: the headers of the call; its span is part of the trace that they name.
     /// - Throws: `RPCError` for whatever goes wrong.
     func watch<R>(
-        _ method: MethodDescriptor, _ metadata: Metadata, _ body: () async throws -> R
+        _ method: MethodDescriptor, _ metadata: @autoclosure () -> Metadata,
+        _ body: () async throws -> R
     ) async throws -> R {
         let start = ContinuousClock.now
         do {
@@ -53,7 +54,7 @@ final class CallMonitor: Sendable {
                 if tracer is NoOpTracer {
                     try await body()
                 } else {
-                    try await trace(method, metadata, body)
+                    try await trace(method, metadata(), body)
                 }
             ended(method.method, start, nil)
             return result

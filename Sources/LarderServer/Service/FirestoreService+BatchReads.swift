@@ -17,20 +17,31 @@ extension FirestoreService {
         _ request: Google_Firestore_V1_BatchGetDocumentsRequest,
         _ writer: RPCWriter<Answer<Google_Firestore_V1_BatchGetDocumentsResponse>>
     ) async throws {
-        guard request.documents.count <= Self.fewDocuments else {
+        guard Self.isOfFew(request) else {
             let session = try await session(request.database)
             return try await carry(to: writer) { (give) throws(LarderError) in
                 try FoundDocuments(request, session).run(give)
             }
         }
-        let answers = try await read(request.database) { (session, _) throws(LarderError) in
+        try await writer.write(contentsOf: try await fewDocuments(request))
+    }
+
+    /// Whether a request is of few documents.
+    static func isOfFew(_ request: Google_Firestore_V1_BatchGetDocumentsRequest) -> Bool {
+        request.documents.count <= fewDocuments
+    }
+
+    /// The documents of a request that is of few.
+    func fewDocuments(_ request: Google_Firestore_V1_BatchGetDocumentsRequest)
+        async throws(LarderError) -> [Answer<Google_Firestore_V1_BatchGetDocumentsResponse>]
+    {
+        try await read(request.database) { (session, _) throws(LarderError) in
             var answers: [Answer<Google_Firestore_V1_BatchGetDocumentsResponse>] = []
             try FoundDocuments(request, session).run { answer throws(LarderError) in
                 answers.append(answer)
             }
             return answers
         }
-        try await writer.write(contentsOf: answers)
     }
 }
 

@@ -8,18 +8,46 @@ extension FirestoreService: RegistrableRPCService {
     private typealias Method = Google_Firestore_V1_Firestore.Method
 
     func registerMethods<Transport: ServerTransport>(with router: inout RPCRouter<Transport>) {
+        for call in unaryCalls { call.register(with: &router, monitor) }
         registerReads(with: &router)
-        registerWrites(with: &router)
         registerStreams(with: &router)
+    }
+
+    /// The calls that may come by the short way.
+    func shortCalls(_ token: BearerToken?) -> ShortCalls {
+        ShortCalls(unaryCalls.map(\.short) + [shortBatchGet], monitor, token)
+    }
+
+    private var unaryCalls: [any UnaryCall] {
+        [
+            MessageCall(Method.GetDocument.descriptor, getDocument),
+            MessageCall(Method.ListDocuments.descriptor, listDocuments),
+            MessageCall(Method.ListCollectionIds.descriptor, listCollectionIDs),
+            MessageCall(Method.PartitionQuery.descriptor, partitionQuery),
+            MessageCall(Method.CreateDocument.descriptor, createDocument),
+            MessageCall(Method.UpdateDocument.descriptor, updateDocument),
+            MessageCall(Method.DeleteDocument.descriptor, deleteDocument),
+            MessageCall(Method.BeginTransaction.descriptor, beginTransaction),
+            MessageCall(Method.Commit.descriptor, commit),
+            MessageCall(Method.Rollback.descriptor, rollBack),
+            MessageCall(Method.BatchWrite.descriptor, batchWrite),
+        ]
+    }
+
+    /// A read of documents that are few.
+    private var shortBatchGet: ShortCall {
+        ShortCall(method: Method.BatchGetDocuments.descriptor) { [self] bytes in
+            guard
+                let request = try? Google_Firestore_V1_BatchGetDocumentsRequest(
+                    serializedBytes: bytes), Self.isOfFew(request)
+            else { return nil }
+            return { [self] in try await fewDocuments(request).map { try $0.serializedBytes() } }
+        }
     }
 
     private func registerReads<Transport: ServerTransport>(
         with router: inout RPCRouter<Transport>
     ) {
-        register(Method.GetDocument.descriptor, with: &router, getDocument)
-        register(Method.ListDocuments.descriptor, with: &router, listDocuments)
-        register(Method.ListCollectionIds.descriptor, with: &router, listCollectionIDs)
-        register(Method.PartitionQuery.descriptor, with: &router, partitionQuery)
         register(
             Method.BatchGetDocuments.descriptor, with: &router, AnswerSerializer(),
             batchGetDocuments)
@@ -31,40 +59,11 @@ extension FirestoreService: RegistrableRPCService {
         }
     }
 
-    private func registerWrites<Transport: ServerTransport>(
-        with router: inout RPCRouter<Transport>
-    ) {
-        register(Method.CreateDocument.descriptor, with: &router, createDocument)
-        register(Method.UpdateDocument.descriptor, with: &router, updateDocument)
-        register(Method.DeleteDocument.descriptor, with: &router, deleteDocument)
-        register(Method.BeginTransaction.descriptor, with: &router, beginTransaction)
-        register(Method.Commit.descriptor, with: &router, commit)
-        register(Method.Rollback.descriptor, with: &router, rollBack)
-        register(Method.BatchWrite.descriptor, with: &router, batchWrite)
-    }
-
     private func registerStreams<Transport: ServerTransport>(
         with router: inout RPCRouter<Transport>
     ) {
         register(Method.Listen.descriptor, with: &router, AnswerSerializer(), streaming: listen)
         register(Method.Write.descriptor, with: &router, ProtobufSerializer(), streaming: write)
-    }
-
-    /// A call of one request and one answer.
-    private func register<Request: Message, Response: Message>(
-        _ method: MethodDescriptor, with router: inout RPCRouter<some ServerTransport>,
-        _ body: @escaping @Sendable (Request) async throws -> Response
-    ) {
-        router.registerHandler(
-            forMethod: method, deserializer: ReceivedDeserializer<Request>(),
-            serializer: ProtobufSerializer<Response>()
-        ) { [monitor] request, _ in
-            let request = try await ServerRequest(stream: request)
-            let response = try await monitor.watch(method, request.metadata) {
-                try await request.message.read(body)
-            }
-            return StreamingServerResponse(single: ServerResponse(message: response))
-        }
     }
 
     /// A call of one request and any number of answers.
