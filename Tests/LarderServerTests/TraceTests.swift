@@ -2,6 +2,7 @@ import GRPCCore
 import InMemoryTracing
 import LarderProtocol
 import NIOCore
+import NIOHPACK
 import NIOHTTP2
 import Testing
 import Tracing
@@ -99,5 +100,18 @@ struct TraceTests {
         let spans = tracer.finishedSpans
         #expect(spans.first?.traceID == "t")
         #expect(spans.map(\.parentSpanID) == ["s", nil])
+    }
+
+    @Test("So does one that comes by the short way")
+    func shortCallers() async throws {
+        let call = ShortCall(method: Method.Commit.descriptor) { _ in nil }
+        let headers: HPACKHeaders = [
+            ":path": "/x", InMemoryTracer.traceIDKey: "t", InMemoryTracer.spanIDKey: "s",
+            "other-bin": "AQI=",
+        ]
+        let calls = ShortCalls([call], test.service.monitor, nil)
+        #expect(try await calls.run(call, headers) { [[7]] }.get() == [[7]])
+        let span = try #require(tracer.finishedSpans.first)
+        #expect(span.traceID == "t" && span.parentSpanID == "s")
     }
 }

@@ -103,12 +103,11 @@ final class ShortCallHandler: ChannelInboundHandler {
 
     /// The one message that has come; nil where it is not one, or compressed.
     private func message() -> [UInt8]? {
-        var bytes = received
-        guard bytes.readInteger(as: UInt8.self) == 0,
-            let length = bytes.readInteger(as: UInt32.self),
-            length == bytes.readableBytes
+        guard received.readInteger(as: UInt8.self) == 0,
+            let message = received.readLengthPrefixedSlice(as: UInt32.self),
+            received.readableBytes == 0
         else { return nil }
-        return Array(bytes.readableBytesView)
+        return Array(message.readableBytesView)
     }
 
     private func finish(
