@@ -59,3 +59,16 @@ struct Nowhere<Element: Sendable>: RPCWriterProtocol {
     func write(_ element: Element) async throws {}
     func write(contentsOf elements: some Sequence<Element>) async throws {}
 }
+
+/// A value that several threads change.
+final class Box<Value: Sendable>: Sendable {
+    private let value: Mutex<Value>
+
+    init(_ value: Value) {
+        self.value = Mutex(value)
+    }
+
+    func withLock<R: Sendable>(_ body: (inout Value) -> R) -> R {
+        value.withLock { body(&$0) }
+    }
+}

@@ -175,16 +175,3 @@ struct WorkTests {
         await sent.add([])
     }
 }
-
-/// A value that several threads change.
-private final class Box<Value: Sendable>: Sendable {
-    private let value: Mutex<Value>
-
-    init(_ value: Value) {
-        self.value = Mutex(value)
-    }
-
-    func withLock<R: Sendable>(_ body: (inout Value) -> R) -> R {
-        value.withLock { body(&$0) }
-    }
-}

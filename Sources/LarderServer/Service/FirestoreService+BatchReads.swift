@@ -35,7 +35,8 @@ extension FirestoreService {
     func fewDocuments(_ request: Google_Firestore_V1_BatchGetDocumentsRequest)
         async throws(LarderError) -> [Answer<Google_Firestore_V1_BatchGetDocumentsResponse>]
     {
-        try await read(request.database) { (session, _) throws(LarderError) in
+        try await readFew(request.database, Consistency(request.consistencySelector)) {
+            (session, _) throws(LarderError) in
             var answers: [Answer<Google_Firestore_V1_BatchGetDocumentsResponse>] = []
             try FoundDocuments(request, session).run { answer throws(LarderError) in
                 answers.append(answer)

@@ -12,10 +12,12 @@ extension FirestoreService {
     func getDocument(_ request: Google_Firestore_V1_GetDocumentRequest)
         async throws(LarderError) -> Google_Firestore_V1_Document
     {
-        try await read(request.name) { (session, coder) throws(LarderError) in
+        let consistency = Consistency(request.consistencySelector)
+        return try await readFew(request.name, consistency) {
+            (session, coder) throws(LarderError) in
             let path = try coder.decode(documentName: request.name)
             let mask = request.hasMask ? try coder.decode(request.mask) : nil
-            let moment = try Moment(Consistency(request.consistencySelector), session, coder)
+            let moment = try Moment(consistency, session, coder)
             let readings = try session.backend.documents(
                 at: [path], as: session.credentials, in: moment.transaction, asOf: moment.asOf
             ).readings

@@ -18,6 +18,8 @@ final class FirestoreService: Sendable {
     let monitor: CallMonitor
     /// Where documents and collections are read.
     let readers: WorkPool
+    /// Where few documents are read.
+    let smallReads: SmallReads
     /// Where queries are run: they may wait for their clients.
     let queries: WorkPool
     /// The open streams.
@@ -29,6 +31,7 @@ final class FirestoreService: Sendable {
         self.monitor = monitor
         limits = configuration.limits
         readers = WorkPool("larder.server.read", limit: limits.readers)
+        smallReads = SmallReads(readers)
         queries = WorkPool("larder.server.query", limit: limits.readers)
         streams = StreamCount(limit: limits.streams)
     }
@@ -47,6 +50,20 @@ final class FirestoreService: Sendable {
     ) async throws(LarderError) -> R {
         let session = try await session(resource)
         return try await readers.run { () throws(LarderError) in
+            try body(session, session.coder())
+        }
+    }
+
+    /// Answers a call from a few documents of a database.
+    ///
+    /// A transaction's reads come one after the other and may wait for each other.
+    func readFew<R: Sendable>(
+        _ resource: String, _ consistency: Consistency,
+        _ body: @escaping @Sendable (Session, MessageCoder) throws(LarderError) -> R
+    ) async throws(LarderError) -> R {
+        if consistency.isOfTransaction { return try await read(resource, body) }
+        let session = try await session(resource)
+        return try await smallReads.run { () throws(LarderError) in
             try body(session, session.coder())
         }
     }

@@ -10,6 +10,15 @@ enum Consistency {
     case transaction(Data)
     case newTransaction(Google_Firestore_V1_TransactionOptions)
     case readTime(Google_Protobuf_Timestamp)
+
+    /// Whether a transaction reads, one that is open or is to be opened.
+    var isOfTransaction: Bool {
+        switch self {
+        case .newest, .readTime: false
+        case .transaction(let bytes): !bytes.isEmpty
+        case .newTransaction: true
+        }
+    }
 }
 
 /// As of when a call reads.

@@ -1,0 +1,47 @@
+import LarderModel
+import NIOPosix
+import Synchronization
+
+/// Makes small reads at once, on the event loop that asks, as long as they are short.
+///
+/// What is in memory is read in less time than another thread needs to wake up. A read that waits
+/// for the disk, or makes much of what it reads, would hold up the other connections of the loop:
+/// after one of these, reads go to threads that may block, for a while.
+final class SmallReads: Sendable {
+    /// Beyond this a read is not short.
+    private static let limit = Duration.milliseconds(1)
+    /// How long reads go to other threads after one that was not short.
+    private static let pause = Duration.seconds(1)
+
+    private let pool: WorkPool
+    private let use: @Sendable () -> ThreadUse
+    /// Until when reads go to other threads.
+    private let detour: Mutex<ContinuousClock.Instant>
+
+    /// - Parameters:
+    ///   - pool: the threads that may block.
+    ///   - use: what has happened to the calling thread.
+    init(_ pool: WorkPool, use: @escaping @Sendable () -> ThreadUse = { .current }) {
+        self.pool = pool
+        self.use = use
+        detour = Mutex(use().time)
+    }
+
+    /// Runs a closure, and gives what it gives.
+    ///
+    /// - Throws: what it throws; and as ``WorkPool/run(_:)``.
+    func run<R: Sendable>(
+        _ work: @escaping @Sendable () throws(LarderError) -> R
+    ) async throws(LarderError) -> R {
+        guard MultiThreadedEventLoopGroup.currentEventLoop != nil,
+            case let start = use(), detour.withLock({ $0 <= start.time })
+        else { return try await pool.run(work) }
+        defer {
+            let end = use()
+            if end.isLonger(than: Self.limit, since: start) {
+                detour.withLock { $0 = end.time + Self.pause }
+            }
+        }
+        return try work()
+    }
+}

@@ -1,0 +1,35 @@
+import Foundation
+
+/// What has happened to a thread so far.
+struct ThreadUse: Equatable, Sendable {
+    /// The time.
+    var time = ContinuousClock.now
+    /// How often it has waited for a page of a file to come from the disk.
+    var diskReads = 0
+    /// How often another thread was given its processor.
+    var preemptions = 0
+
+    /// What has happened to the calling thread; where the system does not tell, nothing.
+    static var current: ThreadUse {
+        #if os(Linux)
+            var usage = rusage()
+            guard getrusage(thread, &usage) == 0 else { return ThreadUse() }
+            return ThreadUse(diskReads: usage.ru_majflt, preemptions: usage.ru_nivcsw)
+        #else
+            return ThreadUse()
+        #endif
+    }
+
+    /// Whether it was busy, or waited for the disk, for longer than a time since then.
+    ///
+    /// One that had to give way to others may have been short itself.
+    func isLonger(than limit: Duration, since start: ThreadUse) -> Bool {
+        time - start.time > limit
+            && (diskReads > start.diskReads || preemptions == start.preemptions)
+    }
+
+    #if os(Linux)
+        /// `RUSAGE_THREAD`, which the C library shows to GNU sources alone.
+        private static let thread: Int32 = 1
+    #endif
+}
