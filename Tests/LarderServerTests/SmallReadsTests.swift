@@ -46,7 +46,7 @@ struct SmallReadsTests {
         #expect(try await reads.run { () throws(LarderError) in isOnLoop } == false)
     }
 
-    @Test("One that waits for the disk, or is busy, for long sends others elsewhere for a second")
+    @Test("One that waits for the disk, or is busy, for long sends others elsewhere for longer")
     func long() async throws {
         let happenings: [@Sendable (inout ThreadUse) -> Void] = [
             { $0.diskReads += 1 }, { _ in },
@@ -62,9 +62,9 @@ struct SmallReadsTests {
                     happens(&$0)
                 })
             #expect(try await read() == false)
-            use.withLock { $0.time += .milliseconds(999) }
+            use.withLock { $0.time += .microseconds(39_999) }
             #expect(try await read() == false)
-            use.withLock { $0.time += .milliseconds(1) }
+            use.withLock { $0.time += .microseconds(1) }
             #expect(try await read())
         }
     }

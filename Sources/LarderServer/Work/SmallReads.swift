@@ -5,13 +5,14 @@ import Synchronization
 /// Makes small reads at once, on the event loop that asks, as long as they are short.
 ///
 /// What is in memory is read in less time than another thread needs to wake up. A read that waits
-/// for the disk, or makes much of what it reads, would hold up the other connections of the loop:
-/// after one of these, reads go to threads that may block, for a while.
+/// for the disk, or makes much of what it reads, holds up the other connections of the loop: after
+/// one of these, reads go to threads that may block, so that a loop is held up for no more than a
+/// twentieth of the time.
 final class SmallReads: Sendable {
     /// Beyond this a read is not short.
     private static let limit = Duration.milliseconds(1)
-    /// How long reads go to other threads after one that was not short.
-    private static let pause = Duration.seconds(1)
+    /// For how many times what it took reads go to other threads after one that was not short.
+    private static let factor = 20
 
     private let pool: WorkPool
     private let use: @Sendable () -> ThreadUse
@@ -39,7 +40,8 @@ final class SmallReads: Sendable {
         defer {
             let end = use()
             if end.isLonger(than: Self.limit, since: start) {
-                detour.withLock { $0 = end.time + Self.pause }
+                let pause = (end.time - start.time) * Self.factor
+                detour.withLock { $0 = end.time + pause }
             }
         }
         return try work()
