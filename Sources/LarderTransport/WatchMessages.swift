@@ -37,6 +37,8 @@ package struct WatchTarget: Sendable, Equatable {
     package var id: Int32
     /// What is asked.
     package var target: QueryTarget
+    /// What is asked as well: the others of a target of several documents.
+    package var others: [QueryTarget]
     /// Where to go on from.
     package var resumption: Resumption
     /// How many documents the client knows in it; only when it is resumed.
@@ -46,15 +48,19 @@ package struct WatchTarget: Sendable, Equatable {
 
     /// A target to be watched.
     package init(
-        id: Int32, target: QueryTarget, resumption: Resumption = .none,
-        expectedCount: Int? = nil, purpose: Purpose = .listen
+        id: Int32, target: QueryTarget, others: [QueryTarget] = [],
+        resumption: Resumption = .none, expectedCount: Int? = nil, purpose: Purpose = .listen
     ) {
         self.id = id
         self.target = target
+        self.others = others
         self.resumption = resumption
         self.expectedCount = expectedCount
         self.purpose = purpose
     }
+
+    /// All that is asked.
+    package var all: [QueryTarget] { [target] + others }
 }
 
 /// What a client hears of a watch stream.

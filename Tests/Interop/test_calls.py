@@ -197,6 +197,32 @@ def test_listen_stream_ends_a_target(raw, database, root, collection):
     assert kinds == ["document", "current", "removed"]
 
 
+def test_listen_stream_to_several_documents(raw, database, parent, collection):
+    collection.document("a").set({"n": 1})
+    names = [f"{parent}/{name}" for name in ["a", "b", "a"]]
+    requests = queue.Queue()
+    requests.put({"database": database, "add_target": {
+        "target_id": 2, "documents": {"documents": names}}})
+    answers = raw.listen(
+        requests=(types.ListenRequest(r) for r in iter(requests.get, None)), timeout=60)
+    heard = []
+    for answer in answers:
+        kind = answer.target_change.target_change_type.name
+        if "document_change" in answer:
+            assert list(answer.document_change.target_ids) == [2]
+            heard.append(answer.document_change.document.name)
+        elif "document_delete" in answer:
+            heard.append("no " + answer.document_delete.document)
+        elif kind == "CURRENT" and len(heard) == 2:
+            collection.document("c").set({"n": 1})
+            collection.document("b").set({"n": 1})
+        if len(heard) == 3:
+            requests.put(None)
+            break
+    assert sorted(heard[:2]) == [names[0], "no " + names[1]]
+    assert heard[2:] == [names[1]]
+
+
 @pytest.mark.parametrize("selectors", [[], [{}]])
 def test_all_collections_of_one_level(raw, parent, collection, selectors):
     names = [f"d/{name}" for name in ["a/1", "a/2", "b/1"]]

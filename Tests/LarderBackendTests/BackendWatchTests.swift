@@ -101,6 +101,73 @@ struct BackendWatchTests {
                 == ["c/new gone -1", "snapshot"])
     }
 
+    /// A target of several documents.
+    private func documents(_ id: Int32, _ paths: String...) throws -> WatchRequest {
+        let all = try paths.map { Query(.document(try DocumentPath($0))).target }
+        return .add(WatchTarget(id: id, target: all[0], others: Array(all.dropFirst())))
+    }
+
+    @Test("Several documents are one target: told, current, and gone together")
+    func severalDocuments() throws {
+        let probe = backend.watch()
+        probe.send(try documents(1, "c/b", "d/x", "c/new"))
+        probe.send(try documents(2, "d/x"))
+        backend.run()
+        #expect(
+            probe.mirror.heard.dropFirst(1).prefix(6) == [
+                "added 1", "c/b +1", "d/x +1", "c/new gone -1", "current 1", "snapshot",
+            ])
+        #expect(probe.mirror.heard.contains("d/x +2"))
+        #expect(probe.mirror.heard.contains("current 2"))
+        let said = try backend.said(to: probe) {
+            try backend.commit(.set("c/a", ["n": 5]), .set("d/x", ["n": 6]), .set("c/new", [:]))
+        }
+        #expect(said == ["d/x +1 +2", "c/new +1", "snapshot"])
+        #expect(backend.said(to: probe) { probe.send(.remove(targetID: 1)) } == ["removed 1"])
+        #expect(
+            try backend.said(to: probe) {
+                try backend.commit(.set("c/b", ["n": 5]), .set("d/x", ["n": 7]))
+            } == ["d/x +2", "snapshot"])
+        #expect(probe.mirror.violations == [])
+    }
+
+    @Test("Several documents are resumed together, and counted together")
+    func severalDocumentsAgain() throws {
+        let probe = backend.watch()
+        probe.send(try documents(1, "c/a", "c/b"))
+        backend.run()
+        let token = try #require(probe.mirror.targets[1]?.resumeToken)
+        try backend.commit(.delete("c/b"))
+        let again = backend.watch()
+        let all = try ["c/a", "c/b"].map { Query(.document(try DocumentPath($0))).target }
+        again.send(
+            .add(
+                WatchTarget(
+                    id: 1, target: all[0], others: [all[1]], resumption: .token(token),
+                    expectedCount: 2)))
+        backend.run()
+        #expect(
+            again.mirror.heard == [
+                "opened", "added 1", "c/a +1", "c/b gone -1", "filter 1 has 1", "current 1",
+                "snapshot",
+            ])
+    }
+
+    @Test("Of several documents one that the rules deny ends the target")
+    func severalDocumentsRefused() throws {
+        let backend = try TestBackend(rules: { request in
+            if case .get(let path) = request.operation, path.string == "c/secret" {
+                return .deny(reason: "no")
+            }
+            return .allow
+        })
+        let probe = backend.watch(as: "bob")
+        probe.send(try documents(1, "c/a", "c/secret"))
+        backend.run()
+        #expect(probe.mirror.heard == ["opened", "removed 1 permissionDenied"])
+        #expect(try backend.said(to: probe) { try backend.commit(.set("c/a", ["n": 3])) } == [])
+    }
+
     @Test("A removed target is answered and heard of no more; its number may be used again")
     func removal() throws {
         let probe = backend.watch()

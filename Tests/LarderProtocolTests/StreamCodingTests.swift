@@ -56,6 +56,22 @@ struct StreamCodingTests {
         #expect(try coder.decode(try sent(try coder.encode(removal))) == removal)
     }
 
+    @Test("Several documents come back as they were; one that is named twice comes once")
+    func severalDocuments() throws {
+        let coder = try testCoder()
+        let targets = try ["c/d", "c/e", "f/g"].map {
+            Query(.document(try DocumentPath($0))).target
+        }
+        let request = WatchRequest.add(
+            WatchTarget(id: 7, target: targets[0], others: Array(targets[1...])))
+        var message = try sent(try coder.encode(request))
+        #expect(
+            message.addTarget.documents.documents
+                == ["c/d", "c/e", "f/g"].map { "\(testRoot)/\($0)" })
+        message.addTarget.documents.documents += message.addTarget.documents.documents
+        #expect(try coder.decode(message) == request)
+    }
+
     @Test("A count that nothing is resumed by is not sent, nor taken")
     func countAlone() throws {
         let coder = try testCoder()
@@ -93,10 +109,8 @@ struct StreamCodingTests {
         refuse(bad, "asks for nothing") { $0.targetType = nil }
         refuse(bad, "no query") { $0.query = .init() }
         refuse(.unimplemented, "ends by itself") { $0.once = true }
-        refuse(.unimplemented, "0 documents") { $0.documents.documents = [] }
-        refuse(.unimplemented, "2 documents") {
-            $0.documents.documents += $0.documents.documents
-        }
+        refuse(bad, "names no document") { $0.documents.documents = [] }
+        refuse(bad, "no name") { $0.documents.documents.append("c/d") }
         refuse(bad, "no name") { $0.documents.documents = ["c/d"] }
         refuse(bad, "65537 bytes") { $0.resumeToken = Data(count: 65_537) }
         refuse(bad, "out of the years") { $0.readTime.nanos = -1 }

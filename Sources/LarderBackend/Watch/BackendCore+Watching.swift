@@ -26,7 +26,7 @@ extension BackendCore {
                 return
             }
             watchers.add(target, to: session) { () throws(LarderError) in
-                try check(target.target.query, session.gate)
+                for asked in target.all { try check(asked.query, session.gate) }
             }
         case .remove(let targetID): watchers.remove(targetID, from: session)
         }

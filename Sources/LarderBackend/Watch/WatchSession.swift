@@ -5,7 +5,8 @@ import LarderTransport
 final class WatchSession {
     /// A target of the stream.
     struct Target {
-        let query: WatchedQuery
+        /// What is asked: one query, or several documents.
+        var queries: [WatchedQuery] = []
         /// How many documents the client knows of it; nil where it was not resumed.
         var expectedCount: Int?
         /// Documents that were told to be in it since it was resumed.

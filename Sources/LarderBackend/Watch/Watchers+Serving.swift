@@ -41,7 +41,8 @@ extension Watchers {
             return documents
         }
         for (path, document) in zip(paths, documents) {
-            let isMember = document.flatMap { session.targets[targetID]?.query.contains($0) }
+            let queries = session.targets[targetID]?.queries ?? []
+            let isMember = document.map { document in queries.contains { $0.contains(document) } }
             var change = PendingChanges.Change(path: path, document: document, isChanged: true)
             change.add(targetID, isMember: isMember ?? false)
             session.count(isMember: isMember ?? false, in: targetID)
@@ -74,15 +75,19 @@ extension Watchers {
             return nil
         }
         session.targets[targetID]?.expectedCount = nil
-        let count = try target.query.count(store, runner)
+        var count = 0
+        for query in target.queries { count += try query.count(store, runner) }
         // What it was not told of it knows already; of the rest it may have known any.
         let possible = (count - target.joinedCount)...(count + target.leftCount)
         if possible.contains(expected) {
             return target.joinedCount + target.leftCount == 0
                 ? nil : .existenceFilter(targetID: targetID, count: count, unchanged: nil)
         }
-        let names = try target.query.paths(version, store, runner).map {
-            ResourceName(database: runner.databaseID, document: $0).string
+        var names: [String] = []
+        for query in target.queries {
+            names += try query.paths(version, store, runner).map {
+                ResourceName(database: runner.databaseID, document: $0).string
+            }
         }
         let filter = BloomFilter(keys: names, falsePositiveRate: Self.falsePositiveRate)
         return .existenceFilter(targetID: targetID, count: count, unchanged: filter.bits)

@@ -23,11 +23,16 @@ extension Watchers {
     ) {
         do throws(LarderError) {
             try checking()
-            let query = try subscribe(
-                WatchedQuery.Subscriber(stream: session.id, targetID: target.id),
-                to: target.target)
-            session.targets[target.id] = WatchSession.Target(query: query)
-            let beginning = try beginning(of: target, query)
+            session.targets[target.id] = WatchSession.Target()
+            var beginning = Beginning(paths: [])
+            for asked in target.all {
+                let query = try subscribe(
+                    WatchedQuery.Subscriber(stream: session.id, targetID: target.id), to: asked)
+                session.targets[target.id]?.queries.append(query)
+                let part = try self.beginning(of: target, query)
+                beginning.resets = beginning.resets || part.resets
+                beginning.paths += part.paths
+            }
             session.outbox.say(.targets(TargetChange(.added, targetIDs: [target.id])))
             if beginning.resets {
                 session.outbox.say(.targets(TargetChange(.reset, targetIDs: [target.id])))
@@ -42,12 +47,21 @@ extension Watchers {
 
     /// Ends a target because its client does not want it any longer.
     func remove(_ targetID: Int32, from session: WatchSession) {
+        drop(targetID, from: session)
+        session.outbox.say(.targets(TargetChange(.removed(nil), targetIDs: [targetID])))
+    }
+
+    /// Ends a target for a reason.
+    func fail(_ targetID: Int32, of session: WatchSession, _ error: LarderError) {
+        drop(targetID, from: session)
+        session.outbox.say(.targets(TargetChange(.removed(error), targetIDs: [targetID])))
+    }
+
+    private func drop(_ targetID: Int32, from session: WatchSession) {
         if let target = session.targets.removeValue(forKey: targetID) {
-            unsubscribe(
-                target.query, WatchedQuery.Subscriber(stream: session.id, targetID: targetID))
+            unsubscribe(target, targetID, of: session.id)
         }
         session.outbox.drop(targetID)
-        session.outbox.say(.targets(TargetChange(.removed(nil), targetIDs: [targetID])))
     }
 
     private func beginning(of target: WatchTarget, _ query: WatchedQuery)

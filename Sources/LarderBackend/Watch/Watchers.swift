@@ -55,7 +55,7 @@ final class Watchers {
         rotation.removeAll { $0 == id }
         behind.remove(id)
         for (targetID, target) in session.targets {
-            unsubscribe(target.query, WatchedQuery.Subscriber(stream: id, targetID: targetID))
+            unsubscribe(target, targetID, of: id)
         }
         if let error { session.close(error) }
     }
@@ -84,13 +84,15 @@ final class Watchers {
         return query
     }
 
-    /// Stops watching a query for a stream.
-    func unsubscribe(_ query: WatchedQuery, _ subscriber: WatchedQuery.Subscriber) {
-        query.remove(subscriber)
-        guard query.subscribers.isEmpty else { return }
-        queries[query.id] = nil
-        ids[query.target] = nil
-        dispatch.remove(query.id, query.target.query)
+    /// Stops watching what a target asks for a stream.
+    func unsubscribe(_ target: WatchSession.Target, _ targetID: Int32, of stream: StreamID) {
+        for query in target.queries {
+            query.remove(WatchedQuery.Subscriber(stream: stream, targetID: targetID))
+            guard query.subscribers.isEmpty else { continue }
+            queries[query.id] = nil
+            ids[query.target] = nil
+            dispatch.remove(query.id, query.target.query)
+        }
     }
 
     // MARK: Commits
@@ -162,15 +164,5 @@ final class Watchers {
         } else {
             behind.remove(session.id)
         }
-    }
-
-    /// Ends a target of a stream for a reason.
-    func fail(_ targetID: Int32, of session: WatchSession, _ error: LarderError) {
-        if let target = session.targets.removeValue(forKey: targetID) {
-            unsubscribe(
-                target.query, WatchedQuery.Subscriber(stream: session.id, targetID: targetID))
-        }
-        session.outbox.drop(targetID)
-        session.outbox.say(.targets(TargetChange(.removed(error), targetIDs: [targetID])))
     }
 }

@@ -29,8 +29,7 @@ extension MessageCoder {
     ///
     /// - Throws: `invalidArgument` for a request of nothing, of another database, of a target
     ///   without a number above 0, and for a query that breaks a rule or a bound; `unimplemented`
-    ///   for several documents at once, for a target that ends by itself, and for an offset or
-    ///   a selection of fields.
+    ///   for a target that ends by itself, and for an offset or a selection of fields.
     package func decode(_ request: Google_Firestore_V1_ListenRequest)
         throws(LarderError) -> WatchRequest
     {
@@ -50,6 +49,9 @@ extension MessageCoder {
         message.targetID = target.id
         if case .document(let path) = target.target.source {
             message.documents.documents = [encode(path)]
+            for case .document(let path) in target.others.map(\.source) {
+                message.documents.documents.append(encode(path))
+            }
         } else {
             (message.query.parent, message.query.structuredQuery) = try encode(target.target)
         }
@@ -69,7 +71,9 @@ extension MessageCoder {
             throw .invalidArgument("the target id \(message.targetID) is not above 0")
         }
         guard !message.once else { throw .unimplemented("a target that ends by itself") }
-        var target = WatchTarget(id: message.targetID, target: try decode(message.targetType))
+        let asked = try decode(message.targetType)
+        var target = WatchTarget(
+            id: message.targetID, target: asked.first, others: asked.others)
         switch message.resumeType {
         case nil: return target
         case .resumeToken(let token):
@@ -91,15 +95,22 @@ extension MessageCoder {
     }
 
     private func decode(_ type: Google_Firestore_V1_Target.OneOf_TargetType?)
-        throws(LarderError) -> QueryTarget
+        throws(LarderError) -> (first: QueryTarget, others: [QueryTarget])
     {
         switch type {
         case nil: throw .invalidArgument("a target asks for nothing")
         case .documents(let names):
-            guard let name = names.documents.first, names.documents.count == 1 else {
-                throw .unimplemented("a target of \(names.documents.count) documents")
+            // Whatever is named twice is told once.
+            var seen: Set<DocumentPath> = []
+            var targets: [QueryTarget] = []
+            for name in names.documents {
+                let path = try decode(documentName: name)
+                if seen.insert(path).inserted { targets.append(Query(.document(path)).target) }
             }
-            return Query(.document(try decode(documentName: name))).target
+            guard let first = targets.first else {
+                throw .invalidArgument("a target names no document")
+            }
+            return (first, Array(targets.dropFirst()))
         case .query(let query):
             guard case .structuredQuery(let message)? = query.queryType else {
                 throw .invalidArgument("a target has no query")
@@ -108,7 +119,7 @@ extension MessageCoder {
             guard selection.offset == 0, selection.mask == nil, !selection.isEmpty else {
                 throw .unimplemented("a target with an offset, some fields or a limit of 0")
             }
-            return selection.query.target
+            return (selection.query.target, [])
         }
     }
 }

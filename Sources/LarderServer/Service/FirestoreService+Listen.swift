@@ -59,7 +59,8 @@ private final class ListenIntake {
     private let service: FirestoreService
     private let events: ListenEvents
     private var open: (stream: any WatchStream, session: Session)?
-    private var targets: Set<Int32> = []
+    /// The targets, each with how much it asks.
+    private var targets: [Int32: Int] = [:]
 
     init(_ service: FirestoreService, _ events: ListenEvents) {
         self.service = service
@@ -88,13 +89,14 @@ private final class ListenIntake {
         guard let open else { return }
         let decoded = try open.session.coder().decode(request)
         switch decoded {
-        case .add(let target): targets.insert(target.id)
-        case .remove(let id): targets.remove(id)
+        case .add(let target): targets[target.id] = target.all.count
+        case .remove(let id): targets[id] = nil
         }
         let maxTargets = service.limits.targetsPerStream
-        guard targets.count <= maxTargets else {
+        guard targets.values.reduce(0, +) <= maxTargets else {
             throw LarderError(
-                .resourceExhausted, "a stream has \(maxTargets) targets, which is the limit")
+                .resourceExhausted,
+                "a stream has \(maxTargets) targets, or documents of targets, which is the limit")
         }
         open.stream.send(decoded)
     }
