@@ -34,14 +34,10 @@ enum CallHeaders {
             if isPlain(byte) {
                 bytes.append(byte)
             } else {
-                bytes.append(UInt8(ascii: "%"))
-                bytes += String(byte, radix: 16, uppercase: true).leftPadded.utf8
+                let digits = String(byte, radix: 16, uppercase: true)
+                bytes += "%\(byte < 16 ? "0" : "")\(digits)".utf8
             }
         }
         return String(decoding: bytes, as: UTF8.self)
     }
-}
-
-extension String {
-    fileprivate var leftPadded: String { count < 2 ? "0" + self : self }
 }

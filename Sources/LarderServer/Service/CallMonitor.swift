@@ -42,11 +42,10 @@ final class CallMonitor: Sendable {
     /// Does what a call asks for.
     ///
     /// - Parameter metadata: the headers of the call; its span is part of the trace that they name.
-    /// - Throws: `RPCError` for whatever goes wrong.
     func watch<R>(
         _ method: MethodDescriptor, _ metadata: @autoclosure () -> Metadata,
         _ body: () async throws -> R
-    ) async throws -> R {
+    ) async throws(RPCError) -> R {
         let start = ContinuousClock.now
         do {
             // Most servers have no tracer, and a call's stack is kept as long as the call.

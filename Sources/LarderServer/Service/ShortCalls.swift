@@ -50,15 +50,11 @@ struct ShortCalls: Sendable {
     {
         await withServerContextRPCCancellationHandle { handle in
             await withTaskCancellationHandler {
-                do {
+                do throws(RPCError) {
                     return .success(
-                        try await monitor.watch(call.method, Metadata(headers)) {
-                            try await answer()
-                        })
+                        try await monitor.watch(call.method, Metadata(headers), answer))
                 } catch {
-                    return .failure(
-                        error as? RPCError
-                            ?? RPCError(code: .internalError, message: "the server failed"))
+                    return .failure(error)
                 }
             } onCancel: {
                 handle.cancel()
