@@ -7,10 +7,11 @@ import NIOHTTP2
 ///
 /// The frames of a call are kept back until they are whole. What is then a plain request of a
 /// ``ShortCall`` is answered; anything else, as a large request, a compressed one or one that is no
-/// message, goes on to the transport as it came, which serves or refuses it.
+/// message, goes on to the transport as it came, which serves or refuses it. The handler leaves the
+/// channel then: streams stay open for long, and have no use for it.
 ///
 /// Stands behind ``RefusalHandler``, ``DeadlineHandler`` and ``RequestMeter``.
-final class ShortCallHandler: ChannelInboundHandler {
+final class ShortCallHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias InboundOut = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
@@ -22,8 +23,8 @@ final class ShortCallHandler: ChannelInboundHandler {
         case taking(ShortCall, HPACKHeaders)
         /// It is answered.
         case answering(Task<Void, Never>)
-        /// All that comes goes on.
-        case passing
+        /// It has been answered, or is none of these.
+        case done
     }
 
     /// Before a message: whether it is compressed, 1 byte, and its length, 4 bytes.
@@ -57,11 +58,11 @@ final class ShortCallHandler: ChannelInboundHandler {
             withheld.append(frame)
             if data.endStream { answer(call, headers, context) }
             return
-        case (.answering, _): return
+        case (.answering, _), (.done, _): return
         default: break
         }
+        withheld.append(frame)
         passOn(context)
-        context.fireChannelRead(data)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -75,7 +76,7 @@ final class ShortCallHandler: ChannelInboundHandler {
 
     private func end() {
         if case .answering(let task) = state { task.cancel() }
-        state = .passing
+        state = .done
         (withheld, received) = ([], ByteBuffer())
     }
 
@@ -83,6 +84,7 @@ final class ShortCallHandler: ChannelInboundHandler {
         let frames = withheld
         end()
         for frame in frames { context.fireChannelRead(wrapInboundOut(frame)) }
+        context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }
 
     private func answer(
@@ -114,7 +116,7 @@ final class ShortCallHandler: ChannelInboundHandler {
         _ result: Result<[[UInt8]], RPCError>, _ context: ChannelHandlerContext
     ) {
         guard case .answering = state else { return }
-        state = .passing
+        state = .done
         switch result {
         case .success(let messages):
             let size = messages.reduce(0) { $0 + Self.prefixBytes + $1.count }
