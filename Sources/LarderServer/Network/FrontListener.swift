@@ -47,7 +47,8 @@ struct FrontListener: HTTP2ServerTransport.ListenerFactory {
                     try pipeline.addHandlers(
                         IdleStateHandler(readTimeout: TimeAmount(maxSilence)), SilenceHandler())
                     if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
-                    try pipeline.addHandlers(ProtocolSelector(admin), WritabilityGate())
+                    try pipeline.addHandlers(
+                        FlushHandler(), ProtocolSelector(admin), WritabilityGate())
                 }.flatMap {
                     connectionConfigurator.configure(
                         channel: channel,
