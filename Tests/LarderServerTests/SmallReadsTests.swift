@@ -38,31 +38,32 @@ struct SmallReadsTests {
     func short() async throws {
         for _ in 0..<3 {
             #expect(
-                try await read {
-                    $0.time += .microseconds(900)
-                    $0.diskReads += 1
-                })
+                try await read { $0.time += .microseconds(900) })
         }
         #expect(try await reads.run { () throws(LarderError) in isOnLoop } == false)
     }
 
-    @Test("One that waits for the disk, or is busy, for long sends others elsewhere for longer")
+    @Test("One that waits for the disk, or is busy for long, sends others elsewhere for longer")
     func long() async throws {
-        let happenings: [@Sendable (inout ThreadUse) -> Void] = [
-            { $0.diskReads += 1 }, { _ in },
-            {
-                $0.diskReads += 1
-                $0.preemptions += 1
-            },
+        let happenings: [(Duration, @Sendable (inout ThreadUse) -> Void)] = [
+            (.milliseconds(2), { _ in }),
+            (.microseconds(100), { $0.diskReads += 1 }),
+            (
+                .milliseconds(8),
+                {
+                    $0.diskReads += 1
+                    $0.preemptions += 1
+                }
+            ),
         ]
-        for happens in happenings {
+        for (duration, happens) in happenings {
             #expect(
                 try await read {
-                    $0.time += .milliseconds(2)
+                    $0.time += duration
                     happens(&$0)
                 })
             #expect(try await read() == false)
-            use.withLock { $0.time += .microseconds(39_999) }
+            use.withLock { $0.time += duration * 20 - .microseconds(1) }
             #expect(try await read() == false)
             use.withLock { $0.time += .microseconds(1) }
             #expect(try await read())

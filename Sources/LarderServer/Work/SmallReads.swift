@@ -5,11 +5,11 @@ import Synchronization
 /// Makes small reads at once, on the event loop that asks, as long as they are short.
 ///
 /// What is in memory is read in less time than another thread needs to wake up. A read that waits
-/// for the disk, or makes much of what it reads, holds up the other connections of the loop: after
-/// one of these, reads go to threads that may block, so that a loop is held up for no more than a
-/// twentieth of the time.
+/// for the disk, however fast that is, or makes much of what it reads, holds up the other
+/// connections of the loop: after one of these, reads go to threads that may block, so that a loop
+/// waits for about a twentieth of the time at most.
 final class SmallReads: Sendable {
-    /// Beyond this a read is not short.
+    /// Beyond this a read from memory is not short.
     private static let limit = Duration.milliseconds(1)
     /// For how many times what it took reads go to other threads after one that was not short.
     private static let factor = 20
@@ -39,7 +39,7 @@ final class SmallReads: Sendable {
         else { return try await pool.run(work) }
         defer {
             let end = use()
-            if end.isLonger(than: Self.limit, since: start) {
+            if end.isLong(since: start, limit: Self.limit) {
                 let pause = (end.time - start.time) * Self.factor
                 detour.withLock { $0 = end.time + pause }
             }

@@ -20,12 +20,12 @@ struct ThreadUse: Equatable, Sendable {
         #endif
     }
 
-    /// Whether it was busy, or waited for the disk, for longer than a time since then.
+    /// Whether it has waited for the disk since then, or was busy for longer than a limit.
     ///
     /// One that had to give way to others may have been short itself.
-    func isLonger(than limit: Duration, since start: ThreadUse) -> Bool {
-        time - start.time > limit
-            && (diskReads > start.diskReads || preemptions == start.preemptions)
+    func isLong(since start: ThreadUse, limit: Duration) -> Bool {
+        diskReads > start.diskReads
+            || time - start.time > limit && preemptions == start.preemptions
     }
 
     #if os(Linux)
