@@ -40,9 +40,12 @@ extension Watchers {
             for path in paths { documents.append(try transaction.document(at: path)) }
             return documents
         }
+        let queries = session.targets[targetID]?.queries ?? []
         for (path, document) in zip(paths, documents) {
-            let queries = session.targets[targetID]?.queries ?? []
-            let isMember = document.map { document in queries.contains { $0.contains(document) } }
+            // Of several documents each that exists is in the target, which has no others.
+            let isMember = document.map {
+                queries.count > 1 ? $0.exists : queries.first?.contains($0) == true
+            }
             var change = PendingChanges.Change(path: path, document: document, isChanged: true)
             change.add(targetID, isMember: isMember ?? false)
             session.count(isMember: isMember ?? false, in: targetID)

@@ -29,7 +29,7 @@ extension Watchers {
                 let query = try subscribe(
                     WatchedQuery.Subscriber(stream: session.id, targetID: target.id), to: asked)
                 session.targets[target.id]?.queries.append(query)
-                let part = try self.beginning(of: target, query)
+                let part = try begin(target, query)
                 beginning.resets = beginning.resets || part.resets
                 beginning.paths += part.paths
             }
@@ -64,7 +64,8 @@ extension Watchers {
         session.outbox.drop(targetID)
     }
 
-    private func beginning(of target: WatchTarget, _ query: WatchedQuery)
+    /// What a target's client is to be told first of one of its queries.
+    private func begin(_ target: WatchTarget, _ query: WatchedQuery)
         throws(LarderError) -> Beginning
     {
         switch target.resumption {
