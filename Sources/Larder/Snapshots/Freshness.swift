@@ -21,7 +21,7 @@ public struct Freshness: Hashable, Sendable {
     ///
     /// For a query, all that matched at that moment is in the results. What a writer other than
     /// this database has changed since is not in them, unless another query has brought it into the
-    /// cache: such a document is as it was then, and is gone where it matches no longer.
+    /// cache: such a document is newer than the moment, and gone where it matches no longer.
     public let readTime: Timestamp?
 
     /// How many documents of the snapshot have pending writes.
