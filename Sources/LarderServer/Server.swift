@@ -1,5 +1,4 @@
 import GRPCCore
-import GRPCNIOTransportHTTP2
 public import LarderModel
 public import Logging
 import NIOCore
@@ -13,15 +12,13 @@ public import ServiceLifecycle
 /// on the same port, for `GET /`, `GET /health` and the deletion of all documents. A service of a
 /// `ServiceGroup`, or run by itself.
 public final class Server: Service {
-    private typealias Transport = HTTP2ServerTransport.Custom<FrontListener>
-
     private let configuration: ServerConfiguration
     private let logger: Logger
     private let databases: Databases
     private let connections = OpenConnections()
     private let executor = LoopExecutor(MultiThreadedEventLoopGroup.singleton)
-    private let transport: Transport
-    private let server: GRPCServer<Transport>
+    private let transport: CallTransport
+    private let server: GRPCServer<CallTransport>
 
     /// Prepares a server; nothing listens before ``run()``.
     ///
@@ -37,18 +34,23 @@ public final class Server: Service {
         let monitor = CallMonitor(logger)
         let service = FirestoreService(configuration, databases, monitor)
         let token = BearerToken(configuration.token)
-        transport = Transport(
-            listenerFactory: FrontListener(
+        let limits = configuration.limits
+        let budget = RequestBudget(
+            limit: max(limits.heldRequestBytes, MessageReader.prefixBytes + limits.requestBytes))
+        let shortCalls = service.shortCalls
+        transport = CallTransport(
+            FrontListener(
                 eventLoopGroup: MultiThreadedEventLoopGroup.singleton, host: configuration.host,
                 port: configuration.port, tls: try Self.tls(configuration.tls),
                 connections: connections,
-                maxSilence: configuration.limits.keepaliveInterval
-                    + configuration.limits.keepaliveTimeout,
                 admin: AdminAPI(databases: databases, streams: service.streams, token: token)),
-            config: Self.transport(configuration.limits, service.shortCalls(token), executor))
-        server = GRPCServer(
-            transport: transport, services: [service],
-            interceptors: token.map { [TokenInterceptor(token: $0)] } ?? [])
+            connections
+        ) { [connections, executor] methods, handler in
+            CallServing(
+                methods: methods, shortCalls: shortCalls, token: token, limits: limits,
+                budget: budget, executor: executor, connections: connections, handler: handler)
+        }
+        server = GRPCServer(transport: transport, services: [service])
     }
 
     /// Serves until the task is cancelled or a graceful shutdown begins; then ends all streams and
@@ -74,12 +76,11 @@ public final class Server: Service {
     ///
     /// - Returns: what went wrong.
     private func serve() async -> LarderError? {
-        // Not cancelled with this one: the transport traps where a call comes at that moment.
-        let serving = Task(executorPreference: executor) { [server] in try await server.serve() }
+        defer { transport.endListening() }
         do {
             try await withGracefulShutdownHandler {
                 try await withTaskCancellationHandler {
-                    try await serving.value
+                    try await server.serve()
                 } onCancel: {
                     stop()
                 }
@@ -102,8 +103,7 @@ public final class Server: Service {
     /// The port that the server listens at, as soon as it does; nil where it does not come to it.
     public var port: Int? {
         get async {
-            let address = await transport.listeningAddress
-            return address?.ipv4?.port ?? address?.ipv6?.port
+            await transport.address?.port
         }
     }
 
@@ -119,36 +119,6 @@ public final class Server: Service {
             connections.close()
             _ = await closing
         }
-    }
-
-    private static func transport(
-        _ limits: ServerConfiguration.Limits, _ calls: ShortCalls, _ executor: LoopExecutor
-    ) -> Transport.Config {
-        var config = Transport.Config.defaults
-        config.rpc.maxRequestPayloadSize = limits.requestBytes
-        config.http2.maxConcurrentStreams = limits.callsPerConnection
-        config.http2.targetWindowSize = 1 << 20
-        // It would keep each answer back for 0.1 ms: see FlushHandler.
-        config.connection.flushCoalescing = nil
-        // No maxIdleTime: with one, the transport keeps a handler of each connection for ever.
-        config.connection.keepalive.time = limits.keepaliveInterval
-        config.connection.keepalive.timeout = limits.keepaliveTimeout
-        config.connection.keepalive.clientBehavior.minPingIntervalWithoutCalls =
-            limits.pingInterval
-        config.connection.keepalive.clientBehavior.allowWithoutCalls = true
-        let maxBytes = limits.requestBytes + 1
-        let budget = RequestBudget(limit: max(limits.heldRequestBytes, maxBytes))
-        config.channelDebuggingCallbacks.onAcceptHTTP2Stream = { channel in
-            channel.eventLoop.makeCompletedFuture {
-                try channel.pipeline.syncOperations.addHandlers(
-                    [
-                        RefusalHandler(), DeadlineHandler(),
-                        RequestMeter(budget, maxBytes: maxBytes, patience: limits.requestTime),
-                        AnswerBufferHandler(), ShortCallHandler(calls, executor),
-                    ], position: .first)
-            }
-        }
-        return config
     }
 
     private static func tls(_ tls: ServerConfiguration.TLS?)

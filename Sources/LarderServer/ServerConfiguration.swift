@@ -45,6 +45,11 @@ public struct ServerConfiguration: Sendable {
         public var idleTime = Duration.seconds(600)
         /// Calls at a time on one connection.
         public var callsPerConnection = 1_000
+        /// Calls of one connection that its client may take back in 30 seconds, as it does to end a
+        /// listener.
+        ///
+        /// One that takes back more makes calls for nothing, and loses its connection.
+        public var callsTakenBack = 10_000
         /// Open Listen and Write streams.
         public var streams = 20_000
         /// Targets of one Listen stream.

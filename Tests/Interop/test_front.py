@@ -319,6 +319,29 @@ def test_attacks(watched, name):
     assert peak - before < 64 * MIB, f"{(peak - before) / MIB:.0f} MiB more"
 
 
+def test_calls_that_are_taken_back(watched):
+    """Each listener that ends is a reset; the others of the connection, and its calls, go on."""
+    last = 2 * 2_000 + 1
+    payload = samples()["GetDocument"]
+    with socket.create_connection(("127.0.0.1", watched.port), SECONDS) as connection:
+        connection.sendall(http2.PREFACE + http2.frame(SETTINGS, 0, 0))
+        connection.sendall(b"".join(reset_at_once(2_000)))
+        connection.sendall(b"".join([
+            http2.frame(HEADERS, END_HEADERS, last, http2.call_headers("GetDocument")),
+            http2.frame(DATA, END_STREAM, last, http2.grpc_message(payload))]))
+        answer = [(kind, flags & END_STREAM) for kind, flags, stream in until_end(
+            last, http2.frames(connection)) if stream == last]
+    assert answer[-1] == (HEADERS, END_STREAM)
+
+
+def until_end(call, frames):
+    """The frames to the end of a call."""
+    for kind, flags, stream in frames:
+        yield kind, flags, stream
+        if stream == call and kind != http2.WINDOW_UPDATE and flags & END_STREAM:
+            return
+
+
 def test_messages_whose_length_is_a_lie(watched):
     right = samples()["GetDocument"]
     for length in [0, 1, len(right) - 1, len(right) + 1, 1 << 20, (1 << 32) - 1]:

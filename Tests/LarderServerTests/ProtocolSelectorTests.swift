@@ -1,64 +1,76 @@
-import LarderModel
 import NIOCore
 import NIOEmbedded
-import NIOHTTP2
 import Testing
 
 @testable import LarderServer
 
 @Suite("Server: connections whose protocol is not known yet")
-struct ProtocolSelectorTests {
-    /// Counts what it hears of a connection's life.
-    private final class Life: ChannelInboundHandler {
-        typealias InboundIn = HTTP2Frame
+final class ProtocolSelectorTests {
+    private let channel = EmbeddedChannel()
+    private var serving = 0
+    private var failure: (any Error)?
 
-        private(set) var beginnings = 0
-        private(set) var ends = 0
-
-        func channelActive(context: ChannelHandlerContext) {
-            beginnings += 1
-        }
-
-        func channelInactive(context: ChannelHandlerContext) {
-            ends += 1
-        }
-    }
-
-    @Test(
-        "tell what stands behind HTTP/2 of their end, once, whatever was spoken",
-        arguments: [
-            ("", 0), ("PRI * HT", 0), ("GET /health HTTP/1.1\r\n", 0),
-            ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 1),
-        ])
-    func end(bytes: String, beginnings: Int) throws {
+    init() throws {
         let admin = AdminAPI(
             databases: Databases(.memory, limit: 1), streams: StreamCount(limit: 1),
             token: BearerToken(nil))
-        let life = Life()
-        let channel = EmbeddedChannel()
-        try channel.pipeline.syncOperations.addHandlers(
-            ProtocolSelector(admin), NIOHTTP2Handler(mode: .server), life)
+        try channel.pipeline.syncOperations.addHandler(
+            ProtocolSelector(admin) { [unowned self] _ in
+                serving += 1
+                if let failure { throw failure }
+            })
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-        try channel.writeInbound(ByteBuffer(string: bytes))
-        #expect((life.beginnings, life.ends) == (beginnings, 0))
-        channel.close(promise: nil)
-        channel.embeddedEventLoop.run()
-        #expect((life.beginnings, life.ends) == (beginnings, 1))
-        _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("tell it also when they were never open")
-    func neverOpen() throws {
-        let admin = AdminAPI(
-            databases: Databases(.memory, limit: 1), streams: StreamCount(limit: 1),
-            token: BearerToken(nil))
-        let life = Life()
-        let channel = EmbeddedChannel()
-        try channel.pipeline.syncOperations.addHandlers(
-            ProtocolSelector(admin), NIOHTTP2Handler(mode: .server), life)
-        channel.close(promise: nil)
-        channel.embeddedEventLoop.run()
-        #expect((life.beginnings, life.ends) == (0, 1))
-        _ = try channel.finish(acceptAlreadyClosed: true)
+    deinit { _ = try? channel.finish(acceptAlreadyClosed: true) }
+
+    @Test("are gRPC's when they begin as HTTP/2 does, which hears all of it")
+    func http2() throws {
+        let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+        for part in [preface.prefix(8), preface.dropFirst(8)] {
+            #expect(serving == 0)
+            try channel.writeInbound(ByteBuffer(substring: part))
+        }
+        #expect(serving == 1)
+        #expect(try channel.readInbound() == ByteBuffer(string: preface))
+        // It is known now, and nobody waits for it.
+        try channel.writeInbound(ByteBuffer(string: "x"))
+        #expect(try channel.readInbound() == ByteBuffer(string: "x"))
+        channel.embeddedEventLoop.advanceTime(by: .hours(1))
+        #expect(channel.isActive)
+    }
+
+    @Test("are answered as HTTP/1.1 otherwise", arguments: ["GET", "PRX"])
+    func http1(method: String) throws {
+        try channel.writeInbound(ByteBuffer(string: "\(method) /health HTTP/1.1\r\n"))
+        #expect(serving == 0)
+        _ = try channel.pipeline.syncOperations.handler(type: AdminHandler.self)
+        #expect(throws: ChannelPipelineError.self) {
+            try self.channel.pipeline.syncOperations.handler(type: ProtocolSelector.self)
+        }
+    }
+
+    @Test("are closed when they cannot be made ready, whatever still comes")
+    func unready() throws {
+        failure = ChannelError.ioOnClosedChannel
+        for _ in 0..<2 {
+            channel.pipeline.fireChannelRead(ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\n"))
+        }
+        #expect(serving == 1 && !channel.isActive)
+    }
+
+    @Test("are let go when they say nothing")
+    func silent() throws {
+        try channel.writeInbound(ByteBuffer(string: "PRI"))
+        channel.embeddedEventLoop.advanceTime(by: .seconds(19))
+        #expect(channel.isActive)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(!channel.isActive && serving == 0)
+    }
+
+    @Test("are let go when the server stops")
+    func stops() {
+        channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        #expect(!channel.isActive)
     }
 }

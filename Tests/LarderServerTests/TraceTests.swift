@@ -1,9 +1,8 @@
 import GRPCCore
 import InMemoryTracing
+import LarderModel
 import LarderProtocol
-import NIOCore
 import NIOHPACK
-import NIOHTTP2
 import Testing
 import Tracing
 
@@ -41,8 +40,7 @@ struct TraceTests {
     @Test(
         "That a client has left is no fault of the server's",
         arguments: [
-            ChannelError.ioOnClosedChannel, NIOAsyncWriterError.alreadyFinished(),
-            NIOHTTP2Errors.streamClosed(streamID: 1, errorCode: .cancel), CancellationError(),
+            CancellationError(), RPCError.clientHasLeft, LarderError.clientHasLeft,
         ] as [any Error])
     func left(error: any Error) async throws {
         let status = await #expect(throws: RPCError.self) {
@@ -106,11 +104,13 @@ struct TraceTests {
     func shortCallers() async throws {
         let call = ShortCall(method: Method.Commit.descriptor) { _ in nil }
         let headers: HPACKHeaders = [
-            ":path": "/x", InMemoryTracer.traceIDKey: "t", InMemoryTracer.spanIDKey: "s",
-            "other-bin": "AQI=",
+            ":path": "/x", ":method": "POST", ":scheme": "http",
+            "content-type": "application/grpc", "other-bin": "AQI=",
+            InMemoryTracer.traceIDKey: "t", InMemoryTracer.spanIDKey: "s",
         ]
-        let calls = ShortCalls([call], test.service.monitor, nil)
-        #expect(try await calls.run(call, headers) { [[7]] }.get() == [[7]])
+        let calls = ShortCalls([call], test.service.monitor)
+        let read = try CallHeaders(headers, token: nil)
+        #expect(try await calls.run(call, read) { [[7]] }.get() == [[7]])
         let span = try #require(tracer.finishedSpans.first)
         #expect(span.traceID == "t" && span.parentSpanID == "s")
     }

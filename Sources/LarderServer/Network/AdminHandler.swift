@@ -2,8 +2,6 @@ import NIOCore
 import NIOHTTP1
 
 /// Answers one request of HTTP/1.1 and closes its connection.
-///
-/// What stands behind it in the pipeline is for gRPC, and hears of nothing but the end.
 final class AdminHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -41,11 +39,6 @@ final class AdminHandler: ChannelInboundHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         context.flush()
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        context.fireChannelInactive()
-        context.fireInactiveBehindHTTP2()
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

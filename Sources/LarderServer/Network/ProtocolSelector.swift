@@ -1,12 +1,10 @@
 import NIOCore
 import NIOHTTP1
-import NIOHTTP2
 
-/// Looks at the first bytes of a connection: HTTP/2 goes on to gRPC, anything else is answered as
-/// HTTP/1.1.
+/// Looks at the first bytes of a connection, and makes it ready for what they are: HTTP/2, which is
+/// gRPC, or else HTTP/1.1.
 ///
-/// What stands behind it in the pipeline does not hear that the connection is open before it is
-/// known to be for it. A client that says nothing is let go.
+/// A client that says nothing is let go.
 final class ProtocolSelector: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -16,40 +14,37 @@ final class ProtocolSelector: ChannelInboundHandler, RemovableChannelHandler {
     private static let patience = TimeAmount.seconds(20)
 
     private let admin: AdminAPI
+    private let serveHTTP2: (any Channel) throws -> Void
     private var received = ByteBuffer()
     private var timeout: Scheduled<Void>?
-    /// Whether what stands behind hears by itself of the end, or has heard of it.
+    /// Whether the protocol is known.
     private var isDone = false
 
-    init(_ admin: AdminAPI) {
+    /// - Parameter serveHTTP2: puts what speaks HTTP/2 at the end of a connection's pipeline.
+    init(_ admin: AdminAPI, _ serveHTTP2: @escaping (any Channel) throws -> Void) {
         self.admin = admin
+        self.serveHTTP2 = serveHTTP2
     }
 
     func channelActive(context: ChannelHandlerContext) {
         let channel = context.channel
         timeout = context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
+        context.fireChannelActive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // A connection that could not be made ready is about to be closed.
+        guard !isDone else { return }
         var bytes = unwrapInboundIn(data)
         received.writeBuffer(&bytes)
         let beginning = received.readableBytesView.prefix(Self.preface.count)
-        guard Self.preface.starts(with: beginning) else { return serveHTTP1(context) }
+        guard Self.preface.starts(with: beginning) else { return handOver(context, serveHTTP1) }
         guard beginning.count == Self.preface.count else { return }
-        context.fireChannelActive()
-        handOver(context)
+        handOver(context, serveHTTP2)
     }
 
-    func channelInactive(context: ChannelHandlerContext) {
-        timeout?.cancel()
-        isDone = true
-        context.fireChannelInactive()
-        context.fireInactiveBehindHTTP2()
-    }
-
-    /// A connection that ends before it is open, as while the server stops, is never inactive.
     func handlerRemoved(context: ChannelHandlerContext) {
-        if !isDone { context.fireInactiveBehindHTTP2() }
+        timeout?.cancel()
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -58,38 +53,26 @@ final class ProtocolSelector: ChannelInboundHandler, RemovableChannelHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    private func serveHTTP1(_ context: ChannelHandlerContext) {
+    private func serveHTTP1(_ channel: any Channel) throws {
+        try channel.pipeline.syncOperations.addHandlers(
+            HTTPResponseEncoder(),
+            ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)),
+            AdminHandler(admin))
+    }
+
+    private func handOver(
+        _ context: ChannelHandlerContext, _ serve: (any Channel) throws -> Void
+    ) {
+        isDone = true
         do {
-            try context.pipeline.syncOperations.addHandlers(
-                [
-                    HTTPResponseEncoder(),
-                    ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)),
-                    AdminHandler(admin),
-                ], position: .after(self))
+            try serve(context.channel)
         } catch {
             return context.close(promise: nil)
         }
-        handOver(context)
-    }
-
-    private func handOver(_ context: ChannelHandlerContext) {
-        timeout?.cancel()
-        timeout = nil
-        isDone = true
-        context.fireChannelRead(wrapInboundOut(received))
+        let bytes = received
+        received = ByteBuffer()
+        context.fireChannelRead(wrapInboundOut(bytes))
         context.fireChannelReadComplete()
         context.pipeline.syncOperations.removeHandler(self, promise: nil)
-    }
-}
-
-extension ChannelHandlerContext {
-    /// Tells what stands behind HTTP/2 in the pipeline that a connection has ended on which nobody
-    /// spoke it.
-    ///
-    /// The handler of HTTP/2 keeps such an end to itself, and the transport's timers would then keep
-    /// each other for ever.
-    func fireInactiveBehindHTTP2() {
-        let operations = pipeline.syncOperations
-        (try? operations.context(handlerType: NIOHTTP2Handler.self))?.fireChannelInactive()
     }
 }

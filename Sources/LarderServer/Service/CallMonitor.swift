@@ -3,8 +3,6 @@ import LarderModel
 import LarderProtocol
 import Logging
 import Metrics
-import NIOCore
-import NIOHTTP2
 import Tracing
 
 /// Measures calls, and makes a call's status of what went wrong in it.
@@ -16,8 +14,15 @@ import Tracing
 /// span, as OpenTelemetry names its parts: `rpc.system`, `rpc.service`, `rpc.method`,
 /// `rpc.grpc.status_code` and, for the database, `db.namespace`.
 final class CallMonitor: Sendable {
+    /// What calls of a method are measured with.
+    private struct Meter: Sendable {
+        let time: Metrics.Timer
+        /// Those that went well; there is one for each other code, when it comes to that.
+        let successes: Counter
+    }
+
     private let logger: Logger
-    private let timers: [String: Metrics.Timer]
+    private let meters: [String: Meter]
     private let givenTracer: (any Tracer)?
 
     /// The span of the call that a task serves.
@@ -29,14 +34,17 @@ final class CallMonitor: Sendable {
     init(_ logger: Logger, tracer: (any Tracer)? = nil) {
         self.logger = logger
         givenTracer = tracer
-        timers = Dictionary(
-            uniqueKeysWithValues: Google_Firestore_V1_Firestore.Method.descriptors.map {
-                let name = $0.method
-                return (
-                    name,
-                    Timer(label: "larder_server_call_seconds", dimensions: [("method", name)])
-                )
+        let names = Google_Firestore_V1_Firestore.Method.descriptors.map(\.method)
+        meters = Dictionary(
+            uniqueKeysWithValues: names.map { name in
+                let time = Timer(
+                    label: "larder_server_call_seconds", dimensions: [("method", name)])
+                return (name, Meter(time: time, successes: Self.counter(name, "ok")))
             })
+    }
+
+    private static func counter(_ method: String, _ code: String) -> Counter {
+        Counter(label: "larder_server_calls", dimensions: [("method", method), ("code", code)])
     }
 
     /// Does what a call asks for.
@@ -109,7 +117,7 @@ final class CallMonitor: Sendable {
     private static func status(of error: any Error) -> RPCError {
         if let error = error as? LarderError { return RPCError(error) }
         if let error = error as? RPCError { return error }
-        if error is CancellationError || error.isOfEndedCall {
+        if error is CancellationError {
             return RPCError(code: .cancelled, message: "the call was cancelled")
         }
         return RPCError(code: .internalError, message: "the server failed")
@@ -120,15 +128,15 @@ final class CallMonitor: Sendable {
         _ error: (any Error)? = nil
     ) {
         let duration = ContinuousClock.now - start
-        timers[method]?.recordSeconds(duration / .seconds(1))
-        let code = status.map { "\($0.code)" } ?? "ok"
-        Counter(
-            label: "larder_server_calls", dimensions: [("method", method), ("code", code)]
-        ).increment()
+        let meter = meters[method]
+        meter?.time.recordSeconds(duration / .seconds(1))
         guard let status else {
+            meter?.successes.increment()
             logger.trace("call", metadata: ["method": "\(method)"])
             return
         }
+        let code = "\(status.code)"
+        Self.counter(method, code).increment()
         let metadata: Logger.Metadata = [
             "method": "\(method)", "code": "\(code)",
             "reason": "\(error.map { "\($0)" } ?? status.message)",
@@ -138,13 +146,6 @@ final class CallMonitor: Sendable {
         } else {
             logger.debug("a call was refused", metadata: metadata)
         }
-    }
-}
-
-extension Error {
-    /// Whether it is what reading from a call or writing to it gives when its client has left.
-    fileprivate var isOfEndedCall: Bool {
-        self is ChannelError || self is NIOAsyncWriterError || self is NIOHTTP2Errors.StreamClosed
     }
 }
 

@@ -13,9 +13,9 @@ extension FirestoreService: RegistrableRPCService {
         registerStreams(with: &router)
     }
 
-    /// The calls that may come by the short way.
-    func shortCalls(_ token: BearerToken?) -> ShortCalls {
-        ShortCalls(unaryCalls.map(\.short) + [shortBatchGet], monitor, token)
+    /// The calls that may be answered from their connections.
+    var shortCalls: ShortCalls {
+        ShortCalls(unaryCalls.map(\.short) + [shortBatchGet], monitor)
     }
 
     private var unaryCalls: [any UnaryCall] {

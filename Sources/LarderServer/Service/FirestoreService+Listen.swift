@@ -29,9 +29,8 @@ extension FirestoreService {
             let answer = ListenAnswer(ahead: Self.responsesAhead)
             defer { answer.close() }
             while !answer.isEnded, let batch = try await events.take() {
-                for responses in try answer.responses(to: batch) {
-                    try await writer.write(contentsOf: responses)
-                }
+                let responses = try answer.responses(to: batch)
+                if !responses.isEmpty { try await writer.write(contentsOf: responses) }
                 try answer.noteTaken()
             }
         }
@@ -106,9 +105,6 @@ private final class ListenIntake {
 ///
 /// It holds little while nothing happens: most streams are idle most of the time.
 private final class ListenAnswer {
-    /// How much is written at once together with what ends it.
-    private static let littleBytes = 2_048
-
     private let ahead: Int
     private var open: (stream: any WatchStream, coder: MessageCoder)?
     /// Responses since the backend was last told that there is room.
@@ -123,13 +119,10 @@ private final class ListenAnswer {
     /// Whether the stream ends behind what was given.
     var isEnded: Bool { end != nil }
 
-    /// The answers to what has happened, up to the end of the stream, as they are written.
-    ///
-    /// What ends much is written by itself, so that what the stream keeps of it is little: see
-    /// ``AnswerBufferHandler``.
-    func responses(to events: [ListenEvent])
-        throws -> [ArraySlice<Answer<Google_Firestore_V1_ListenResponse>>]
-    {
+    /// The answers to what has happened, up to the end of the stream.
+    func responses(
+        to events: [ListenEvent]
+    ) throws -> [Answer<Google_Firestore_V1_ListenResponse>] {
         var responses: [Answer<Google_Firestore_V1_ListenResponse>] = []
         for event in events where end == nil {
             switch event {
@@ -145,10 +138,7 @@ private final class ListenAnswer {
             }
         }
         taken += responses.count
-        guard responses.reduce(0, { $0 + $1.sizeBytes }) > Self.littleBytes else {
-            return responses.isEmpty ? [] : [responses[...]]
-        }
-        return [responses.dropLast(), responses.suffix(1)].filter { !$0.isEmpty }
+        return responses
     }
 
     /// Tells the backend that the client has taken what it was given.

@@ -8,7 +8,7 @@ protocol UnaryCall: Sendable {
     /// Tells gRPC of it.
     func register(with router: inout RPCRouter<some ServerTransport>, _ monitor: CallMonitor)
 
-    /// It, as it comes by the short way.
+    /// It, as it is answered from its connection.
     var short: ShortCall { get }
 }
 

@@ -1,5 +1,3 @@
-import GRPCCore
-
 /// A secret that clients must bear.
 struct BearerToken: Sendable {
     private let token: [UInt8]
@@ -20,23 +18,5 @@ struct BearerToken: Sendable {
         else { return false }
         return zip(header.dropFirst(scheme.utf8.count), token)
             .reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
-    }
-}
-
-/// Refuses calls without a token.
-struct TokenInterceptor: ServerInterceptor {
-    let token: BearerToken
-
-    func intercept<Input: Sendable, Output: Sendable>(
-        request: StreamingServerRequest<Input>, context: ServerContext,
-        next:
-            @Sendable (StreamingServerRequest<Input>, ServerContext) async throws
-            -> StreamingServerResponse<Output>
-    ) async throws -> StreamingServerResponse<Output> {
-        guard request.metadata[stringValues: "authorization"].contains(where: token.admits) else {
-            throw RPCError(
-                code: .unauthenticated, message: "a bearer token is missing or wrong")
-        }
-        return try await next(request, context)
     }
 }

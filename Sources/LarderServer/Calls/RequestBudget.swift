@@ -31,6 +31,11 @@ final class RequestBudget: Sendable {
     /// How many bytes are held.
     var heldBytes: Int { state.withLock { $0.held } }
 
+    /// Holds bytes that are little.
+    func takeLittle(_ bytes: Int) {
+        state.withLock { $0.held += bytes }
+    }
+
     /// Holds bytes, now or later.
     ///
     /// - Parameters:
@@ -41,7 +46,7 @@ final class RequestBudget: Sendable {
     func take(_ bytes: Int, _ go: @escaping @Sendable (_ id: UInt64) -> Void) -> UInt64? {
         state.withLock { state in
             let hasRoom = state.waiting.isEmpty && state.held + bytes <= limit
-            guard !hasRoom, bytes > Self.littleBytes else {
+            guard !hasRoom else {
                 state.held += bytes
                 return nil
             }

@@ -1,0 +1,354 @@
+import GRPCCore
+import LarderProtocol
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+/// A call on a connection: a stream of HTTP/2.
+///
+/// Its requests are read as they come. A ``ShortCall`` is answered from here once it is whole;
+/// anything else is handed to what serves calls, with its requests as a sequence. Used on the
+/// connection's event loop.
+final class Call {
+    /// What becomes of the requests.
+    private enum Intake {
+        /// The headers have not come.
+        case closed
+        /// A call that may be short has begun, and perhaps its request has come.
+        case short(ShortCall, CallHeaders, [UInt8]?)
+        /// A short call is served.
+        case answering(Task<Void, Never>?)
+        /// What serves the call takes them.
+        case open(CallRequests)
+    }
+
+    /// How far answers may be ahead of their client before what makes them waits.
+    private static let bytesAhead = 64 << 10
+    /// After how many bytes of answers it is noted when they are on their way.
+    private static let markBytes = 16 << 10
+    /// How long a client that has been answered may take to end its side.
+    private static let patience = TimeAmount.seconds(5)
+
+    private let id: HTTP2StreamID
+    private let connection: CallConnection
+    private let loop: any EventLoop
+    private let meter: RequestMeter
+    private var reader: MessageReader
+    private var intake = Intake.closed
+    /// What has come and is not read.
+    private var received = ByteBuffer()
+    /// Bytes that have come and that the client has not been told of as taken.
+    private var uncredited = 0
+    /// Whether the client has said everything.
+    private var hasEnded = false
+    /// Whether the answer has begun.
+    private var hasAnswered = false
+    /// Whether the call has been answered, or is gone.
+    private var isOver = false
+    /// Answers that are not known to be on their way.
+    private var unsentBytes = 0
+    /// Answers behind these, which are few.
+    private var unmarkedBytes = 0
+    /// Those who wait until these are few.
+    private var waiters: [CheckedContinuation<Void, any Error>] = []
+    private var deadline: Scheduled<Void>?
+    /// When a request that is not whole is given up; when a client that does not go is.
+    private var timeout: Scheduled<Void>?
+
+    private var serving: CallServing { connection.serving }
+
+    init(_ id: HTTP2StreamID, of connection: CallConnection, on loop: any EventLoop) {
+        self.id = id
+        self.connection = connection
+        self.loop = loop
+        meter = RequestMeter(connection.serving.budget, loop)
+        reader = MessageReader(maxBytes: connection.serving.limits.requestBytes)
+    }
+
+    // MARK: What the client says
+
+    /// Begins.
+    ///
+    /// - Parameter isWhole: whether that is all.
+    func begin(_ headers: HPACKHeaders, isWhole: Bool) {
+        hasEnded = isWhole
+        do throws(CallRefusal) {
+            let headers = try CallHeaders(headers, token: serving.token)
+            guard let method = serving.methods[headers.path] else {
+                throw CallRefusal(.unimplemented, "\(headers.path) is not a call of this server")
+            }
+            if let timeout = headers.timeout { setDeadline(TimeAmount(timeout.duration)) }
+            if !isWhole, let short = serving.shortCalls.call(headers.path) {
+                intake = .short(short, headers, nil)
+            } else {
+                let requests = serve(method, headers)
+                if isWhole { requests.finish() }
+            }
+        } catch {
+            end(error.headers)
+        }
+    }
+
+    /// Takes more of the requests.
+    ///
+    /// - Parameter size: what that takes of the room that the client has been told of.
+    func receive(_ bytes: ByteBuffer, size: Int, isLast: Bool) {
+        hasEnded = isLast
+        guard !isOver else { return }
+        uncredited += size
+        if received.readableBytes == 0 {
+            received = bytes
+        } else {
+            received.writeImmutableBuffer(bytes)
+        }
+        read()
+    }
+
+    /// The stream is no more.
+    func close() {
+        isOver = true
+        stop()
+    }
+
+    // MARK: Requests
+
+    /// Reads what has come, as far as there is room for it.
+    private func read() {
+        do throws(RPCError) {
+            while !isOver, !meter.isWaiting, let step = try reader.next(&received) {
+                switch step {
+                case .begins(let length): begin(length)
+                case .message(let message): take(message)
+                }
+            }
+        } catch {
+            return refuse(error)
+        }
+        guard !isOver, !meter.isWaiting else { return }
+        // What is left, a part of a prefix, shall not hold what it came with.
+        received =
+            received.readableBytes == 0
+            ? ByteBuffer() : ByteBuffer(bytes: received.readableBytesView)
+        if hasEnded { finishRequests() } else { credit() }
+    }
+
+    private func begin(_ length: Int) {
+        let bytes = MessageReader.prefixBytes + length
+        // Where one begins, those before it are whole.
+        stopTimeout()
+        if bytes > RequestBudget.littleBytes { setTimeout(TimeAmount(serving.limits.requestTime)) }
+        if case .short(let short, let headers, let first) = intake,
+            length > ShortCall.maxRequestBytes || first != nil
+        {
+            takeLong(short, headers, first)
+        }
+        meter.hold(bytes) { [weak self] in self?.read() }
+    }
+
+    private func take(_ message: [UInt8]) {
+        stopTimeout()
+        switch intake {
+        case .short(let short, let headers, _): intake = .short(short, headers, message)
+        case .open(let requests): requests.add(message)
+        case .closed, .answering: break
+        }
+    }
+
+    private func finishRequests() {
+        guard reader.isBetween, received.readableBytes == 0 else {
+            return refuse(
+                RPCError(code: .internalError, message: "the request ends within a message"))
+        }
+        switch intake {
+        case .short(let short, let headers, let message):
+            if let message, let answer = short.take(message) {
+                serve(short, headers, answer)
+            } else {
+                takeLong(short, headers, message).finish()
+            }
+        case .open(let requests): requests.finish()
+        case .closed, .answering: break
+        }
+    }
+
+    /// Goes on with a call that is not short.
+    @discardableResult
+    private func takeLong(
+        _ short: ShortCall, _ headers: CallHeaders, _ message: [UInt8]?
+    ) -> CallRequests {
+        let requests = serve(short.method, headers)
+        if let message { requests.add(message) }
+        return requests
+    }
+
+    /// Tells the client of room again once half of it is taken, unless much lies here.
+    private func credit() {
+        guard uncredited >= CallConnection.windowBytes / 2, !hasEnded, !isOver, !meter.isWaiting
+        else { return }
+        if case .open(let requests) = intake, requests.isFull { return }
+        connection.write(.windowUpdate(windowSizeIncrement: uncredited), on: id)
+        uncredited = 0
+        connection.flush()
+    }
+
+    // MARK: Serving
+
+    private func serve(_ method: MethodDescriptor, _ headers: CallHeaders) -> CallRequests {
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        let requests = CallRequests(
+            headers.metadata, fewBytes: CallConnection.windowBytes / 2,
+            becameFew: { [loop] in loop.execute { bound.value.credit() } })
+        intake = .open(requests)
+        let stream = RPCStream(
+            descriptor: method, inbound: RPCAsyncSequence(wrapping: requests),
+            outbound: RPCWriter.Closable(wrapping: CallAnswers(call: bound, loop: loop)))
+        serving.serve(stream, requests, connection.peers)
+        return requests
+    }
+
+    private func serve(
+        _ short: ShortCall, _ headers: CallHeaders, _ answer: @escaping ShortCall.Answer
+    ) {
+        intake = .answering(nil)
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        let task = serving.serve { [serving, loop] in
+            let result = await serving.shortCalls.run(short, headers, answer)
+            loop.executeOrRun { bound.value.end(result) }
+        }
+        if !isOver { intake = .answering(task) }
+    }
+
+    private func end(_ result: Result<[[UInt8]], RPCError>) {
+        guard !isOver else { return }
+        switch result {
+        case .success(let messages):
+            begin(AnswerHeaders.beginning)
+            write(FramedAnswers.framed(messages))
+            end(AnswerHeaders.success)
+        case .failure(let error): refuse(error)
+        }
+    }
+
+    // MARK: Answers
+
+    /// Writes answers.
+    ///
+    /// - Returns: whether the client is far behind.
+    /// - Throws: `cancelled` where the call has ended.
+    func write(_ answers: FramedAnswers) throws(RPCError) -> Bool {
+        guard !isOver else { throw .clientHasLeft }
+        let isMore = answers.ending == nil || answers.count > 0
+        if !hasAnswered, isMore { begin(AnswerHeaders.beginning(answers.metadata)) }
+        if answers.count > 0 { write(answers.bytes) }
+        // A call that has said everything holds its request to its end.
+        if !hasEnded { meter.release(requests: answers.count) }
+        if let (status, metadata) = answers.ending {
+            end(AnswerHeaders.ending(status, metadata, hasAnswered))
+        }
+        connection.flush()
+        return unsentBytes > Self.bytesAhead
+    }
+
+    /// Goes on when the client is not far behind any longer, or with an error when the call ends.
+    func wait(_ room: CheckedContinuation<Void, any Error>) {
+        if isOver {
+            room.resume(throwing: RPCError.clientHasLeft)
+        } else if unsentBytes > Self.bytesAhead {
+            waiters.append(room)
+        } else {
+            room.resume()
+        }
+    }
+
+    /// Ends the call with an error; whatever serves it is cancelled.
+    func refuse(_ error: RPCError) {
+        end(AnswerHeaders.ending(error, hasBegun: hasAnswered))
+    }
+
+    private func begin(_ headers: HPACKHeaders) {
+        hasAnswered = true
+        connection.write(.headers(.init(headers: headers)), on: id)
+    }
+
+    private func write(_ bytes: ByteBuffer) {
+        unmarkedBytes += bytes.readableBytes
+        connection.write(.data(.init(data: .byteBuffer(bytes))), on: id, mark())
+    }
+
+    /// What tells when the answers so far are on their way; nil while these are few.
+    private func mark() -> EventLoopPromise<Void>? {
+        let size = unmarkedBytes
+        guard size >= Self.markBytes else { return nil }
+        unmarkedBytes = 0
+        unsentBytes += size
+        let sent = loop.makePromise(of: Void.self)
+        sent.futureResult.assumeIsolated().whenComplete { [self] _ in
+            unsentBytes -= size
+            guard unsentBytes <= Self.bytesAhead, !isOver else { return }
+            let ready = waiters
+            waiters = []
+            for room in ready { room.resume() }
+        }
+        return sent
+    }
+
+    /// Ends the answer; the client has some time to end its side, as a reset could overtake it.
+    private func end(_ headers: HPACKHeaders) {
+        guard !isOver else { return }
+        isOver = true
+        stop()
+        if !hasEnded {
+            timeout = loop.assumeIsolated().scheduleTask(in: Self.patience) { [self] in
+                connection.reset(id)
+            }
+        }
+        connection.write(.headers(.init(headers: headers, endStream: true)), on: id)
+        connection.flush()
+    }
+
+    /// Lets go of what the call holds, and of what serves it.
+    private func stop() {
+        deadline?.cancel()
+        stopTimeout()
+        meter.releaseAll()
+        received = ByteBuffer()
+        switch intake {
+        case .answering(let task): task?.cancel()
+        case .open(let requests): requests.cancel()
+        case .closed, .short: break
+        }
+        intake = .closed
+        let gone = waiters
+        waiters = []
+        for room in gone { room.resume(throwing: RPCError.clientHasLeft) }
+    }
+
+    // MARK: Time
+
+    private func setDeadline(_ time: TimeAmount) {
+        deadline = loop.assumeIsolated().scheduleTask(in: time) { [self] in
+            refuse(RPCError(code: .deadlineExceeded, message: "the call's time is over"))
+        }
+    }
+
+    private func setTimeout(_ time: TimeAmount) {
+        timeout = loop.assumeIsolated().scheduleTask(in: time) { [self] in
+            refuse(
+                RPCError(
+                    code: .resourceExhausted,
+                    message: "the request is too slow, or there are too many"))
+        }
+    }
+
+    private func stopTimeout() {
+        timeout?.cancel()
+        timeout = nil
+    }
+}
+
+extension EventLoop {
+    /// Runs a closure on this loop: at once where the thread is its own.
+    func executeOrRun(_ body: @escaping @Sendable () -> Void) {
+        if inEventLoop { body() } else { execute(body) }
+    }
+}

@@ -1,0 +1,57 @@
+import Dispatch
+import GRPCCore
+
+/// What the calls of a server's connections have in common.
+struct CallServing: Sendable {
+    /// The requests and the answers of a call.
+    typealias Stream = RPCStream<CallTransport.Inbound, CallTransport.Outbound>
+
+    /// The ends of a connection, for logs.
+    struct Peers: Sendable {
+        /// The client.
+        var remote = ""
+        /// This server.
+        var local = ""
+    }
+
+    /// What may be called, by path.
+    let methods: [String: MethodDescriptor]
+    /// What may be answered from the connection.
+    let shortCalls: ShortCalls
+    /// What clients must bear; nil for nothing.
+    let token: BearerToken?
+    /// What is allowed.
+    let limits: ServerConfiguration.Limits
+    /// Room for requests.
+    let budget: RequestBudget
+    /// Where tasks run.
+    let executor: LoopExecutor
+    /// What is open.
+    let connections: OpenConnections
+    /// Serves a call.
+    let handler: @Sendable (Stream, ServerContext) async -> Void
+
+    /// Serves a call, in a task of its own.
+    func serve(_ stream: Stream, _ requests: CallRequests, _ peers: Peers) {
+        serve { [handler] in
+            await withServerContextRPCCancellationHandle { handle in
+                requests.cancelling(handle)
+                await handler(
+                    stream,
+                    ServerContext(
+                        descriptor: stream.descriptor, remotePeer: peers.remote,
+                        localPeer: peers.local, cancellation: handle))
+            }
+        }
+    }
+
+    /// Does what a call asks for, in a task of its own, which begins at once.
+    @discardableResult
+    func serve(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        connections.work.enter()
+        return Task.immediate(executorPreference: executor) {
+            await body()
+            connections.work.leave()
+        }
+    }
+}

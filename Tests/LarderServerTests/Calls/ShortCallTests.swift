@@ -1,0 +1,156 @@
+import GRPCCore
+import LarderProtocol
+import NIOHPACK
+import SwiftProtobuf
+import Testing
+
+@testable import LarderServer
+
+@Suite("Server: small calls, answered where they come")
+struct ShortCallTests {
+    private typealias Method = Google_Firestore_V1_Firestore.Method
+
+    private let test = TestService()
+
+    private func get(_ id: String) -> Google_Firestore_V1_GetDocumentRequest {
+        .with { $0.name = "\(test.root)/c/\(id)" }
+    }
+
+    private func batchGet(_ count: Int) -> Google_Firestore_V1_BatchGetDocumentsRequest {
+        .with {
+            $0.database = "projects/p/databases/(default)"
+            $0.documents = (0..<count).map { "\(test.root)/c/000\($0)" }
+        }
+    }
+
+    @Test("A request is answered, however its bytes come", arguments: [1, 3, 1_000])
+    func answered(size: Int) async throws {
+        try await test.fill("c", 0..<1)
+        let client = try await TestConnection(test.service.shortCalls)
+        try await client.open("GetDocument")
+        var rest = try TestConnection.framed(get("0000"))[...]
+        while !rest.isEmpty {
+            try await client.send(rest.prefix(size))
+            rest = rest.dropFirst(size)
+        }
+        try await client.send([], isLast: true)
+        let (messages, ending) = try await client.answer()
+        let document = try Google_Firestore_V1_Document(
+            serializedBytes: try #require(messages.first))
+        #expect(messages.count == 1 && document.name == get("0000").name)
+        #expect(ending == AnswerHeaders.success)
+        #expect(client.budget.heldBytes == 0)
+    }
+
+    @Test("A read of few documents is answered; one of more goes on", arguments: [4, 5])
+    func batches(count: Int) async throws {
+        try await test.fill("c", 0..<3)
+        let client = try await TestConnection(test.service.shortCalls)
+        try await client.open("BatchGetDocuments")
+        try await client.send(try TestConnection.framed(batchGet(count)), isLast: true)
+        if count == 4 {
+            let answers = try await client.answer().messages.map {
+                try Google_Firestore_V1_BatchGetDocumentsResponse(serializedBytes: $0)
+            }
+            #expect(answers.map { $0.found.name.suffix(4) } == ["0000", "0001", "0002", ""])
+            #expect(answers.last?.missing.suffix(4) == "0003")
+        } else {
+            let messages = try await TestConnection.messages(try await client.call())
+            #expect(messages == [try batchGet(count).serializedBytes()])
+        }
+    }
+
+    /// Requests that are not one small message.
+    struct Odd: CustomTestStringConvertible, Sendable {
+        var testDescription: String
+        var frames: [[UInt8]]
+        var messages: [Int]
+    }
+
+    private static let odd = [
+        Odd(testDescription: "nothing", frames: [[]], messages: []),
+        Odd(
+            testDescription: "two messages",
+            frames: [TestConnection.message(5) + TestConnection.message(6)], messages: [0, 1]),
+        Odd(
+            testDescription: "two messages in two frames",
+            frames: [TestConnection.message(5), TestConnection.message(6)], messages: [0, 1]),
+        Odd(
+            testDescription: "a large message",
+            frames: [
+                Array(TestConnection.message(70_005).prefix(40_000)),
+                Array(TestConnection.message(70_005).dropFirst(40_000)),
+            ], messages: [70_000]),
+    ]
+
+    @Test("What is not one small message goes on", arguments: odd)
+    func goesOn(odd: Odd) async throws {
+        let client = try await TestConnection(test.service.shortCalls)
+        try await client.open("Rollback")
+        for (number, bytes) in odd.frames.enumerated() {
+            try await client.send(bytes, isLast: number == odd.frames.count - 1)
+        }
+        let messages = try await TestConnection.messages(try await client.call())
+        #expect(messages.map(\.count) == odd.messages)
+        #expect(try await client.ending() == nil)
+    }
+
+    @Test("A call that ends with its headers goes on")
+    func empty() async throws {
+        let client = try await TestConnection(test.service.shortCalls)
+        try await client.open("Rollback", isWhole: true)
+        #expect(try await TestConnection.messages(try await client.call()).isEmpty)
+    }
+
+    // MARK: Answers of any kind
+
+    /// A connection with a call of this answer.
+    private func rollback(_ answer: @escaping ShortCall.Answer) async throws -> TestConnection {
+        let call = ShortCall(method: Method.Rollback.descriptor) { _ in answer }
+        let client = try await TestConnection(ShortCalls([call], test.service.monitor))
+        try await client.open("Rollback")
+        try await client.send([0, 0, 0, 0, 0], isLast: true)
+        return client
+    }
+
+    @Test("An error is told with its words and details, as headers have them")
+    func failed() async throws {
+        let client = try await rollback {
+            throw RPCError(
+                code: .aborted, message: "100 % é\n", metadata: ["x-bin": .binary([1, 2])])
+        }
+        let (messages, ending) = try await client.answer()
+        #expect(messages.isEmpty)
+        #expect(
+            ending == [
+                ":status": "200", "content-type": "application/grpc", "grpc-status": "10",
+                "grpc-message": "100 %25 %C3%A9%0A", "x-bin": "AQI=",
+            ])
+    }
+
+    @Test("What nobody has thought of is an error of the server")
+    func unexpected() async throws {
+        struct Failure: Error {}
+        let client = try await rollback { throw Failure() }
+        #expect(try await client.answer().ending["grpc-status"] == ["13"])
+    }
+
+    @Test("Work for a client that leaves hears of it, and its answer goes nowhere")
+    func left() async throws {
+        let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
+        let (cancelled, hasCancelled) = AsyncStream.makeStream(of: Void.self)
+        let client = try await rollback {
+            await withRPCCancellationHandler {
+                hasBegun.yield()
+                for await _ in cancelled { break }
+            } onCancelRPC: {
+                hasCancelled.yield()
+            }
+            return [[]]
+        }
+        for await _ in begun { break }
+        try await client.close()
+        // It ends with the call, or the test does not.
+        #expect(try await client.sent().isEmpty)
+    }
+}
