@@ -109,9 +109,11 @@ extension CloudFirestoreConfiguration {
             transport.channelDebuggingCallbacks.onCreateTCPConnection = { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers(
-                        [FailedConnect(), UnfinishedRead()], position: .first)
+                        [FailedConnect(), UnfinishedRead(), FlushHandler()], position: .first)
                 }
             }
+            // See FlushHandler.
+            transport.connection.flushCoalescing = nil
             transport.connection.maxIdleTime = idleTimeout
             // Without calls as well: the transport would stop asking once there are none, and not
             // begin again with the next ones.
