@@ -134,6 +134,10 @@ check-bench: check-packages
 		$(MAKE) --no-print-directory -s -C Benchmarks/C check BUILD=$(build)/c/bench
 	@$(step) 'client benchmarks, a short run' \
 		$(MAKE) --no-print-directory -s -C Benchmarks check-client
+	@$(step) 'build the server' $(swift) build --product larderd
+	@$(step) 'build the benchmark over sockets' $(swift) build --product WireBenchmark
+	@$(step) 'benchmark over sockets, a short run' \
+		$(build)/debug/WireBenchmark measure --quick --larderd $(build)/debug/larderd
 
 check-c-threads: check-packages
 	@$(step) 'C unit tests, thread sanitizer' $(c_tests) tsan
