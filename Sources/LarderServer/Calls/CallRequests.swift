@@ -1,3 +1,4 @@
+import DequeModule
 import GRPCCore
 import Synchronization
 
@@ -20,9 +21,14 @@ final class CallRequests: AsyncSequence, Sendable {
         }
     }
 
+    /// What comes next.
+    private enum Next {
+        case part(Element), end, unknown
+    }
+
     private struct State {
-        var parts: [Element] = []
-        /// The bytes of these.
+        var parts: Deque<Element> = []
+        /// The bytes of these, as they travelled.
         var bytes = 0
         /// Whether to tell when they are few.
         var isWatched = false
@@ -55,10 +61,14 @@ final class CallRequests: AsyncSequence, Sendable {
         let waiter = state.withLock { state in
             guard state.end == nil else { return LoopContinuation<Void>?.none }
             state.parts.append(.message(message))
-            state.bytes += message.count
+            state.bytes += Self.bytes(of: message)
             return state.waiter.take()
         }
         waiter?.resume()
+    }
+
+    private static func bytes(of message: [UInt8]) -> Int {
+        MessageReader.prefixBytes + message.count
     }
 
     /// Whether more than few bytes lie here.
@@ -110,40 +120,45 @@ final class CallRequests: AsyncSequence, Sendable {
 
     private func next() async throws -> Element? {
         while true {
-            if let taken = try take() { return taken.part }
-            await withTaskCancellationHandler {
-                await withLoopContinuation { continuation in
-                    let isReady = state.withLock { state in
-                        guard state.parts.isEmpty, state.end == nil else { return true }
-                        state.waiter = continuation
-                        return false
-                    }
-                    if isReady { continuation.resume() }
-                }
-            } onCancel: {
-                end(.failure(CancellationError()))
+            switch try take() {
+            case .part(let part): return part
+            case .end: return nil
+            case .unknown: await waitForNews()
             }
         }
     }
 
-    /// What is next, nil at the end; nothing where that is not known.
-    private func take() throws -> (part: Element?, Void)? {
-        let (taken, isFew) = try state.withLock { state -> ((Element?, Void)?, Bool) in
-            guard !state.parts.isEmpty else {
-                guard let end = state.end else { return (nil, false) }
+    private func take() throws -> Next {
+        let (next, isFew) = try state.withLock { state -> (Next, Bool) in
+            guard let part = state.parts.popFirst() else {
+                guard let end = state.end else { return (.unknown, false) }
                 try end.get()
-                return ((nil, ()), false)
+                return (.end, false)
             }
-            let part = state.parts.removeFirst()
-            // Most of the time there are none, and nothing is kept of those that were.
+            // Most of the time there are none, and no room is kept for those that were.
             if state.parts.isEmpty { state.parts = [] }
-            if case .message(let message) = part { state.bytes -= message.count }
-            guard state.isWatched, state.bytes <= fewBytes else { return ((part, ()), false) }
+            if case .message(let message) = part { state.bytes -= Self.bytes(of: message) }
+            guard state.isWatched, state.bytes <= fewBytes else { return (.part(part), false) }
             state.isWatched = false
-            return ((part, ()), true)
+            return (.part(part), true)
         }
         if isFew { becameFew() }
-        return taken
+        return next
+    }
+
+    private func waitForNews() async {
+        await withTaskCancellationHandler {
+            await withLoopContinuation { continuation in
+                let isReady = state.withLock { state in
+                    guard state.parts.isEmpty, state.end == nil else { return true }
+                    state.waiter = continuation
+                    return false
+                }
+                if isReady { continuation.resume() }
+            }
+        } onCancel: {
+            end(.failure(CancellationError()))
+        }
     }
 }
 

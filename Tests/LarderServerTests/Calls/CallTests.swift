@@ -267,4 +267,20 @@ struct CallTests {
         _ = try await TestConnection.messages(1, &requests)
         #expect(try await credits(client, 1) == window / 2)
     }
+
+    @Test("Messages without contents count as well")
+    func emptyMessages() async throws {
+        let window = CallConnection.windowBytes
+        let client = try await TestConnection()
+        try await client.open("Write")
+        let call = try await client.call()
+        let empty = (0..<window / 20).flatMap { _ in TestConnection.message(5) }
+        for _ in 0..<2 { try await client.send(empty) }
+        #expect(try await credits(client, 1) == 0)
+        try await client.send(empty)
+        #expect(try await credits(client, 1) == 0)
+        var requests = call.stream.inbound.makeAsyncIterator()
+        #expect(try await TestConnection.messages(window / 20 * 3, &requests).count > 0)
+        #expect(try await credits(client, 1) > window / 2)
+    }
 }
