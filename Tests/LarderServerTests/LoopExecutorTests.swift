@@ -25,6 +25,35 @@ struct LoopExecutorTests {
         #expect(places.first != .some(nil) && Set(places).count == 1)
     }
 
+    @Test("A task that is woken from elsewhere goes on before what its loop is given afterwards")
+    func order() async {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let executor = LoopExecutor(MultiThreadedEventLoopGroup.singleton)
+        let heard = Box<[String]>([])
+        let (waits, waiting) = AsyncStream.makeStream(of: LoopContinuation<Void>.self)
+        let gate = DispatchSemaphore(value: 0)
+        loop.execute {
+            Task.immediate(executorPreference: executor) {
+                await withLoopContinuation { _ = waiting.yield($0) }
+                heard.withLock { $0.append("task") }
+            }
+        }
+        for await continuation in waits {
+            // Holds the loop until it has been given both.
+            loop.execute { Self.wait(for: gate) }
+            continuation.resume()
+            let after = loop.submit { heard.withLock { $0.append("after") } }
+            gate.signal()
+            try? await after.get()
+            break
+        }
+        #expect(heard.withLock { $0 } == ["task", "after"])
+    }
+
+    private static func wait(for gate: DispatchSemaphore) {
+        gate.wait()
+    }
+
     @Test("Who waits anywhere else goes on as well")
     func anywhere() async {
         let answer = await withLoopContinuation { continuation in
