@@ -79,6 +79,8 @@ struct EmulatorRows {
         }
         for _ in 0..<run.rounds {
             for (server, load) in loads {
+                // What one does after its turn takes nothing from the other's.
+                for (_, server) in servers { server.rest() }
                 figures[server, default: []].append(try load.run(kind.call, count: count))
             }
         }

@@ -67,6 +67,20 @@ final class ServerProcess {
         process.waitUntilExit()
     }
 
+    /// Waits until it does nothing of its own accord, as compiling what it has run, which Java does
+    /// beside it; not for ever.
+    func rest() {
+        let deadline = Date(timeIntervalSinceNow: 5)
+        var before = processorTime
+        while Date() < deadline {
+            usleep(200_000)
+            let now = processorTime
+            // No more than a tick of the clock that counts it.
+            if now - before < 0.015 { return }
+            before = now
+        }
+    }
+
     // MARK: What it uses
 
     /// Seconds that its threads have run so far, to a hundredth.

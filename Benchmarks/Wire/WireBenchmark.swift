@@ -18,10 +18,11 @@ struct Measure: AsyncParsableCommand {
         abstract: "Measure; what happens unless said otherwise.",
         discussion: """
             Starts the servers on free ports of this machine, with databases in a temporary
-            directory, and ends them. Ratios are of one run; servers take turns in each round, and
-            a row is the median of its rounds. Calls are made by threads that write and read the
-            frames of HTTP/2 themselves, so that what is measured is the servers. All that larderd
-            acknowledges is on the disk; the emulator has everything in memory.
+            directory, and ends them. Ratios are of one run; servers take turns in each round, each
+            while the other rests, and a row is the median of its rounds. Calls are made by threads
+            that write and read the frames of HTTP/2 themselves, so that what is measured is the
+            servers. All that larderd acknowledges is on the disk; the emulator has everything in
+            memory.
 
             ROWS
               emulator  sets, gets, queries of 20 results and listens a second, 32 at a time over 4
