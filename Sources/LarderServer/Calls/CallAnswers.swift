@@ -29,10 +29,12 @@ struct CallAnswers: ClosableRPCWriterProtocol {
         }
     }
 
-    func finish() async {}
+    func finish() async { endWithoutStatus() }
+
+    func finish(throwing error: any Error) async { endWithoutStatus() }
 
     /// Ends a call that has not said how it ends.
-    func finish(throwing error: any Error) async {
+    private func endWithoutStatus() {
         run { $0.refuse(RPCError(code: .internalError, message: "the server failed")) }
     }
 

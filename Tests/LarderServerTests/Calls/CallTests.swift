@@ -106,11 +106,16 @@ struct CallTests {
         #expect(client.budget.heldBytes == 0)
     }
 
-    @Test("A failure that has no status is the server's")
-    func failure() async throws {
+    @Test("An end that has no status is the server's failure", arguments: [true, false])
+    func failure(isError: Bool) async throws {
         let client = try await TestConnection()
         try await client.open("Listen")
-        await (try await client.call()).stream.outbound.finish(throwing: CancellationError())
+        let answers = try await client.call().stream.outbound
+        if isError {
+            await answers.finish(throwing: CancellationError())
+        } else {
+            await answers.finish()
+        }
         #expect(try await client.answer().ending["grpc-status"] == ["13"])
     }
 
