@@ -104,6 +104,22 @@ struct WorkTests {
         #expect(ended == .cancelled && !isDone.withLock { $0 })
     }
 
+    @Test("Nor is what a task has asked for that is cancelled")
+    func cancelled() async {
+        let pool = WorkPool("test", limit: 1)
+        let isDone = Box(false)
+        let gate = DispatchSemaphore(value: 0)
+        pool.perform { gate.wait() }
+        let task = Task {
+            await asyncCode {
+                try await pool.run { () throws(LarderError) in isDone.withLock { $0 = true } }
+            }
+        }
+        task.cancel()
+        gate.signal()
+        #expect(await task.value == .cancelled && !isDone.withLock { $0 })
+    }
+
     /// What a call ends with whose client has left already.
     private func codeOfEndedCall(_ call: () async throws -> Void) async -> LarderError.Code? {
         await withServerContextRPCCancellationHandle { handle in

