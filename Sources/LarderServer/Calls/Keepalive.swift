@@ -13,7 +13,8 @@ struct Keepalive {
     }
 
     private let interval: TimeAmount
-    private let timeout: TimeAmount
+    /// Both times together; where that is more than can be counted, for ever.
+    private let limit: TimeAmount
     private var heard: NIODeadline
 
     /// - Parameters:
@@ -21,7 +22,9 @@ struct Keepalive {
     ///   - timeout: how long it may take then.
     init(interval: Duration, timeout: Duration, now: NIODeadline) {
         self.interval = TimeAmount(interval)
-        self.timeout = TimeAmount(timeout)
+        let (sum, isForEver) = self.interval.nanoseconds.addingReportingOverflow(
+            TimeAmount(timeout).nanoseconds)
+        limit = .nanoseconds(isForEver ? .max : sum)
         heard = now
     }
 
@@ -34,7 +37,7 @@ struct Keepalive {
     func action(at now: NIODeadline) -> Action {
         let silence = now - heard
         if silence < interval { return .wait(interval - silence) }
-        return silence < interval + timeout ? .ask(interval + timeout - silence) : .close
+        return silence < limit ? .ask(limit - silence) : .close
     }
 }
 

@@ -31,6 +31,20 @@ struct CallConnectionTests {
         #expect(!client.channel.isActive)
     }
 
+    @Test("A server may wait for ever")
+    func patience() async throws {
+        let client = try await TestConnection {
+            $0.keepaliveInterval = .seconds(Int64.max)
+            $0.keepaliveTimeout = .seconds(Int64.max)
+        }
+        await client.loop.advanceTime(by: .hours(1_000))
+        #expect(try await client.sent(.rootStream).isEmpty && client.channel.isActive)
+        let keepalive = Keepalive(
+            interval: .nanoseconds(1), timeout: .seconds(Int64.max), now: .uptimeNanoseconds(5))
+        #expect(
+            keepalive.action(at: .uptimeNanoseconds(7)) == .ask(.nanoseconds(Int64.max - 2)))
+    }
+
     @Test("A client that asks for signs of life too often is told so, and let go")
     func pings() async throws {
         let client = try await TestConnection()
