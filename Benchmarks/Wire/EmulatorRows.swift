@@ -109,7 +109,7 @@ struct EmulatorRows {
                     byProcessor: busy)))
     }
 
-    /// A call that does nothing: what gRPC takes of each call.
+    /// A call that does nothing: what HTTP/2 and gRPC take of each call.
     private func measureFloor(_ server: ServerProcess) throws {
         let load = try Load(server, connections: 4, callsAtATime: 8)
         let call = Load.Call(method: "Rollback") { _ in try Requests.rollBackNothing() }
@@ -118,7 +118,8 @@ struct EmulatorRows {
         let figures = try (0..<run.rounds).map { _ in try load.run(call, count: count) }
         run.report.add(
             Row(
-                id: "emulator.floor", title: "calls of larderd that do nothing: gRPC's share",
+                id: "emulator.floor",
+                title: "calls of larderd that do nothing: HTTP/2's and gRPC's share",
                 lines: [
                     .init(label: "larderd", value: Series(figures.map(\.rate)), unit: "/s"),
                     .init(

@@ -12,7 +12,7 @@ import NIOHTTP2
 final class Call {
     /// What becomes of the requests.
     private enum Intake {
-        /// The headers have not come.
+        /// Nothing: the headers have not come, or the call is over.
         case closed
         /// A call that may be short has begun, and perhaps its request has come.
         case short(ShortCall, CallHeaders, [UInt8]?)

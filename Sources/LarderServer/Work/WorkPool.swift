@@ -46,7 +46,7 @@ final class WorkPool: Sendable {
         _ work: @escaping @Sendable () throws(LarderError) -> R
     ) async throws(LarderError) -> R {
         let hasEnded = Flag()
-        // A call ends with its task, or gRPC tells of it, as it is served.
+        // What is answered from its connection ends with its task; of other calls gRPC tells.
         let result: Result<R, LarderError> = await withTaskCancellationHandler {
             await withRPCCancellationHandler {
                 await withLoopContinuation { continuation in
