@@ -334,6 +334,15 @@ def test_calls_that_are_taken_back(watched):
     assert answer[-1] == (HEADERS, END_STREAM)
 
 
+def test_pings_that_come_too_often(watched):
+    """A client that makes the server work for nothing is told why it loses its connection."""
+    ping = http2.frame(PING, 0, 0, b"12345678")
+    with socket.create_connection(("127.0.0.1", watched.port), SECONDS) as connection:
+        connection.sendall(http2.PREFACE + http2.frame(SETTINGS, 0, 0) + ping * 6)
+        kinds = [kind for kind, _, _ in http2.frames(connection)]
+    assert http2.GOAWAY in kinds
+
+
 def until_end(call, frames):
     """The frames to the end of a call."""
     for kind, flags, stream in frames:

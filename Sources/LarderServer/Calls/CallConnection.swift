@@ -233,7 +233,7 @@ final class CallConnection: ChannelDuplexHandler, NIOHTTP2FrameDelegate {
     private func notePing() {
         guard let context, !pings.admits(at: context.eventLoop.now) else { return }
         goAway(.enhanceYourCalm, last, "too_many_pings")
-        context.close(promise: nil)
+        closeSoon()
     }
 
     /// Asks the client to make no more calls, and ends when those that there are do.
@@ -257,9 +257,12 @@ final class CallConnection: ChannelDuplexHandler, NIOHTTP2FrameDelegate {
     }
 
     private func closeIfLeft() {
-        guard phase == .left, calls.isEmpty, let context else { return }
-        // What ended the last call is sent before.
-        context.eventLoop.assumeIsolated().execute { [self] in
+        if phase == .left, calls.isEmpty { closeSoon() }
+    }
+
+    /// Closes the connection at the end of the turn; what was written is sent before.
+    private func closeSoon() {
+        context?.eventLoop.assumeIsolated().execute { [self] in
             self.context?.flush()
             self.context?.close(promise: nil)
         }

@@ -59,6 +59,7 @@ struct CallConnectionTests {
         for _ in 0..<3 { try await client.say(ping, on: .rootStream) }
         #expect(client.channel.isActive)
         try await client.say(ping, on: .rootStream)
+        await client.loop.run()
         #expect(!client.channel.isActive)
         let last = try await client.sent(.rootStream).last
         #expect(last?.text == "go away 11 behind 1 too_many_pings")
