@@ -38,6 +38,7 @@ public final class Server: Service {
         let budget = RequestBudget(
             limit: max(limits.heldRequestBytes, MessageReader.prefixBytes + limits.requestBytes))
         let shortCalls = service.shortCalls
+        let liveMethods = LiveMethod.byPath(service.liveMethods)
         transport = CallTransport(
             FrontListener(
                 eventLoopGroup: MultiThreadedEventLoopGroup.singleton, host: configuration.host,
@@ -47,8 +48,9 @@ public final class Server: Service {
             connections
         ) { [connections, executor] methods, handler in
             CallServing(
-                methods: methods, shortCalls: shortCalls, token: token, limits: limits,
-                budget: budget, executor: executor, connections: connections, handler: handler)
+                methods: methods, shortCalls: shortCalls, liveMethods: liveMethods, token: token,
+                limits: limits, budget: budget, executor: executor, connections: connections,
+                handler: handler)
         }
         server = GRPCServer(transport: transport, services: [service])
     }

@@ -196,27 +196,6 @@ struct ServiceTests {
         }
     }
 
-    @Test("Each of several documents counts as a target of its stream", arguments: [2, 3])
-    func targets(count: Int) async throws {
-        let test = TestService { $0.targetsPerStream = 2 }
-        let request = Google_Firestore_V1_ListenRequest.with {
-            $0.database = "projects/p/databases/(default)"
-            $0.addTarget.targetID = 1
-            $0.addTarget.documents.documents = (0..<count).map { "\(test.root)/c/\($0)" }
-        }
-        let received = try Received<Google_Firestore_V1_ListenRequest>(
-            try request.serializedBytes() as [UInt8])
-        let requests = AsyncThrowingStream<Received<Google_Firestore_V1_ListenRequest>, any Error> {
-            $0.yield(received)
-            $0.finish()
-        }
-        let refused = await asyncCode {
-            try await test.service.listen(
-                RPCAsyncSequence(wrapping: requests), RPCWriter(wrapping: Nowhere()))
-        }
-        #expect(refused == (count > 2 ? .resourceExhausted : nil))
-    }
-
     @Test("Few documents are read on the loop that asks, those of a transaction where it may wait")
     func places() async throws {
         let places: [(Consistency, isOnLoop: Bool)] = [

@@ -165,29 +165,4 @@ struct WorkTests {
         #expect(try await pump.take() == [1])
         #expect(await asyncCode { try await pump.take() } == .dataLoss)
     }
-
-    @Test("Writes on their way are bounded, and answered in order")
-    func sentWrites() async throws {
-        let sent = SentWrites(limit: 2)
-        let path = try DocumentPath("c/d")
-        await sent.add([])
-        await sent.add([Mutation(.delete, at: path)])
-        let third = Task { await sent.add([Mutation(.verify, at: path)]) }
-        #expect(sent.take().isEmpty)
-        await third.value
-        #expect(sent.take() == [Mutation(.delete, at: path)])
-        #expect(sent.take() == [Mutation(.verify, at: path)])
-        await sent.drain()
-    }
-
-    @Test("Whoever waits for answers goes on when there are none to come")
-    func stopped() async {
-        let sent = SentWrites(limit: 1)
-        await sent.add([])
-        let waiting = Task { await sent.drain() }
-        sent.stop()
-        await waiting.value
-        await sent.add([])
-        await sent.add([])
-    }
 }

@@ -6,9 +6,9 @@ import NIOHTTP2
 
 /// A call on a connection: a stream of HTTP/2.
 ///
-/// Its requests are read as they come. A ``ShortCall`` is answered from here once it is whole;
-/// anything else is handed to what serves calls, with its requests as a sequence. Used on the
-/// connection's event loop.
+/// Its requests are read as they come. A ``ShortCall`` is answered from here once it is whole, a
+/// ``LiveCall`` is served from here; anything else is handed to what serves calls, with its
+/// requests as a sequence. Used on the connection's event loop.
 final class Call {
     /// What becomes of the requests.
     private enum Intake {
@@ -18,8 +18,10 @@ final class Call {
         case short(ShortCall, CallHeaders, [UInt8]?)
         /// A short call is served.
         case answering(Task<Void, Never>?)
-        /// What serves the call takes them.
+        /// What serves the call takes them, in its own time.
         case open(CallRequests)
+        /// It takes one after the other.
+        case live(any LiveCall)
     }
 
     /// How far answers may be ahead of their client before what makes them waits.
@@ -31,7 +33,7 @@ final class Call {
 
     private let id: HTTP2StreamID
     private let connection: CallConnection
-    private let loop: any EventLoop
+    let loop: any EventLoop
     private let meter: RequestMeter
     private var reader: MessageReader
     private var intake = Intake.closed
@@ -39,6 +41,7 @@ final class Call {
     private var received = ByteBuffer()
     /// Bytes that have come and that the client has not been told of as taken.
     private var uncredited = 0
+    private var isReading = false
     /// Whether the client has said everything.
     private var hasEnded = false
     /// Whether the answer has begun.
@@ -50,7 +53,7 @@ final class Call {
     /// Answers behind these, which are few.
     private var unmarkedBytes = 0
     /// Those who wait until these are few.
-    private var waiters: [CheckedContinuation<Void, any Error>] = []
+    private var waiters: [(Result<Void, RPCError>) -> Void] = []
     private var deadline: Scheduled<Void>?
     /// When a request that is not whole is given up; when a client that does not go is.
     private var timeout: Scheduled<Void>?
@@ -74,10 +77,15 @@ final class Call {
         hasEnded = isWhole
         do throws(CallRefusal) {
             let headers = try CallHeaders(headers, token: serving.token)
+            if let timeout = headers.timeout { setDeadline(TimeAmount(timeout.duration)) }
+            if let live = serving.liveMethods[headers.path] {
+                serve(live, headers)
+                if isWhole { finishRequests() }
+                return
+            }
             guard let method = serving.methods[headers.path] else {
                 throw CallRefusal(.unimplemented, "\(headers.path) is not a call of this server")
             }
-            if let timeout = headers.timeout { setDeadline(TimeAmount(timeout.duration)) }
             if !isWhole, let short = serving.shortCalls.call(headers.path) {
                 intake = .short(short, headers, nil)
             } else {
@@ -112,10 +120,13 @@ final class Call {
 
     // MARK: Requests
 
-    /// Reads what has come, as far as there is room for it.
-    private func read() {
+    /// Reads what has come, as far as it can be taken.
+    func read() {
+        guard !isReading else { return }
+        isReading = true
+        defer { isReading = false }
         do throws(RPCError) {
-            while !isOver, !meter.isWaiting, let step = try reader.next(&received) {
+            while canRead, let step = try reader.next(&received) {
                 switch step {
                 case .begins(let length): begin(length)
                 case .message(let message): take(message)
@@ -124,12 +135,18 @@ final class Call {
         } catch {
             return refuse(error)
         }
-        guard !isOver, !meter.isWaiting else { return }
+        guard canRead else { return }
         // What is left, a part of a prefix, shall not hold what it came with.
         received =
             received.readableBytes == 0
             ? ByteBuffer() : ByteBuffer(bytes: received.readableBytesView)
         if hasEnded { finishRequests() } else { credit() }
+    }
+
+    /// Whether there is room for more, and whoever takes it is ready.
+    private var canRead: Bool {
+        if case .live(let call) = intake, call.isBusy { return false }
+        return !isOver && !meter.isWaiting
     }
 
     private func begin(_ length: Int) {
@@ -150,6 +167,7 @@ final class Call {
         switch intake {
         case .short(let short, let headers, _): intake = .short(short, headers, message)
         case .open(let requests): requests.add(message)
+        case .live(let call): call.take(message)
         case .closed, .answering: break
         }
     }
@@ -167,6 +185,7 @@ final class Call {
                 takeLong(short, headers, message).finish()
             }
         case .open(let requests): requests.finish()
+        case .live(let call): call.finish()
         case .closed, .answering: break
         }
     }
@@ -183,8 +202,7 @@ final class Call {
 
     /// Tells the client of room again once half of it is taken, unless much lies here.
     private func credit() {
-        guard uncredited >= CallConnection.windowBytes / 2, !hasEnded, !isOver, !meter.isWaiting
-        else { return }
+        guard uncredited >= CallConnection.windowBytes / 2, !hasEnded, canRead else { return }
         if case .open(let requests) = intake, requests.isFull { return }
         connection.write(.windowUpdate(windowSizeIncrement: uncredited), on: id)
         uncredited = 0
@@ -218,6 +236,13 @@ final class Call {
         if !isOver { intake = .answering(task) }
     }
 
+    private func serve(_ method: LiveMethod, _ headers: CallHeaders) {
+        begin(AnswerHeaders.beginning)
+        connection.flush()
+        let call = method.open(self, headers, serving)
+        if isOver { call.close() } else { intake = .live(call) }
+    }
+
     private func end(_ result: Result<[[UInt8]], RPCError>) {
         guard !isOver else { return }
         switch result {
@@ -249,14 +274,30 @@ final class Call {
         return unsentBytes > Self.bytesAhead
     }
 
+    /// Writes answers of a call that has begun, unless it is over.
+    ///
+    /// - Returns: whether the client is far behind.
+    func write(_ messages: [[UInt8]]) -> Bool {
+        guard !isOver, !messages.isEmpty else { return false }
+        write(FramedAnswers.framed(messages))
+        if !hasEnded { meter.release(requests: messages.count) }
+        connection.flush()
+        return unsentBytes > Self.bytesAhead
+    }
+
+    /// Ends a call that has begun in good order.
+    func end() {
+        end(AnswerHeaders.success)
+    }
+
     /// Goes on when the client is not far behind any longer, or with an error when the call ends.
-    func wait(_ room: CheckedContinuation<Void, any Error>) {
+    func wait(_ goOn: @escaping (Result<Void, RPCError>) -> Void) {
         if isOver {
-            room.resume(throwing: RPCError.clientHasLeft)
+            goOn(.failure(.clientHasLeft))
         } else if unsentBytes > Self.bytesAhead {
-            waiters.append(room)
+            waiters.append(goOn)
         } else {
-            room.resume()
+            goOn(.success(()))
         }
     }
 
@@ -287,7 +328,7 @@ final class Call {
             guard unsentBytes <= Self.bytesAhead, !isOver else { return }
             let ready = waiters
             waiters = []
-            for room in ready { room.resume() }
+            for goOn in ready { goOn(.success(())) }
         }
         return sent
     }
@@ -312,15 +353,17 @@ final class Call {
         stopTimeout()
         meter.releaseAll()
         received = ByteBuffer()
-        switch intake {
+        let served = intake
+        intake = .closed
+        switch served {
         case .answering(let task): task?.cancel()
         case .open(let requests): requests.cancel()
+        case .live(let call): call.close()
         case .closed, .short: break
         }
-        intake = .closed
         let gone = waiters
         waiters = []
-        for room in gone { room.resume(throwing: RPCError.clientHasLeft) }
+        for goOn in gone { goOn(.failure(.clientHasLeft)) }
     }
 
     // MARK: Time

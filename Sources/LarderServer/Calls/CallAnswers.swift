@@ -25,7 +25,7 @@ struct CallAnswers: ClosableRPCWriterProtocol {
             }
         guard isFull else { return }
         try await withCheckedThrowingContinuation { (room: CheckedContinuation<Void, any Error>) in
-            run { $0.wait(room) }
+            run { $0.wait { room.resume(with: $0) } }
         }
     }
 

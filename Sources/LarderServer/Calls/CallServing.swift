@@ -18,6 +18,8 @@ struct CallServing: Sendable {
     let methods: [String: MethodDescriptor]
     /// What may be answered from the connection.
     let shortCalls: ShortCalls
+    /// What is served from the connection, by path.
+    let liveMethods: [String: LiveMethod]
     /// What clients must bear; nil for nothing.
     let token: BearerToken?
     /// What is allowed.

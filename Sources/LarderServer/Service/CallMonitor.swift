@@ -26,7 +26,7 @@ final class CallMonitor: Sendable {
     private let givenTracer: (any Tracer)?
 
     /// The span of the call that a task serves.
-    @TaskLocal private static var span: (any Span)?
+    @TaskLocal fileprivate static var span: (any Span)?
 
     /// Measures with the metrics system of the process.
     ///
@@ -54,52 +54,36 @@ final class CallMonitor: Sendable {
         _ method: MethodDescriptor, _ metadata: @autoclosure () -> Metadata,
         _ body: () async throws -> R
     ) async throws(RPCError) -> R {
-        let start = ContinuousClock.now
+        let call = begin(method, metadata())
         do {
-            // Most servers have no tracer, and a call's stack is kept as long as the call.
-            let result =
-                if tracer is NoOpTracer {
-                    try await body()
-                } else {
-                    try await trace(method, metadata(), body)
-                }
-            ended(method.method, start, nil)
+            let result = try await call.run(body)
+            call.succeeded()
             return result
         } catch {
-            let status = Self.status(of: error)
-            ended(method.method, start, status, error)
-            throw status
+            throw call.failed(error)
         }
     }
 
-    /// Does what a call asks for within a span.
-    private func trace<R>(
-        _ method: MethodDescriptor, _ metadata: Metadata, _ body: () async throws -> R
-    ) async throws -> R {
+    /// Begins to measure a call.
+    ///
+    /// - Parameter metadata: the headers of the call; its span is part of the trace that they name.
+    func begin(
+        _ method: MethodDescriptor, _ metadata: @autoclosure () -> Metadata
+    ) -> MonitoredCall {
+        // Most servers have no tracer.
+        let span = tracer is NoOpTracer ? nil : span(method, metadata())
+        return MonitoredCall(monitor: self, method: method.method, span: span)
+    }
+
+    private func span(_ method: MethodDescriptor, _ metadata: Metadata) -> any Span {
         var caller = InstrumentationContext.topLevel
         instrument.extract(metadata, into: &caller, using: MetadataExtractor())
-        // A span that a closure throws out of is an error, which a refusal is not.
-        let result = await tracer.withAnySpan(
-            method.fullyQualifiedMethod, context: caller, ofKind: .server
-        ) { span -> Result<R, any Error> in
-            span.attributes["rpc.system"] = "grpc"
-            span.attributes["rpc.service"] = method.service.fullyQualifiedService
-            span.attributes["rpc.method"] = method.method
-            do {
-                let result = try await Self.$span.withValue(span) { try await body() }
-                span.attributes["rpc.grpc.status_code"] = Status.Code.ok.rawValue
-                return .success(result)
-            } catch {
-                let status = Self.status(of: error)
-                span.attributes["rpc.grpc.status_code"] = status.code.rawValue
-                if status.code.isFault {
-                    span.recordError(error)
-                    span.setStatus(SpanStatus(code: .error))
-                }
-                return .failure(error)
-            }
-        }
-        return try result.get()
+        let span = tracer.startAnySpan(
+            method.fullyQualifiedMethod, context: caller, ofKind: .server)
+        span.attributes["rpc.system"] = "grpc"
+        span.attributes["rpc.service"] = method.service.fullyQualifiedService
+        span.attributes["rpc.method"] = method.method
+        return span
     }
 
     /// Notes which database the call is about that this task serves.
@@ -114,6 +98,69 @@ final class CallMonitor: Sendable {
     /// What knows the span of the caller from a call's headers.
     private var instrument: any Instrument { givenTracer ?? InstrumentationSystem.instrument }
 
+    fileprivate func succeeded(_ method: String, in duration: Duration) {
+        let meter = meters[method]
+        meter?.time.recordSeconds(duration / .seconds(1))
+        meter?.successes.increment()
+        logger.trace("call", metadata: ["method": "\(method)"])
+    }
+
+    fileprivate func failed(
+        _ method: String, in duration: Duration, _ status: RPCError, _ error: any Error
+    ) {
+        meters[method]?.time.recordSeconds(duration / .seconds(1))
+        let code = "\(status.code)"
+        Self.counter(method, code).increment()
+        let metadata: Logger.Metadata = [
+            "method": "\(method)", "code": "\(code)", "reason": "\(error)",
+        ]
+        if status.code.isFault {
+            logger.error("a call failed", metadata: metadata)
+        } else {
+            logger.debug("a call was refused", metadata: metadata)
+        }
+    }
+}
+
+/// A call that is measured, from its begin to its end.
+struct MonitoredCall: Sendable {
+    fileprivate let monitor: CallMonitor
+    fileprivate let method: String
+    fileprivate let span: (any Span)?
+    private let start = ContinuousClock.now
+
+    /// Does something that the call asks for; spans of others become parts of the call's.
+    func run<R>(_ body: () async throws -> R) async rethrows -> R {
+        guard let span else { return try await body() }
+        return try await InstrumentationContext.withValue(span.context) {
+            try await CallMonitor.$span.withValue(span) { try await body() }
+        }
+    }
+
+    /// Ends in good order.
+    func succeeded() {
+        monitor.succeeded(method, in: ContinuousClock.now - start)
+        guard let span else { return }
+        span.attributes["rpc.grpc.status_code"] = Status.Code.ok.rawValue
+        span.end()
+    }
+
+    /// Ends with an error.
+    ///
+    /// - Returns: what the client is told.
+    func failed(_ error: any Error) -> RPCError {
+        let status = Self.status(of: error)
+        monitor.failed(method, in: ContinuousClock.now - start, status, error)
+        guard let span else { return status }
+        span.attributes["rpc.grpc.status_code"] = status.code.rawValue
+        if status.code.isFault {
+            span.recordError(error)
+            span.setStatus(SpanStatus(code: .error))
+        }
+        span.end()
+        return status
+    }
+
     private static func status(of error: any Error) -> RPCError {
         if let error = error as? LarderError { return RPCError(error) }
         if let error = error as? RPCError { return error }
@@ -121,31 +168,6 @@ final class CallMonitor: Sendable {
             return RPCError(code: .cancelled, message: "the call was cancelled")
         }
         return RPCError(code: .internalError, message: "the server failed")
-    }
-
-    private func ended(
-        _ method: String, _ start: ContinuousClock.Instant, _ status: RPCError?,
-        _ error: (any Error)? = nil
-    ) {
-        let duration = ContinuousClock.now - start
-        let meter = meters[method]
-        meter?.time.recordSeconds(duration / .seconds(1))
-        guard let status else {
-            meter?.successes.increment()
-            logger.trace("call", metadata: ["method": "\(method)"])
-            return
-        }
-        let code = "\(status.code)"
-        Self.counter(method, code).increment()
-        let metadata: Logger.Metadata = [
-            "method": "\(method)", "code": "\(code)",
-            "reason": "\(error.map { "\($0)" } ?? status.message)",
-        ]
-        if status.code.isFault {
-            logger.error("a call failed", metadata: metadata)
-        } else {
-            logger.debug("a call was refused", metadata: metadata)
-        }
     }
 }
 

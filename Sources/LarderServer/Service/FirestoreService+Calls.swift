@@ -10,12 +10,16 @@ extension FirestoreService: RegistrableRPCService {
     func registerMethods<Transport: ServerTransport>(with router: inout RPCRouter<Transport>) {
         for call in unaryCalls { call.register(with: &router, monitor) }
         registerReads(with: &router)
-        registerStreams(with: &router)
     }
 
     /// The calls that may be answered from their connections.
     var shortCalls: ShortCalls {
         ShortCalls(unaryCalls.map(\.short) + [shortBatchGet], monitor)
+    }
+
+    /// The calls that are served from their connections.
+    var liveMethods: [LiveMethod] {
+        [LiveMethod(ServedListen.self, self), LiveMethod(ServedWrites.self, self)]
     }
 
     private var unaryCalls: [any UnaryCall] {
@@ -59,13 +63,6 @@ extension FirestoreService: RegistrableRPCService {
         }
     }
 
-    private func registerStreams<Transport: ServerTransport>(
-        with router: inout RPCRouter<Transport>
-    ) {
-        register(Method.Listen.descriptor, with: &router, AnswerSerializer(), streaming: listen)
-        register(Method.Write.descriptor, with: &router, ProtobufSerializer(), streaming: write)
-    }
-
     /// A call of one request and any number of answers.
     private func register<Request: Message, Answer>(
         _ method: MethodDescriptor, with router: inout RPCRouter<some ServerTransport>,
@@ -80,28 +77,6 @@ extension FirestoreService: RegistrableRPCService {
             return StreamingServerResponse { writer in
                 try await monitor.watch(method, request.metadata) {
                     try await request.message.read { try await body($0, writer) }
-                }
-                return [:]
-            }
-        }
-    }
-
-    /// A call of any number of requests and of answers.
-    private func register<Request: Message, Answer>(
-        _ method: MethodDescriptor, with router: inout RPCRouter<some ServerTransport>,
-        _ serializer: some MessageSerializer<Answer>,
-        streaming body:
-            @escaping @Sendable (
-                RPCAsyncSequence<Received<Request>, any Error>, RPCWriter<Answer>
-            ) async throws -> Void
-    ) {
-        router.registerHandler(
-            forMethod: method, deserializer: ReceivedDeserializer<Request>(),
-            serializer: serializer
-        ) { [monitor] request, _ in
-            StreamingServerResponse { writer in
-                try await monitor.watch(method, request.metadata) {
-                    try await body(request.messages, writer)
                 }
                 return [:]
             }

@@ -19,19 +19,18 @@ final class Pump<Element: Sendable>: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Where the reader waits; nil where it never does.
-    private let room: DispatchSemaphore?
+    /// Where the reader waits.
+    private let room = DispatchSemaphore(value: 0)
     private let maxBytes: Int
     private let patience: Duration
 
     /// A pump without anything in it.
     ///
     /// - Parameters:
-    ///   - maxBytes: how far the reader may be ahead; nil for any distance.
+    ///   - maxBytes: how far the reader may be ahead.
     ///   - patience: how long the reader waits for a client that takes nothing.
-    init(maxBytes: Int?, patience: Duration) {
-        room = maxBytes == nil ? nil : DispatchSemaphore(value: 0)
-        self.maxBytes = maxBytes ?? 0
+    init(maxBytes: Int, patience: Duration) {
+        self.maxBytes = maxBytes
         self.patience = patience
     }
 
@@ -44,8 +43,7 @@ final class Pump<Element: Sendable>: Sendable {
         while true {
             let (isFull, taker) = try state.withLock { state throws(LarderError) in
                 if state.isCancelled { throw .clientHasLeft }
-                let hasRoom =
-                    room == nil || state.elements.isEmpty || state.bytes + bytes <= maxBytes
+                let hasRoom = state.elements.isEmpty || state.bytes + bytes <= maxBytes
                 guard hasRoom else { return (true, LoopContinuation<Void>?.none) }
                 state.elements.append(element)
                 state.bytes += bytes
@@ -53,7 +51,7 @@ final class Pump<Element: Sendable>: Sendable {
                 return (false, state.taker)
             }
             taker?.resume()
-            guard isFull, let room else { return }
+            guard isFull else { return }
             guard room.wait(timeout: .now() + patience.dispatchInterval) == .success else {
                 throw LarderError(
                     .deadlineExceeded, "the client took nothing of the answer for \(patience)")
@@ -90,7 +88,7 @@ final class Pump<Element: Sendable>: Sendable {
                 return state.elements
             }
             guard let taken, taken.isEmpty else {
-                if taken != nil { room?.signal() }
+                if taken != nil { room.signal() }
                 return taken
             }
             await withLoopContinuation { continuation in
@@ -108,6 +106,6 @@ final class Pump<Element: Sendable>: Sendable {
     func cancel() {
         state.withLock { $0.isCancelled = true }
         finish(.failure(.clientHasLeft))
-        room?.signal()
+        room.signal()
     }
 }

@@ -30,7 +30,8 @@ final class TestConnection: Sendable {
     var loop: NIOAsyncTestingEventLoop { channel.testingEventLoop }
 
     init(
-        _ shortCalls: ShortCalls? = nil, token: BearerToken? = nil, budget bytes: Int = 1_000_000,
+        _ shortCalls: ShortCalls? = nil, live: [LiveMethod] = [], token: BearerToken? = nil,
+        budget bytes: Int = 1_000_000,
         _ configure: (inout ServerConfiguration.Limits) -> Void = { _ in }
     ) async throws {
         var limits = ServerConfiguration(storage: .memory).limits
@@ -41,8 +42,8 @@ final class TestConnection: Sendable {
         }
         let serving = CallServing(
             methods: Dictionary(uniqueKeysWithValues: methods),
-            shortCalls: shortCalls ?? ShortCalls([], TestService().service.monitor), token: token,
-            limits: limits, budget: budget,
+            shortCalls: shortCalls ?? ShortCalls([], TestService().service.monitor),
+            liveMethods: LiveMethod.byPath(live), token: token, limits: limits, budget: budget,
             executor: LoopExecutor(MultiThreadedEventLoopGroup.singleton),
             connections: OpenConnections()
         ) { [served] stream, context in
@@ -161,15 +162,22 @@ final class TestConnection: Sendable {
             case .headers(let frame) where frame.endStream: return (messages, frame.headers)
             case .headers(let frame): #expect(frame.headers == AnswerHeaders.beginning)
             case .data(let frame):
-                guard case .byteBuffer(var bytes) = frame.data else { continue }
-                while let isCompressed = bytes.readInteger(as: UInt8.self) {
-                    #expect(isCompressed == 0)
-                    let message = bytes.readLengthPrefixedSlice(as: UInt32.self)
-                    messages.append(Array(try #require(message).readableBytesView))
-                }
+                guard case .byteBuffer(let bytes) = frame.data else { continue }
+                messages += try Self.messages(bytes)
             default: continue
             }
         }
+    }
+
+    /// The messages that bytes are.
+    static func messages(_ bytes: ByteBuffer) throws -> [[UInt8]] {
+        var (bytes, messages) = (bytes, [[UInt8]]())
+        while let isCompressed = bytes.readInteger(as: UInt8.self) {
+            #expect(isCompressed == 0)
+            let message = bytes.readLengthPrefixedSlice(as: UInt32.self)
+            messages.append(Array(try #require(message).readableBytesView))
+        }
+        return messages
     }
 
     /// How a call has ended so far; nil where it has not.

@@ -1,0 +1,274 @@
+import Foundation
+import GRPCCore
+import InMemoryTracing
+import LarderBackend
+import LarderModel
+import LarderProtocol
+import LarderTransport
+import NIOCore
+import NIOEmbedded
+import NIOHPACK
+import NIOHTTP2
+import SwiftProtobuf
+import Testing
+import Tracing
+
+@testable import LarderServer
+
+@Suite("Server: streams, served where they come")
+struct StreamCallTests {
+    private typealias Listened = Google_Firestore_V1_ListenResponse
+    private typealias Wrote = Google_Firestore_V1_WriteResponse
+
+    private let test = TestService()
+
+    private func connect(
+        _ test: TestService? = nil, budget: Int = 100 << 20
+    ) async throws -> TestConnection {
+        try await TestConnection(live: (test ?? self.test).service.liveMethods, budget: budget)
+    }
+
+    // MARK: Messages
+
+    private func target(_ id: Int32 = 1, documents: [String] = []) throws -> [UInt8] {
+        try TestConnection.framed(
+            Google_Firestore_V1_ListenRequest.with {
+                $0.database = "projects/p/databases/(default)"
+                $0.addTarget.targetID = id
+                if documents.isEmpty {
+                    $0.addTarget.query.parent = test.root
+                    $0.addTarget.query.structuredQuery.from = [.with { $0.collectionID = "c" }]
+                } else {
+                    $0.addTarget.documents.documents = documents.map { "\(test.root)/c/\($0)" }
+                }
+            })
+    }
+
+    private func handshake() throws -> [UInt8] {
+        try TestConnection.framed(
+            Google_Firestore_V1_WriteRequest.with {
+                $0.database = "projects/p/databases/(default)"
+            })
+    }
+
+    private func write(_ number: Int, exists: Bool? = nil) throws -> [UInt8] {
+        try TestConnection.framed(
+            Google_Firestore_V1_WriteRequest.with {
+                // That of the handshake.
+                $0.streamToken = Data("1".utf8)
+                $0.writes = [
+                    .with {
+                        $0.update.name = number < 0 ? "nothing" : "\(test.root)/c/\(number)"
+                        $0.update.fields = [
+                            .with {
+                                $0.key = "x"
+                                $0.value.booleanValue = true
+                            }
+                        ]
+                        if let exists { $0.currentDocument.exists = exists }
+                    }
+                ]
+            })
+    }
+
+    /// Makes a document, and waits until those who listen have been told.
+    private func make(_ number: Int, bytes: Int, _ client: TestConnection) async throws {
+        let session = try await test.service.session(test.root)
+        for id in ["c/\(number)", "none/1"] {
+            let text = String(repeating: "x", count: bytes)
+            // What comes behind a commit finds it told.
+            _ = try await session.commit([
+                Mutation(.set(try Record(["x": .string(text)])), at: try DocumentPath(id))
+            ])
+        }
+        await client.loop.run()
+    }
+
+    /// The next messages of a stream.
+    private func responses<M: Message>(
+        _ client: TestConnection, until isLast: (M) -> Bool
+    ) async throws -> [M] {
+        var responses: [M] = []
+        while true {
+            guard case .data(let data) = try await client.next(),
+                case .byteBuffer(let bytes) = data.data
+            else { continue }
+            responses += try TestConnection.messages(bytes).map { try M(serializedBytes: $0) }
+            if responses.contains(where: isLast) { return responses }
+        }
+    }
+
+    /// Waits for the first snapshot of a target.
+    private func untilCurrent(_ client: TestConnection) async throws {
+        let _: [Listened] = try await responses(client) { $0.targetChange.hasReadTime }
+    }
+
+    // MARK: Listen
+
+    @Test("A listener is told of changes until it goes")
+    func listens() async throws {
+        let client = try await connect()
+        try await client.open("Listen")
+        guard case .headers(let headers) = try await client.next() else {
+            Issue.record("no headers")
+            return
+        }
+        #expect(headers.headers == AnswerHeaders.beginning)
+        try await client.send(target())
+        try await untilCurrent(client)
+        #expect(test.service.streams.value == 1)
+        try await make(7, bytes: 1, client)
+        let told: [Listened] = try await responses(client) { $0.targetChange.hasReadTime }
+        #expect(told.first?.documentChange.document.name == "\(test.root)/c/7")
+        try await client.send([], isLast: true)
+        #expect(try await client.answer().ending == AnswerHeaders.success)
+        #expect(test.service.streams.value == 0 && client.budget.heldBytes == 0)
+    }
+
+    @Test("Each of several documents counts as a target of its stream", arguments: [2, 3])
+    func targets(count: Int) async throws {
+        let client = try await connect(TestService { $0.targetsPerStream = 2 })
+        try await client.open("Listen")
+        try await client.send(target(documents: (0..<count).map { "\($0)" }), isLast: true)
+        #expect(try await client.answer().ending["grpc-status"] == [count > 2 ? "8" : "0"])
+    }
+
+    @Test("A client that is far behind is told less often, and of everything")
+    func behind() async throws {
+        let client = try await connect()
+        try await client.open("Listen")
+        try await client.send(target())
+        try await untilCurrent(client)
+        client.dam.raise()
+        for number in 0..<5 { try await make(number, bytes: 40_000, client) }
+        let before = try await client.sent().reduce(0) { sum, frame in
+            if case .data(let data) = frame { sum + data.data.readableBytes } else { sum }
+        }
+        #expect(before > 80_000 && before < 90_000)
+        client.dam.lower()
+        let rest: [Listened] = try await responses(client) {
+            $0.documentChange.document.name.hasSuffix("/4")
+        }
+        let names = rest.compactMap { $0.documentChange.document.name.last }
+        #expect(names.filter { $0 != "/" } == ["2", "3", "4"])
+    }
+
+    // MARK: Write
+
+    @Test(
+        "Writes are answered in order, those before the end too, however many may be on their way",
+        arguments: [1, 3, 64])
+    func writes(limit: Int) async throws {
+        let client = try await connect(TestService { $0.writesOnTheirWay = limit })
+        try await client.open("Write")
+        let requests = try handshake() + (0..<10).flatMap { try write($0, exists: false) }
+        try await client.send(requests, isLast: true)
+        let (messages, ending) = try await client.answer()
+        let responses = try messages.map { try Wrote(serializedBytes: $0) }
+        #expect(responses.count == 11 && ending == AnswerHeaders.success)
+        #expect(responses.map(\.writeResults.count) == [0] + [Int](repeating: 1, count: 10))
+        let times = responses.dropFirst().map(\.commitTime).map { ($0.seconds, $0.nanos) }
+        #expect(zip(times, times.dropFirst()).allSatisfy { $0 <= $1 })
+    }
+
+    @Test("What was asked before something wrong is answered, and what comes behind it is not done")
+    func wrong() async throws {
+        for wrong in [TestConnection.framed([0xff]), try write(-1)] {
+            let test = TestService()
+            let client = try await connect(test)
+            try await client.open("Write")
+            try await client.send(handshake() + write(1) + write(2) + wrong + write(3))
+            let (messages, ending) = try await client.answer()
+            #expect(messages.count == 3 && ending["grpc-status"] == ["3"])
+            let session = try await test.service.session(self.test.root)
+            let paths = try ["c/1", "c/2", "c/3"].map { try DocumentPath($0) }
+            let readings = try await withCheckedContinuation { continuation in
+                session.backend.read(paths, as: session.credentials) {
+                    continuation.resume(returning: $0)
+                }
+            }.get()
+            let isThere = readings.map { if case .absent = $0.contents { false } else { true } }
+            #expect(isThere == [true, true, false])
+        }
+    }
+
+    // MARK: Both
+
+    @Test("More streams than allowed are refused", arguments: ["Listen", "Write"])
+    func tooMany(method: String) async throws {
+        let test = TestService { $0.streams = 1 }
+        let client = try await connect(test)
+        try await client.open(method, on: 1)
+        try await client.open(method, on: 3)
+        #expect(try await client.answer(3).ending["grpc-status"] == ["8"])
+        #expect(test.service.streams.value == 1)
+        try await client.close(1)
+        try await client.open(method, on: 5)
+        #expect(try await client.sent(5).count == 1 && test.service.streams.value == 1)
+    }
+
+    @Test("A stream ends with its headers, its database and its server", arguments: 0..<3)
+    func ends(way: Int) async throws {
+        let client = try await connect()
+        try await client.open("Listen", isWhole: way == 0)
+        switch way {
+        case 0: break
+        case 1:
+            try await client.send(target())
+            try await untilCurrent(client)
+            _ = await test.databases.close()
+        default:
+            _ = await test.databases.close()
+            try await client.send(target())
+        }
+        #expect(try await client.answer().ending["grpc-status"] == [way == 0 ? "0" : "14"])
+        #expect(test.service.streams.value == 0)
+    }
+
+    @Test("A stream is one span, which names its database and how it ended")
+    func spans() async throws {
+        let tracer = InMemoryTracer()
+        let test = TestService(tracer: tracer)
+        for isLeft in [false, true] {
+            let client = try await connect(test)
+            try await client.open(
+                "Listen", [InMemoryTracer.traceIDKey: "t", InMemoryTracer.spanIDKey: "s"])
+            try await client.send(target())
+            try await untilCurrent(client)
+            #expect(tracer.activeSpans.count == 1)
+            if isLeft { try await client.close() } else { try await client.send([], isLast: true) }
+            await client.loop.run()
+            let span = try #require(tracer.popFinishedSpans().first)
+            #expect(span.operationName == "google.firestore.v1.Firestore/Listen")
+            #expect(span.traceID == "t" && span.parentSpanID == "s")
+            #expect(
+                span.attributes.get("db.namespace") == .string("projects/p/databases/(default)"))
+            #expect(span.attributes.get("rpc.grpc.status_code") == .int64(isLeft ? 1 : 0))
+            #expect(span.errors.isEmpty)
+        }
+        #expect(tracer.activeSpans.isEmpty)
+    }
+}
+
+@Suite("Server: events on event loops")
+struct LoopEventsTests {
+    @Test("Who listens hears once of what waits, and takes it in order")
+    func order() async throws {
+        let loop = NIOAsyncTestingEventLoop()
+        let events = LoopEvents<Int>(loop)
+        let heard = Box(0)
+        events.tell(0)
+        events.listen { heard.withLock { $0 += 1 } }
+        for number in 1...3 { events.tell(number) }
+        await loop.run()
+        #expect(heard.withLock { $0 } == 1)
+        #expect(events.take() == [1, 2, 3])
+        events.tell(4)
+        await loop.run()
+        #expect(heard.withLock { $0 } == 2)
+        events.close()
+        events.tell(5)
+        await loop.run()
+        #expect(heard.withLock { $0 } == 2 && events.take().isEmpty)
+    }
+}
