@@ -14,8 +14,10 @@ MINUTES ?= 60
 
 # What the build needs from Debian besides make, a C compiler and Swift 6.2 or later.
 packages := liblmdb-dev libzstd-dev pkg-config
-check_packages := $(packages) libsqlite3-dev clang-format python3 python3-venv openssl
-bench_packages := $(packages) libsqlite3-dev
+# HTTP/2 of the server.
+server_packages := $(packages) libnghttp2-dev
+check_packages := $(server_packages) libsqlite3-dev clang-format python3 python3-venv openssl
+bench_packages := $(server_packages) libsqlite3-dev
 
 step := .ci/step
 swift := swift
@@ -29,7 +31,7 @@ c_library := $(MAKE) --no-print-directory -j$(jobs) -C CSources/larder
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run demo serve test check soak bench generate install uninstall clean packages
+.PHONY: help run demo serve test check soak bench generate install uninstall clean packages server-packages
 
 help:
 	@echo 'make run      build the tool; import, query, change and watch a sample of real cities;'
@@ -52,6 +54,9 @@ help:
 packages:
 	@.ci/packages $(packages)
 
+server-packages:
+	@.ci/packages $(server_packages)
+
 # ---- run -------------------------------------------------------------------------------------
 
 run: packages
@@ -61,20 +66,20 @@ run: packages
 	@$(step) 'a database without its network and its process' Tests/Checks/story.sh \
 		.build/story .build/debug/LarderDemoLocal --backend .build/story/backend
 
-demo: packages
+demo: server-packages
 	@$(step) 'build the server' $(swift) build --product larderd
 	@$(step) 'build the demo' $(swift) build --product LarderDemoRemote
 	@$(step) 'a server, and a database without its network and its process' Tests/Checks/demo.sh \
 		.build/debug/larderd .build/debug/LarderDemoRemote .build/demo
 
-serve: packages
+serve: server-packages
 	@$(step) 'build the server' $(swift) build --product larderd
 	@echo "clients find it with FIRESTORE_EMULATOR_HOST=127.0.0.1:$(PORT); end it with Ctrl-C"
 	@exec .build/debug/larderd --port $(PORT) --data $(DATA)
 
 # ---- test ------------------------------------------------------------------------------------
 
-test: packages
+test: server-packages
 	@$(step) 'larder.h alone, as C99 and C++17' $(c_tests) headers
 	@$(step) 'C unit tests, address and undefined-behaviour sanitizers' $(c_tests) test
 	@$(step) 'fuzzers: replay of the corpora' $(c_tests) replay
@@ -197,7 +202,7 @@ check-swift-memory: check-packages
 
 # ---- soak ------------------------------------------------------------------------------------
 
-soak: packages
+soak: server-packages
 	@$(step) 'build the tests' $(build_tests)
 	@LARDER_SOAK_SECONDS=$$(($(MINUTES) * 60)) \
 		$(step) 'clients and a server over connections that break, $(MINUTES) minutes' \

@@ -58,6 +58,11 @@ let package = Package(
         .systemLibrary(
             name: "CZstd", path: "CSources/zstd", pkgConfig: "libzstd",
             providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
+        // nghttp2, HTTP/2 of the server; headers and library come from the system. Not by pkg-config,
+        // which would ask for it whoever needs no server.
+        .systemLibrary(
+            name: "CNGHTTP2", path: "CSources/nghttp2",
+            providers: [.apt(["libnghttp2-dev"]), .brew(["libnghttp2"])]),
         // The C core behind larder.h: records, tables, accounting, eviction.
         .target(
             name: "CLarder", dependencies: ["CLMDB", "CZstd"], path: "CSources/larder",
@@ -122,6 +127,7 @@ let package = Package(
         .target(
             name: "LarderServer",
             dependencies: [
+                "CNGHTTP2",
                 "LarderModel", "LarderQuery", "LarderPlanning",
                 "LarderTransport", "LarderBackend", "LarderProtocol",
                 .product(name: "DequeModule", package: "swift-collections"),

@@ -56,10 +56,12 @@ done
 
 finding "only C files of CSources/larder use LMDB and zstd: add what is missing to larder.h" \
     "$(imports Sources 'CLMDB|CZstd')"
+finding "HTTP/2 is the business of LarderServer/Network" \
+    "$(imports Sources 'CNGHTTP2' | grep -v '^Sources/LarderServer/Network/')"
 finding "C types stay inside: import CLarder without an access level, and wrap them" \
     "$(imports Sources 'CLarder' | grep -E '(public|package|@_exported) ')"
 finding "Swift tests use the Swift face; tests of the C core are in Tests/C" \
-    "$(imports Tests 'CLarder|CLMDB|CZstd')"
+    "$(imports Tests 'CLarder|CLMDB|CZstd|CNGHTTP2')"
 finding "nothing here talks to a network; transports are modules of their own" \
     "$(imports Sources 'FoundationNetworking|NIO[A-Za-z0-9]*|GRPC[A-Za-z0-9]*|SwiftProtobuf' |
         grep -vE '^Sources/Larder(Protocol|Remote|Server)/')"

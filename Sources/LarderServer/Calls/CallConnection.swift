@@ -5,10 +5,9 @@ import NIOHTTP2
 
 /// The calls of a connection: it gives each the frames of its stream, and writes theirs.
 ///
-/// Stands behind HTTP/2 without channels for its streams, which cost more than most calls do. What
-/// calls write in a turn of the event loop is sent once, at its end: a lone answer waits for
-/// nobody, and answers that are made together are sent together.
-final class CallConnection: ChannelDuplexHandler, NIOHTTP2FrameDelegate {
+/// Stands behind ``HTTP2Handler``. What calls write in a turn of the event loop is sent once, at its
+/// end: a lone answer waits for nobody, and answers that are made together are sent together.
+final class CallConnection: ChannelDuplexHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
@@ -35,8 +34,6 @@ final class CallConnection: ChannelDuplexHandler, NIOHTTP2FrameDelegate {
     private var calls: [HTTP2StreamID: Call] = [:]
     private var last = HTTP2StreamID.rootStream
     private var phase = Phase.open
-    /// Whether the client has been told of a fault after which nothing goes on.
-    private var hasFailed = false
     private var isReading = false
     private var isFlushDue = false
     /// Bytes of all calls that the client has not been told of as taken.
@@ -59,24 +56,14 @@ final class CallConnection: ChannelDuplexHandler, NIOHTTP2FrameDelegate {
     ///
     /// To be called on the event loop of the connection.
     static func add(to channel: any Channel, _ serving: CallServing) throws {
-        var connection = NIOHTTP2Handler.ConnectionConfiguration()
-        connection.initialSettings = [
-            HTTP2Setting(parameter: .initialWindowSize, value: windowBytes),
-            HTTP2Setting(
-                parameter: .maxConcurrentStreams,
-                value: min(max(serving.limits.callsPerConnection, 1), Int(Int32.max))),
-            HTTP2Setting(
-                parameter: .maxHeaderListSize, value: HPACKDecoder.defaultMaxHeaderListSize),
-        ]
-        var stream = NIOHTTP2Handler.StreamConfiguration()
-        stream.streamResetFrameRateLimit.maximumCount = max(serving.limits.callsTakenBack, 1)
-        let calls = CallConnection(serving, now: channel.eventLoop.now)
+        let limits = serving.limits
         try channel.pipeline.syncOperations.addHandlers(
-            WritabilityGate(),
-            NIOHTTP2Handler(
-                mode: .server, frameDelegate: calls, connectionConfiguration: connection,
-                streamConfiguration: stream),
-            calls)
+            HTTP2Handler(
+                HTTP2Handler.Limits(
+                    windowBytes: windowBytes,
+                    streams: min(max(limits.callsPerConnection, 1), Int(Int32.max)),
+                    resets: max(limits.callsTakenBack, 1))),
+            CallConnection(serving, now: channel.eventLoop.now))
     }
 
     // MARK: What the calls write
@@ -168,17 +155,7 @@ final class CallConnection: ChannelDuplexHandler, NIOHTTP2FrameDelegate {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        switch error {
-        // HTTP/2 has ended the stream that it is about.
-        case is NIOHTTP2Errors.StreamError: break
-        // A call was made while the connection ends, or ended while its answer waited for room.
-        case is NIOHTTP2Errors.NoSuchStream where !hasFailed: break
-        default: context.close(promise: nil)
-        }
-    }
-
-    func wroteFrame(_ frame: HTTP2Frame) {
-        if case .goAway(_, let code, _) = frame.payload, code != .noError { hasFailed = true }
+        context.close(promise: nil)
     }
 
     // MARK: The life of the connection

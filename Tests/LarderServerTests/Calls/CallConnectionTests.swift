@@ -109,27 +109,8 @@ struct CallConnectionTests {
         #expect(try await client.sent(3).isEmpty && client.channel.isActive)
     }
 
-    @Test("Only what concerns the whole connection ends it")
+    @Test("An error of the connection ends it")
     func errors() async throws {
-        let client = try await TestConnection()
-        let none = NIOHTTP2Errors.noSuchStream(streamID: 1)
-        for error in [NIOHTTP2Errors.streamError(streamID: 1, baseError: none), none] as [any Error]
-        {
-            client.channel.pipeline.fireErrorCaught(error)
-            await client.loop.run()
-            #expect(client.channel.isActive)
-        }
-        for code in [HTTP2ErrorCode.noError, .streamClosed] {
-            try await client.noteWritten(
-                .goAway(lastStreamID: .maxID, errorCode: code, opaqueData: nil))
-            client.channel.pipeline.fireErrorCaught(none)
-            await client.loop.run()
-            #expect(client.channel.isActive == (code == .noError))
-        }
-    }
-
-    @Test("What ends a connection otherwise is anything else")
-    func otherErrors() async throws {
         let client = try await TestConnection()
         client.channel.pipeline.fireErrorCaught(ChannelError.inputClosed)
         await client.loop.run()

@@ -122,14 +122,6 @@ final class TestConnection: Sendable {
         await loop.run()
     }
 
-    /// Tells the connection of a frame that HTTP/2 has written.
-    func noteWritten(_ payload: Frame) async throws {
-        try await loop.executeInContext {
-            try self.channel.pipeline.syncOperations.handler(type: CallConnection.self)
-                .wroteFrame(HTTP2Frame(streamID: .rootStream, payload: payload))
-        }
-    }
-
     /// Waits for the next frame of a stream.
     func next(_ id: HTTP2StreamID = 1) async throws -> Frame {
         while true {

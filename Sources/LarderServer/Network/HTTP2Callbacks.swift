@@ -1,0 +1,81 @@
+import CNGHTTP2
+
+/// How nghttp2 calls the ``HTTP2Handler`` of its session.
+enum HTTP2Callbacks {
+    /// What reads the data of an answer.
+    static var data: nghttp2_data_provider {
+        var provider = nghttp2_data_provider()
+        provider.read_callback = { _, id, room, size, flags, _, user in
+            guard let flags, let handler = handler(user) else {
+                return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
+            }
+            return handler.read(
+                id, into: UnsafeMutableRawBufferPointer(start: room, count: size), &flags.pointee)
+        }
+        return provider
+    }
+
+    /// A server's session that has said what is allowed; nil without memory.
+    static func makeSession(_ limits: HTTP2Handler.Limits) -> OpaquePointer? {
+        var options: OpaquePointer?
+        var session: OpaquePointer?
+        guard let callbacks = make(), nghttp2_option_new(&options) == 0 else { return nil }
+        defer {
+            nghttp2_session_callbacks_del(callbacks)
+            nghttp2_option_del(options)
+        }
+        nghttp2_option_set_no_auto_window_update(options, 1)
+        // They would be kept for an order of streams that RFC 9113 has given up.
+        nghttp2_option_set_no_closed_streams(options, 1)
+        nghttp2_option_set_stream_reset_rate_limit(
+            options, UInt64(limits.resets),
+            UInt64(max(limits.resets / HTTP2Handler.resetPeriod, 1)))
+        guard nghttp2_session_server_new2(&session, callbacks, nil, options) == 0 else {
+            return nil
+        }
+        let settings = [
+            (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits.windowBytes),
+            (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.streams),
+            (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits.headerBytes),
+        ].map { id, value in
+            nghttp2_settings_entry(settings_id: Int32(id.rawValue), value: UInt32(clamping: value))
+        }
+        nghttp2_submit_settings(session, 0, settings, settings.count)
+        return session
+    }
+
+    private static func make() -> OpaquePointer? {
+        var callbacks: OpaquePointer?
+        guard nghttp2_session_callbacks_new(&callbacks) == 0 else { return nil }
+        nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, _, user in
+            handler(user)?.beginHeaders()
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            _, _, name, nameSize, value, valueSize, _, user in
+            let isTaken = handler(user)?.add(
+                UnsafeBufferPointer(start: name, count: nameSize),
+                UnsafeBufferPointer(start: value, count: valueSize))
+            return isTaken == true ? 0 : Int32(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+        }
+        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
+            _, _, _, bytes, size, user in
+            handler(user)?.add(UnsafeBufferPointer(start: bytes, count: size))
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, user in
+            if let frame { handler(user)?.receive(frame.pointee) }
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, code, user in
+            handler(user)?.close(id, code)
+            return 0
+        }
+        return callbacks
+    }
+}
+
+/// The handler that nghttp2 was given for a session.
+private func handler(_ user: UnsafeMutableRawPointer?) -> HTTP2Handler? {
+    user.map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
+}

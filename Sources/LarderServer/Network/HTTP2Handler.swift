@@ -1,0 +1,363 @@
+import CNGHTTP2
+import DequeModule
+import LarderModel
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+/// HTTP/2 at the server's end of a connection, by nghttp2: bytes on one side, frames on the other.
+///
+/// Frames go on that say something to calls: headers, data, pings. nghttp2 does the rest: settings,
+/// acknowledgements, the order and the flow control of what is sent, and it ends streams and
+/// connections that break a rule. What is received is credited by whoever takes it, with frames of
+/// window updates. Tells the end of a stream as a `StreamClosedEvent`.
+final class HTTP2Handler: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = HTTP2Frame
+    typealias OutboundIn = HTTP2Frame
+    typealias OutboundOut = ByteBuffer
+
+    /// What is allowed.
+    struct Limits {
+        /// How much a client may send on a stream that is not credited.
+        var windowBytes = 65_535
+        /// Streams at a time.
+        var streams = 100
+        /// Of the headers of a request, with 32 for each field (RFC 9113, 6.5.2).
+        var headerBytes = HPACKDecoder.defaultMaxHeaderListSize
+        /// Streams that a client may take back in ``resetPeriod``.
+        var resets = 200
+    }
+
+    /// For how long ``Limits/resets`` are, in seconds.
+    static let resetPeriod = 30
+
+    /// The answer on a stream.
+    private final class Answer {
+        /// What waits to be sent.
+        var data: Deque<(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)> = []
+        /// What ends it.
+        var trailers: HPACKHeaders?
+        var hasBegun = false
+        /// Whether nghttp2 is to be told when there is more.
+        var isAwaited = false
+
+        func fail() {
+            for (_, promise) in data { promise?.fail(ChannelError.ioOnClosedChannel) }
+        }
+    }
+
+    /// How much is written at a time.
+    private static let writeBytes = 64 << 10
+    /// About what most answers to one reading are.
+    private static let fewBytes = 1 << 10
+
+    private let session: OpaquePointer
+    private let limits: Limits
+    private var context: ChannelHandlerContext?
+    private var answers: [Int32: Answer] = [:]
+    /// The headers that are being read.
+    private var headers = HPACKHeaders()
+    private var headerBytes = 0
+    /// What has come of the frame of data that is being read.
+    private var data = ByteBuffer()
+    /// Whether nghttp2 is at work, which must not be asked to read or send then.
+    private var isAtWork = false
+    /// Whether the client has broken a rule after which nothing goes on.
+    private var hasFailed = false
+    /// Of what has been sent since it was written last.
+    private var promises: [EventLoopPromise<Void>] = []
+
+    /// HTTP/2 of a connection that has not begun.
+    ///
+    /// - Throws: `unavailable` without memory.
+    init(_ limits: Limits) throws(LarderError) {
+        guard let session = HTTP2Callbacks.makeSession(limits) else {
+            throw LarderError(.unavailable, "there is no memory for a connection")
+        }
+        self.session = session
+        self.limits = limits
+        nghttp2_session_set_user_data(session, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    deinit {
+        nghttp2_session_del(session)
+    }
+
+    // MARK: The life of the connection
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if context.channel.isActive { send() }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        send()
+        context.fireChannelActive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        end()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end()
+        context.fireChannelInactive()
+    }
+
+    private func end() {
+        context = nil
+        let gone = answers
+        answers = [:]
+        for answer in gone.values { answer.fail() }
+    }
+
+    // MARK: What comes
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !hasFailed, !isAtWork else { return }
+        isAtWork = true
+        let count = unwrapInboundIn(data).withUnsafeReadableBytes {
+            nghttp2_session_mem_recv(
+                session, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), $0.count)
+        }
+        isAtWork = false
+        hasFailed = count < 0
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.fireChannelReadComplete()
+        send()
+    }
+
+    /// Headers begin.
+    func beginHeaders() {
+        headers = HPACKHeaders()
+        headerBytes = 0
+    }
+
+    /// A field of headers has been read.
+    ///
+    /// - Returns: whether there is room for it.
+    func add(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
+        headerBytes += name.count + value.count + 32
+        guard headerBytes <= limits.headerBytes else { return false }
+        headers.add(
+            name: String(decoding: name, as: UTF8.self),
+            value: String(decoding: value, as: UTF8.self))
+        return true
+    }
+
+    /// A part of a frame of data has been read.
+    func add(_ bytes: UnsafeBufferPointer<UInt8>) {
+        data.writeBytes(bytes)
+    }
+
+    /// A frame has been read.
+    func receive(_ frame: nghttp2_frame) {
+        let id = frame.hd.stream_id
+        let isLast = frame.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+        switch nghttp2_frame_type(UInt32(frame.hd.type)) {
+        case NGHTTP2_HEADERS:
+            let read = headers
+            headers = HPACKHeaders()
+            if answers[id] == nil { answers[id] = Answer() }
+            fire(.headers(.init(headers: read, endStream: isLast)), id)
+        case NGHTTP2_DATA:
+            let read = data
+            data = ByteBuffer()
+            fire(.data(.init(data: .byteBuffer(read), endStream: isLast)), id)
+        case NGHTTP2_PING:
+            let isAnswer = frame.hd.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
+            fire(.ping(HTTP2PingData(withTuple: frame.ping.opaque_data), ack: isAnswer), 0)
+        default: break
+        }
+    }
+
+    private func fire(_ payload: HTTP2Frame.FramePayload, _ id: Int32) {
+        context?.fireChannelRead(
+            wrapInboundOut(HTTP2Frame(streamID: HTTP2StreamID(id), payload: payload)))
+    }
+
+    /// A stream has ended.
+    func close(_ id: Int32, _ code: UInt32) {
+        answers.removeValue(forKey: id)?.fail()
+        let reason = code == 0 ? nil : HTTP2ErrorCode(networkCode: Int(code))
+        context?.fireUserInboundEventTriggered(
+            StreamClosedEvent(streamID: HTTP2StreamID(id), reason: reason))
+    }
+
+    // MARK: What goes
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let frame = unwrapOutboundIn(data)
+        let id = Int32(Int(frame.streamID))
+        let isTaken: Bool
+        switch frame.payload {
+        case .data(let data):
+            guard let answer = answers[id], case .byteBuffer(let bytes) = data.data else {
+                promise?.fail(ChannelError.ioOnClosedChannel)
+                return
+            }
+            answer.data.append((bytes, promise))
+            return goOn(answer, id)
+        case .headers(let headers): isTaken = write(headers, id)
+        case .windowUpdate(let size):
+            isTaken = nghttp2_submit_window_update(session, 0, id, Int32(clamping: size)) == 0
+        case .rstStream(let code):
+            isTaken = nghttp2_submit_rst_stream(session, 0, id, UInt32(code.networkCode)) == 0
+        case .ping(let data, ack: false):
+            isTaken = withUnsafeBytes(of: data.bytes) {
+                $0.withMemoryRebound(to: UInt8.self) {
+                    nghttp2_submit_ping(session, 0, $0.baseAddress) == 0
+                }
+            }
+        case .goAway(.maxID, .noError, nil):
+            isTaken = nghttp2_submit_shutdown_notice(session) == 0
+        case .goAway(let last, let code, let reason):
+            let reason = reason.map { Array($0.readableBytesView) } ?? []
+            isTaken =
+                nghttp2_submit_goaway(
+                    session, 0, Int32(Int(last)), UInt32(code.networkCode), reason, reason.count)
+                == 0
+        default: isTaken = false
+        }
+        if isTaken {
+            promise?.succeed()
+        } else {
+            promise?.fail(ChannelError.operationUnsupported)
+        }
+    }
+
+    private func write(_ headers: HTTP2Frame.FramePayload.Headers, _ id: Int32) -> Bool {
+        guard let answer = answers[id] else { return false }
+        if answer.hasBegun {
+            answer.trailers = headers.headers
+            goOn(answer, id)
+            return true
+        }
+        answer.hasBegun = true
+        return withFields(of: headers.headers) { fields, count in
+            if headers.endStream { return nghttp2_submit_response(session, id, fields, count, nil) }
+            var data = HTTP2Callbacks.data
+            return nghttp2_submit_response(session, id, fields, count, &data)
+        } == 0
+    }
+
+    private func goOn(_ answer: Answer, _ id: Int32) {
+        guard answer.isAwaited else { return }
+        answer.isAwaited = false
+        nghttp2_session_resume_data(session, id)
+    }
+
+    /// Lends headers as nghttp2 takes them.
+    private func withFields(
+        of headers: HPACKHeaders, _ body: (UnsafePointer<nghttp2_nv>?, Int) -> Int32
+    ) -> Int32 {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count })
+        for (name, value, _) in headers {
+            bytes += name.utf8
+            bytes += value.utf8
+        }
+        return bytes.withUnsafeMutableBufferPointer { bytes in
+            withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: headers.count) { fields in
+                var position = bytes.baseAddress
+                for (index, (name, value, _)) in headers.enumerated() {
+                    let middle = position.map { $0 + name.utf8.count }
+                    fields.initializeElement(
+                        at: index,
+                        to: nghttp2_nv(
+                            name: position, value: middle, namelen: name.utf8.count,
+                            valuelen: value.utf8.count,
+                            flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue)))
+                    position = middle.map { $0 + value.utf8.count }
+                }
+                return body(fields.baseAddress, headers.count)
+            }
+        }
+    }
+
+    /// Gives nghttp2 what there is to be sent on a stream.
+    ///
+    /// - Returns: how many bytes of the room are used, or an error of nghttp2's.
+    func read(
+        _ id: Int32, into room: UnsafeMutableRawBufferPointer, _ flags: inout UInt32
+    ) -> Int {
+        guard let answer = answers[id] else {
+            return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+        }
+        var count = 0
+        while count < room.count, let (bytes, promise) = answer.data.first {
+            let size = min(bytes.readableBytes, room.count - count)
+            bytes.withUnsafeReadableBytes {
+                UnsafeMutableRawBufferPointer(rebasing: room[count...])
+                    .copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(size)))
+            }
+            count += size
+            if size < bytes.readableBytes {
+                answer.data[0].bytes.moveReaderIndex(forwardBy: size)
+            } else {
+                answer.data.removeFirst()
+                if let promise { promises.append(promise) }
+            }
+        }
+        if answer.data.isEmpty, let trailers = answer.trailers {
+            flags |= NGHTTP2_DATA_FLAG_EOF.rawValue | NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
+            let error = withFields(of: trailers) { nghttp2_submit_trailer(session, id, $0, $1) }
+            return error == 0 ? count : Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+        }
+        guard count == 0 else { return count }
+        answer.isAwaited = true
+        return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        send()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { send() }
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// Sends what there is, as far as the client takes it; closes the connection behind its end.
+    private func send() {
+        guard !isAtWork, let context else { return }
+        while context.channel.isWritable, let bytes = nextBytes() {
+            context.write(wrapOutboundOut(bytes), promise: promise(on: context.eventLoop))
+        }
+        context.flush()
+        let isOver =
+            nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
+        if hasFailed || isOver { context.close(promise: nil) }
+    }
+
+    /// What is to be sent next; nil while there is nothing.
+    private func nextBytes() -> ByteBuffer? {
+        isAtWork = true
+        defer { isAtWork = false }
+        var bytes = ByteBuffer()
+        while bytes.readableBytes < Self.writeBytes {
+            var start: UnsafePointer<UInt8>?
+            let count = nghttp2_session_mem_send(session, &start)
+            if count < 0 { hasFailed = true }
+            guard count > 0 else { break }
+            if bytes.capacity == 0 { bytes.reserveCapacity(max(count, Self.fewBytes)) }
+            bytes.writeBytes(UnsafeBufferPointer(start: start, count: count))
+        }
+        return bytes.readableBytes > 0 ? bytes : nil
+    }
+
+    /// What tells those who wait that what they wrote is on its way; nil where nobody does.
+    private func promise(on loop: any EventLoop) -> EventLoopPromise<Void>? {
+        guard !promises.isEmpty else { return nil }
+        let waiting = promises
+        promises = []
+        let sent = loop.makePromise(of: Void.self)
+        sent.futureResult.whenComplete { result in
+            for promise in waiting { promise.completeWith(result) }
+        }
+        return sent
+    }
+}
