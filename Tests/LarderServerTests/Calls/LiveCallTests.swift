@@ -32,9 +32,12 @@ private final class TestCall: LiveCall {
 }
 
 @Suite("Server: calls that are served from their connections")
-struct LiveCallTests {
+final class LiveCallTests {
     private let seen = Box(TestCall.Seen())
     private let call = Box<NIOLoopBound<Call>?>(nil)
+
+    // The call keeps what its connection is made of, and with it the box.
+    deinit { call.withLock { $0 = nil } }
 
     private func connect(isWhole: Bool = false) async throws -> TestConnection {
         let method = LiveMethod(method: Google_Firestore_V1_Firestore.Method.Listen.descriptor) {
