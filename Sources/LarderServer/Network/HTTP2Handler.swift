@@ -115,14 +115,16 @@ final class HTTP2Handler: ChannelDuplexHandler {
     // MARK: What comes
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !hasFailed, !isAtWork else { return }
+        // What is not read in order is not read at all.
+        if isAtWork { hasFailed = true }
+        guard !hasFailed else { return }
         isAtWork = true
         let count = unwrapInboundIn(data).withUnsafeReadableBytes {
             nghttp2_session_mem_recv(
                 session, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), $0.count)
         }
         isAtWork = false
-        hasFailed = count < 0
+        if count < 0 { hasFailed = true }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {

@@ -116,7 +116,7 @@ struct StreamLifeTests {
 
     @Test("a host that accepts a connection and says nothing counts as not there")
     func silentHost() async throws {
-        let host = try SilentHost()
+        let host = try await SilentHost.started()
         var configuration = CloudFirestoreConfiguration(
             project: TestServer.project, environment: [:])
         configuration.useEmulator(withHost: "127.0.0.1", port: host.port)
