@@ -37,8 +37,6 @@ public final class Server: Service {
         let limits = configuration.limits
         let budget = RequestBudget(
             limit: max(limits.heldRequestBytes, MessageReader.prefixBytes + limits.requestBytes))
-        let shortCalls = service.shortCalls
-        let liveMethods = LiveMethod.byPath(service.liveMethods)
         transport = CallTransport(
             FrontListener(
                 eventLoopGroup: MultiThreadedEventLoopGroup.singleton, host: configuration.host,
@@ -48,9 +46,10 @@ public final class Server: Service {
             connections
         ) { [connections, executor] methods, handler in
             CallServing(
-                methods: methods, shortCalls: shortCalls, liveMethods: liveMethods, token: token,
-                limits: limits, budget: budget, executor: executor, connections: connections,
-                handler: handler)
+                routes: CallRoute.byPath(
+                    methods, short: service.shortCalls, live: service.liveMethods),
+                token: token, limits: limits, budget: budget, executor: executor,
+                connections: connections, handler: handler)
         }
         server = GRPCServer(transport: transport, services: [service])
     }

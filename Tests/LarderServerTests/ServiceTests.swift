@@ -16,7 +16,8 @@ struct ServiceTests {
     @Test(
         "A name of no resource is refused, and opens no database",
         arguments: [
-            "", "projects", "projects/p", "projects/p/databases/d/x", "projects//databases/d",
+            "", "projects", "projects/p", "projects/p/databases", "projects/p/databases/d/",
+            "projects/p/databases/d/x", "projects//databases/d", "/projects/p/databases/d",
             "projects/p/databases//documents/c/d", "x/p/databases/d/documents/c/d",
             "projects/p\u{1}/databases/d",
             "projects/\(String(repeating: "p", count: 257))/databases/d",
@@ -24,7 +25,8 @@ struct ServiceTests {
     func names(name: String) async {
         var request = Google_Firestore_V1_GetDocumentRequest()
         request.name = name
-        #expect(await asyncCode { try await test.service.getDocument(request) } == .invalidArgument)
+        let read = test.service.getDocument(request)
+        #expect(await asyncCode { try await test.service.read(read) } == .invalidArgument)
         #expect(test.databases.count == 0)
     }
 
@@ -205,12 +207,16 @@ struct ServiceTests {
         for (consistency, isOnLoop) in places {
             let executor = LoopExecutor(MultiThreadedEventLoopGroup.singleton)
             let wasOnLoop = try await Task(executorPreference: executor) {
-                // The first asks for the database to be opened.
-                _ = try await test.service.session(test.root)
-                return try await test.service.readFew(test.root, consistency) {
-                    (_, _) throws(LarderError) in
+                let read = SmallRead(of: test.root, consistency) { (_, _) throws(LarderError) in
                     MultiThreadedEventLoopGroup.currentEventLoop != nil
                 }
+                // The first waits for the database to be opened.
+                if test.databases.count == 0 {
+                    #expect(try test.service.readAtOnce(read) == nil)
+                    #expect(try await test.service.read(read) == false)
+                }
+                #expect(try test.service.readAtOnce(read) == (isOnLoop ? true : nil))
+                return try await test.service.read(read)
             }.value
             #expect(wasOnLoop == isOnLoop, "\(consistency)")
         }

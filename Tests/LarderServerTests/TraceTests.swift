@@ -23,7 +23,7 @@ struct TraceTests {
         var request = Google_Firestore_V1_GetDocumentRequest()
         request.name = name
         _ = try await test.service.monitor.watch(Method.GetDocument.descriptor, [:]) {
-            try await test.service.getDocument(request)
+            try await test.service.read(test.service.getDocument(request))
         }
     }
 
@@ -100,18 +100,31 @@ struct TraceTests {
         #expect(spans.map(\.parentSpanID) == ["s", nil])
     }
 
-    @Test("So does one that comes by the short way")
-    func shortCallers() async throws {
-        let call = ShortCall(method: Method.Commit.descriptor) { _ in nil }
+    @Test(
+        "So does one that is answered from its connection, and is one span",
+        arguments: [true, false])
+    func shortCallers(isAtOnce: Bool) async throws {
         let headers: HPACKHeaders = [
-            ":path": "/x", ":method": "POST", ":scheme": "http",
-            "content-type": "application/grpc", "other-bin": "AQI=",
-            InMemoryTracer.traceIDKey: "t", InMemoryTracer.spanIDKey: "s",
+            "other-bin": "AQI=", InMemoryTracer.traceIDKey: "t", InMemoryTracer.spanIDKey: "s",
         ]
-        let calls = ShortCalls([call], test.service.monitor)
-        let read = try CallHeaders(headers, token: nil)
-        #expect(try await calls.run(call, read) { [[7]] }.get() == [[7]])
+        let id = DatabaseID(project: "p")
+        let monitor = test.service.monitor
+        let call = ShortCall(method: Method.Commit.descriptor, monitor: monitor) { _ in
+            ShortCall.Work {
+                monitor.note(id)
+                return isAtOnce ? [[7]] : nil
+            } later: {
+                monitor.note(id)
+                return [[8]]
+            }
+        }
+        let client = try await TestConnection([call])
+        try await client.open("Commit", headers)
+        try await client.send(TestConnection.framed([]), isLast: true)
+        #expect(try await client.answer().messages == [isAtOnce ? [7] : [8]])
         let span = try #require(tracer.finishedSpans.first)
+        #expect(tracer.finishedSpans.count == 1 && tracer.activeSpans.isEmpty)
         #expect(span.traceID == "t" && span.parentSpanID == "s")
+        #expect(attribute(span, "db.namespace") == "\(id)")
     }
 }

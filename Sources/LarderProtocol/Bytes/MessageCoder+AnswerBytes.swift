@@ -69,6 +69,25 @@ extension MessageCoder {
         }
     }
 
+    /// A document that was read, with all its fields or those that a mask names; nil for one that
+    /// does not exist.
+    ///
+    /// - Throws: as ``encode(_:at:mask:createTime:updateTime:)``.
+    package func encode(found reading: DocumentReading, mask: FieldMask? = nil)
+        throws(LarderError) -> Answer<Google_Firestore_V1_Document>?
+    {
+        guard case .found(let record, let createTime) = reading.contents else { return nil }
+        guard mask == nil else {
+            return .message(
+                try encode(
+                    record, at: reading.path, mask: mask, createTime: createTime,
+                    updateTime: reading.version))
+        }
+        return try .writing { writer throws(LarderError) in
+            try write(record, at: reading.path, createTime, reading.version, to: &writer)
+        }
+    }
+
     /// That a document of a Listen stream is as it is now.
     ///
     /// - Throws: as ``encode(_:at:mask:createTime:updateTime:)``.
@@ -103,10 +122,17 @@ extension MessageCoder {
         _ updateTime: SnapshotVersion, field: UInt64, to writer: inout BackwardWriter
     ) throws(LarderError) {
         let end = writer.count
+        try write(record, at: path, createTime, updateTime, to: &writer)
+        writer.enclose(since: end, field: field)
+    }
+
+    private func write(
+        _ record: Record, at path: DocumentPath, _ createTime: Timestamp?,
+        _ updateTime: SnapshotVersion, to writer: inout BackwardWriter
+    ) throws(LarderError) {
         if !updateTime.isNone { writer.write(updateTime.timestamp, field: 4) }
         if let createTime { writer.write(createTime, field: 3) }
         try writer.write(record, field: 2)
         writer.write(encode(path), field: 1)
-        writer.enclose(since: end, field: field)
     }
 }

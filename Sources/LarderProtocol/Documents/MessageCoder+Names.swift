@@ -9,19 +9,26 @@ extension DatabaseID {
     /// - Throws: `invalidArgument` for any other text, and for a project or database of more than
     ///   256 bytes or with control characters.
     package init(ofResource name: String) throws(LarderError) {
-        let segments = name.utf8.split(
-            separator: UInt8(ascii: "/"), maxSplits: 5, omittingEmptySubsequences: false)
+        var rest: Substring.UTF8View? = name.utf8[...]
+        /// What is before the next slash, or the rest; nil behind the last.
+        func next() -> Substring.UTF8View? {
+            guard let text = rest else { return nil }
+            guard let slash = text.firstIndex(of: UInt8(ascii: "/")) else {
+                rest = nil
+                return text
+            }
+            rest = text[text.index(after: slash)...]
+            return text[..<slash]
+        }
         guard
-            segments.count == 4
-                || segments.count > 4 && segments[4].elementsEqual("documents".utf8),
-            segments[0].elementsEqual("projects".utf8),
-            segments[2].elementsEqual("databases".utf8),
-            Self.isSound(segments[1]), Self.isSound(segments[3])
+            next()?.elementsEqual("projects".utf8) == true, let project = next(),
+            next()?.elementsEqual("databases".utf8) == true, let database = next(),
+            next()?.elementsEqual("documents".utf8) != false,
+            Self.isSound(project), Self.isSound(database)
         else {
             throw .invalidName("'\(name.prefix(200))' does not begin with projects/P/databases/D")
         }
-        self.init(
-            project: String(Substring(segments[1])), database: String(Substring(segments[3])))
+        self.init(project: String(Substring(project)), database: String(Substring(database)))
     }
 
     private static func isSound(_ id: Substring.UTF8View) -> Bool {
@@ -63,7 +70,8 @@ extension MessageCoder {
     ///
     /// - Throws: `invalidArgument` for another one.
     package func check(database name: String) throws(LarderError) {
-        guard name.isEmpty || name.utf8.elementsEqual("\(database)".utf8) else {
+        let known = documentsPrefix.utf8.dropLast("/documents/".utf8.count)
+        guard name.isEmpty || name.utf8.elementsEqual(known) else {
             throw .invalidArgument("the database is '\(name.prefix(200))', not '\(database)'")
         }
     }

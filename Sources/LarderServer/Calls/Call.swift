@@ -78,20 +78,14 @@ final class Call {
         do throws(CallRefusal) {
             let headers = try CallHeaders(headers, token: serving.token)
             if let timeout = headers.timeout { setDeadline(TimeAmount(timeout.duration)) }
-            if let live = serving.liveMethods[headers.path] {
-                serve(live, headers)
-                if isWhole { finishRequests() }
-                return
-            }
-            guard let method = serving.methods[headers.path] else {
+            switch serving.routes[headers.path] {
+            case .short(let short): intake = .short(short, headers, nil)
+            case .live(let method): serve(method, headers)
+            case .long(let method): serve(method, headers)
+            case nil:
                 throw CallRefusal(.unimplemented, "\(headers.path) is not a call of this server")
             }
-            if !isWhole, let short = serving.shortCalls.call(headers.path) {
-                intake = .short(short, headers, nil)
-            } else {
-                let requests = serve(method, headers)
-                if isWhole { requests.finish() }
-            }
+            if isWhole { finishRequests() }
         } catch {
             end(error.headers)
         }
@@ -159,7 +153,8 @@ final class Call {
         {
             takeLong(short, headers, first)
         }
-        meter.hold(bytes) { [weak self] in self?.read() }
+        // Whose end lets go of this.
+        meter.hold(bytes) { [self] in read() }
     }
 
     private func take(_ message: [UInt8]) {
@@ -179,8 +174,8 @@ final class Call {
         }
         switch intake {
         case .short(let short, let headers, let message):
-            if let message, let answer = short.take(message) {
-                serve(short, headers, answer)
+            if let message, let work = short.take(message) {
+                serve(short, headers, work)
             } else {
                 takeLong(short, headers, message).finish()
             }
@@ -211,6 +206,7 @@ final class Call {
 
     // MARK: Serving
 
+    @discardableResult
     private func serve(_ method: MethodDescriptor, _ headers: CallHeaders) -> CallRequests {
         let bound = NIOLoopBound(self, eventLoop: loop)
         let requests = CallRequests(
@@ -224,14 +220,22 @@ final class Call {
         return requests
     }
 
-    private func serve(
-        _ short: ShortCall, _ headers: CallHeaders, _ answer: @escaping ShortCall.Answer
-    ) {
+    private func serve(_ short: ShortCall, _ headers: CallHeaders, _ work: ShortCall.Work) {
+        let monitored = short.monitor.begin(short.method, headers.metadata)
+        do throws(RPCError) {
+            if let messages = try monitored.finish(atOnce: work.atOnce) { return end(messages) }
+        } catch {
+            return refuse(error)
+        }
         intake = .answering(nil)
         let bound = NIOLoopBound(self, eventLoop: loop)
-        let task = serving.serve { [serving, loop] in
-            let result = await serving.shortCalls.run(short, headers, answer)
-            loop.executeOrRun { bound.value.end(result) }
+        let task = serving.serve { [loop] in
+            do throws(RPCError) {
+                let messages = try await monitored.finish(work.later)
+                loop.executeOrRun { bound.value.end(messages) }
+            } catch {
+                loop.executeOrRun { bound.value.refuse(error) }
+            }
         }
         if !isOver { intake = .answering(task) }
     }
@@ -243,15 +247,12 @@ final class Call {
         if isOver { call.close() } else { intake = .live(call) }
     }
 
-    private func end(_ result: Result<[[UInt8]], RPCError>) {
+    /// Ends a call whose whole answer this is.
+    private func end(_ messages: [[UInt8]]) {
         guard !isOver else { return }
-        switch result {
-        case .success(let messages):
-            begin(AnswerHeaders.beginning)
-            write(FramedAnswers.framed(messages))
-            end(AnswerHeaders.success)
-        case .failure(let error): refuse(error)
-        }
+        begin(AnswerHeaders.beginning)
+        write(FramedAnswers.framed(messages))
+        end(AnswerHeaders.success)
     }
 
     // MARK: Answers

@@ -2,7 +2,7 @@ import Dispatch
 import GRPCCore
 
 /// What the calls of a server's connections have in common.
-struct CallServing: Sendable {
+final class CallServing: Sendable {
     /// The requests and the answers of a call.
     typealias Stream = RPCStream<CallTransport.Inbound, CallTransport.Outbound>
 
@@ -15,11 +15,7 @@ struct CallServing: Sendable {
     }
 
     /// What may be called, by path.
-    let methods: [String: MethodDescriptor]
-    /// What may be answered from the connection.
-    let shortCalls: ShortCalls
-    /// What is served from the connection, by path.
-    let liveMethods: [String: LiveMethod]
+    let routes: [String: CallRoute]
     /// What clients must bear; nil for nothing.
     let token: BearerToken?
     /// What is allowed.
@@ -31,7 +27,24 @@ struct CallServing: Sendable {
     /// What is open.
     let connections: OpenConnections
     /// Serves a call.
-    let handler: @Sendable (Stream, ServerContext) async -> Void
+    private let handler: Handler
+
+    /// Serves a call by gRPC.
+    typealias Handler = @Sendable (Stream, ServerContext) async -> Void
+
+    init(
+        routes: [String: CallRoute], token: BearerToken?, limits: ServerConfiguration.Limits,
+        budget: RequestBudget, executor: LoopExecutor, connections: OpenConnections,
+        handler: @escaping Handler
+    ) {
+        self.routes = routes
+        self.token = token
+        self.limits = limits
+        self.budget = budget
+        self.executor = executor
+        self.connections = connections
+        self.handler = handler
+    }
 
     /// Serves a call, in a task of its own.
     func serve(_ stream: Stream, _ requests: CallRequests, _ peers: Peers) {

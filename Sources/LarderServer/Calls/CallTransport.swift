@@ -17,21 +17,17 @@ final class CallTransport: ServerTransport {
 
     private let listener: FrontListener
     private let connections: OpenConnections
-    private let prepare: @Sendable ([String: MethodDescriptor], @escaping Handler) -> CallServing
+    private let prepare: Prepare
     private let state = Mutex(State())
     private let bound: EventLoopPromise<SocketAddress?>
 
-    /// Serves a call.
-    typealias Handler = @Sendable (RPCStream<Inbound, Outbound>, ServerContext) async -> Void
+    /// Makes of all methods, and of what serves their calls, what connections have in common.
+    typealias Prepare =
+        @Sendable ([MethodDescriptor], @escaping CallServing.Handler) -> CallServing
 
     /// A transport that does not listen yet.
-    ///
-    /// - Parameter prepare: makes of the methods by path, and of what serves calls, what
-    ///   connections have in common.
     init(
-        _ listener: FrontListener, _ connections: OpenConnections,
-        _ prepare:
-            @escaping @Sendable ([String: MethodDescriptor], @escaping Handler) -> CallServing
+        _ listener: FrontListener, _ connections: OpenConnections, _ prepare: @escaping Prepare
     ) {
         self.listener = listener
         self.connections = connections
@@ -55,9 +51,8 @@ final class CallTransport: ServerTransport {
     /// Serves until it is to stop, and then until all calls and connections have ended.
     ///
     /// - Throws: what hinders it to listen.
-    func listen(streamHandler: @escaping Handler) async throws {
-        let methods = state.withLock { $0.methods }.map { ("/" + $0.fullyQualifiedMethod, $0) }
-        let serving = prepare(Dictionary(uniqueKeysWithValues: methods), streamHandler)
+    func listen(streamHandler: @escaping CallServing.Handler) async throws {
+        let serving = prepare(state.withLock { $0.methods }, streamHandler)
         let channel = try await listener.listen { try CallConnection.add(to: $0, serving) }
         bound.succeed(channel.localAddress)
         let isStopped = state.withLock { state in

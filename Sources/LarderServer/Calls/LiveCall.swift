@@ -26,10 +26,3 @@ struct LiveMethod: Sendable {
     /// Begins to serve a call.
     let open: @Sendable (Call, CallHeaders, CallServing) -> any LiveCall
 }
-
-extension LiveMethod {
-    /// Methods by the paths that they are called by.
-    static func byPath(_ methods: [LiveMethod]) -> [String: LiveMethod] {
-        Dictionary(uniqueKeysWithValues: methods.map { ("/" + $0.method.fullyQualifiedMethod, $0) })
-    }
-}

@@ -131,7 +131,10 @@ final class Databases: Sendable {
         }
     }
 
-    private func opened(_ id: DatabaseID) throws(LarderError) -> Backend? {
+    /// The database of an id; nil where it is not open.
+    ///
+    /// - Throws: `unavailable` once closed.
+    func opened(_ id: DatabaseID) throws(LarderError) -> Backend? {
         try state.withLock { state throws(LarderError) in
             if let backend = state.open[id]?.backend {
                 state.open[id]?.lastUse = now()

@@ -23,17 +23,22 @@ final class CallMonitor: Sendable {
 
     private let logger: Logger
     private let meters: [String: Meter]
-    private let givenTracer: (any Tracer)?
+    /// What makes spans; nil where nothing does, as in most servers.
+    private let tracer: (any Tracer)?
+    /// What knows the span of the caller from a call's headers.
+    private let instrument: any Instrument
 
     /// The span of the call that a task serves.
     @TaskLocal fileprivate static var span: (any Span)?
 
-    /// Measures with the metrics system of the process.
+    /// Measures with the metrics system of the process, as it is now.
     ///
-    /// - Parameter tracer: makes the spans; nil for the tracer of the process.
+    /// - Parameter tracer: makes the spans; nil for the tracer of the process, if it has one by now.
     init(_ logger: Logger, tracer: (any Tracer)? = nil) {
         self.logger = logger
-        givenTracer = tracer
+        let known = tracer ?? InstrumentationSystem.tracer
+        self.tracer = known is NoOpTracer ? nil : known
+        instrument = tracer ?? InstrumentationSystem.instrument
         let names = Google_Firestore_V1_Firestore.Method.descriptors.map(\.method)
         meters = Dictionary(
             uniqueKeysWithValues: names.map { name in
@@ -54,14 +59,7 @@ final class CallMonitor: Sendable {
         _ method: MethodDescriptor, _ metadata: @autoclosure () -> Metadata,
         _ body: () async throws -> R
     ) async throws(RPCError) -> R {
-        let call = begin(method, metadata())
-        do {
-            let result = try await call.run(body)
-            call.succeeded()
-            return result
-        } catch {
-            throw call.failed(error)
-        }
+        try await begin(method, metadata()).finish(body)
     }
 
     /// Begins to measure a call.
@@ -70,12 +68,13 @@ final class CallMonitor: Sendable {
     func begin(
         _ method: MethodDescriptor, _ metadata: @autoclosure () -> Metadata
     ) -> MonitoredCall {
-        // Most servers have no tracer.
-        let span = tracer is NoOpTracer ? nil : span(method, metadata())
+        let span = tracer.map { makeSpan($0, method, metadata()) }
         return MonitoredCall(monitor: self, method: method.method, span: span)
     }
 
-    private func span(_ method: MethodDescriptor, _ metadata: Metadata) -> any Span {
+    private func makeSpan(
+        _ tracer: any Tracer, _ method: MethodDescriptor, _ metadata: Metadata
+    ) -> any Span {
         var caller = InstrumentationContext.topLevel
         instrument.extract(metadata, into: &caller, using: MetadataExtractor())
         let span = tracer.startAnySpan(
@@ -91,12 +90,6 @@ final class CallMonitor: Sendable {
         guard let span = Self.span, span.isRecording else { return }
         span.attributes["db.namespace"] = "\(database)"
     }
-
-    /// What makes spans.
-    private var tracer: any Tracer { givenTracer ?? InstrumentationSystem.tracer }
-
-    /// What knows the span of the caller from a call's headers.
-    private var instrument: any Instrument { givenTracer ?? InstrumentationSystem.instrument }
 
     fileprivate func succeeded(_ method: String, in duration: Duration) {
         let meter = meters[method]
@@ -130,10 +123,40 @@ struct MonitoredCall: Sendable {
     private let start = ContinuousClock.now
 
     /// Does something that the call asks for; spans of others become parts of the call's.
+    private func run<R>(_ body: () throws -> R) rethrows -> R {
+        guard let span else { return try body() }
+        return try InstrumentationContext.withValue(span.context) {
+            try CallMonitor.$span.withValue(span, operation: body)
+        }
+    }
+
+    /// Does something that the call asks for; spans of others become parts of the call's.
     func run<R>(_ body: () async throws -> R) async rethrows -> R {
         guard let span else { return try await body() }
         return try await InstrumentationContext.withValue(span.context) {
             try await CallMonitor.$span.withValue(span) { try await body() }
+        }
+    }
+
+    /// Does all that the call asks for, which ends it.
+    func finish<R>(_ body: () async throws -> R) async throws(RPCError) -> R {
+        do {
+            let result = try await run(body)
+            succeeded()
+            return result
+        } catch {
+            throw failed(error)
+        }
+    }
+
+    /// Does all that the call asks for, which ends it, unless it gives nothing.
+    func finish<R>(atOnce body: () throws -> R?) throws(RPCError) -> R? {
+        do {
+            let result = try run(body)
+            if result != nil { succeeded() }
+            return result
+        } catch {
+            throw failed(error)
         }
     }
 

@@ -20,10 +20,10 @@ extension FirestoreService {
         guard Self.isOfFew(request) else {
             let session = try await session(request.database)
             return try await carry(to: writer) { (give) throws(LarderError) in
-                try FoundDocuments(request, session).run(give)
+                try FoundDocuments(request, session, session.coder()).run(give)
             }
         }
-        try await writer.write(contentsOf: try await fewDocuments(request))
+        try await writer.write(contentsOf: try await read(fewDocuments(request)))
     }
 
     /// Whether a request is of few documents.
@@ -33,12 +33,12 @@ extension FirestoreService {
 
     /// The documents of a request that is of few.
     func fewDocuments(_ request: Google_Firestore_V1_BatchGetDocumentsRequest)
-        async throws(LarderError) -> [Answer<Google_Firestore_V1_BatchGetDocumentsResponse>]
+        -> SmallRead<[Answer<Google_Firestore_V1_BatchGetDocumentsResponse>]>
     {
-        try await readFew(request.database, Consistency(request.consistencySelector)) {
-            (session, _) throws(LarderError) in
+        SmallRead(of: request.database, Consistency(request.consistencySelector)) {
+            (session, coder) throws(LarderError) in
             var answers: [Answer<Google_Firestore_V1_BatchGetDocumentsResponse>] = []
-            try FoundDocuments(request, session).run { answer throws(LarderError) in
+            try FoundDocuments(request, session, coder).run { answer throws(LarderError) in
                 answers.append(answer)
             }
             return answers
@@ -54,11 +54,12 @@ private struct FoundDocuments {
     let mask: FieldMask?
     let moment: Moment
 
-    init(_ request: Google_Firestore_V1_BatchGetDocumentsRequest, _ session: Session)
-        throws(LarderError)
-    {
+    init(
+        _ request: Google_Firestore_V1_BatchGetDocumentsRequest, _ session: Session,
+        _ coder: MessageCoder
+    ) throws(LarderError) {
         self.session = session
-        coder = session.coder()
+        self.coder = coder
         // Whatever is named twice is answered once.
         var seen: Set<DocumentPath> = []
         paths = try coder.decode(request).filter { seen.insert($0).inserted }

@@ -8,13 +8,17 @@ extension FirestoreService: RegistrableRPCService {
     private typealias Method = Google_Firestore_V1_Firestore.Method
 
     func registerMethods<Transport: ServerTransport>(with router: inout RPCRouter<Transport>) {
-        for call in unaryCalls { call.register(with: &router, monitor) }
+        for call in unaryCalls { call.register(with: &router) }
         registerReads(with: &router)
     }
 
     /// The calls that may be answered from their connections.
-    var shortCalls: ShortCalls {
-        ShortCalls(unaryCalls.map(\.short) + [shortBatchGet], monitor)
+    var shortCalls: [ShortCall] {
+        unaryCalls.map(\.short) + [
+            ShortCall(Method.BatchGetDocuments.descriptor, self) {
+                Self.isOfFew($0) ? self.fewDocuments($0) : nil
+            }
+        ]
     }
 
     /// The calls that are served from their connections.
@@ -24,29 +28,18 @@ extension FirestoreService: RegistrableRPCService {
 
     private var unaryCalls: [any UnaryCall] {
         [
-            MessageCall(Method.GetDocument.descriptor, getDocument),
-            MessageCall(Method.ListDocuments.descriptor, listDocuments),
-            MessageCall(Method.ListCollectionIds.descriptor, listCollectionIDs),
-            MessageCall(Method.PartitionQuery.descriptor, partitionQuery),
-            MessageCall(Method.CreateDocument.descriptor, createDocument),
-            MessageCall(Method.UpdateDocument.descriptor, updateDocument),
-            MessageCall(Method.DeleteDocument.descriptor, deleteDocument),
-            MessageCall(Method.BeginTransaction.descriptor, beginTransaction),
-            MessageCall(Method.Commit.descriptor, commit),
-            MessageCall(Method.Rollback.descriptor, rollBack),
-            MessageCall(Method.BatchWrite.descriptor, batchWrite),
+            MessageCall(Method.GetDocument.descriptor, self, reading: getDocument),
+            MessageCall(Method.ListDocuments.descriptor, monitor, listDocuments),
+            MessageCall(Method.ListCollectionIds.descriptor, monitor, listCollectionIDs),
+            MessageCall(Method.PartitionQuery.descriptor, monitor, partitionQuery),
+            MessageCall(Method.CreateDocument.descriptor, monitor, createDocument),
+            MessageCall(Method.UpdateDocument.descriptor, monitor, updateDocument),
+            MessageCall(Method.DeleteDocument.descriptor, monitor, deleteDocument),
+            MessageCall(Method.BeginTransaction.descriptor, monitor, beginTransaction),
+            MessageCall(Method.Commit.descriptor, monitor, commit),
+            MessageCall(Method.Rollback.descriptor, monitor, rollBack),
+            MessageCall(Method.BatchWrite.descriptor, monitor, batchWrite),
         ]
-    }
-
-    /// A read of documents that are few.
-    private var shortBatchGet: ShortCall {
-        ShortCall(method: Method.BatchGetDocuments.descriptor) { [self] bytes in
-            guard
-                let request = try? Google_Firestore_V1_BatchGetDocumentsRequest(
-                    serializedBytes: bytes), Self.isOfFew(request)
-            else { return nil }
-            return { [self] in try await fewDocuments(request).map { try $0.serializedBytes() } }
-        }
     }
 
     private func registerReads<Transport: ServerTransport>(

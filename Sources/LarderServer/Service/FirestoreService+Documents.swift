@@ -10,11 +10,10 @@ extension FirestoreService {
     ///
     /// - Throws: `notFound` where it does not exist.
     func getDocument(_ request: Google_Firestore_V1_GetDocumentRequest)
-        async throws(LarderError) -> Google_Firestore_V1_Document
+        -> SmallRead<Answer<Google_Firestore_V1_Document>>
     {
         let consistency = Consistency(request.consistencySelector)
-        return try await readFew(request.name, consistency) {
-            (session, coder) throws(LarderError) in
+        return SmallRead(of: request.name, consistency) { (session, coder) throws(LarderError) in
             let path = try coder.decode(documentName: request.name)
             let mask = request.hasMask ? try coder.decode(request.mask) : nil
             let moment = try Moment(consistency, session, coder)
@@ -22,10 +21,9 @@ extension FirestoreService {
                 at: [path], as: session.credentials, in: moment.transaction, asOf: moment.asOf
             ).readings
             guard let reading = readings.first,
-                case .found(let record, let createTime) = reading.contents
+                let answer = try coder.encode(found: reading, mask: mask)
             else { throw LarderError(.notFound, "Document \"\(request.name)\" not found.") }
-            return try coder.encode(
-                record, at: path, mask: mask, createTime: createTime, updateTime: reading.version)
+            return answer
         }
     }
 

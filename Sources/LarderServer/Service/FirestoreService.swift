@@ -18,7 +18,7 @@ final class FirestoreService: Sendable {
     let monitor: CallMonitor
     /// Where documents and collections are read.
     let readers: WorkPool
-    /// Where few documents are read.
+    /// Where few documents are read at once.
     let smallReads: SmallReads
     /// Where queries are run: they may wait for their clients.
     let queries: WorkPool
@@ -31,7 +31,7 @@ final class FirestoreService: Sendable {
         self.monitor = monitor
         limits = configuration.limits
         readers = WorkPool("larder.server.read", limit: limits.readers)
-        smallReads = SmallReads(readers)
+        smallReads = SmallReads()
         queries = WorkPool("larder.server.query", limit: limits.readers)
         streams = StreamCount(limit: limits.streams)
     }
@@ -54,18 +54,24 @@ final class FirestoreService: Sendable {
         }
     }
 
-    /// Answers a call from a few documents of a database.
+    /// Reads on the event loop that asks; nil where that would wait, or nothing is to be read there.
     ///
     /// A transaction's reads come one after the other and may wait for each other.
-    func readFew<R: Sendable>(
-        _ resource: String, _ consistency: Consistency,
-        _ body: @escaping @Sendable (Session, MessageCoder) throws(LarderError) -> R
-    ) async throws(LarderError) -> R {
-        if consistency.isOfTransaction { return try await read(resource, body) }
-        let session = try await session(resource)
-        return try await smallReads.run { () throws(LarderError) in
-            try body(session, session.coder())
+    func readAtOnce<R>(_ read: SmallRead<R>) throws(LarderError) -> R? {
+        guard !read.consistency.isOfTransaction else { return nil }
+        let id = try DatabaseID(ofResource: read.resource)
+        guard let backend = try databases.opened(id) else { return nil }
+        monitor.note(id)
+        let session = Session(id: id, backend: backend)
+        return try smallReads.run { () throws(LarderError) in
+            try read.body(session, session.coder())
         }
+    }
+
+    /// Reads at once where that does not wait, and where blocking does no harm else.
+    func read<R: Sendable>(_ read: SmallRead<R>) async throws(LarderError) -> R {
+        if let result = try readAtOnce(read) { return result }
+        return try await self.read(read.resource, read.body)
     }
 
     /// Takes an answer of many; waits, but not for long, while its client is far behind.

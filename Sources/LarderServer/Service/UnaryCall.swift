@@ -1,12 +1,11 @@
 import GRPCCore
-import GRPCProtobuf
 import LarderProtocol
 import SwiftProtobuf
 
 /// A call of one request and one answer, by both of its ways.
 protocol UnaryCall: Sendable {
     /// Tells gRPC of it.
-    func register(with router: inout RPCRouter<some ServerTransport>, _ monitor: CallMonitor)
+    func register(with router: inout RPCRouter<some ServerTransport>)
 
     /// It, as it is answered from its connection.
     var short: ShortCall { get }
@@ -14,32 +13,41 @@ protocol UnaryCall: Sendable {
 
 /// A call whose messages are these.
 struct MessageCall<Request: Message, Response: Message>: UnaryCall {
-    private let method: MethodDescriptor
-    private let body: @Sendable (Request) async throws -> Response
+    let short: ShortCall
+    private let body: @Sendable (Request) async throws -> Answer<Response>
 
-    init(_ method: MethodDescriptor, _ body: @escaping @Sendable (Request) async throws -> Response)
-    {
-        self.method = method
-        self.body = body
+    /// A call of which a closure does all.
+    init(
+        _ method: MethodDescriptor, _ monitor: CallMonitor,
+        _ body: @escaping @Sendable (Request) async throws -> Response
+    ) {
+        short = ShortCall(method: method, monitor: monitor) { bytes in
+            guard let request = try? Request(serializedBytes: bytes) else { return nil }
+            return ShortCall.Work { [try await body(request).serializedBytes()] }
+        }
+        self.body = { .message(try await body($0)) }
     }
 
-    func register(with router: inout RPCRouter<some ServerTransport>, _ monitor: CallMonitor) {
+    /// A call that reads few documents.
+    init(
+        _ method: MethodDescriptor, _ service: FirestoreService,
+        reading: @escaping @Sendable (Request) -> SmallRead<Answer<Response>>
+    ) {
+        short = ShortCall(method, service) { request in reading(request).map { [$0] } }
+        body = { try await service.read(reading($0)) }
+    }
+
+    func register(with router: inout RPCRouter<some ServerTransport>) {
+        let (method, monitor) = (short.method, short.monitor)
         router.registerHandler(
             forMethod: method, deserializer: ReceivedDeserializer<Request>(),
-            serializer: ProtobufSerializer<Response>()
+            serializer: AnswerSerializer<Response>()
         ) { request, _ in
             let request = try await ServerRequest(stream: request)
-            let response = try await monitor.watch(method, request.metadata) {
+            let answer = try await monitor.watch(method, request.metadata) {
                 try await request.message.read(body)
             }
-            return StreamingServerResponse(single: ServerResponse(message: response))
-        }
-    }
-
-    var short: ShortCall {
-        ShortCall(method: method) { [body] bytes in
-            guard let request = try? Request(serializedBytes: bytes) else { return nil }
-            return { [try await body(request).serializedBytes()] }
+            return StreamingServerResponse(single: ServerResponse(message: answer))
         }
     }
 }

@@ -14,29 +14,23 @@ final class SmallReads: Sendable {
     /// For how many times what it took reads go to other threads after one that was not short.
     private static let factor = 20
 
-    private let pool: WorkPool
     private let use: @Sendable () -> ThreadUse
     /// Until when reads go to other threads.
     private let detour: Mutex<ContinuousClock.Instant>
 
-    /// - Parameters:
-    ///   - pool: the threads that may block.
-    ///   - use: what has happened to the calling thread.
-    init(_ pool: WorkPool, use: @escaping @Sendable () -> ThreadUse = { .current }) {
-        self.pool = pool
+    /// - Parameter use: what has happened to the calling thread.
+    init(use: @escaping @Sendable () -> ThreadUse = { .current }) {
         self.use = use
         detour = Mutex(use().time)
     }
 
-    /// Runs a closure, and gives what it gives.
+    /// Runs a closure, and gives what it gives; nil, and does not, where another thread is to.
     ///
-    /// - Throws: what it throws; and as ``WorkPool/run(_:)``.
-    func run<R: Sendable>(
-        _ work: @escaping @Sendable () throws(LarderError) -> R
-    ) async throws(LarderError) -> R {
+    /// - Throws: what it throws.
+    func run<R>(_ work: () throws(LarderError) -> R) throws(LarderError) -> R? {
         guard MultiThreadedEventLoopGroup.currentEventLoop != nil,
             case let start = use(), detour.withLock({ $0 <= start.time })
-        else { return try await pool.run(work) }
+        else { return nil }
         defer {
             let end = use()
             if end.isLong(since: start, limit: Self.limit) {

@@ -105,12 +105,39 @@ struct ShortCallTests {
     // MARK: Answers of any kind
 
     /// A connection with a call of this answer.
-    private func rollback(_ answer: @escaping ShortCall.Answer) async throws -> TestConnection {
-        let call = ShortCall(method: Method.Rollback.descriptor) { _ in answer }
-        let client = try await TestConnection(ShortCalls([call], test.service.monitor))
+    private func rollback(
+        _ answer: @escaping @Sendable () async throws -> [[UInt8]]
+    ) async throws -> TestConnection {
+        try await rollback(ShortCall.Work(later: answer))
+    }
+
+    private func rollback(_ work: ShortCall.Work) async throws -> TestConnection {
+        let call = ShortCall(
+            method: Method.Rollback.descriptor, monitor: test.service.monitor
+        ) { _ in work }
+        let client = try await TestConnection([call])
         try await client.open("Rollback")
         try await client.send([0, 0, 0, 0, 0], isLast: true)
         return client
+    }
+
+    @Test("What can be done at once is, and is not done again")
+    func atOnce() async throws {
+        let client = try await rollback(
+            ShortCall.Work(atOnce: { [[1], [2]] }, later: { throw CancellationError() }))
+        let (messages, ending) = try await client.answer()
+        #expect(messages == [[1], [2]] && ending == AnswerHeaders.success)
+        let refused = try await rollback(
+            ShortCall.Work(
+                atOnce: { throw RPCError(code: .notFound, message: "none") }, later: { [[1]] }))
+        let answer = try await refused.answer()
+        #expect(answer.messages.isEmpty && answer.ending["grpc-status"] == ["5"])
+    }
+
+    @Test("What cannot is done later")
+    func later() async throws {
+        let client = try await rollback(ShortCall.Work(atOnce: { nil }, later: { [[3]] }))
+        #expect(try await client.answer().messages == [[3]])
     }
 
     @Test("An error is told with its words and details, as headers have them")

@@ -30,20 +30,17 @@ final class TestConnection: Sendable {
     var loop: NIOAsyncTestingEventLoop { channel.testingEventLoop }
 
     init(
-        _ shortCalls: ShortCalls? = nil, live: [LiveMethod] = [], token: BearerToken? = nil,
+        _ shortCalls: [ShortCall] = [], live: [LiveMethod] = [], token: BearerToken? = nil,
         budget bytes: Int = 1_000_000,
         _ configure: (inout ServerConfiguration.Limits) -> Void = { _ in }
     ) async throws {
         var limits = ServerConfiguration(storage: .memory).limits
         configure(&limits)
         budget = RequestBudget(limit: bytes)
-        let methods = Google_Firestore_V1_Firestore.Method.descriptors.map {
-            ("/" + $0.fullyQualifiedMethod, $0)
-        }
         let serving = CallServing(
-            methods: Dictionary(uniqueKeysWithValues: methods),
-            shortCalls: shortCalls ?? ShortCalls([], TestService().service.monitor),
-            liveMethods: LiveMethod.byPath(live), token: token, limits: limits, budget: budget,
+            routes: CallRoute.byPath(
+                Google_Firestore_V1_Firestore.Method.descriptors, short: shortCalls, live: live),
+            token: token, limits: limits, budget: budget,
             executor: LoopExecutor(MultiThreadedEventLoopGroup.singleton),
             connections: OpenConnections()
         ) { [served] stream, context in
