@@ -110,9 +110,10 @@ struct TraceTests {
         let id = DatabaseID(project: "p")
         let monitor = test.service.monitor
         let call = ShortCall(method: Method.Commit.descriptor, monitor: monitor) { _ in
-            ShortCall.Work {
+            ShortCall.Work { tell in
                 monitor.note(id)
-                return isAtOnce ? [[7]] : nil
+                if isAtOnce { tell { [[7]] } }
+                return isAtOnce
             } later: {
                 monitor.note(id)
                 return [[8]]

@@ -221,23 +221,39 @@ final class Call {
     }
 
     private func serve(_ short: ShortCall, _ headers: CallHeaders, _ work: ShortCall.Work) {
-        let monitored = short.monitor.begin(short.method, headers.metadata)
-        do throws(RPCError) {
-            if let messages = try monitored.finish(atOnce: work.atOnce) { return end(messages) }
-        } catch {
-            return refuse(error)
-        }
         intake = .answering(nil)
+        let monitored = short.monitor.begin(short.method, headers.metadata)
         let bound = NIOLoopBound(self, eventLoop: loop)
-        let task = serving.serve { [loop] in
-            do throws(RPCError) {
-                let messages = try await monitored.finish(work.later)
-                loop.executeOrRun { bound.value.end(messages) }
+        let tell: ShortCall.Tell<[[UInt8]]> = { [loop] messages in
+            loop.executeOrRun { bound.value.end(monitored, messages) }
+        }
+        do {
+            if try monitored.run({ try serving.begin(work, tell) }) { return }
+        } catch {
+            return refuse(monitored.failed(error))
+        }
+        let task = serving.serve {
+            do {
+                let messages = try await monitored.run(work.later)
+                tell { messages }
             } catch {
-                loop.executeOrRun { bound.value.refuse(error) }
+                tell { throw error }
             }
         }
         if !isOver { intake = .answering(task) }
+    }
+
+    /// Ends a call whose whole answer this is.
+    private func end(_ monitored: MonitoredCall, _ messages: () throws -> [[UInt8]]) {
+        do throws(RPCError) {
+            let messages = try monitored.finish(messages)
+            guard !isOver else { return }
+            begin(AnswerHeaders.beginning)
+            write(FramedAnswers.framed(messages))
+            end(AnswerHeaders.success)
+        } catch {
+            refuse(error)
+        }
     }
 
     private func serve(_ method: LiveMethod, _ headers: CallHeaders) {
@@ -245,14 +261,6 @@ final class Call {
         connection.flush()
         let call = method.open(self, headers, serving)
         if isOver { call.close() } else { intake = .live(call) }
-    }
-
-    /// Ends a call whose whole answer this is.
-    private func end(_ messages: [[UInt8]]) {
-        guard !isOver else { return }
-        begin(AnswerHeaders.beginning)
-        write(FramedAnswers.framed(messages))
-        end(AnswerHeaders.success)
     }
 
     // MARK: Answers

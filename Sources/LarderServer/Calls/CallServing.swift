@@ -60,6 +60,23 @@ final class CallServing: Sendable {
         }
     }
 
+    /// Begins what a short call asks for, on the event loop of its connection.
+    ///
+    /// - Returns: false where that takes a task.
+    /// - Throws: why it is refused.
+    func begin(
+        _ work: ShortCall.Work, _ tell: @escaping ShortCall.Tell<[[UInt8]]>
+    ) throws -> Bool {
+        connections.work.enter()
+        var hasBegun = false
+        defer { if !hasBegun { connections.work.leave() } }
+        hasBegun = try work.atOnce { [connections] messages in
+            tell(messages)
+            connections.work.leave()
+        }
+        return hasBegun
+    }
+
     /// Does what a call asks for, in a task of its own, which begins at once.
     @discardableResult
     func serve(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {

@@ -5,11 +5,15 @@ import GRPCCore
 /// gRPC's way, a sequence of requests that are routed to what serves them, costs more than most of
 /// these do.
 struct ShortCall: Sendable {
-    /// What a request asks for; it gives the messages of the answer.
+    /// Is told once of an answer, on any thread: what makes it on the event loop.
+    typealias Tell<Answer> = @Sendable (_ answer: @escaping @Sendable () throws -> Answer) -> Void
+
+    /// What a request asks for.
     struct Work: Sendable {
-        /// Does it on the event loop of the connection; gives nothing, and has done nothing, where
-        /// that would wait.
-        var atOnce: @Sendable () throws -> [[UInt8]]? = { nil }
+        /// Does it, or begins it, on the event loop of the connection.
+        ///
+        /// - Returns: false, and has done nothing, where that would wait.
+        var atOnce: @Sendable (_ tell: @escaping Tell<[[UInt8]]>) throws -> Bool = { _ in false }
         /// Does it in a task, which is cancelled when the call ends early.
         let later: @Sendable () async throws -> [[UInt8]]
     }

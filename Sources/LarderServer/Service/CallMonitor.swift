@@ -123,7 +123,7 @@ struct MonitoredCall: Sendable {
     private let start = ContinuousClock.now
 
     /// Does something that the call asks for; spans of others become parts of the call's.
-    private func run<R>(_ body: () throws -> R) rethrows -> R {
+    func run<R>(_ body: () throws -> R) rethrows -> R {
         guard let span else { return try body() }
         return try InstrumentationContext.withValue(span.context) {
             try CallMonitor.$span.withValue(span, operation: body)
@@ -149,11 +149,11 @@ struct MonitoredCall: Sendable {
         }
     }
 
-    /// Does all that the call asks for, which ends it, unless it gives nothing.
-    func finish<R>(atOnce body: () throws -> R?) throws(RPCError) -> R? {
+    /// Makes the answer to what has been done, which ends the call.
+    func finish<R>(_ body: () throws -> R) throws(RPCError) -> R {
         do {
-            let result = try run(body)
-            if result != nil { succeeded() }
+            let result = try body()
+            succeeded()
             return result
         } catch {
             throw failed(error)

@@ -22,11 +22,22 @@ extension FirestoreService {
     {
         let session = try await session(request.database)
         let coder = session.coder()
-        let mutations = try coder.decode(request)
-        let transaction =
-            request.transaction.isEmpty ? nil : try session.transaction(request.transaction)
+        let (mutations, transaction) = try session.read(request, coder)
         let response = try await session.commit(mutations, in: transaction)
         return try coder.encode(response, of: mutations)
+    }
+
+    /// Begins to make changes in a database that is open.
+    func beginCommit(
+        _ request: Google_Firestore_V1_CommitRequest,
+        _ tell: @escaping ShortCall.Tell<Google_Firestore_V1_CommitResponse>
+    ) throws(LarderError) -> Bool {
+        guard let session = try openSession(request.database) else { return false }
+        let (mutations, transaction) = try session.read(request, session.coder())
+        session.commit(mutations, in: transaction) { result in
+            tell { try session.coder().encode(try result.get(), of: mutations) }
+        }
+        return true
     }
 
     /// Ends a transaction without changes; nothing is done where it has ended already.

@@ -43,6 +43,14 @@ final class FirestoreService: Sendable {
         return Session(id: id, backend: try await databases.database(id))
     }
 
+    /// The database that a name of a resource begins with; nil where it is not open.
+    func openSession(_ resource: String) throws(LarderError) -> Session? {
+        let id = try DatabaseID(ofResource: resource)
+        guard let backend = try databases.opened(id) else { return nil }
+        monitor.note(id)
+        return Session(id: id, backend: backend)
+    }
+
     /// Answers a call from a database where blocking does no harm.
     func read<R: Sendable>(
         _ resource: String,
@@ -58,11 +66,8 @@ final class FirestoreService: Sendable {
     ///
     /// A transaction's reads come one after the other and may wait for each other.
     func readAtOnce<R>(_ read: SmallRead<R>) throws(LarderError) -> R? {
-        guard !read.consistency.isOfTransaction else { return nil }
-        let id = try DatabaseID(ofResource: read.resource)
-        guard let backend = try databases.opened(id) else { return nil }
-        monitor.note(id)
-        let session = Session(id: id, backend: backend)
+        guard !read.consistency.isOfTransaction, let session = try openSession(read.resource)
+        else { return nil }
         return try smallReads.run { () throws(LarderError) in
             try read.body(session, session.coder())
         }

@@ -22,15 +22,33 @@ struct Session: Sendable {
         async throws(LarderError) -> CommitResponse
     {
         let result = await withLoopContinuation { continuation in
-            if let transaction {
-                backend.commit(mutations, in: transaction, as: credentials) {
-                    continuation.resume(returning: $0)
-                }
-            } else {
-                backend.commit(mutations, as: credentials) { continuation.resume(returning: $0) }
-            }
+            commit(mutations, in: transaction) { continuation.resume(returning: $0) }
         }
         return try result.get()
+    }
+
+    /// Makes changes, in a transaction or not.
+    ///
+    /// - Parameter completion: hears once what comes of it, on any thread.
+    func commit(
+        _ mutations: [Mutation], in transaction: TransactionID?,
+        _ completion: @escaping @Sendable (Result<CommitResponse, LarderError>) -> Void
+    ) {
+        if let transaction {
+            backend.commit(mutations, in: transaction, as: credentials, completion)
+        } else {
+            backend.commit(mutations, as: credentials, completion)
+        }
+    }
+
+    /// What a request asks to be changed, and in which transaction.
+    func read(_ request: Google_Firestore_V1_CommitRequest, _ coder: MessageCoder)
+        throws(LarderError) -> ([Mutation], TransactionID?)
+    {
+        (
+            try coder.decode(request),
+            request.transaction.isEmpty ? nil : try transaction(request.transaction)
+        )
     }
 
     /// Makes one change, and gives the document as that has left it.

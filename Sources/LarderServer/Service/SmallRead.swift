@@ -38,8 +38,10 @@ extension ShortCall {
         self.init(method: method, monitor: service.monitor) { bytes in
             guard let request = try? Request(serializedBytes: bytes), let read = read(request)
             else { return nil }
-            return Work {
-                try service.readAtOnce(read)?.map { try $0.serializedBytes() }
+            return Work { tell in
+                guard let answers = try service.readAtOnce(read) else { return false }
+                tell { try answers.map { try $0.serializedBytes() } }
+                return true
             } later: {
                 try await service.read(read).map { try $0.serializedBytes() }
             }

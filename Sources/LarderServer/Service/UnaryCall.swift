@@ -17,13 +17,23 @@ struct MessageCall<Request: Message, Response: Message>: UnaryCall {
     private let body: @Sendable (Request) async throws -> Answer<Response>
 
     /// A call of which a closure does all.
+    ///
+    /// - Parameter begin: does it, or begins it, on the event loop of its connection; false where
+    ///   that would wait.
     init(
         _ method: MethodDescriptor, _ monitor: CallMonitor,
+        begin: @escaping @Sendable (Request, @escaping ShortCall.Tell<Response>) throws -> Bool = {
+            _, _ in false
+        },
         _ body: @escaping @Sendable (Request) async throws -> Response
     ) {
         short = ShortCall(method: method, monitor: monitor) { bytes in
             guard let request = try? Request(serializedBytes: bytes) else { return nil }
-            return ShortCall.Work { [try await body(request).serializedBytes()] }
+            return ShortCall.Work { tell in
+                try begin(request) { message in tell { [try message().serializedBytes()] } }
+            } later: {
+                [try await body(request).serializedBytes()]
+            }
         }
         self.body = { .message(try await body($0)) }
     }

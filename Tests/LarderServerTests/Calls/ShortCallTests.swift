@@ -124,19 +124,66 @@ struct ShortCallTests {
     @Test("What can be done at once is, and is not done again")
     func atOnce() async throws {
         let client = try await rollback(
-            ShortCall.Work(atOnce: { [[1], [2]] }, later: { throw CancellationError() }))
+            ShortCall.Work { tell in
+                tell { [[1], [2]] }
+                return true
+            } later: {
+                throw CancellationError()
+            })
         let (messages, ending) = try await client.answer()
         #expect(messages == [[1], [2]] && ending == AnswerHeaders.success)
         let refused = try await rollback(
-            ShortCall.Work(
-                atOnce: { throw RPCError(code: .notFound, message: "none") }, later: { [[1]] }))
+            ShortCall.Work { _ in
+                throw RPCError(code: .notFound, message: "none")
+            } later: {
+                [[1]]
+            })
         let answer = try await refused.answer()
         #expect(answer.messages.isEmpty && answer.ending["grpc-status"] == ["5"])
     }
 
+    @Test("What has begun is answered when it is told, with what is made of it or an error")
+    func begun() async throws {
+        for isRefused in [false, true] {
+            let told = Box<ShortCall.Tell<[[UInt8]]>?>(nil)
+            let client = try await rollback(
+                ShortCall.Work { tell in
+                    told.withLock { $0 = tell }
+                    return true
+                } later: {
+                    throw CancellationError()
+                })
+            #expect(try await client.sent().isEmpty)
+            let tell = try #require(told.withLock { $0 })
+            tell {
+                if isRefused { throw RPCError(code: .aborted, message: "") }
+                return [[1]]
+            }
+            let (messages, ending) = try await client.answer()
+            #expect(messages == (isRefused ? [] : [[1]]))
+            #expect(ending["grpc-status"] == [isRefused ? "10" : "0"])
+        }
+    }
+
+    @Test("What a client does not wait for goes nowhere")
+    func leftBegun() async throws {
+        let told = Box<ShortCall.Tell<[[UInt8]]>?>(nil)
+        let client = try await rollback(
+            ShortCall.Work { tell in
+                told.withLock { $0 = tell }
+                return true
+            } later: {
+                []
+            })
+        try await client.close()
+        let tell = try #require(told.withLock { $0 })
+        tell { [[1]] }
+        #expect(try await client.sent().isEmpty)
+    }
+
     @Test("What cannot is done later")
     func later() async throws {
-        let client = try await rollback(ShortCall.Work(atOnce: { nil }, later: { [[3]] }))
+        let client = try await rollback(ShortCall.Work(later: { [[3]] }))
         #expect(try await client.answer().messages == [[3]])
     }
 
