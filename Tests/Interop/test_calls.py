@@ -197,6 +197,24 @@ def test_listen_stream_ends_a_target(raw, database, root, collection):
     assert kinds == ["document", "current", "removed"]
 
 
+def test_a_target_that_is_asked_for_once_ends_itself(raw, database, root, collection):
+    collection.document("a").set({"n": 1})
+    requests = queue.Queue()
+    requests.put({"database": database, "add_target": {
+        "target_id": 2, "once": True, "query": {
+            "parent": root,
+            "structured_query": {"from_": [{"collection_id": collection.id}]}}}})
+    kinds = []
+    for answer in raw.listen(
+            requests=(types.ListenRequest(r) for r in iter(requests.get, None)), timeout=60):
+        kinds.append(
+            "document" if "document_change" in answer
+            else answer.target_change.target_change_type.name)
+        if kinds[-1] == "REMOVE":
+            requests.put(None)
+    assert kinds == ["ADD", "document", "CURRENT", "NO_CHANGE", "REMOVE"]
+
+
 def test_listen_stream_to_several_documents(raw, database, parent, collection):
     collection.document("a").set({"n": 1})
     names = [f"{parent}/{name}" for name in ["a", "b", "a"]]

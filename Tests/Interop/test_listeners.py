@@ -87,6 +87,20 @@ def test_a_listener_with_an_order_and_a_limit(client, collection):
         assert heard.until(lambda s: set(s[0]) == {"d5", "d3"})
 
 
+def test_a_listener_of_some_fields(collection):
+    collection.document("a").set({"n": 1, "m": {"x": 1, "y": 2}, "other": "x" * 100})
+    query = collection.where(filter=FieldFilter("other", ">", "")).select(["n", "m.y", "none"])
+    with Heard(query) as some, Heard(collection.select([])) as none, Heard(collection) as all:
+        assert some.next()[2] == {"a": {"n": 1, "m": {"y": 2}}}
+        assert none.next()[2] == {"a": {}}
+        assert all.next()[2]["a"]["m"] == {"x": 1, "y": 2}
+        collection.document("a").update({"m.y": 3})
+        assert some.until(lambda s: s[2]["a"]["m"]["y"] == 3)[1] == [("MODIFIED", "a")]
+        collection.document("a").delete()
+        assert some.until(lambda s: not s[0])[1] == [("REMOVED", "a")]
+        none.until(lambda s: not s[0])
+
+
 def test_a_listener_of_one_document(collection):
     document = collection.document("a")
     with Heard(document) as heard:

@@ -29,18 +29,18 @@ extension MessageCoder {
     ///
     /// - Throws: `invalidArgument` for a request of nothing, of another database, of a target
     ///   without a number above 0, and for a query that breaks a rule or a bound; `unimplemented`
-    ///   for a target that ends by itself, and for an offset or a selection of fields.
+    ///   for an offset and a limit of 0.
     package func decode(_ request: Google_Firestore_V1_ListenRequest)
-        throws(LarderError) -> WatchRequest
+        throws(LarderError) -> WatchSelection
     {
         try check(database: request.database)
         switch request.targetChange {
         case nil: throw .invalidArgument("the request neither adds nor removes a target")
-        case .removeTarget(let targetID): return .remove(targetID: targetID)
-        case .addTarget(let target):
-            var decoded = try decode(target)
-            decoded.purpose = .init(label: request.labels[Self.purposeLabel])
-            return .add(decoded)
+        case .removeTarget(let targetID): return WatchSelection(.remove(targetID: targetID))
+        case .addTarget(let message):
+            var (target, mask) = try decode(message)
+            target.purpose = .init(label: request.labels[Self.purposeLabel])
+            return WatchSelection(.add(target), mask: mask, isOnce: message.once)
         }
     }
 
@@ -66,16 +66,17 @@ extension MessageCoder {
         return message
     }
 
-    private func decode(_ message: Google_Firestore_V1_Target) throws(LarderError) -> WatchTarget {
+    private func decode(_ message: Google_Firestore_V1_Target)
+        throws(LarderError) -> (target: WatchTarget, mask: FieldMask?)
+    {
         guard message.targetID > 0 else {
             throw .invalidArgument("the target id \(message.targetID) is not above 0")
         }
-        guard !message.once else { throw .unimplemented("a target that ends by itself") }
         let asked = try decode(message.targetType)
         var target = WatchTarget(
             id: message.targetID, target: asked.first, others: asked.others)
         switch message.resumeType {
-        case nil: return target
+        case nil: return (target, asked.mask)
         case .resumeToken(let token):
             guard token.count <= limits.maxTokenBytes else {
                 throw .invalidArgument("a resume token has \(token.count) bytes")
@@ -91,11 +92,11 @@ extension MessageCoder {
             }
             target.expectedCount = Int(message.expectedCount.value)
         }
-        return target
+        return (target, asked.mask)
     }
 
     private func decode(_ type: Google_Firestore_V1_Target.OneOf_TargetType?)
-        throws(LarderError) -> (first: QueryTarget, others: [QueryTarget])
+        throws(LarderError) -> (first: QueryTarget, others: [QueryTarget], mask: FieldMask?)
     {
         switch type {
         case nil: throw .invalidArgument("a target asks for nothing")
@@ -110,16 +111,16 @@ extension MessageCoder {
             guard let first = targets.first else {
                 throw .invalidArgument("a target names no document")
             }
-            return (first, Array(targets.dropFirst()))
+            return (first, Array(targets.dropFirst()), nil)
         case .query(let query):
             guard case .structuredQuery(let message)? = query.queryType else {
                 throw .invalidArgument("a target has no query")
             }
             let selection = try decode(message, below: query.parent)
-            guard selection.offset == 0, selection.mask == nil, !selection.isEmpty else {
-                throw .unimplemented("a target with an offset, some fields or a limit of 0")
+            guard selection.offset == 0, !selection.isEmpty else {
+                throw .unimplemented("a target with an offset or a limit of 0")
             }
-            return (selection.query.target, [])
+            return (selection.query.target, [], selection.mask)
         }
     }
 }

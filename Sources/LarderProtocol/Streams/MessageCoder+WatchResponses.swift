@@ -5,9 +5,10 @@ package import LarderTransport
 extension MessageCoder {
     /// What a backend tells on a Listen stream.
     ///
+    /// - Parameter mask: names the fields of a document that are told; nil for all.
     /// - Throws: `dataLoss` for a damaged document; `invalidArgument` for a pending server
     ///   timestamp in one.
-    package func encode(_ response: WatchResponse)
+    package func encode(_ response: WatchResponse, mask: FieldMask? = nil)
         throws(LarderError) -> Answer<Google_Firestore_V1_ListenResponse>
     {
         var message = Google_Firestore_V1_ListenResponse()
@@ -24,6 +25,14 @@ extension MessageCoder {
         case .document(let reading, let targetIDs, let removedTargetIDs):
             switch reading.contents {
             case .found(let record, let createTime):
+                guard mask == nil else {
+                    message.documentChange.document = try encode(
+                        record, at: reading.path, mask: mask, createTime: createTime,
+                        updateTime: reading.version)
+                    message.documentChange.targetIds = targetIDs
+                    message.documentChange.removedTargetIds = removedTargetIDs
+                    return .message(message)
+                }
                 return try encode(
                     changeOf: reading.path, to: record, createTime, reading.version,
                     targetIDs: targetIDs, removedTargetIDs: removedTargetIDs)

@@ -15,8 +15,7 @@ struct ServedListen: ServedStream {
     private let stream: any WatchStream
     private let coder: MessageCoder
     private let maxTargets: Int
-    /// The targets, each with how much it asks.
-    private var targets: [Int32: Int] = [:]
+    private var targets = ListenTargets()
     /// Responses since the backend was last told that there is room.
     private var taken = 0
 
@@ -28,7 +27,7 @@ struct ServedListen: ServedStream {
 
     static func decode(
         _ message: Google_Firestore_V1_ListenRequest, isFirst: Bool, _ coder: MessageCoder
-    ) throws(LarderError) -> WatchRequest {
+    ) throws(LarderError) -> WatchSelection {
         try coder.decode(message)
     }
 
@@ -46,24 +45,49 @@ struct ServedListen: ServedStream {
     var unansweredCount: Int { 0 }
     var isFull: Bool { false }
 
-    mutating func send(_ request: WatchRequest) throws(LarderError) {
-        switch request {
-        case .add(let target): targets[target.id] = target.all.count
-        case .remove(let id): targets[id] = nil
-        }
-        guard targets.values.reduce(0, +) <= maxTargets else {
+    mutating func send(_ selection: WatchSelection) throws(LarderError) {
+        targets.add(selection)
+        guard targets.count <= maxTargets else {
             throw LarderError(
                 .resourceExhausted,
                 "a stream has \(maxTargets) targets, or documents of targets, which is the limit")
         }
-        stream.send(request)
+        stream.send(selection.request)
     }
 
     mutating func answer(to event: WatchEvent) throws -> StreamAnswer {
         switch event {
-        case .opened: .nothing
-        case .response(let response): .response(try coder.encode(response).serializedBytes())
-        case .closed(let error): .end(error)
+        case .opened: return .nothing
+        case .response(let response):
+            if case .targets(let change) = response {
+                for id in targets.note(change) { stream.send(.remove(targetID: id)) }
+            }
+            return .responses(
+                try parts(of: response).map { part in
+                    try coder.encode(part.response, mask: part.mask).serializedBytes()
+                })
+        case .closed(let error): return .end(error)
+        }
+    }
+
+    /// A response as its targets are to be told it: a document once for each set of fields.
+    private func parts(
+        of response: WatchResponse
+    ) -> [(response: WatchResponse, mask: FieldMask?)] {
+        guard case .document(let reading, let joined, let left) = response, reading.exists else {
+            return [(response, nil)]
+        }
+        var masks: [FieldMask?] = []
+        for id in joined + left {
+            let mask = targets.mask(id)
+            if !masks.contains(mask) { masks.append(mask) }
+        }
+        guard masks.count > 1 else { return [(response, masks.first ?? nil)] }
+        return masks.map { mask in
+            let part = WatchResponse.document(
+                reading, targetIDs: joined.filter { targets.mask($0) == mask },
+                removedTargetIDs: left.filter { targets.mask($0) == mask })
+            return (part, mask)
         }
     }
 

@@ -53,11 +53,12 @@ struct ServedWrites: ServedStream {
         case .opened: return .nothing
         case .handshake(let token):
             _ = unanswered.popFirst()
-            return .response(try coder.encode(handshake: token, streamID: "").serializedBytes())
+            return .responses([try coder.encode(handshake: token, streamID: "").serializedBytes()])
         case .committed(let response, let token):
             let mutations = unanswered.popFirst() ?? []
-            return .response(
-                try coder.encode(response, of: mutations, streamToken: token).serializedBytes())
+            return .responses([
+                try coder.encode(response, of: mutations, streamToken: token).serializedBytes()
+            ])
         case .closed(let error): return .end(error)
         }
     }

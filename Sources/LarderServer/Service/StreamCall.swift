@@ -44,7 +44,7 @@ protocol ServedStream: SendableMetatype {
     /// What an event means to the client.
     mutating func answer(to event: Event) throws -> StreamAnswer
 
-    /// Hears how many responses the client has taken.
+    /// Hears to how many events the client has taken the responses.
     mutating func noteTaken(_ count: Int)
 
     /// Ends the backend's side.
@@ -55,8 +55,8 @@ protocol ServedStream: SendableMetatype {
 enum StreamAnswer {
     /// Nothing.
     case nothing
-    /// A response, in bytes.
-    case response([UInt8])
+    /// Responses, in bytes.
+    case responses([[UInt8]])
     /// The stream has ended, with an error or in good order.
     case end(LarderError?)
 }
@@ -178,7 +178,7 @@ private final class StreamCall<Stream: ServedStream>: LiveCall {
     private func answer() {
         guard !isBehind, !isOver else { return }
         let wasBusy = isBusy
-        let (responses, end) = responses(to: events.take())
+        let (responses, count, end) = responses(to: events.take())
         isBehind = call.write(responses)
         if let end { return self.end(end) }
         if let ending, stream.map({ $0.unansweredCount == 0 }) ?? true { return self.end(ending) }
@@ -186,33 +186,37 @@ private final class StreamCall<Stream: ServedStream>: LiveCall {
             call.wait { [self] room in
                 guard case .success = room else { return }
                 isBehind = false
-                stream?.noteTaken(responses.count)
+                stream?.noteTaken(count)
                 answer()
             }
         } else {
-            stream?.noteTaken(responses.count)
+            stream?.noteTaken(count)
         }
         if wasBusy, !isBusy { call.read() }
     }
 
-    /// The responses to events, and how the stream ends behind them, where it does.
+    /// The responses to events, to how many of them, and how the stream ends behind these, where
+    /// it does.
     private func responses(
         to events: [Stream.Event]
-    ) -> ([[UInt8]], end: Result<Void, any Error>?) {
+    ) -> ([[UInt8]], count: Int, end: Result<Void, any Error>?) {
         var responses: [[UInt8]] = []
+        var count = 0
         for event in events {
             do {
                 switch try stream?.answer(to: event) {
                 case .nothing, nil: continue
-                case .response(let response): responses.append(response)
+                case .responses(let more):
+                    responses += more
+                    count += 1
                 case .end(let error):
-                    return (responses, error.map { .failure($0) } ?? .success(()))
+                    return (responses, count, error.map { .failure($0) } ?? .success(()))
                 }
             } catch {
-                return (responses, .failure(error))
+                return (responses, count, .failure(error))
             }
         }
-        return (responses, nil)
+        return (responses, count, nil)
     }
 
     // MARK: The end

@@ -110,7 +110,7 @@ struct TestService: RegistrableRPCService {
                 let coder = MessageCoder(database)
                 for try await message in messages {
                     server.listenRequests.change { $0.append(message) }
-                    stream.send(try coder.decode(message))
+                    stream.send(try coder.decode(message).request)
                 }
             }
             group.addTask {

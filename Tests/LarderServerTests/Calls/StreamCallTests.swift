@@ -30,14 +30,22 @@ struct StreamCallTests {
 
     // MARK: Messages
 
-    private func target(_ id: Int32 = 1, documents: [String] = []) throws -> [UInt8] {
+    private func target(
+        _ id: Int32 = 1, documents: [String] = [], fields: [String]? = nil, isOnce: Bool = false
+    ) throws -> [UInt8] {
         try TestConnection.framed(
             Google_Firestore_V1_ListenRequest.with {
                 $0.database = "projects/p/databases/(default)"
                 $0.addTarget.targetID = id
+                $0.addTarget.once = isOnce
                 if documents.isEmpty {
                     $0.addTarget.query.parent = test.root
                     $0.addTarget.query.structuredQuery.from = [.with { $0.collectionID = "c" }]
+                    if let fields {
+                        $0.addTarget.query.structuredQuery.select.fields = fields.map { name in
+                            .with { $0.fieldPath = name }
+                        }
+                    }
                 } else {
                     $0.addTarget.documents.documents = documents.map { "\(test.root)/c/\($0)" }
                 }
@@ -131,6 +139,65 @@ struct StreamCallTests {
         try await client.open("Listen")
         try await client.send(target(documents: (0..<count).map { "\($0)" }), isLast: true)
         #expect(try await client.answer().ending["grpc-status"] == [count > 2 ? "8" : "0"])
+    }
+
+    @Test("A target of some fields is told of these, and others of the stream of theirs")
+    func fields() async throws {
+        let client = try await connect()
+        try await client.open("Listen")
+        try await make(1, bytes: 1, client)
+        let fields: [(Int32, [String]?)] = [
+            (1, nil), (2, ["x"]), (3, ["y", "z"]), (4, ["__name__"]), (5, nil), (6, ["z", "y"]),
+        ]
+        /// The fields of the documents that each target is told of.
+        func told(_ responses: [Listened]) -> [Int32: [String]] {
+            var told: [Int32: [String]] = [:]
+            for case .documentChange(let change)? in responses.map(\.responseType) {
+                #expect(change.document.name == "\(test.root)/c/1")
+                #expect(change.document.hasCreateTime && change.document.hasUpdateTime)
+                for id in change.targetIds {
+                    #expect(told.updateValue(change.document.fields.map(\.key), forKey: id) == nil)
+                }
+            }
+            return told
+        }
+        let expected: [Int32: [String]] = [1: ["x"], 2: ["x"], 3: [], 4: [], 5: ["x"], 6: []]
+        for (id, fields) in fields {
+            try await client.send(target(id, fields: fields))
+            #expect(
+                told(try await responses(client) { $0.targetChange.hasReadTime })
+                    == [id: expected[id] ?? ["nothing"]])
+        }
+        try await make(1, bytes: 2, client)
+        let changed: [Listened] = try await responses(client) { $0.targetChange.hasReadTime }
+        #expect(told(changed) == expected)
+        let groups = changed.map(\.documentChange.targetIds).filter { !$0.isEmpty }
+        #expect(groups.map { Set($0) } == [[1, 5], [2], [3, 6], [4]])
+    }
+
+    @Test("A target that is asked for once ends when all of it has been told")
+    func once() async throws {
+        let client = try await connect()
+        try await client.open("Listen")
+        try await make(1, bytes: 1, client)
+        try await client.send(target(7, isOnce: true))
+        let told: [Listened] = try await responses(client) {
+            $0.targetChange.targetChangeType == .remove
+        }
+        #expect(
+            told.map { $0.documentChange.document.name.isEmpty ? "" : "c" } == [
+                "", "c", "", "", "",
+            ])
+        #expect(
+            told.filter { $0.documentChange.document.name.isEmpty }
+                .map(\.targetChange.targetChangeType) == [.add, .current, .noChange, .remove])
+        #expect(
+            told.last?.targetChange.targetIds == [7] && told.last?.targetChange.hasCause == false)
+        // Its number is free again.
+        try await client.send(target(7, isOnce: true))
+        let _: [Listened] = try await responses(client) {
+            $0.targetChange.targetChangeType == .remove
+        }
     }
 
     @Test("A client that is far behind is told less often, and of everything")
