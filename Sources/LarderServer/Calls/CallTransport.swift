@@ -4,7 +4,7 @@ import Synchronization
 
 /// gRPC over HTTP/2, for a server: what `GRPCServer` serves calls with.
 ///
-/// HTTP/2 is SwiftNIO's and the routing of calls gRPC's; between them a call is an object of its
+/// HTTP/2 is ``HTTP2Handler``'s and the routing of long calls gRPC's; between them a call is an object of its
 /// connection (``Call``), no channel of its own.
 final class CallTransport: ServerTransport {
     typealias Bytes = [UInt8]
