@@ -22,6 +22,7 @@ final class CallMonitor: Sendable {
     }
 
     private let logger: Logger
+    private let metrics: any MetricsFactory
     private let meters: [String: Meter]
     /// What makes spans; nil where nothing does, as in most servers.
     private let tracer: (any Tracer)?
@@ -39,17 +40,24 @@ final class CallMonitor: Sendable {
         let known = tracer ?? InstrumentationSystem.tracer
         self.tracer = known is NoOpTracer ? nil : known
         instrument = tracer ?? InstrumentationSystem.instrument
+        let metrics = MetricsSystem.factory
+        self.metrics = metrics
         let names = Google_Firestore_V1_Firestore.Method.descriptors.map(\.method)
         meters = Dictionary(
             uniqueKeysWithValues: names.map { name in
                 let time = Timer(
-                    label: "larder_server_call_seconds", dimensions: [("method", name)])
-                return (name, Meter(time: time, successes: Self.counter(name, "ok")))
+                    label: "larder_server_call_seconds", dimensions: [("method", name)],
+                    factory: metrics)
+                return (name, Meter(time: time, successes: Self.counter(name, "ok", metrics)))
             })
     }
 
-    private static func counter(_ method: String, _ code: String) -> Counter {
-        Counter(label: "larder_server_calls", dimensions: [("method", method), ("code", code)])
+    private static func counter(
+        _ method: String, _ code: String, _ metrics: any MetricsFactory
+    ) -> Counter {
+        Counter(
+            label: "larder_server_calls", dimensions: [("method", method), ("code", code)],
+            factory: metrics)
     }
 
     /// Does what a call asks for.
@@ -103,7 +111,7 @@ final class CallMonitor: Sendable {
     ) {
         meters[method]?.time.recordSeconds(duration / .seconds(1))
         let code = "\(status.code)"
-        Self.counter(method, code).increment()
+        Self.counter(method, code, metrics).increment()
         let metadata: Logger.Metadata = [
             "method": "\(method)", "code": "\(code)", "reason": "\(error)",
         ]

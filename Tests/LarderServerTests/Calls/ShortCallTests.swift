@@ -2,6 +2,7 @@ import GRPCCore
 import LarderProtocol
 import NIOHPACK
 import SwiftProtobuf
+import Synchronization
 import Testing
 
 @testable import LarderServer
@@ -104,6 +105,20 @@ struct ShortCallTests {
 
     // MARK: Answers of any kind
 
+    /// Has what a call is told by until somebody takes it; what kept it would keep its connection.
+    private final class Told: Sendable {
+        private let tell = Mutex<ShortCall.Tell<[[UInt8]]>?>(nil)
+
+        func put(_ new: @escaping ShortCall.Tell<[[UInt8]]>) { tell.withLock { $0 = new } }
+
+        func take() -> ShortCall.Tell<[[UInt8]]>? {
+            tell.withLock { tell in
+                defer { tell = nil }
+                return tell
+            }
+        }
+    }
+
     /// A connection with a call of this answer.
     private func rollback(
         _ answer: @escaping @Sendable () async throws -> [[UInt8]]
@@ -145,16 +160,16 @@ struct ShortCallTests {
     @Test("What has begun is answered when it is told, with what is made of it or an error")
     func begun() async throws {
         for isRefused in [false, true] {
-            let told = Box<ShortCall.Tell<[[UInt8]]>?>(nil)
+            let told = Told()
             let client = try await rollback(
                 ShortCall.Work { tell in
-                    told.withLock { $0 = tell }
+                    told.put(tell)
                     return true
                 } later: {
                     throw CancellationError()
                 })
             #expect(try await client.sent().isEmpty)
-            let tell = try #require(told.withLock { $0 })
+            let tell = try #require(told.take())
             tell {
                 if isRefused { throw RPCError(code: .aborted, message: "") }
                 return [[1]]
@@ -167,16 +182,16 @@ struct ShortCallTests {
 
     @Test("What a client does not wait for goes nowhere")
     func leftBegun() async throws {
-        let told = Box<ShortCall.Tell<[[UInt8]]>?>(nil)
+        let told = Told()
         let client = try await rollback(
             ShortCall.Work { tell in
-                told.withLock { $0 = tell }
+                told.put(tell)
                 return true
             } later: {
                 []
             })
         try await client.close()
-        let tell = try #require(told.withLock { $0 })
+        let tell = try #require(told.take())
         tell { [[1]] }
         #expect(try await client.sent().isEmpty)
     }
