@@ -87,7 +87,7 @@ struct ResourcePath: Sendable {
 
     /// Whether the other path begins with all segments of this one.
     func isPrefix(of other: ResourcePath) -> Bool {
-        guard other.string.utf8.starts(with: string.utf8) else { return false }
+        guard other.string.hasUTF8Prefix(string) else { return false }
         let rest = other.string.utf8.dropFirst(string.utf8.count)
         return rest.isEmpty || rest.first == UInt8(ascii: "/")
     }

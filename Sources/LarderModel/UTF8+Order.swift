@@ -8,6 +8,12 @@ extension String {
         utf8.count == other.utf8.count && utf8Order(to: other) == 0
     }
 
+    /// Whether the text begins with the bytes of another.
+    package func hasUTF8Prefix(_ prefix: String) -> Bool {
+        utf8.count >= prefix.utf8.count
+            && utf8.prefix(prefix.utf8.count).byteOrder(to: prefix.utf8) == 0
+    }
+
     /// The byte order of both texts: below, equal to or above 0.
     package func utf8Order(to other: String) -> Int {
         utf8.byteOrder(to: other.utf8)

@@ -7,81 +7,103 @@ import Testing
 
 @Suite("Server: where few documents are read")
 struct SmallReadsTests {
-    private let use: Box<ThreadUse>
+    /// What happens to a thread, and how long that takes.
+    private struct Happening {
+        var time = Duration.zero
+        var use = ThreadUse()
+        /// How often the system was asked.
+        var questionCount = 0
+    }
+
+    private let state: Box<Happening>
     private let reads: SmallReads
 
     init() {
-        let use = Box(ThreadUse())
-        self.use = use
-        reads = SmallReads(use: { use.withLock { $0 } })
+        let state = Box(Happening())
+        let start = ContinuousClock.now
+        self.state = state
+        reads = SmallReads {
+            state.withLock { state in
+                state.questionCount += 1
+                return state.use
+            }
+        } now: {
+            start + state.withLock(\.time)
+        }
     }
 
     /// Asks on an event loop for a read, in which something happens to the thread.
     ///
     /// - Returns: whether it was made.
-    private func read(_ happens: @escaping @Sendable (inout ThreadUse) -> Void = { _ in })
-        async throws -> Bool
-    {
-        try await MultiThreadedEventLoopGroup.singleton.next().submit {
-            try reads.run { () throws(LarderError) in use.withLock { happens(&$0) } } != nil
+    private func read(
+        _ time: Duration = .microseconds(10), diskReads: Int = 0, preemptions: Int = 0
+    ) async throws -> Bool {
+        try await MultiThreadedEventLoopGroup.singleton.next().submit { () -> Bool in
+            let made: Void? = try reads.run { () throws(LarderError) in
+                state.withLock { state in
+                    state.time += time
+                    state.use.diskReads += diskReads
+                    state.use.preemptions += preemptions
+                }
+            }
+            return made != nil
         }.get()
     }
 
     @Test("Short reads are made on the event loop that asks, and nowhere but on one")
     func short() async throws {
-        for _ in 0..<3 {
-            #expect(
-                try await read { $0.time += .microseconds(900) })
-        }
+        for _ in 0..<3 { #expect(try await read()) }
+        #expect(state.withLock(\.questionCount) == 0)
+        for _ in 0..<3 { #expect(try await read(.microseconds(900))) }
         #expect(try reads.run { () throws(LarderError) in 1 } == nil)
     }
 
-    @Test("One that waits for the disk, or is busy for long, sends others elsewhere for longer")
+    @Test("The system is asked of a read behind one that was not brief")
+    func watches() async throws {
+        for (time, count) in [(31, 0), (31, 2), (30, 4), (10, 4)] {
+            #expect(try await read(.microseconds(time)))
+            #expect(state.withLock(\.questionCount) == count)
+        }
+    }
+
+    @Test(
+        "Where reads wait for the disk, or are busy for long, others are made elsewhere for longer")
     func long() async throws {
-        let happenings: [(Duration, @Sendable (inout ThreadUse) -> Void)] = [
-            (.milliseconds(2), { _ in }),
-            (.microseconds(100), { $0.diskReads += 1 }),
-            (
-                .milliseconds(8),
-                {
-                    $0.diskReads += 1
-                    $0.preemptions += 1
-                }
-            ),
+        let happenings: [(Duration, diskReads: Int, preemptions: Int)] = [
+            (.milliseconds(2), 0, 0), (.microseconds(100), 1, 0), (.milliseconds(8), 1, 1),
         ]
-        for (duration, happens) in happenings {
-            #expect(
-                try await read {
-                    $0.time += duration
-                    happens(&$0)
-                })
-            #expect(try await read() == false)
-            use.withLock { $0.time += duration * 20 - .microseconds(1) }
-            #expect(try await read() == false)
-            use.withLock { $0.time += .microseconds(1) }
+        for (time, diskReads, preemptions) in happenings {
+            // One may happen to be so.
             #expect(try await read())
+            #expect(try await read(time, diskReads: diskReads, preemptions: preemptions))
+            #expect(try await read(time, diskReads: diskReads, preemptions: preemptions))
+            #expect(try await read() == false)
+            state.withLock { $0.time += time * 20 - .microseconds(1) }
+            #expect(try await read() == false)
+            state.withLock { $0.time += .microseconds(1) }
+            // It is still watched.
+            #expect(try await read(time, diskReads: diskReads, preemptions: preemptions))
+            #expect(try await read() == false)
+            state.withLock { $0.time += time * 20 }
         }
     }
 
     @Test("One that had to give way to other threads does not")
     func preempted() async throws {
-        #expect(
-            try await read {
-                $0.time += .milliseconds(8)
-                $0.preemptions += 1
-            })
-        #expect(try await read())
+        for _ in 0..<3 { #expect(try await read(.milliseconds(8), preemptions: 1)) }
     }
 
     @Test("An error is told, and the time that it took counts")
     func error() async throws {
-        await #expect(throws: LarderError.self) {
-            try await MultiThreadedEventLoopGroup.singleton.next().submit {
-                try reads.run { () throws(LarderError) in
-                    use.withLock { $0.time += .seconds(1) }
-                    throw LarderError(.notFound, "nothing")
-                }
-            }.get()
+        for _ in 0..<2 {
+            await #expect(throws: LarderError.self) {
+                try await MultiThreadedEventLoopGroup.singleton.next().submit {
+                    try reads.run { () throws(LarderError) in
+                        state.withLock { $0.time += .seconds(1) }
+                        throw LarderError(.notFound, "nothing")
+                    }
+                }.get()
+            }
         }
         #expect(try await read() == false)
     }
@@ -90,7 +112,6 @@ struct SmallReadsTests {
     func system() {
         let before = ThreadUse.current
         let after = ThreadUse.current
-        #expect(after.time >= before.time && after.diskReads >= before.diskReads)
-        #expect(after.preemptions >= before.preemptions)
+        #expect(after.diskReads >= before.diskReads && after.preemptions >= before.preemptions)
     }
 }

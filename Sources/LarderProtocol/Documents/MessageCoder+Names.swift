@@ -21,9 +21,9 @@ extension DatabaseID {
             return text[..<slash]
         }
         guard
-            next()?.elementsEqual("projects".utf8) == true, let project = next(),
-            next()?.elementsEqual("databases".utf8) == true, let database = next(),
-            next()?.elementsEqual("documents".utf8) != false,
+            next()?.byteOrder(to: "projects".utf8) == 0, let project = next(),
+            next()?.byteOrder(to: "databases".utf8) == 0, let database = next(),
+            (next()?.byteOrder(to: "documents".utf8) ?? 0) == 0,
             Self.isSound(project), Self.isSound(database)
         else {
             throw .invalidName("'\(name.prefix(200))' does not begin with projects/P/databases/D")
@@ -70,15 +70,17 @@ extension MessageCoder {
     ///
     /// - Throws: `invalidArgument` for another one.
     package func check(database name: String) throws(LarderError) {
-        let known = documentsPrefix.utf8.dropLast("/documents/".utf8.count)
-        guard name.isEmpty || name.utf8.elementsEqual(known) else {
+        let isThis =
+            name.utf8.count + "/documents/".utf8.count == documentsPrefix.utf8.count
+            && documentsPrefix.hasUTF8Prefix(name)
+        guard name.isEmpty || isThis else {
             throw .invalidArgument("the database is '\(name.prefix(200))', not '\(database)'")
         }
     }
 
     /// What is behind the beginning that all names of the database have.
     private func below(_ name: String) throws(LarderError) -> String {
-        guard name.utf8.starts(with: documentsPrefix.utf8) else {
+        guard name.hasUTF8Prefix(documentsPrefix) else {
             throw .invalidName(
                 "'\(name.prefix(200))' is no name of a document in '\(database)/documents'")
         }

@@ -136,9 +136,9 @@ final class Databases: Sendable {
     /// - Throws: `unavailable` once closed.
     func opened(_ id: DatabaseID) throws(LarderError) -> Backend? {
         try state.withLock { state throws(LarderError) in
-            if let backend = state.open[id]?.backend {
-                state.open[id]?.lastUse = now()
-                return backend
+            if let place = state.open.index(forKey: id) {
+                state.open.values[place].lastUse = now()
+                return state.open.values[place].backend
             }
             guard state.closing == nil else { throw LarderError(.unavailable, "the server stops") }
             return nil

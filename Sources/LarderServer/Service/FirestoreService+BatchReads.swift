@@ -60,9 +60,10 @@ private struct FoundDocuments {
     ) throws(LarderError) {
         self.session = session
         self.coder = coder
+        let named = try coder.decode(request)
         // Whatever is named twice is answered once.
         var seen: Set<DocumentPath> = []
-        paths = try coder.decode(request).filter { seen.insert($0).inserted }
+        paths = named.count > 1 ? named.filter { seen.insert($0).inserted } : named
         mask = request.hasMask ? try coder.decode(request.mask) : nil
         moment = try Moment(Consistency(request.consistencySelector), session, coder)
     }

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// What is in memory is read in less time than another thread needs to wake up. A read that waits
 /// for the disk, however fast that is, or makes much of what it reads, holds up the other
-/// connections of the loop: after one of these, reads go to threads that may block, so that a loop
+/// connections of the loop: after two of these, reads go to threads that may block, so that a loop
 /// waits for about a twentieth of the time at most.
 final class SmallReads: Sendable {
     /// Beyond this a read from memory is not short.
@@ -14,28 +14,52 @@ final class SmallReads: Sendable {
     /// For how many times what it took reads go to other threads after one that was not short.
     private static let factor = 20
 
-    private let use: @Sendable () -> ThreadUse
-    /// Until when reads go to other threads.
-    private let detour: Mutex<ContinuousClock.Instant>
+    /// Below this nothing has come from a disk.
+    private static let briefness = Duration.microseconds(30)
 
-    /// - Parameter use: what has happened to the calling thread.
-    init(use: @escaping @Sendable () -> ThreadUse = { .current }) {
+    private struct State {
+        /// Until when reads go to other threads.
+        var detourEnd: ContinuousClock.Instant
+        /// Whether the last read was not brief, so that the next is watched: to ask the system what
+        /// happens to a thread takes as long as a part of a read.
+        var isWatching = false
+    }
+
+    private let use: @Sendable () -> ThreadUse
+    private let now: @Sendable () -> ContinuousClock.Instant
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - use: what has happened to the calling thread.
+    ///   - now: the time.
+    init(
+        use: @escaping @Sendable () -> ThreadUse = { .current },
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
         self.use = use
-        detour = Mutex(use().time)
+        self.now = now
+        state = Mutex(State(detourEnd: now()))
     }
 
     /// Runs a closure, and gives what it gives; nil, and does not, where another thread is to.
     ///
     /// - Throws: what it throws.
     func run<R>(_ work: () throws(LarderError) -> R) throws(LarderError) -> R? {
-        guard MultiThreadedEventLoopGroup.currentEventLoop != nil,
-            case let start = use(), detour.withLock({ $0 <= start.time })
-        else { return nil }
+        guard MultiThreadedEventLoopGroup.currentEventLoop != nil else { return nil }
+        let start = now()
+        let isWatched = state.withLock { $0.detourEnd <= start ? $0.isWatching : nil }
+        guard let isWatched else { return nil }
+        let before = isWatched ? use() : nil
         defer {
-            let end = use()
-            if end.isLong(since: start, limit: Self.limit) {
-                let pause = (end.time - start.time) * Self.factor
-                detour.withLock { $0 = end.time + pause }
+            let end = now()
+            let time = end - start
+            if isWatched || time > Self.briefness {
+                let isLong =
+                    before.map { use().isLong(time, since: $0, limit: Self.limit) } ?? false
+                state.withLock { state in
+                    state.isWatching = time > Self.briefness
+                    if isLong { state.detourEnd = end + time * Self.factor }
+                }
             }
         }
         return try work()

@@ -2,8 +2,6 @@ import Foundation
 
 /// What has happened to a thread so far.
 struct ThreadUse: Equatable, Sendable {
-    /// The time.
-    var time = ContinuousClock.now
     /// How often it has waited for a page of a file to come from the disk.
     var diskReads = 0
     /// How often another thread was given its processor.
@@ -20,12 +18,12 @@ struct ThreadUse: Equatable, Sendable {
         #endif
     }
 
-    /// Whether it has waited for the disk since then, or was busy for longer than a limit.
+    /// Whether what took some time since then has waited for the disk, or was busy for longer than
+    /// a limit.
     ///
-    /// One that had to give way to others may have been short itself.
-    func isLong(since start: ThreadUse, limit: Duration) -> Bool {
-        diskReads > start.diskReads
-            || time - start.time > limit && preemptions == start.preemptions
+    /// What had to give way to others may have been short itself.
+    func isLong(_ time: Duration, since start: ThreadUse, limit: Duration) -> Bool {
+        diskReads > start.diskReads || time > limit && preemptions == start.preemptions
     }
 
     #if os(Linux)

@@ -2,7 +2,6 @@ import GRPCCore
 import LarderProtocol
 import NIOHPACK
 import SwiftProtobuf
-import Synchronization
 import Testing
 
 @testable import LarderServer
@@ -105,20 +104,6 @@ struct ShortCallTests {
 
     // MARK: Answers of any kind
 
-    /// Has what a call is told by until somebody takes it; what kept it would keep its connection.
-    private final class Told: Sendable {
-        private let tell = Mutex<ShortCall.Tell<[[UInt8]]>?>(nil)
-
-        func put(_ new: @escaping ShortCall.Tell<[[UInt8]]>) { tell.withLock { $0 = new } }
-
-        func take() -> ShortCall.Tell<[[UInt8]]>? {
-            tell.withLock { tell in
-                defer { tell = nil }
-                return tell
-            }
-        }
-    }
-
     /// A connection with a call of this answer.
     private func rollback(
         _ answer: @escaping @Sendable () async throws -> [[UInt8]]
@@ -134,6 +119,24 @@ struct ShortCallTests {
         try await client.open("Rollback")
         try await client.send([0, 0, 0, 0, 0], isLast: true)
         return client
+    }
+
+    /// A connection with a call that has begun, and what that is told by.
+    private func beginning() async throws -> (TestConnection, tell: ShortCall.Tell<[[UInt8]]>) {
+        let told = Box<ShortCall.Tell<[[UInt8]]>?>(nil)
+        let client = try await rollback(
+            ShortCall.Work { tell in
+                told.withLock { $0 = tell }
+                return true
+            } later: {
+                throw CancellationError()
+            })
+        // The box belongs to the call: it must not keep what keeps that.
+        let tell = told.withLock { told in
+            defer { told = nil }
+            return told
+        }
+        return (client, try #require(tell))
     }
 
     @Test("What can be done at once is, and is not done again")
@@ -160,16 +163,8 @@ struct ShortCallTests {
     @Test("What has begun is answered when it is told, with what is made of it or an error")
     func begun() async throws {
         for isRefused in [false, true] {
-            let told = Told()
-            let client = try await rollback(
-                ShortCall.Work { tell in
-                    told.put(tell)
-                    return true
-                } later: {
-                    throw CancellationError()
-                })
+            let (client, tell) = try await beginning()
             #expect(try await client.sent().isEmpty)
-            let tell = try #require(told.take())
             tell {
                 if isRefused { throw RPCError(code: .aborted, message: "") }
                 return [[1]]
@@ -182,16 +177,8 @@ struct ShortCallTests {
 
     @Test("What a client does not wait for goes nowhere")
     func leftBegun() async throws {
-        let told = Told()
-        let client = try await rollback(
-            ShortCall.Work { tell in
-                told.put(tell)
-                return true
-            } later: {
-                []
-            })
+        let (client, tell) = try await beginning()
         try await client.close()
-        let tell = try #require(told.take())
         tell { [[1]] }
         #expect(try await client.sent().isEmpty)
     }
