@@ -39,6 +39,11 @@ final class Run {
         return try ServerProcess.larderd(larderd, directory: path(name))
     }
 
+    /// Starts `larderd` with databases in memory.
+    func startServerInMemory() throws -> ServerProcess {
+        try ServerProcess.larderd(larderd, directory: nil)
+    }
+
     /// A count, smaller in a quick run.
     func count(_ count: Int, quick: Int) -> Int { isQuick ? quick : count }
 

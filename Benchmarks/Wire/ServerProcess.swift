@@ -16,9 +16,10 @@ final class ServerProcess {
     ///
     /// - Parameters:
     ///   - program: its path.
-    ///   - directory: where its databases are kept.
-    static func larderd(_ program: String, directory: String) throws -> ServerProcess {
-        try ServerProcess(program) { ["--data", directory, "--port", "\($0)"] }
+    ///   - directory: where its databases are kept; nil for memory.
+    static func larderd(_ program: String, directory: String?) throws -> ServerProcess {
+        let storage = directory.map { ["--data", $0] } ?? ["--memory"]
+        return try ServerProcess(program) { storage + ["--port", "\($0)"] }
     }
 
     /// Starts Google's emulator on a free port, and waits until it listens.
