@@ -36,22 +36,30 @@ package final class MessageCoder {
         package init() {}
     }
 
-    /// The database that all names are of.
-    package let database: DatabaseID
+    /// The names of the database that all are of.
+    let names: DatabaseNames
     /// What a peer may send.
     package let limits: Limits
 
-    /// What the names of all documents begin with: `projects/P/databases/D/documents/`.
-    let documentsPrefix: String
     /// What makes records, from the first that is decoded on: many coders only encode.
     private var knownBuilder: RecordBuilder?
 
     /// A coder for a database.
-    package init(_ database: DatabaseID, limits: Limits = Limits()) {
-        self.database = database
-        self.limits = limits
-        documentsPrefix = "\(database)/documents/"
+    package convenience init(_ database: DatabaseID, limits: Limits = Limits()) {
+        self.init(DatabaseNames(database), limits: limits)
     }
+
+    /// A coder for a database whose names are known.
+    package init(_ names: DatabaseNames, limits: Limits = Limits()) {
+        self.names = names
+        self.limits = limits
+    }
+
+    /// The database that all names are of.
+    package var database: DatabaseID { names.id }
+
+    /// What the names of all documents begin with.
+    var documentsPrefix: String { names.documentsPrefix }
 
     /// What makes records.
     ///

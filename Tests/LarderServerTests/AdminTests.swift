@@ -1,5 +1,6 @@
 import LarderBackend
 import LarderModel
+import LarderProtocol
 import LarderTransport
 import Testing
 
@@ -53,7 +54,7 @@ struct AdminTests {
     func deletes() async throws {
         let ids = ["a", "b"].map { DatabaseID(project: $0) }
         for id in ids {
-            let session = Session(id: id, backend: try await databases.database(id))
+            let session = Session(DatabaseNames(id), try await databases.database(id))
             let mutations = try (0..<5).map {
                 Mutation(.set(try Record([:])), at: try DocumentPath("c/\($0)"))
             }

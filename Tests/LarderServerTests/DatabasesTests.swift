@@ -1,6 +1,7 @@
 import Dispatch
 import LarderBackend
 import LarderModel
+import LarderProtocol
 import LarderQuery
 import LarderTestSupport
 import LarderTransport
@@ -80,7 +81,7 @@ struct DatabasesTests {
             now: { clock.now })
         func open(_ project: String) async throws -> Session {
             let id = DatabaseID(project: project)
-            return Session(id: id, backend: try await databases.database(id))
+            return Session(DatabaseNames(id), try await databases.database(id))
         }
         let path = try DocumentPath("c/d")
         let first = try await open("a")
@@ -109,6 +110,31 @@ struct DatabasesTests {
         #expect(await databases.close().isEmpty)
     }
 
+    @Test("A database that call after call is about counts as used")
+    func latest() async throws {
+        let directory = try TemporaryDirectory()
+        let clock = ManualClock()
+        let databases = Databases(
+            .directory(directory.file("data")), limit: 2, idleTime: .seconds(600),
+            now: { clock.now })
+        func ask(_ project: String) throws -> String? {
+            let name = "projects/\(project)/databases/(default)"
+            return try databases.opened("\(name)/documents/c/d")?.0.id.project
+        }
+        #expect(try ask("a") == nil)
+        for project in ["a", "b"] { _ = try await databases.database(DatabaseID(project: project)) }
+        for seconds in [300, 299] {
+            clock.advance(by: .seconds(seconds))
+            #expect(try ask("b") == "b")
+        }
+        clock.advance(by: .seconds(301))
+        _ = try await databases.database(DatabaseID(project: "c"))
+        #expect(await asyncCode { try await databases.database(DatabaseID(project: "d")) } != nil)
+        #expect(try ask("a") == nil && ask("c") == "c" && ask("b") == "b")
+        #expect(await databases.close().isEmpty)
+        #expect(throws: LarderError.self) { try ask("b") }
+    }
+
     @Test("Databases in memory stay: nothing of them would be left")
     func idleInMemory() async throws {
         let clock = ManualClock()
@@ -129,7 +155,7 @@ struct DatabasesTests {
         let id = DatabaseID(project: "a")
         let backend = try await databases.database(id)
         let path = try DocumentPath("c/d")
-        _ = try await Session(id: id, backend: backend).commit([
+        _ = try await Session(DatabaseNames(id), backend).commit([
             Mutation(.set(try Record([:])), at: path)
         ])
         let (isReading, isEnding) = (Awaited(false), Awaited(false))

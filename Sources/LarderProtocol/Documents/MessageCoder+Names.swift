@@ -70,10 +70,7 @@ extension MessageCoder {
     ///
     /// - Throws: `invalidArgument` for another one.
     package func check(database name: String) throws(LarderError) {
-        let isThis =
-            name.utf8.count + "/documents/".utf8.count == documentsPrefix.utf8.count
-            && documentsPrefix.hasUTF8Prefix(name)
-        guard name.isEmpty || isThis else {
+        guard name.isEmpty || names.isDatabase(name) else {
             throw .invalidArgument("the database is '\(name.prefix(200))', not '\(database)'")
         }
     }

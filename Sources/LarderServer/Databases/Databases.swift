@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import LarderBackend
 import LarderModel
+import LarderProtocol
 import Metrics
 import Synchronization
 
@@ -11,6 +12,7 @@ final class Databases: Sendable {
     private typealias Failures = [(id: DatabaseID, error: LarderError)]
 
     private struct Entry {
+        let names: DatabaseNames
         let backend: Backend
         /// When it was asked for last.
         var lastUse: Duration
@@ -18,6 +20,9 @@ final class Databases: Sendable {
 
     private struct State {
         var open: [DatabaseID: Entry] = [:]
+        /// The one that was asked for last, with when that was: most calls are about the database of
+        /// the one before, which its name tells without a look at the others.
+        var latest: Entry?
         /// Closes them, since somebody has asked for that.
         var closing: Task<Failures, Never>?
     }
@@ -64,15 +69,16 @@ final class Databases: Sendable {
     /// - Throws: `resourceExhausted` where too many are open; `unavailable` once closed;
     ///   `invalidArgument` for a name that cannot be kept; and as opening a backend throws.
     func database(_ id: DatabaseID) async throws(LarderError) -> Backend {
-        if let backend = try opened(id) { return backend }
+        if let entry = try opened(id) { return entry.backend }
         return try await openers.run { () throws(LarderError) in
-            if let backend = try self.opened(id) { return backend }
+            if let entry = try self.opened(id) { return entry.backend }
             let configuration = try self.configuration(of: id)
             try self.makeRoom()
             try Self.makeDirectory(configuration.location)
             let backend = try Backend(configuration)
             let count = self.state.withLock { state in
-                state.open[id] = Entry(backend: backend, lastUse: self.now())
+                state.open[id] = Entry(
+                    names: DatabaseNames(id), backend: backend, lastUse: self.now())
                 return state.open.count
             }
             self.gauge.record(count)
@@ -98,7 +104,7 @@ final class Databases: Sendable {
         // Behind what is being opened.
         let closed = try? await openers.run { () throws(LarderError) in
             self.state.withLock { state in
-                defer { state.open = [:] }
+                defer { (state.open, state.latest) = ([:], nil) }
                 return state.open.mapValues(\.backend)
             }
         }
@@ -131,18 +137,36 @@ final class Databases: Sendable {
         }
     }
 
-    /// The database of an id; nil where it is not open.
+    /// The database that a name of a resource begins with; nil where it is not open.
     ///
-    /// - Throws: `unavailable` once closed.
-    func opened(_ id: DatabaseID) throws(LarderError) -> Backend? {
+    /// - Throws: `invalidArgument` for another name; `unavailable` once closed.
+    func opened(_ resource: String) throws(LarderError) -> (DatabaseNames, Backend)? {
+        let known = state.withLock { state -> (DatabaseNames, Backend)? in
+            guard let latest = state.latest, latest.names.include(resource) else { return nil }
+            state.latest?.lastUse = now()
+            return (latest.names, latest.backend)
+        }
+        if let known { return known }
+        return try opened(try DatabaseID(ofResource: resource)).map { ($0.names, $0.backend) }
+    }
+
+    private func opened(_ id: DatabaseID) throws(LarderError) -> Entry? {
         try state.withLock { state throws(LarderError) in
+            Self.noteLatest(&state)
             if let place = state.open.index(forKey: id) {
                 state.open.values[place].lastUse = now()
-                return state.open.values[place].backend
+                state.latest = state.open.values[place]
+                return state.latest
             }
             guard state.closing == nil else { throw LarderError(.unavailable, "the server stops") }
             return nil
         }
+    }
+
+    /// Writes down when the latest one was asked for, and begins to look for another.
+    private static func noteLatest(_ state: inout State) {
+        if let latest = state.latest { state.open[latest.names.id]?.lastUse = latest.lastUse }
+        state.latest = nil
     }
 
     /// Closes a database that nobody has asked for in a while, where there is no room for another.
@@ -152,6 +176,7 @@ final class Databases: Sendable {
         for (id, entry) in unused() {
             // Asked for meanwhile, it stays.
             let isTaken = state.withLock { state in
+                Self.noteLatest(&state)
                 guard state.open[id]?.lastUse == entry.lastUse else { return false }
                 return state.open.removeValue(forKey: id) != nil
             }
@@ -164,7 +189,10 @@ final class Databases: Sendable {
             }
             isAnswered.wait()
             if closed.withLock({ $0 }) { return }
-            state.withLock { $0.open[id] = Entry(backend: entry.backend, lastUse: now()) }
+            state.withLock { state in
+                state.open[id] = entry
+                state.open[id]?.lastUse = now()
+            }
         }
         guard count < limit else {
             throw LarderError(
@@ -179,6 +207,7 @@ final class Databases: Sendable {
         guard case .directory = storage else { return [] }
         let latest = now() - idleTime
         return state.withLock { state in
+            Self.noteLatest(&state)
             guard state.open.count >= limit else { return [] }
             return state.open.filter { $0.value.lastUse <= latest }
                 .sorted { $0.value.lastUse < $1.value.lastUse }.map { ($0.key, $0.value) }

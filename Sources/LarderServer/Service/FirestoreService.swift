@@ -38,17 +38,17 @@ final class FirestoreService: Sendable {
 
     /// The database that a name of a resource begins with.
     func session(_ resource: String) async throws(LarderError) -> Session {
+        if let session = try openSession(resource) { return session }
         let id = try DatabaseID(ofResource: resource)
         monitor.note(id)
-        return Session(id: id, backend: try await databases.database(id))
+        return Session(DatabaseNames(id), try await databases.database(id))
     }
 
     /// The database that a name of a resource begins with; nil where it is not open.
     func openSession(_ resource: String) throws(LarderError) -> Session? {
-        let id = try DatabaseID(ofResource: resource)
-        guard let backend = try databases.opened(id) else { return nil }
-        monitor.note(id)
-        return Session(id: id, backend: backend)
+        guard let (names, backend) = try databases.opened(resource) else { return nil }
+        monitor.note(names.id)
+        return Session(names, backend)
     }
 
     /// Answers a call from a database where blocking does no harm.

@@ -7,15 +7,23 @@ import SwiftProtobuf
 
 /// A database while a call is about it.
 struct Session: Sendable {
-    /// The database.
-    let id: DatabaseID
+    /// The database, and what names of it begin with.
+    let names: DatabaseNames
     /// Its documents.
     let backend: Backend
     /// As whom the backend is asked.
     let credentials = Credentials()
 
+    /// The database.
+    var id: DatabaseID { names.id }
+
+    init(_ names: DatabaseNames, _ backend: Backend) {
+        self.names = names
+        self.backend = backend
+    }
+
     /// A coder of the database's messages, for one thread.
-    func coder() -> MessageCoder { MessageCoder(id) }
+    func coder() -> MessageCoder { MessageCoder(names) }
 
     /// Makes changes, in a transaction or not.
     func commit(_ mutations: [Mutation], in transaction: TransactionID? = nil)
