@@ -180,6 +180,35 @@ private final class Connection {
 
 @Suite("Server: HTTP/2")
 struct HTTP2HandlerTests {
+    @Test("Headers go out byte for byte, whatever those of the answer before were")
+    func headersOut() throws {
+        let all: [HPACKHeaders] = [
+            [":status": "200", "a": "1", "b": "22"], [":status": "200", "a": "1", "b": ""],
+            [":status": "200", "b": "22", "a": "1"], [":status": "415"],
+            // Equal, as Swift compares text.
+            [":status": "200", "name": "e\u{301}"], [":status": "200", "name": "\u{e9}"],
+        ]
+        let client = try Connection()
+        var stream = -1
+        for (first, second) in all.flatMap({ first in all.map { (first, $0) } }) {
+            for headers in [first, second, second] {
+                stream += 2
+                let trailers = HPACKHeaders(headers.dropFirst().map { ($0.name, $0.value) })
+                try client.open(UInt32(stream), isWhole: true)
+                _ = client.write(.headers(.init(headers: headers)), on: HTTP2StreamID(stream))
+                _ = client.write(
+                    .headers(.init(headers: trailers, endStream: true)), on: HTTP2StreamID(stream))
+                client.channel.flush()
+                let expected = [headers, trailers].enumerated().map { place, headers in
+                    "\(stream) " + headers.map { "\($0.0)=\($0.1)" }.joined(separator: " ")
+                        + (place == 1 ? "." : "")
+                }
+                let sent = try client.sent()
+                #expect(sent.map { Array($0.utf8) } == expected.map { Array($0.utf8) }, "\(sent)")
+            }
+        }
+    }
+
     @Test("A request is heard and answered, however its bytes come", arguments: [1, 7, 1_000])
     func passes(size: Int) throws {
         let client = try Connection()

@@ -56,6 +56,9 @@ final class HTTP2Handler: ChannelDuplexHandler {
     private let limits: Limits
     private var context: ChannelHandlerContext?
     private var answers: [Int32: Answer] = [:]
+    /// What answers begin and end with, most of them with the same.
+    private let beginnings = HTTP2Fields()
+    private let endings = HTTP2Fields()
     /// The headers that are being read.
     private var headers = HPACKHeaders()
     private var headerBytes = 0
@@ -239,45 +242,18 @@ final class HTTP2Handler: ChannelDuplexHandler {
             return true
         }
         answer.hasBegun = true
-        return withFields(of: headers.headers) { fields, count in
-            if headers.endStream { return nghttp2_submit_response(session, id, fields, count, nil) }
-            var data = HTTP2Callbacks.data
-            return nghttp2_submit_response(session, id, fields, count, &data)
-        } == 0
+        let fields = beginnings.fields(of: headers.headers)
+        if headers.endStream {
+            return nghttp2_submit_response(session, id, fields.baseAddress, fields.count, nil) == 0
+        }
+        var data = HTTP2Callbacks.data
+        return nghttp2_submit_response(session, id, fields.baseAddress, fields.count, &data) == 0
     }
 
     private func goOn(_ answer: Answer, _ id: Int32) {
         guard answer.isAwaited else { return }
         answer.isAwaited = false
         nghttp2_session_resume_data(session, id)
-    }
-
-    /// Lends headers as nghttp2 takes them.
-    private func withFields(
-        of headers: HPACKHeaders, _ body: (UnsafePointer<nghttp2_nv>?, Int) -> Int32
-    ) -> Int32 {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count })
-        for (name, value, _) in headers {
-            bytes += name.utf8
-            bytes += value.utf8
-        }
-        return bytes.withUnsafeMutableBufferPointer { bytes in
-            withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: headers.count) { fields in
-                var position = bytes.baseAddress
-                for (index, (name, value, _)) in headers.enumerated() {
-                    let middle = position.map { $0 + name.utf8.count }
-                    fields.initializeElement(
-                        at: index,
-                        to: nghttp2_nv(
-                            name: position, value: middle, namelen: name.utf8.count,
-                            valuelen: value.utf8.count,
-                            flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue)))
-                    position = middle.map { $0 + value.utf8.count }
-                }
-                return body(fields.baseAddress, headers.count)
-            }
-        }
     }
 
     /// Gives nghttp2 what there is to be sent on a stream.
@@ -306,7 +282,8 @@ final class HTTP2Handler: ChannelDuplexHandler {
         }
         if answer.data.isEmpty, let trailers = answer.trailers {
             flags |= NGHTTP2_DATA_FLAG_EOF.rawValue | NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
-            let error = withFields(of: trailers) { nghttp2_submit_trailer(session, id, $0, $1) }
+            let fields = endings.fields(of: trailers)
+            let error = nghttp2_submit_trailer(session, id, fields.baseAddress, fields.count)
             return error == 0 ? count : Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
         }
         guard count == 0 else { return count }
