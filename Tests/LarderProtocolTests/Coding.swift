@@ -70,6 +70,21 @@ extension SeededRandom {
         for _ in 0..<below(6) { fields[name()] = sendable(depth: depth) }
         return fields
     }
+
+    /// Bytes of which a few are others, gone, or come twice.
+    mutating func damaged(_ sound: [UInt8]) -> [UInt8] {
+        var bytes = sound
+        for _ in 0...below(2) where !bytes.isEmpty {
+            let place = below(bytes.count)
+            switch below(4) {
+            case 0: bytes[place] = UInt8(below(256))
+            case 1: bytes[place] ^= 1 << UInt8(below(8))
+            case 2: bytes.remove(at: place)
+            default: bytes.insert(bytes[below(bytes.count)], at: place)
+            }
+        }
+        return bytes
+    }
 }
 
 extension Value {

@@ -75,16 +75,7 @@ struct DocumentBytesTests {
         for _ in 0..<400 {
             let sound: [UInt8] = try change(&random).serializedBytes()
             for _ in 0..<25 {
-                var bytes = sound
-                for _ in 0...random.below(2) where !bytes.isEmpty {
-                    let place = random.below(bytes.count)
-                    switch random.below(4) {
-                    case 0: bytes[place] = UInt8(random.below(256))
-                    case 1: bytes[place] ^= 1 << UInt8(random.below(8))
-                    case 2: bytes.removeSubrange(place..<min(bytes.count, place + 1))
-                    default: bytes.insert(bytes[random.below(bytes.count)], at: place)
-                    }
-                }
+                let bytes = random.damaged(sound)
                 let actual = try? coder.decode(listenResponse: bytes)
                 #expect(actual.map(describe) == told(bytes), "\(random): \(bytes)")
                 if actual == nil { refused += 1 } else { read += 1 }

@@ -46,14 +46,10 @@ extension MessageCoder {
 
     private func plainDocument(_ bytes: UnsafeRawBufferPointer) throws -> DocumentReading {
         var document = FieldReader(bytes)
-        guard try document.number() == 0x0a else { throw NotPlain() }
-        let path = try plainPath(try document.content())
+        let path = try plainName(&document)
         var (createTime, updateTime): (Timestamp?, Timestamp?)
-        try builder.reset()
-        try builder.beginMap()
-        while !document.isAtEnd {
-            switch try document.number() {
-            case 0x12: try appendPlain(entry: try document.content(), depth: 0)
+        let record = try plainRecord(&document) { number, document in
+            switch number {
             case 0x1a where createTime == nil:
                 createTime = try plainTime(try document.content())
             case 0x22 where updateTime == nil:
@@ -61,17 +57,39 @@ extension MessageCoder {
             default: throw NotPlain()
             }
         }
-        try builder.endMap()
-        let record = try builder.finishRecord()
-        guard let updateTime, record.sizeBytes <= limits.maxDocumentBytes else {
-            throw NotPlain()
-        }
+        guard let updateTime else { throw NotPlain() }
         return DocumentReading(
             path: path, contents: .found(record, createTime: createTime),
             version: SnapshotVersion(updateTime))
     }
 
-    private func plainPath(_ name: UnsafeRawBufferPointer) throws -> DocumentPath {
+    /// The fields of a document.
+    ///
+    /// - Parameter takeOther: takes what stands beside them, by its number.
+    func plainRecord(
+        _ document: inout FieldReader,
+        _ takeOther: (UInt64, inout FieldReader) throws -> Void
+    ) throws -> Record {
+        try builder.reset()
+        try builder.beginMap()
+        while !document.isAtEnd {
+            let number = try document.number()
+            if number == 0x12 {
+                try appendPlain(entry: try document.content(), depth: 0)
+            } else {
+                try takeOther(number, &document)
+            }
+        }
+        try builder.endMap()
+        let record = try builder.finishRecord()
+        guard record.sizeBytes <= limits.maxDocumentBytes else { throw NotPlain() }
+        return record
+    }
+
+    /// The path of a document, whose name comes first.
+    func plainName(_ document: inout FieldReader) throws -> DocumentPath {
+        guard try document.number() == 0x0a else { throw NotPlain() }
+        let name = try document.content()
         let prefix = documentsPrefix.utf8
         guard name.starts(with: prefix),
             let text = String(validating: name.dropFirst(prefix.count), as: UTF8.self)

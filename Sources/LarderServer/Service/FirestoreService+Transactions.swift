@@ -27,6 +27,25 @@ extension FirestoreService {
         return try coder.encode(response, of: mutations)
     }
 
+    /// What the bytes of a commit ask for that only sets documents of a database that is open, as
+    /// nearly all do; nil for any other.
+    func plainCommit(_ bytes: [UInt8]) -> ShortCall.Work? {
+        guard let name = MessageCoder.database(ofCommit: bytes),
+            let session = try? openSession(name),
+            let mutations = session.coder().plainSets(commit: bytes)
+        else { return nil }
+        let answer = { @Sendable (response: CommitResponse) throws in
+            [try session.coder().encode(answer: response, of: mutations).serializedBytes()]
+        }
+        return ShortCall.Work { [monitor] tell in
+            monitor.note(session.id)
+            session.commit(mutations, in: nil) { result in tell { try answer(try result.get()) } }
+            return true
+        } later: {
+            try answer(try await session.commit(mutations))
+        }
+    }
+
     /// Begins to make changes in a database that is open.
     func beginCommit(
         _ request: Google_Firestore_V1_CommitRequest,

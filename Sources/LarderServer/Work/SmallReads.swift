@@ -16,13 +16,15 @@ final class SmallReads: Sendable {
 
     /// Below this nothing has come from a disk.
     private static let briefness = Duration.microseconds(30)
+    /// How many reads are watched after one that was not brief.
+    private static let watchCount = 100
 
     private struct State {
         /// Until when reads go to other threads.
         var detourEnd: ContinuousClock.Instant
-        /// Whether the last read was not brief, so that the next is watched: to ask the system what
+        /// How many reads are watched yet, since one that was not brief: to ask the system what
         /// happens to a thread takes as long as a part of a read.
-        var isWatching = false
+        var watchCount = 0
     }
 
     private let use: @Sendable () -> ThreadUse
@@ -47,7 +49,7 @@ final class SmallReads: Sendable {
     func run<R>(_ work: () throws(LarderError) -> R) throws(LarderError) -> R? {
         guard MultiThreadedEventLoopGroup.currentEventLoop != nil else { return nil }
         let start = now()
-        let isWatched = state.withLock { $0.detourEnd <= start ? $0.isWatching : nil }
+        let isWatched = state.withLock { $0.detourEnd <= start ? $0.watchCount > 0 : nil }
         guard let isWatched else { return nil }
         let before = isWatched ? use() : nil
         defer {
@@ -57,7 +59,8 @@ final class SmallReads: Sendable {
                 let isLong =
                     before.map { use().isLong(time, since: $0, limit: Self.limit) } ?? false
                 state.withLock { state in
-                    state.isWatching = time > Self.briefness
+                    state.watchCount =
+                        time > Self.briefness ? Self.watchCount : max(state.watchCount - 1, 0)
                     if isLong { state.detourEnd = end + time * Self.factor }
                 }
             }
