@@ -36,9 +36,7 @@ extension FirestoreService: RegistrableRPCService {
             MessageCall(Method.UpdateDocument.descriptor, monitor, updateDocument),
             MessageCall(Method.DeleteDocument.descriptor, monitor, deleteDocument),
             MessageCall(Method.BeginTransaction.descriptor, monitor, beginTransaction),
-            MessageCall(
-                Method.Commit.descriptor, monitor, takePlain: plainCommit, begin: beginCommit,
-                commit),
+            MessageCall(Method.Commit.descriptor, monitor, begin: beginCommit, commit),
             MessageCall(Method.Rollback.descriptor, monitor, rollBack),
             MessageCall(Method.BatchWrite.descriptor, monitor, batchWrite),
         ]

@@ -27,34 +27,29 @@ extension FirestoreService {
         return try coder.encode(response, of: mutations)
     }
 
-    /// What the bytes of a commit ask for that only sets documents of a database that is open, as
-    /// nearly all do; nil for any other.
-    func plainCommit(_ bytes: [UInt8]) -> ShortCall.Work? {
+    /// Begins to make the changes that the bytes of a request ask for in a database that is open.
+    ///
+    /// - Returns: false where it is not open, or the bytes are no such request.
+    func beginCommit(_ bytes: [UInt8], _ tell: @escaping ShortCall.Tell<[[UInt8]]>)
+        throws(LarderError) -> Bool
+    {
         guard let name = MessageCoder.database(ofCommit: bytes),
-            let session = try? openSession(name),
-            let mutations = session.coder().plainSets(commit: bytes)
-        else { return nil }
-        let answer = { @Sendable (response: CommitResponse) throws in
-            [try session.coder().encode(answer: response, of: mutations).serializedBytes()]
+            let session = try openSession(name)
+        else { return false }
+        let coder = session.coder()
+        let (mutations, transaction): ([Mutation], TransactionID?)
+        if let sets = coder.plainSets(commit: bytes) {
+            (mutations, transaction) = (sets, nil)
+        } else if let request = try? Google_Firestore_V1_CommitRequest(serializedBytes: bytes) {
+            (mutations, transaction) = try session.read(request, coder)
+        } else {
+            return false
         }
-        return ShortCall.Work { [monitor] tell in
-            monitor.note(session.id)
-            session.commit(mutations, in: nil) { result in tell { try answer(try result.get()) } }
-            return true
-        } later: {
-            try answer(try await session.commit(mutations))
-        }
-    }
-
-    /// Begins to make changes in a database that is open.
-    func beginCommit(
-        _ request: Google_Firestore_V1_CommitRequest,
-        _ tell: @escaping ShortCall.Tell<Google_Firestore_V1_CommitResponse>
-    ) throws(LarderError) -> Bool {
-        guard let session = try openSession(request.database) else { return false }
-        let (mutations, transaction) = try session.read(request, session.coder())
         session.commit(mutations, in: transaction) { result in
-            tell { try session.coder().encode(try result.get(), of: mutations) }
+            tell {
+                let answer = try session.coder().encode(answer: try result.get(), of: mutations)
+                return [try answer.serializedBytes()]
+            }
         }
         return true
     }

@@ -22,6 +22,8 @@ struct ListenTargets {
     private var asked: [Int32: Deque<Target>] = [:]
     /// Told to be there.
     private var told: [Int32: Target] = [:]
+    /// Whether any has had a mask: most streams have none, and need not look for those.
+    private(set) var hasMasks = false
     /// Those that end with the next snapshot.
     private var ending: [Int32] = []
 
@@ -44,6 +46,7 @@ struct ListenTargets {
             asked[target.id, default: []].append(
                 Target(
                     count: target.all.count, mask: selection.mask, isOnce: selection.isOnce))
+            hasMasks = hasMasks || selection.mask != nil
         case .remove(let id):
             if let last = asked[id]?.indices.last {
                 asked[id]?[last].isLeaving = true

@@ -74,9 +74,9 @@ struct ServedListen: ServedStream {
     private func parts(
         of response: WatchResponse
     ) -> [(response: WatchResponse, mask: FieldMask?)] {
-        guard case .document(let reading, let joined, let left) = response, reading.exists else {
-            return [(response, nil)]
-        }
+        guard targets.hasMasks,
+            case .document(let reading, let joined, let left) = response, reading.exists
+        else { return [(response, nil)] }
         var masks: [FieldMask?] = []
         for id in joined + left {
             let mask = targets.mask(id)

@@ -18,25 +18,20 @@ struct MessageCall<Request: Message, Response: Message>: UnaryCall {
 
     /// A call of which a closure does all.
     ///
-    /// - Parameters:
-    ///   - takePlain: takes the bytes of requests that need no message.
-    ///   - begin: does it, or begins it, on the event loop of its connection; false where that would
-    ///     wait.
+    /// - Parameter begin: begins what the bytes of a request ask for on the event loop of the
+    ///   connection; false where that would wait, or the bytes are no such request.
     init(
         _ method: MethodDescriptor, _ monitor: CallMonitor,
-        takePlain: @escaping @Sendable ([UInt8]) -> ShortCall.Work? = { _ in nil },
-        begin: @escaping @Sendable (Request, @escaping ShortCall.Tell<Response>) throws -> Bool = {
+        begin: @escaping @Sendable ([UInt8], @escaping ShortCall.Tell<[[UInt8]]>) throws -> Bool = {
             _, _ in false
         },
         _ body: @escaping @Sendable (Request) async throws -> Response
     ) {
         short = ShortCall(method: method, monitor: monitor) { bytes in
-            if let work = takePlain(bytes) { return work }
-            guard let request = try? Request(serializedBytes: bytes) else { return nil }
-            return ShortCall.Work { tell in
-                try begin(request) { message in tell { [try message().serializedBytes()] } }
+            ShortCall.Work { tell in
+                try begin(bytes, tell)
             } later: {
-                [try await body(request).serializedBytes()]
+                [try await Received<Request>(bytes).read(body).serializedBytes()]
             }
         }
         self.body = { .message(try await body($0)) }

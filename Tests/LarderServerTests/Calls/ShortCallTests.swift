@@ -1,5 +1,7 @@
 import GRPCCore
+import LarderModel
 import LarderProtocol
+import LarderTransport
 import NIOHPACK
 import SwiftProtobuf
 import Testing
@@ -93,6 +95,44 @@ struct ShortCallTests {
         let messages = try await TestConnection.messages(try await client.call())
         #expect(messages.map(\.count) == odd.messages)
         #expect(try await client.ending() == nil)
+    }
+
+    @Test(
+        "Bytes that are no request are refused, whether the database is open or not",
+        arguments: ["Commit", "Rollback"], [false, true])
+    func malformed(method: String, isOpen: Bool) async throws {
+        if isOpen { try await test.fill("c", 0..<1) }
+        let name = Array("projects/p/databases/(default)".utf8)
+        for bytes in [[0xff], [0x0a, UInt8(name.count)] + name + [0xff]] {
+            let client = try await TestConnection(test.service.shortCalls)
+            try await client.open(method)
+            try await client.send(TestConnection.framed(bytes), isLast: true)
+            let (messages, ending) = try await client.answer()
+            #expect(messages.isEmpty && ending["grpc-status"] == ["3"])
+        }
+    }
+
+    @Test("Commits are answered, sets and others, in a database that is open and one that is not")
+    func commits() async throws {
+        let path = try DocumentPath("c/1")
+        let coder = MessageCoder(DatabaseID(project: "p"))
+        for mutation in [
+            Mutation(.set(try Record([:])), at: path), Mutation(.set(try Record([:])), at: path),
+            Mutation(.delete, at: path), Mutation(.delete, at: path, precondition: .exists(true)),
+        ] {
+            let client = try await TestConnection(test.service.shortCalls)
+            try await client.open("Commit")
+            let request = try coder.encode(committing: [mutation])
+            try await client.send(TestConnection.framed(request), isLast: true)
+            let (messages, ending) = try await client.answer()
+            let isRefused = mutation.precondition != .none
+            #expect(ending["grpc-status"] == [isRefused ? "5" : "0"])
+            let results = try messages.map {
+                try Google_Firestore_V1_CommitResponse(serializedBytes: $0).writeResults
+            }
+            #expect(results.map(\.count) == (isRefused ? [] : [1]))
+            #expect(results.first?.first?.hasUpdateTime != (mutation.operation == .delete))
+        }
     }
 
     @Test("A call that ends with its headers goes on")
