@@ -231,6 +231,21 @@ struct WatchAggregatorTests {
         #expect(stream.event(4).documents[try DocumentPath("c/b")] == (try .absent("c/b", 2)))
     }
 
+    @Test("A document that its own target told of and took back is missing with the same event")
+    func toldAndTakenBack() throws {
+        var stream = Stream()
+        try stream.watch(1, "c/a", for: .limboResolution)
+        try stream.watch(2, "c")
+        stream.tell(try .found("c/a", 5), [1, 2])
+        try stream.remove("c/a", [1, 2])
+        stream.tell(.current, [1, 2])
+        let event = stream.event(7)
+        let path = try DocumentPath("c/a")
+        #expect(
+            event.documents[path]
+                == DocumentReading(path: path, contents: .absent, version: .test(7)))
+    }
+
     @Test("Documents that only limbo targets told of are resolved limbo documents")
     func resolvesLimbo() throws {
         var stream = Stream()

@@ -148,9 +148,8 @@ struct WatchModel {
         for id in targets.keys {
             guard targets[id]?.isCurrent == true,
                 case .document(let path)? = world.targets[id]?.target.source,
-                !told.contains(where: {
-                    $0.target == id && $0.path == path && $0.reading != nil
-                }), !world.remoteKeys(of: id).contains(path)
+                told.last(where: { $0.target == id && $0.path == path })?.reading == nil,
+                !world.remoteKeys(of: id).contains(path)
             else { continue }
             let missing = DocumentReading(path: path, contents: .absent, version: version)
             tell(path, id, isIn: false, missing, world)

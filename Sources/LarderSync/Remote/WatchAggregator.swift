@@ -219,7 +219,11 @@ extension WatchAggregator {
         _ path: DocumentPath, _ reading: DocumentReading?, of target: TargetData
     ) {
         targetsOfDocuments[path, default: TargetIDSet(target.id)].insert(target.id)
-        guard let reading else { return }
+        guard let reading else {
+            // It is gone, whatever was told of it before.
+            if target.document == path { answeredDocumentTargets.remove(target.id) }
+            return
+        }
         documents[path] = reading
         if target.document == path { answeredDocumentTargets.insert(target.id) }
     }
