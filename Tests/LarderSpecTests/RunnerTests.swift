@@ -38,16 +38,10 @@ struct RunnerTests {
          ]}
         """#
 
-    private func run(_ script: String, _ kind: SpecStorage = .memory) throws -> SpecOutcome {
-        let json = try JSONValue(parsing: Data(script.utf8))
-        let test = try SpecTest(SpecNode(json, at: "runner"))
-        return SpecRun.run(test, kind, SpecTrace(isEnabled: false))
-    }
-
     @Test("A client that does as it should passes, on every kind of store")
     func passes() throws {
         for kind in SpecStorage.allCases {
-            let outcome = try run(Self.script, kind)
+            let outcome = try SpecRun.run(Self.script, kind)
             guard case .passed = outcome else {
                 Issue.record("\(kind): \(outcome)")
                 continue
@@ -103,7 +97,7 @@ struct RunnerTests {
         let parts = Self.script.components(separatedBy: said)
         try #require(parts.count >= 2, "the script does not say it")
         let script = parts[0] + instead + parts[1...].joined(separator: said)
-        guard case .failed(step, _, let mismatches) = try run(script) else {
+        guard case .failed(step, _, let mismatches) = try SpecRun.run(script, .memory) else {
             Issue.record("step \(step) does not fail")
             return
         }

@@ -83,8 +83,13 @@ extension Engine {
         remoteStore.listen(data) { [self] in remoteKeys(of: $0) }
     }
 
-    /// A document in limbo that may not be asked for counts as gone.
+    /// A document in limbo that may not be asked for counts as gone, unless the backend tells of it
+    /// in another target: then views that have it in limbo go on to show it, from the cache.
     private func rejectLimbo(_ id: Int32, _ path: DocumentPath) {
+        if views.isVouchedFor(path) {
+            limbo.reject(id)
+            return resolveLimbo()
+        }
         let gone = DocumentReading(path: path, contents: .absent, version: .none)
         let event = RemoteEvent(
             version: .none, documents: [path: gone], resolvedLimboDocuments: [path])

@@ -28,9 +28,7 @@ extension ActiveViews {
             if !missed.isEmpty {
                 changes = try compute(missed, for: view, after: changes, refill)
             }
-            if let update = views[view]?.view.apply(changes, target: target) {
-                finish(update, of: view, &step)
-            }
+            apply(changes, to: view, target: target, &step)
         } catch {
             fail(view, error, &step)
         }
@@ -63,6 +61,9 @@ extension ActiveViews {
             if views.values[index].hear(target) { touched[view, default: []] += [] }
         }
         for view in pendingResets { touched[view, default: []] += [] }
+        for view in unconfirmed where views[view]?.view.note(snapshotVersion) == true {
+            touched[view, default: []] += []
+        }
         for (view, updates) in touched.sorted(by: { $0.key < $1.key }) {
             guard let index = views.index(forKey: view) else { continue }
             if views.values[index].isLoading {
@@ -71,9 +72,9 @@ extension ActiveViews {
             }
             do throws(LarderError) {
                 let changes = try compute(updates, for: view, after: nil, refill)
-                let update = views[view]?.view.apply(
-                    changes, target: targets[view], isPendingReset: pendingResets.contains(view))
-                if let update { finish(update, of: view, &step) }
+                apply(
+                    changes, to: view, target: targets[view],
+                    isPendingReset: pendingResets.contains(view), &step)
             } catch {
                 fail(view, error, &step)
             }

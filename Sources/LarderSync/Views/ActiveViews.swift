@@ -25,6 +25,8 @@ package struct ActiveViews: Sendable {
     var dispatch = DispatchIndex()
     var held = HeldDocuments()
     var prepared = PreparedQueries()
+    /// Views with commits that the watch stream has not confirmed.
+    var unconfirmed: Set<ViewID> = []
     /// Views that wait for the result of their query.
     var loading: Set<ViewID> = []
     private var lastNumber = 0
@@ -55,6 +57,12 @@ package struct ActiveViews: Sendable {
 
     /// The view that a listener listens to.
     func view(of listener: ListenerID) -> ViewID? { viewsByListener[listener] }
+
+    /// Whether the backend has told that a document is in the target of a view, and the view is up
+    /// to date.
+    func isVouchedFor(_ path: DocumentPath) -> Bool {
+        views.values.contains { $0.view.isCurrent && $0.view.syncedDocuments.contains(path) }
+    }
 
     /// Whether somebody listens to a view here.
     func hasListeners(_ id: ViewID) -> Bool { look(at: id) { !$0.listeners.isEmpty } ?? false }
@@ -109,6 +117,22 @@ package struct ActiveViews: Sendable {
         views[id]?.view.setWatched(false)
     }
 
+    /// Applies changes to a view.
+    mutating func apply(
+        _ changes: ViewDocumentChanges, to id: ViewID, target: ViewTargetChange?,
+        isPendingReset: Bool = false, _ step: inout ViewStep
+    ) {
+        guard let index = views.index(forKey: id) else { return }
+        let update = views.values[index].view.apply(
+            changes, target: target, isPendingReset: isPendingReset)
+        if views.values[index].view.unconfirmedCommits.isEmpty {
+            unconfirmed.remove(id)
+        } else {
+            unconfirmed.insert(id)
+        }
+        finish(update, of: id, &step)
+    }
+
     func isListening(_ id: ListenerID) -> Bool { viewsByListener[id] != nil }
 
     mutating func newViewID() -> ViewID {
@@ -134,6 +158,7 @@ package struct ActiveViews: Sendable {
         dispatch.remove(id, active.view.query)
         prepared.remove(id)
         loading.remove(id)
+        unconfirmed.remove(id)
         held.removeAll(of: active.view.documents, view: id)
     }
 }

@@ -20,6 +20,7 @@ extension View {
         let oldDocuments = documents
         documents = changes.documents
         mutatedKeys = changes.mutatedKeys
+        unconfirmedCommits = changes.unconfirmedCommits
         apply(target, isPendingReset: isPendingReset)
         let limboChanges = updateLimbo(changes.changes, target, isPendingReset: isPendingReset)
         let isSynced = isCurrent && limboDocuments.isEmpty && !isPendingReset
@@ -48,8 +49,8 @@ extension View {
         isCurrent = false
         return apply(
             ViewDocumentChanges(
-                documents: documents, mutatedKeys: mutatedKeys, changes: .none,
-                needsRefill: false))
+                documents: documents, mutatedKeys: mutatedKeys,
+                unconfirmedCommits: unconfirmedCommits, changes: .none, needsRefill: false))
     }
 
     /// Whether the view is another once the backend has told this of its target, and nothing of

@@ -20,7 +20,8 @@ extension View {
         }
         return ViewDocumentChanges(
             documents: documents, mutatedKeys: TreeSet(documents.pathsWithLocalMutations),
-            changes: DocumentViewChanges(adding: documents), needsRefill: false)
+            unconfirmedCommits: [:], changes: DocumentViewChanges(adding: documents),
+            needsRefill: false)
     }
 
     /// What new states of documents mean for the view.
@@ -38,6 +39,7 @@ extension View {
         var computation = ViewComputation(
             limit: query.limit, documents: previous?.documents ?? documents,
             mutatedKeys: previous?.mutatedKeys ?? mutatedKeys,
+            unconfirmedCommits: previous?.unconfirmedCommits ?? unconfirmedCommits,
             changes: DocumentChangeSet(previous?.changes ?? .none))
         for update in updates {
             let isMatch = update.document.map { matcher?.matches($0) ?? $0.exists } ?? false
@@ -47,6 +49,7 @@ extension View {
         computation.finish()
         return ViewDocumentChanges(
             documents: computation.documents, mutatedKeys: computation.mutatedKeys,
+            unconfirmedCommits: computation.unconfirmedCommits,
             changes: computation.changes.sorted(by: documents.comparator),
             needsRefill: computation.needsRefill)
     }

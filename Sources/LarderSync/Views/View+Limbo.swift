@@ -25,6 +25,7 @@ extension View {
         changes.forEachPath { look(at: $1) }
         target?.added.forEach(look)
         target?.removed.forEach(look)
+        for (path, commit) in unconfirmedCommits where commit.isOverdue { look(at: path) }
         return changeLimbo(leaving, entering)
     }
 
@@ -59,8 +60,13 @@ extension View {
         return changes
     }
 
+    /// A document with pending writes is the user's own, unless the backend has committed them and
+    /// the snapshot of the commit did not bring it: another client may have deleted it meanwhile.
     private func isInLimbo(_ path: DocumentPath) -> Bool {
-        !syncedDocuments.contains(path)
-            && documents.document(at: path).map { !$0.hasLocalMutations } ?? false
+        guard !syncedDocuments.contains(path), let document = documents.document(at: path) else {
+            return false
+        }
+        return !document.hasLocalMutations
+            || unconfirmedCommits[path]?.isOverdue ?? false
     }
 }

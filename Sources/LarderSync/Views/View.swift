@@ -2,6 +2,13 @@ package import HashTreeCollections
 package import LarderModel
 package import LarderQuery
 
+/// A commit of a pending write that the watch stream has not confirmed.
+package struct UnconfirmedCommit: Sendable {
+    let version: SnapshotVersion
+    /// Whether a snapshot of that version or a later one has come since.
+    var isOverdue = false
+}
+
 /// The result of one active query, kept up to date change by change.
 ///
 /// A machine without threads or disk: first compute what changes of documents mean, run the
@@ -24,6 +31,9 @@ package struct View: Sendable {
     /// Documents of the result with writes that the backend has not confirmed, as far as this
     /// view has seen them made.
     package internal(set) var mutatedKeys: TreeSet<DocumentPath> = []
+    /// Documents of the result that still show a pending write although the backend has committed
+    /// it: the watch stream is to bring what the commit made of them.
+    var unconfirmedCommits: [DocumentPath: UnconfirmedCommit] = [:]
     /// Documents that the backend has told to be in the view's target.
     package internal(set) var syncedDocuments: TreeSet<DocumentPath>
     /// Documents of the result that the backend should know but has not told of.
@@ -73,6 +83,16 @@ package struct View: Sendable {
     /// Notes a snapshot of the backend, which holds for every result that it has confirmed.
     mutating func confirm(through version: SnapshotVersion) {
         if isSynced, isWatched { readTime = max(readTime, version) }
+    }
+
+    /// Notes a snapshot of the backend that is about to be applied.
+    ///
+    /// - Returns: whether a commit is overdue, so that the view is to be applied.
+    package mutating func note(_ version: SnapshotVersion) -> Bool {
+        for (path, commit) in unconfirmedCommits where commit.version <= version {
+            unconfirmedCommits[path]?.isOverdue = true
+        }
+        return unconfirmedCommits.values.contains(where: \.isOverdue)
     }
 
     /// Notes whether the backend tells of the view's target from now on.

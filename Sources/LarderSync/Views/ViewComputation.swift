@@ -17,17 +17,19 @@ struct ViewComputation {
     private(set) var documents: DocumentSet
     private var edits: [(path: DocumentPath, new: Document?)] = []
     private(set) var mutatedKeys: TreeSet<DocumentPath>
+    private(set) var unconfirmedCommits: [DocumentPath: UnconfirmedCommit]
     private(set) var changes: DocumentChangeSet
     /// Whether documents that are not in the set may belong into it now.
     private(set) var needsRefill = false
 
     init(
         limit: Query.Limit?, documents: DocumentSet, mutatedKeys: TreeSet<DocumentPath>,
-        changes: DocumentChangeSet
+        unconfirmedCommits: [DocumentPath: UnconfirmedCommit], changes: DocumentChangeSet
     ) {
         self.limit = limit
         self.documents = documents
         self.mutatedKeys = mutatedKeys
+        self.unconfirmedCommits = unconfirmedCommits
         self.changes = changes
         oldMutatedKeys = mutatedKeys
         // With fewer documents than the limit allows, all that match are in the set.
@@ -60,20 +62,29 @@ struct ViewComputation {
             // but of a write that is taken back nothing stays, and nothing will be confirmed.
             let isBetweenWriteAndWatch =
                 old.hasLocalMutations && new.hasCommittedMutations && !new.hasLocalMutations
-            guard !isBetweenWriteAndWatch || takesBack else { return }
+            guard !isBetweenWriteAndWatch || takesBack else {
+                unconfirmedCommits[old.path] = UnconfirmedCommit(version: new.version)
+                return
+            }
             put(new, .modified)
             needsRefill = needsRefill || isOutsideLimit(new)
         } else {
             let wasPending = oldMutatedKeys.contains(old.path)
             let isPending =
                 new.hasLocalMutations || (wasPending && new.hasCommittedMutations)
-            if wasPending != isPending { put(new, .metadata) }
+            if wasPending != isPending {
+                put(new, .metadata)
+            } else if old.hasLocalMutations {
+                unconfirmedCommits[old.path] =
+                    new.hasLocalMutations ? nil : UnconfirmedCommit(version: new.version)
+            }
         }
     }
 
     private mutating func put(_ new: Document, _ kind: DocumentViewChange.Kind) {
         changes.add(DocumentViewChange(kind, new))
         edits.append((new.path, new))
+        forgetCommit(of: new.path)
         if new.hasLocalMutations {
             mutatedKeys.insert(new.path)
         } else if !mutatedKeys.isEmpty {
@@ -86,7 +97,12 @@ struct ViewComputation {
         changes.add(DocumentViewChange(.removed, old))
         edits.append((old.path, nil))
         mutatedKeys.remove(old.path)
+        forgetCommit(of: old.path)
         needsRefill = needsRefill || lastInLimit != nil || firstInLimit != nil
+    }
+
+    private mutating func forgetCommit(of path: DocumentPath) {
+        if !unconfirmedCommits.isEmpty { unconfirmedCommits[path] = nil }
     }
 
     private func isOutsideLimit(_ document: Document) -> Bool {
@@ -119,6 +135,7 @@ struct ViewComputation {
             changes.add(DocumentViewChange(.removed, surplus))
             documents.remove(surplus.path)
             mutatedKeys.remove(surplus.path)
+            forgetCommit(of: surplus.path)
         }
     }
 }

@@ -30,6 +30,8 @@ package struct ViewDocumentChanges: Sendable {
     package let documents: DocumentSet
     /// Documents of the new result with pending writes.
     package let mutatedKeys: TreeSet<DocumentPath>
+    /// Documents of the new result that show a pending write which the backend has committed.
+    let unconfirmedCommits: [DocumentPath: UnconfirmedCommit]
     /// What has changed since the view's result.
     package let changes: DocumentViewChanges
     /// Whether documents beyond the limit may have to come in: run the query again and compute

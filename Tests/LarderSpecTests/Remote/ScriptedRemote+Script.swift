@@ -16,6 +16,14 @@ extension ScriptedRemote {
         isOpen ? deliver() : note(violation: "the watch stream is not open")
     }
 
+    /// Says something on the watch stream that the client closed last.
+    func sayLate(_ response: WatchResponse) {
+        guard let handler = state.withLock({ $0.closedWatch }) else {
+            return note(violation: "no watch stream was closed by the client")
+        }
+        handler(.response(response))
+    }
+
     /// Delivers what the client has room for.
     func deliver() {
         while let (handler, response) = state.withLock({ $0.watch?.next() }) ?? nil {

@@ -25,6 +25,8 @@ final class ScriptedRemote: Remote {
     struct State {
         var asked = Asked()
         var watch: OpenWatch?
+        /// The client's handler of the watch stream that it closed last.
+        var closedWatch: (@Sendable (WatchEvent) -> Void)?
         var write: OpenWrite?
         var streamCount = 0
         private var tokenCount = 0

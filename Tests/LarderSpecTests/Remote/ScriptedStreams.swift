@@ -34,7 +34,9 @@ final class ScriptedWatchStream: WatchStream {
 
     func close() {
         let closed = remote.state.withLock { state in
-            state.watch?.id == id ? state.endWatch() : nil
+            guard state.watch?.id == id else { return nil as ScriptedRemote.OpenWatch? }
+            state.closedWatch = state.watch?.handler
+            return state.endWatch()
         }
         if closed != nil { remote.trace("close watch stream") }
     }

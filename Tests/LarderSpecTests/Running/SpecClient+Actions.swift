@@ -122,7 +122,10 @@ extension SpecClient {
                     throw SpecRunError(message: "target \(id), which ends, is not watched")
                 }
             }
-            remote.say(response)
+            // A client that has lost the network to another one has closed its stream; what is on
+            // its way then still comes.
+            let isLate = !remote.isWatchStreamOpen && inspect()?.isPrimary == false
+            isLate ? remote.sayLate(response) : remote.say(response)
             scheduler.drain()
         }
     }

@@ -49,6 +49,8 @@ final class SpecClient {
         let trace = world.trace
         scheduler = ManualScheduler(clock: world.clock)
         remote = ScriptedRemote { trace($0) }
+        // A disk that was made to fail works for the next process.
+        failingTransactions = []
         var configuration = ClientConfiguration(
             storage: world.storage, databaseID: SpecDatabase.id)
         configuration.user = user

@@ -1,3 +1,4 @@
+import Foundation
 import LarderTestSupport
 
 /// What became of a test.
@@ -9,6 +10,12 @@ enum SpecOutcome: Sendable {
 
 /// Runs tests.
 enum SpecRun {
+    /// Runs a test that is written as JSON on one kind of store.
+    static func run(_ script: String, _ kind: SpecStorage) throws -> SpecOutcome {
+        let json = try JSONValue(parsing: Data(script.utf8))
+        return run(try SpecTest(SpecNode(json, at: "script")), kind, SpecTrace(isEnabled: false))
+    }
+
     /// Runs one test on one kind of store.
     static func run(_ test: SpecTest, _ kind: SpecStorage, _ trace: SpecTrace) -> SpecOutcome {
         if let reason = test.reasonToSkip(on: kind) { return .skipped(reason) }
