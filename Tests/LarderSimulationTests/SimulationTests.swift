@@ -9,6 +9,21 @@ struct SimulationTests {
         #expect(outcome.violation == nil, "swift run LarderSimulation --seed \(seed) --trace")
     }
 
+    @Test(
+        "Promises that were once broken are kept",
+        arguments: [
+            // A document in limbo that may not be read, while another listener is told of it.
+            707_627,
+            // A committed write to a document that was deleted before the watch stream told of it.
+            709_979, 720_538, 730_203, 732_802, 737_094,
+            // States beside acknowledged writes, which the check took for states that never were.
+            700_282, 705_473, 709_452, 713_247, 717_559, 719_765, 723_826, 723_911, 726_260,
+            727_840, 731_134, 734_754, 738_431, 738_458, 1039,
+        ] as [UInt64])
+    func mended(seed: UInt64) {
+        promises(seed: seed)
+    }
+
     @Test("A seed gives the same world again", arguments: 1...5 as ClosedRange<UInt64>)
     func replay(seed: UInt64) {
         let (first, second) = (

@@ -56,6 +56,38 @@ struct ViewsApplyingTests {
         #expect(resolved.snapshot?.isFromCache == false && resolved.snapshot?.marks == ["-a"])
     }
 
+    @Test("a committed write that its snapshot does not confirm puts the document into limbo")
+    func overdueCommit() throws {
+        var view = try loaded([], target: View.current())
+        _ = try view.step([.test("c/a", ["n": 1], .local)])
+        let acknowledged = try Document.test("c/a", ["n": 1], .committed, version: 20)
+        #expect(try view.step([acknowledged]).limboChanges.isEmpty)
+        let isEarlyOverdue = view.note(.test(19))
+        #expect(!isEarlyOverdue, "the watch stream has not come to the commit")
+        #expect(try view.step().limboChanges.isEmpty)
+        let isOverdue = view.note(.test(20))
+        #expect(isOverdue, "the document has been deleted meanwhile, or it would be told")
+        let update = try view.step()
+        #expect(update.limboChanges == [LimboChange(try DocumentPath("c/a"), isAdded: true)])
+        #expect(update.snapshot?.isFromCache == true)
+        let resolved = try view.step([.absent("c/a")])
+        #expect(resolved.limboChanges == [LimboChange(try DocumentPath("c/a"), isAdded: false)])
+        #expect(resolved.snapshot?.isFromCache == false && resolved.snapshot?.marks == ["-a"])
+    }
+
+    @Test("a committed write is not overdue once the document was told or written again")
+    func confirmedCommit() throws {
+        var view = try loaded([], target: View.current())
+        for next in [WriteState.synced, .local] {
+            _ = try view.step([.test("c/a", ["n": 1], .local)])
+            _ = try view.step([.test("c/a", ["n": 2], .committed, version: 20)])
+            _ = try view.step([.test("c/a", ["n": 3], next)], target: View.current("c/a"))
+            let isOverdue = view.note(.test(20))
+            #expect(!isOverdue)
+            _ = try view.step([.absent("c/a")], target: View.current())
+        }
+    }
+
     @Test("6.4: while the target is asked for anew limbo stays and the view is not synced")
     func pendingReset() throws {
         var view = try loaded([.test("c/a")], target: View.current("c/a"))

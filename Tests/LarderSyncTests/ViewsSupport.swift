@@ -12,12 +12,13 @@ enum WriteState {
 
 extension Document {
     /// A found document.
-    static func test(_ path: String, _ fields: MapValue = MapValue(), _ state: WriteState = .synced)
-        throws -> Document
-    {
+    static func test(
+        _ path: String, _ fields: MapValue = MapValue(), _ state: WriteState = .synced,
+        version: Int64? = nil
+    ) throws -> Document {
         Document(
             path: try DocumentPath(path), state: .found, record: try Record(fields),
-            version: .none, createTime: nil, readTime: .none,
+            version: version.map { .test($0) } ?? .none, createTime: nil, readTime: .none,
             hasLocalMutations: state == .local, hasCommittedMutations: state == .committed,
             largestBatchID: state == .local ? 1 : 0, storedBytes: 0)
     }

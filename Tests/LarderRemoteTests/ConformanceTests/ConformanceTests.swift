@@ -1,8 +1,12 @@
 import Foundation
+import LarderTestSupport
 import Testing
 
 @Suite("The published tests of the protocol")
 struct ConformanceTests {
+    /// A case takes milliseconds; one that waits for what never comes fails after this.
+    private static let patience = Duration.seconds(20)
+
     @Test("make the requests and the snapshots that they expect", .timeLimit(.minutes(10)))
     func all() async throws {
         guard let cases = try ConformanceCase.all() else {
@@ -18,7 +22,7 @@ struct ConformanceTests {
                 continue
             }
             do {
-                try await run(test)
+                try await withDeadline(Self.patience) { try await Self.run(test) }
                 passed += 1
             } catch {
                 failed += 1
@@ -29,7 +33,14 @@ struct ConformanceTests {
         #expect(Set(ConformanceExclusions.reasons.keys).isSubset(of: cases.map(\.name)))
     }
 
-    private func run(_ test: ConformanceCase) async throws {
+    @Test("a case that never ends fails with its deadline")
+    func deadline() async {
+        await #expect(throws: DeadlineExceeded.self) {
+            try await withDeadline(.milliseconds(1)) { await Awaited(0).wait { $0 > 0 } }
+        }
+    }
+
+    private static func run(_ test: ConformanceCase) async throws {
         switch test.kind {
         case "create", "set", "update", "updatePaths", "delete": try await test.checkWrite()
         case "query": try await test.checkQuery()

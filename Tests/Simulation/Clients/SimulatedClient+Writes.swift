@@ -37,7 +37,6 @@ extension SimulatedClient {
         case .success:
             journal.expect(
                 !record.isNumbered || !record.commits.isEmpty, "\(record) was never committed")
-            lastAcknowledged = max(lastAcknowledged, record.commits.last ?? .none)
             settle(record, .acknowledged)
         case .failure(let error) where error.kind == .cancelled:
             // The client that is terminated leaves it in the queue.
@@ -108,7 +107,6 @@ extension SimulatedClient {
         journal.expect(
             !record.isNumbered || !record.commits.isEmpty || record.refusalCount > 0,
             "\(record) was lost")
-        lastAcknowledged = max(lastAcknowledged, record.commits.last ?? .none)
         settle(record, .left)
     }
 }

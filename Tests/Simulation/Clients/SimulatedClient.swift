@@ -30,8 +30,6 @@ final class SimulatedClient: @unchecked Sendable {
     var records: [WriteRecord] = []
     /// Those who listen, in the order in which they came.
     var listeners: [SimulatedListener] = []
-    /// The last version that a write of this client was acknowledged with.
-    var lastAcknowledged = SnapshotVersion.none
     /// Whether it is to end with the next commit, and to lose that.
     var isToLoseCommit = false
     /// What is on disk before the present piece of work, where that may be lost.

@@ -19,8 +19,6 @@ extension FaultyNetwork {
         -> Connection<WatchMessage, WatchEvent>.Kind
     {
         var isAmidSnapshot = false
-        // Targets that were asked for and not answered.
-        var unanswered: Set<Int32> = []
         return Connection.Kind(
             name: "watch",
             open: { [self] handler in
@@ -35,13 +33,8 @@ extension FaultyNetwork {
             }, closed: { .closed($0) },
             isEnd: { if case .closed = $0 { true } else { false } },
             sent: { [journal] message in
-                switch message {
-                case .request(.add(let target)):
-                    unanswered.insert(target.id)
-                    if target.purpose == .limboResolution { journal.note(.limbo) }
-                case .request(.remove(let id)): unanswered.remove(id)
-                case .demand: break
-                }
+                guard case .request(.add(let target)) = message else { return }
+                if target.purpose == .limboResolution { journal.note(.limbo) }
             }, arrived: { _ in }, answered: { [journal] in journal.note($0) },
             loss: { [self] event in
                 guard case .response(let response) = event else { return nil }
@@ -49,13 +42,10 @@ extension FaultyNetwork {
                 case .document, .removed: isAmidSnapshot = true
                 case .targets(let change) where change.targetIDs.isEmpty:
                     if !change.readTime.isNone {
-                        noteSnapshot(
-                            ToldSnapshot(version: change.readTime, isWhole: unanswered.isEmpty))
+                        noteSnapshot(change.readTime)
                         isAmidSnapshot = false
                     }
-                case .targets(let change):
-                    if change.kind == .added { unanswered.subtract(change.targetIDs) }
-                case .existenceFilter: break
+                case .targets, .existenceFilter: break
                 }
                 return isAmidSnapshot && faults.happens(.snapshotLost) ? .snapshotLost : nil
             },

@@ -19,13 +19,6 @@ final class FaultyNetwork: Remote, @unchecked Sendable {
         case refusing
     }
 
-    /// A snapshot that a client was told of.
-    struct ToldSnapshot {
-        let version: SnapshotVersion
-        /// Whether it was one of all that the client has asked for.
-        let isWhole: Bool
-    }
-
     /// How long a connection that does not answer is waited for.
     static let patience = Duration.seconds(30)
 
@@ -37,8 +30,8 @@ final class FaultyNetwork: Remote, @unchecked Sendable {
     let audit: WriteAudit
     /// The client's number.
     let number: Int
-    /// The snapshots that the client has been told of.
-    private(set) var snapshots: [ToldSnapshot] = []
+    /// The last snapshot that the client has been told of.
+    private(set) var lastSnapshotVersion = SnapshotVersion.none
 
     private(set) var weather = Weather.clear
     private var weatherNumber = 0
@@ -155,8 +148,8 @@ final class FaultyNetwork: Remote, @unchecked Sendable {
     }
 
     /// Notes that the client hears of a snapshot.
-    func noteSnapshot(_ snapshot: ToldSnapshot) {
-        snapshots.append(snapshot)
+    func noteSnapshot(_ version: SnapshotVersion) {
+        lastSnapshotVersion = max(lastSnapshotVersion, version)
     }
 
     func invalidateToken() {}

@@ -91,6 +91,19 @@ final class Ledger {
         histories[path]?.last { $0.version == version }
     }
 
+    /// Every document that was ever written to.
+    var paths: Dictionary<DocumentPath, [State]>.Keys { histories.keys }
+
+    /// What a document was as of a snapshot, and what it became after that until another one; nil
+    /// for a document that does not exist.
+    func states(
+        of path: DocumentPath, from version: SnapshotVersion, through last: SnapshotVersion
+    ) -> [MapValue?] {
+        let history = histories[path] ?? []
+        return [fields(of: path, asOf: version)]
+            + history.filter { version < $0.version && $0.version <= last }.map(\.fields)
+    }
+
     /// All documents as of a snapshot.
     func documents(asOf version: SnapshotVersion) -> [DocumentPath: MapValue] {
         histories.compactMapValues { history in

@@ -31,6 +31,8 @@ final class WriteAudit: @unchecked Sendable {
     let ledger: Ledger
     private let journal: Journal
     private var records: [Int: WriteRecord] = [:]
+    /// The last commit of a client to a document.
+    private var lastCommits: [Int: [DocumentPath: SnapshotVersion]] = [:]
 
     /// No writes yet.
     init(journal: Journal) {
@@ -91,9 +93,19 @@ final class WriteAudit: @unchecked Sendable {
             "backend commits \(mutations.map(\.summary)) of client \(client) at "
                 + "\(response.commitVersion)")
         ledger.commit(mutations, response)
+        for mutation in mutations {
+            lastCommits[client, default: [:]][mutation.path] = response.commitVersion
+        }
         guard let record = record(of: mutations) else { return }
         record.commits.append(response.commitVersion)
         if record.commits.count > 1 { journal.note(.committedTwice, "\(record)") }
+    }
+
+    /// Whether a client has changed a document after a snapshot.
+    func hasCommit(
+        to path: DocumentPath, by client: Int, after version: SnapshotVersion
+    ) -> Bool {
+        lastCommits[client]?[path].map { version < $0 } ?? false
     }
 
     private func refused(_ mutations: [Mutation], _ error: LarderError) {
