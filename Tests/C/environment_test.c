@@ -11,9 +11,11 @@
 #include <fcntl.h>
 #include <lmdb.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -343,6 +345,253 @@ static void finds_a_truncated_file(void) {
         CHECK_EQ(file_size(file), sizes[i]);
     }
     CHECK_EQ(larder_live_handle_count(), 0);
+}
+
+static void *file_content(const char *path, size_t *size) {
+    FILE *file = fopen(path, "rb");
+    off_t length = file_size(path);
+    char *content = length > 0 ? malloc((size_t)length) : NULL;
+    *size = content && file ? fread(content, 1, (size_t)length, file) : 0;
+    if (file) fclose(file);
+    return content;
+}
+
+/* Opening in any way gives a status and leaves the data file as it is. */
+static void check_left_alone(const char *path, int32_t expected) {
+    static const uint32_t ways[] = {LARDER_OPEN_CREATE, 0, LARDER_OPEN_READ_ONLY,
+                                    LARDER_OPEN_CREATE | LARDER_OPEN_SHARED};
+    const char *file = join(path, "data.mdb");
+    size_t before_size, after_size;
+    void *before = file_content(file, &before_size);
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        CHECK_STATUS(open_status(path, ways[i]), expected);
+        void *after = file_content(file, &after_size);
+        CHECK(before && after && after_size == before_size &&
+              memcmp(before, after, before_size) == 0);
+        free(after);
+    }
+    free(before);
+}
+
+static void overwrite(const char *file, off_t at, const void *data, size_t size) {
+    int descriptor = open(file, O_WRONLY);
+    REQUIRE(descriptor >= 0);
+    CHECK_EQ(pwrite(descriptor, data, size, at), (ssize_t)size);
+    close(descriptor);
+}
+
+static void a_store_with_blank_pages_is_left_alone(void) {
+    static const uint8_t zeros[2 * 4096];
+    const char *path = test_directory(), *file = join(path, "data.mdb");
+    larder_env *env = open_store(path, LARDER_OPEN_CREATE);
+    REQUIRE(env != NULL);
+    CHECK_OK(put(env, "cities/SF"));
+    CHECK_OK(larder_env_close(env, &test_error));
+    size_t size;
+    void *whole = file_content(file, &size);
+    REQUIRE(whole != NULL);
+    overwrite(file, 0, zeros, 4096);
+    check_left_alone(path, LARDER_E_CORRUPT);
+    overwrite(file, 0, zeros, sizeof zeros);
+    check_left_alone(path, LARDER_E_CORRUPT);
+    /* A meta page of transaction 0 in place of the first, beside a blank one. */
+    write_file(file, whole, size);
+    overwrite(file, 4096, zeros, 4096);
+    overwrite(file, 16 + 128, zeros, 8);
+    check_left_alone(path, LARDER_E_CORRUPT);
+    write_file(file, whole, size);
+    env = open_store(path, LARDER_OPEN_READ_ONLY);
+    REQUIRE(env != NULL);
+    CHECK_OK(get(env, "cities/SF"));
+    CHECK_OK(larder_env_close(env, &test_error));
+    free(whole);
+}
+
+/* A short file that is not blank throughout is somebody's. */
+static void a_short_file_with_content_is_left_alone(void) {
+    const char *path = test_directory(), *file = join(path, "data.mdb");
+    static const off_t places[] = {152, 4095, 4096 + 152, 8191};
+    static uint8_t content[8192];
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        memset(content, 0, sizeof content);
+        content[places[i]] = 1;
+        write_file(file, content, sizeof content);
+        check_left_alone(path, LARDER_E_CORRUPT);
+    }
+}
+
+static const char *create_only(void *path) {
+    larder_env_options options = defaults();
+    larder_env *env = NULL;
+    NEED(larder_env_open(path, &options, &env, NULL) == LARDER_OK);
+    NEED(larder_env_close(env, NULL) == LARDER_OK);
+    return NULL;
+}
+
+/* What the creation of a store leaves at each of its steps is begun anew. */
+static void a_store_that_was_not_created_is_begun_anew(void) {
+    static const uint8_t zeros[2 * 4096];
+    const char *path = test_directory(), *file = join(path, "data.mdb");
+    MDB_env *mdb;
+    REQUIRE(mdb_env_create(&mdb) == 0);
+    REQUIRE(mdb_env_open(mdb, path, MDB_NOLOCK, 0644) == 0);
+    mdb_env_close(mdb);
+    size_t size;
+    uint8_t *fresh = file_content(file, &size);
+    REQUIRE(fresh != NULL && size == sizeof zeros);
+    static const size_t sizes[] = {0, 512, 4096, 5000, 8192};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (int blank = 0; blank < 4; blank++) {
+            uint8_t content[sizeof zeros];
+            memcpy(content, fresh, sizeof content);
+            if (blank & 1) memset(content, 0, 4096);
+            if (blank & 2) memset(content + 4096, 0, 4096);
+            if (sizes[i] > 4096 && sizes[i] < 8192 && !(blank & 2)) continue; /* page cut within */
+            if (sizes[i] > 0 && sizes[i] < 4096 && !(blank & 1)) continue;
+            write_file(file, content, sizes[i]);
+            CHECK_STATUS(open_status(path, LARDER_OPEN_READ_ONLY), LARDER_E_NO_STORE);
+            in_child(create_only, (void *)(uintptr_t)path);
+            CHECK_STATUS(open_status(path, 0), LARDER_OK);
+        }
+    }
+    free(fresh);
+}
+
+/* ---- a full disk ---- */
+
+typedef struct disk {
+    char root[900];
+    const char *(*work)(struct disk *d);
+    int filler;
+} disk;
+
+static void fill(disk *d) {
+    static const char block[4096];
+    d->filler = open(join(d->root, "filler"), O_RDWR | O_CREAT, 0644);
+    while (write(d->filler, block, sizeof block) == (ssize_t)sizeof block)
+        continue;
+}
+static void make_room(disk *d) {
+    if (ftruncate(d->filler, 0) != 0) return;
+    close(d->filler);
+}
+
+static const char *on_a_disk(void *context) {
+    disk *d = context;
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("tmpfs", d->root, "tmpfs", 0, "size=1m") != 0) {
+        printf("    skipped: a file system cannot be mounted here\n");
+        fflush(stdout);
+        return NULL;
+    }
+    return d->work(d);
+}
+
+static void with_a_disk(const char *(*work)(disk *d)) {
+    disk d = {.work = work};
+    snprintf(d.root, sizeof d.root, "%s", test_directory());
+    in_child(on_a_disk, &d);
+}
+
+/* Begins as many read transactions as there can be: each takes a place in the lock file. */
+static const char *fill_readers(larder_env *env) {
+    const larder_txn *reads[600];
+    int count = 0;
+    int32_t status = LARDER_OK;
+    while (count < 600 && (status = larder_txn_begin_read(env, &reads[count], NULL)) == LARDER_OK)
+        count++;
+    NEED(status == LARDER_E_READERS_FULL && count >= 500);
+    while (count > 0)
+        larder_txn_end_read(reads[--count]);
+    return NULL;
+}
+
+static const char *open_on_a_full_disk(disk *d) {
+    const char *path = join(d->root, "store"), *text;
+    larder_env_options options = defaults();
+    larder_env *env = NULL;
+    larder_error error = {0};
+    fill(d);
+    NEED(larder_env_open(path, &options, &env, &error) == LARDER_E_NO_SPACE && error.message[0]);
+    NEED(access(join(path, "data.mdb"), F_OK) != 0);
+    make_room(d);
+    NEED(larder_env_open(path, &options, &env, &error) == LARDER_OK);
+    NEED(put(env, "cities/SF") == LARDER_OK);
+    /* The disk is full while the store is open: readers find room. */
+    fill(d);
+    if ((text = fill_readers(env)) != NULL) return text;
+    NEED(get(env, "cities/SF") == LARDER_OK);
+    NEED(larder_env_close(env, &error) == LARDER_OK);
+    /* A lock file that is whole needs no more room. */
+    for (int i = 0; i < 2; i++) {
+        options.flags = i == 0 ? LARDER_OPEN_READ_ONLY : LARDER_OPEN_CREATE;
+        NEED(larder_env_open(path, &options, &env, &error) == LARDER_OK);
+        if ((text = fill_readers(env)) != NULL) return text;
+        NEED(get(env, "cities/SF") == LARDER_OK);
+        NEED(larder_env_close(env, &error) == LARDER_OK);
+    }
+    /* Without one, or with one that is a hole, there must be room first. */
+    for (int hole = 0; hole < 2; hole++) {
+        make_room(d);
+        unlink(join(path, "lock.mdb"));
+        if (hole) {
+            int file = open(join(path, "lock.mdb"), O_RDWR | O_CREAT, 0644);
+            NEED(file >= 0 && ftruncate(file, 32768) == 0);
+            close(file);
+        }
+        fill(d);
+        for (int i = 0; i < 2; i++) {
+            options.flags = i == 0 ? LARDER_OPEN_READ_ONLY : LARDER_OPEN_CREATE;
+            NEED(larder_env_open(path, &options, &env, &error) == LARDER_E_NO_SPACE);
+        }
+    }
+    make_room(d);
+    NEED(larder_env_open(path, &options, &env, &error) == LARDER_OK);
+    NEED(get(env, "cities/SF") == LARDER_OK && put(env, "cities/LON") == LARDER_OK);
+    NEED(larder_env_close(env, &error) == LARDER_OK);
+    return NULL;
+}
+static void a_full_disk_is_an_error_at_opening(void) { with_a_disk(open_on_a_full_disk); }
+
+static const char *open_in_full_memory(disk *d) {
+    larder_env_options options = defaults();
+    larder_env *env = NULL;
+    options.flags = LARDER_OPEN_IN_MEMORY;
+    NEED(mount(d->root, "/dev/shm", NULL, MS_BIND, NULL) == 0);
+    fill(d);
+    NEED(larder_env_open(NULL, &options, &env, NULL) == LARDER_E_NO_SPACE && env == NULL);
+    make_room(d);
+    NEED(larder_env_open(NULL, &options, &env, NULL) == LARDER_OK);
+    NEED(put(env, "cities/SF") == LARDER_OK);
+    fill(d);
+    const char *text = fill_readers(env);
+    if (text != NULL) return text;
+    NEED(larder_env_close(env, NULL) == LARDER_OK);
+    return NULL;
+}
+static void full_memory_is_an_error_at_opening(void) { with_a_disk(open_in_full_memory); }
+
+static void the_lock_file_is_allocated_in_full(void) {
+    static const uint32_t readers[] = {2, 4, 510, 70000 / 64, 65536};
+    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) {
+        const char *path = join(test_directory(), "store");
+        larder_env_options options = defaults();
+        options.max_readers = readers[i];
+        larder_env *env = NULL;
+        REQUIRE_OK(larder_env_open(path, &options, &env, &test_error));
+        struct stat info;
+        CHECK_EQ(stat(join(path, "lock.mdb"), &info), 0);
+        CHECK_NOTE(info.st_blocks * 512 >= info.st_size, "%ld blocks for %ld bytes",
+                   (long)info.st_blocks, (long)info.st_size);
+        /* Its length is the one that LMDB gives it, from which others tell how many there are. */
+        CHECK_EQ(info.st_size % 64, 0);
+        CHECK(info.st_size >= 64 * ((off_t)readers[i] + 2) &&
+              info.st_size <= 64 * ((off_t)readers[i] + 8));
+        CHECK_OK(larder_env_close(env, &test_error));
+        char command[1100];
+        snprintf(command, sizeof command, "rm -rf '%s'", path);
+        CHECK_EQ(system(command), 0);
+    }
 }
 
 static void refuses_network_file_systems(void) {
@@ -1069,6 +1318,12 @@ static const test_case cases[] = {
     {"refuses foreign files", refuses_foreign_files},
     {"refuses a newer format", refuses_a_newer_format},
     {"finds a truncated file", finds_a_truncated_file},
+    {"a store with blank pages is left alone", a_store_with_blank_pages_is_left_alone},
+    {"a short file with content is left alone", a_short_file_with_content_is_left_alone},
+    {"a store that was not created is begun anew", a_store_that_was_not_created_is_begun_anew},
+    {"a full disk is an error at opening", a_full_disk_is_an_error_at_opening},
+    {"full memory is an error at opening", full_memory_is_an_error_at_opening},
+    {"the lock file is allocated in full", the_lock_file_is_allocated_in_full},
     {"refuses network file systems", refuses_network_file_systems},
     {"answers missing permission", answers_missing_permission},
     {"locks out other processes", locks_out_other_processes},

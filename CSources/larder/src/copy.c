@@ -225,6 +225,8 @@ done:
 
 /* ---- compacting copy ---- */
 
+#define COPY_READERS 126 /* LMDB's default: none is needed */
+
 static int open_target(const copy *c, MDB_env **env) {
     int code = mdb_env_create(env);
     if (code != 0) return code;
@@ -300,6 +302,8 @@ static int32_t copy_rows(copy *c, larder_error *error) {
     status = larder__txn_counters(from, &counters, error);
     if (status != LARDER_OK) goto done;
     c->total = larder__counters_total(counters);
+    status = larder__file_allocate_readers(c->partial, COPY_READERS, error);
+    if (status != LARDER_OK) goto done;
     int code = open_target(c, &to.env);
     if (code != 0) {
         status = larder__fail_mdb(error, code, "making the copy");

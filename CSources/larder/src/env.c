@@ -2,7 +2,8 @@
  * env.c - the environment's life: options, opening, closing, and what every handle shares.
  *
  * Opening a store, in order: the directory, its file system, this process's registry of open
- * stores, the owner lock, a look at the data file (file.c), LMDB, the format row.
+ * stores, the owner lock, a look at the data file, room for the lock file (file.c), LMDB, the
+ * format row.
  *
  * Global state is what LMDB forces on a process: the registry (two LMDB environments on one
  * file in one process drop each other's locks) and a fork counter (an environment does not
@@ -229,7 +230,11 @@ static int open_tables(larder_env *env, MDB_txn *txn, unsigned create) {
 
 static int32_t create_tables(larder_env *env, larder_error *error) {
     MDB_txn *txn;
-    int code = mdb_txn_begin(env->mdb, NULL, 0, &txn);
+    int code = 0;
+    /* The blank meta pages come to the disk before any other: a longer file whose meta pages are
+     * blank has lost something (file.c). */
+    if ((env->flags & LARDER_OPEN_IN_MEMORY) == 0) code = mdb_env_sync(env->mdb, 1);
+    if (code == 0) code = mdb_txn_begin(env->mdb, NULL, 0, &txn);
     if (code != 0) return larder__fail_mdb(error, code, "creating the store");
     MDB_stat main_stat;
     MDB_dbi main_table;
@@ -392,6 +397,7 @@ static int32_t open_parts(larder_env *env, const larder_env_options *o, larder_e
         if (status == LARDER_OK) status = larder__file_lock(env, error);
         if (status == LARDER_OK) status = larder__file_inspect(env, error);
     }
+    if (status == LARDER_OK) status = larder__file_allocate_readers(path, o->max_readers, error);
     if (status == LARDER_OK) status = open_lmdb(env, path, o, error);
     if (in_memory) larder__file_remove_memory(memory_path);
     if (status == LARDER_OK) status = larder__file_check_tail(env, error);

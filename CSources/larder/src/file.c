@@ -10,6 +10,9 @@
  * SIGBUS. So the meta pages are read here first, and a file shorter than they say is accepted
  * only when every missing page is on the free list (LMDB does not write pages that a
  * transaction both allocates and frees).
+ *
+ * LMDB makes its lock file by extending it and writes it through a map, so that on a full disk a
+ * hole in it ends the process with SIGBUS, too. It is allocated here before LMDB maps it.
  */
 #include "file.h"
 
@@ -193,18 +196,32 @@ static bool is_zero(const uint8_t *bytes, size_t size) {
     return true;
 }
 
-/* A power cut can tear LMDB's first write to a new file, of both meta pages. Nothing was ever
- * committed when a page that is there has transaction 0 and the other one is blank, missing or
- * cut off, or when both are. (A commit syncs both before it writes one of them.) */
-static bool is_unborn(const uint8_t *first, bool first_is_valid, const uint8_t *second,
+/* Whether a part of a file holds zeros alone, as far as the file goes. */
+static bool is_blank(int file, uint64_t from, uint64_t to) {
+    uint8_t bytes[4096];
+    while (from < to) {
+        size_t wanted = to - from < sizeof bytes ? (size_t)(to - from) : sizeof bytes;
+        ssize_t size = read_at(file, bytes, wanted, (off_t)from);
+        if (size < 0 || !is_zero(bytes, (size_t)size)) return false;
+        if ((size_t)size < wanted) return true;
+        from += (uint64_t)size;
+    }
+    return true;
+}
+
+/* A kill or a power cut can tear LMDB's first write to a new file, of both meta pages. No commit
+ * ever reached the file when it ends with these pages or earlier, and each of them is either
+ * blank or missing, or of transaction 0. (Both are synced before the first commit adds a page:
+ * create_tables in env.c.) Anything else is never begun anew. */
+static bool is_unborn(int file, const uint8_t *first, bool first_is_valid, const uint8_t *second,
                       bool second_is_valid, uint64_t file_bytes, uint64_t page) {
-    const size_t size = META_HEADER + META_BYTES;
-    if (first_is_valid && second_is_valid && file_bytes >= 2 * page) return false;
+    if (file_bytes > 2 * page) return false;
+    if (first_is_valid && second_is_valid && file_bytes == 2 * page) return false;
     if (first_is_valid ? larder__load64(first + META_HEADER + META_TXN_AT) != 0
-                       : !is_zero(first, size))
+                       : !is_blank(file, 0, page))
         return false;
     return second_is_valid ? larder__load64(second + META_HEADER + META_TXN_AT) == 0
-                           : is_zero(second, size);
+                           : is_blank(file, page, 2 * page);
 }
 
 int32_t larder__file_inspect(larder_env *env, larder_error *error) {
@@ -244,12 +261,20 @@ int32_t larder__file_inspect(larder_env *env, larder_error *error) {
         goto done;
     }
     bool second_is_valid = size == (ssize_t)sizeof second && meta_is_valid(second + META_HEADER);
-    if (is_unborn(first, first_is_valid, second, second_is_valid, (uint64_t)info.st_size, page)) {
+    if (is_unborn(file, first, first_is_valid, second, second_is_valid, (uint64_t)info.st_size,
+                  page)) {
         if ((env->flags & LARDER_OPEN_CREATE) == 0 || (env->flags & LARDER_OPEN_READ_ONLY) != 0)
             status = larder__fail(error, LARDER_E_NO_STORE,
                                   "the store at %s was not created to its end", env->path);
         else if (truncate(path, 0) != 0)
             status = fail_path(error, errno, "beginning anew", path);
+        goto done;
+    }
+    if (is_zero(first, sizeof first) && is_zero(second, sizeof second)) {
+        status = larder__fail(error, LARDER_E_CORRUPT,
+                              "the first two pages of %s are blank, and it has %llu bytes: it is "
+                              "damaged, and is left as it is",
+                              path, (unsigned long long)info.st_size);
         goto done;
     }
     if (!first_is_valid) { /* LMDB itself starts from the first meta page */
@@ -330,6 +355,63 @@ int32_t larder__file_check_tail(larder_env *env, larder_error *error) {
     return larder__fail(error, LARDER_E_CORRUPT, "%s was cut off: it has %llu bytes and needs %llu",
                         path, (unsigned long long)env->short_size_bytes,
                         (unsigned long long)(info.me_last_pgno + 1) * 4096);
+}
+
+/* LMDB 0.9's lock file: two headers of 64 bytes or more, then 64 bytes for each reader. */
+#define LOCK_BYTES_A_READER 64
+#define LOCK_BYTES(readers) (2 * 64 + LOCK_BYTES_A_READER * (off_t)(readers))
+#define LOCK_BLOCK 4096
+
+/* Where the file system cannot allocate: a zero is written to each block. It is a byte of a
+ * reader's padding, so that even a process that has the file mapped loses nothing. A file that
+ * somebody uses is not made longer: all of them must see it equally long. */
+static int fill_blocks(int file, off_t size, off_t wanted) {
+    if (size < wanted) {
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+        if (fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK) size = wanted;
+    }
+    for (off_t end = LOCK_BLOCK; size > 0; end += LOCK_BLOCK) {
+        off_t last = end < size ? end : size;
+        ssize_t written;
+        do
+            written = pwrite(file, "", 1, last - 1);
+        while (written < 0 && errno == EINTR);
+        if (written != 1) return written < 0 ? errno : EIO;
+        if (last == size) break;
+    }
+    return 0;
+}
+
+int32_t larder__file_allocate_readers(const char *directory, uint32_t max_readers,
+                                      larder_error *error) {
+    char path[FILE_PATH_MAX];
+    join(path, sizeof path, directory, LOCK_FILE);
+    int code = 0;
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (file < 0) {
+        /* Where it cannot be written LMDB cannot map it either, and says so. */
+        if (errno == EACCES || errno == EPERM || errno == EROFS) return LARDER_OK;
+        return fail_path(error, errno, "opening", path);
+    }
+    struct stat info;
+    if (fstat(file, &info) != 0) {
+        code = errno;
+        goto done;
+    }
+    /* LMDB takes the length of a file that is there for the number of readers: the length stays,
+     * and blocks are allocated behind it. A new one gets some more, for other headers. */
+    off_t size = info.st_size;
+    if (size < LOCK_BYTES(max_readers))
+        size = (LOCK_BYTES(max_readers) + LOCK_BLOCK) / LOCK_BLOCK * LOCK_BLOCK;
+    do
+        code = fallocate(file, FALLOC_FL_KEEP_SIZE, 0, size) == 0 ? 0 : errno;
+    while (code == EINTR);
+    if (code == EOPNOTSUPP || code == ENOSYS)
+        code = fill_blocks(file, info.st_size, LOCK_BYTES(max_readers));
+done:
+    /* Closing drops the process's locks on the file: it has none before LMDB opens it. */
+    close(file);
+    return code == 0 ? LARDER_OK : fail_path(error, code, "allocating", path);
 }
 
 /* Opens and syncs one directory. Where a file system cannot do that, nothing is lost by it. */

@@ -13,8 +13,14 @@ int32_t larder__file_lock(larder_env *env, larder_error *error);
 /* Gives it up and closes its file; nothing to do when there is none. */
 void larder__file_unlock(larder_env *env);
 /* Reads the data file's meta pages: foreign and truncated files are found before LMDB maps
- * them. Sets env->file_is_short when pages at the end are missing. */
+ * them. Sets env->file_is_short when pages at the end are missing. Begins a file anew that no
+ * commit has reached, and no other. */
 int32_t larder__file_inspect(larder_env *env, larder_error *error);
+/* Allocates every block of the lock file of a directory, so that LMDB finds room wherever it
+ * writes its map; to be called before LMDB opens the directory in this process. E_NO_SPACE where
+ * there is too little room. */
+int32_t larder__file_allocate_readers(const char *directory, uint32_t max_readers,
+                                      larder_error *error);
 /* With LMDB open: missing pages at the end must all be free ones. */
 int32_t larder__file_check_tail(larder_env *env, larder_error *error);
 /* Syncs the store's directory and the one above, so that a new store's name survives a power

@@ -8,16 +8,17 @@
 #include <stdint.h>
 
 enum {
-    FAULT_WRITE = 1,    /* write, pwrite, writev, pwritev */
-    FAULT_SYNC = 2,     /* fsync, fdatasync */
-    FAULT_TRUNCATE = 4, /* ftruncate, truncate */
-    FAULT_MAP = 8,      /* mmap */
-    FAULT_MEMORY = 16,  /* malloc, calloc, realloc, posix_memalign */
-    FAULT_OPEN = 32,    /* open, openat */
-    FAULT_LOCK = 64,    /* fcntl's locks */
-    FAULT_NAME = 128,   /* rename, mkdir, unlink, rmdir */
-    FAULT_READ = 256,   /* read, pread */
-    FAULT_THREAD = 512  /* pthread_create */
+    FAULT_WRITE = 1,      /* write, pwrite, writev, pwritev */
+    FAULT_SYNC = 2,       /* fsync, fdatasync */
+    FAULT_TRUNCATE = 4,   /* ftruncate, truncate */
+    FAULT_MAP = 8,        /* mmap */
+    FAULT_MEMORY = 16,    /* malloc, calloc, realloc, posix_memalign */
+    FAULT_OPEN = 32,      /* open, openat */
+    FAULT_LOCK = 64,      /* fcntl's locks */
+    FAULT_NAME = 128,     /* rename, mkdir, unlink, rmdir */
+    FAULT_READ = 256,     /* read, pread */
+    FAULT_THREAD = 512,   /* pthread_create */
+    FAULT_ALLOCATE = 1024 /* fallocate */
 };
 /* In place of an errno: the write does half of what it should. */
 #define FAULT_SHORT (-1)

@@ -63,15 +63,27 @@ typedef struct way {
 } way;
 
 static const way ways[] = {
-    {"write", FAULT_WRITE, EIO, "EIO"},         {"write", FAULT_WRITE, ENOSPC, "ENOSPC"},
-    {"write", FAULT_WRITE, EINTR, "EINTR"},     {"write", FAULT_WRITE, FAULT_SHORT, "short"},
-    {"sync", FAULT_SYNC, EIO, "EIO"},           {"sync", FAULT_SYNC, ENOSPC, "ENOSPC"},
-    {"truncate", FAULT_TRUNCATE, EIO, "EIO"},   {"map", FAULT_MAP, ENOMEM, "ENOMEM"},
-    {"open", FAULT_OPEN, EMFILE, "EMFILE"},     {"open", FAULT_OPEN, EACCES, "EACCES"},
-    {"lock", FAULT_LOCK, ENOLCK, "ENOLCK"},     {"lock", FAULT_LOCK, EINTR, "EINTR"},
-    {"name", FAULT_NAME, EIO, "EIO"},           {"name", FAULT_NAME, ENOSPC, "ENOSPC"},
-    {"read", FAULT_READ, EIO, "EIO"},           {"thread", FAULT_THREAD, EAGAIN, "EAGAIN"},
-    {"memory", FAULT_MEMORY, ENOMEM, "ENOMEM"}, {"hook", FAULT_HOOK, ENOMEM, "ENOMEM"},
+    {"write", FAULT_WRITE, EIO, "EIO"},
+    {"write", FAULT_WRITE, ENOSPC, "ENOSPC"},
+    {"write", FAULT_WRITE, EINTR, "EINTR"},
+    {"write", FAULT_WRITE, FAULT_SHORT, "short"},
+    {"sync", FAULT_SYNC, EIO, "EIO"},
+    {"sync", FAULT_SYNC, ENOSPC, "ENOSPC"},
+    {"truncate", FAULT_TRUNCATE, EIO, "EIO"},
+    {"map", FAULT_MAP, ENOMEM, "ENOMEM"},
+    {"open", FAULT_OPEN, EMFILE, "EMFILE"},
+    {"open", FAULT_OPEN, EACCES, "EACCES"},
+    {"lock", FAULT_LOCK, ENOLCK, "ENOLCK"},
+    {"lock", FAULT_LOCK, EINTR, "EINTR"},
+    {"name", FAULT_NAME, EIO, "EIO"},
+    {"name", FAULT_NAME, ENOSPC, "ENOSPC"},
+    {"read", FAULT_READ, EIO, "EIO"},
+    {"thread", FAULT_THREAD, EAGAIN, "EAGAIN"},
+    {"allocate", FAULT_ALLOCATE, ENOSPC, "ENOSPC"},
+    {"allocate", FAULT_ALLOCATE, EIO, "EIO"},
+    {"allocate", FAULT_ALLOCATE, EOPNOTSUPP, "EOPNOTSUPP"},
+    {"memory", FAULT_MEMORY, ENOMEM, "ENOMEM"},
+    {"hook", FAULT_HOOK, ENOMEM, "ENOMEM"},
 };
 
 /* ---- the allocator hook ---- */

@@ -107,6 +107,9 @@ int fdatasync(int file) { return fails(FAULT_SYNC) ? -1 : (int)syscall(SYS_fdata
 int ftruncate(int file, off_t size) {
     return fails(FAULT_TRUNCATE) ? -1 : (int)syscall(SYS_ftruncate, file, size);
 }
+int fallocate(int file, int mode, off_t from, off_t size) {
+    return fails(FAULT_ALLOCATE) ? -1 : (int)syscall(SYS_fallocate, file, mode, from, size);
+}
 int truncate(const char *path, off_t size) {
     return fails(FAULT_TRUNCATE) ? -1 : (int)syscall(SYS_truncate, path, size);
 }
