@@ -49,9 +49,14 @@ private final class Connection {
     /// What stands behind HTTP/2.
     final class Server: ChannelInboundHandler {
         typealias InboundIn = HTTP2Frame
+        typealias OutboundOut = HTTP2Frame
 
         /// What it has heard, in words.
         var heard: [String] = []
+        /// The data of each stream.
+        var bodies: [Int: [UInt8]] = [:]
+        /// Whether it credits the connection with what it receives.
+        var credits = false
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             let frame = unwrapInboundIn(data)
@@ -64,6 +69,16 @@ private final class Connection {
             case .data(let data):
                 guard case .byteBuffer(let bytes) = data.data else { return }
                 heard.append("\(id) \(bytes.readableBytes)" + (data.endStream ? "." : ""))
+                bodies[id, default: []] += bytes.readableBytesView
+                if credits, bytes.readableBytes > 0 {
+                    let size = bytes.readableBytes
+                    context.write(
+                        wrapOutboundOut(
+                            HTTP2Frame(
+                                streamID: .rootStream,
+                                payload: .windowUpdate(windowSizeIncrement: size))),
+                        promise: nil)
+                }
             case .ping(_, let isAnswer): heard.append(isAnswer ? "pong" : "ping")
             default: heard.append("another")
             }
@@ -107,9 +122,17 @@ private final class Connection {
     }
 
     /// Begins a stream.
-    func open(_ stream: UInt32, isWhole: Bool = false) throws {
+    func open(_ stream: UInt32, isWhole: Bool = false, length: Int? = nil) throws {
         let flags = Self.endsHeaders | (isWhole ? Self.endsStream : 0)
-        say(.headers, flags, on: stream, payload: try headers())
+        var all = Self.request
+        if let length { all.add(name: "content-length", value: "\(length)") }
+        say(.headers, flags, on: stream, payload: try headers(all))
+    }
+
+    /// The server ends a stream.
+    func reset(_ stream: HTTP2StreamID) {
+        _ = write(.rstStream(.noError), on: stream)
+        channel.flush()
     }
 
     /// Lets the server send so much more.
@@ -357,6 +380,106 @@ struct HTTP2HandlerTests {
         #expect(client.channel.isActive)
         _ = client.answer(1, on: 3)
         #expect(!client.channel.isActive)
+    }
+
+    // MARK: Streams that end within a frame
+
+    /// A data frame of ones on stream 1, with padding or without.
+    private static func data(isPadded: Bool, isLast: Bool) -> [UInt8] {
+        let payload: [UInt8] =
+            (isPadded ? [3] : []) + [UInt8](repeating: 1, count: 20) + (isPadded ? [0, 0, 0] : [])
+        let flags =
+            (isPadded ? Connection.isPadded : 0) | (isLast ? Connection.endsStream : 0)
+        return Connection.Frame(type: .data, flags: flags, stream: 1, payload: payload).bytes
+    }
+
+    /// A request of three frames on a stream, which is to be received as it is sent.
+    private func expectRequest(on stream: UInt32, _ client: Connection, _ note: String) throws {
+        try client.open(stream)
+        client.say(.data, on: stream, payload: [2, 3])
+        client.say(.data, on: stream, payload: [4])
+        client.say(.data, Connection.endsStream, on: stream, payload: [5, 6])
+        #expect(client.server.bodies[Int(stream)] == [2, 3, 4, 5, 6], "\(note)")
+        #expect(client.server.heard.suffix(3) == ["\(stream) 2", "\(stream) 1", "\(stream) 2."])
+    }
+
+    @Test(
+        "A frame that the server's reset cuts off, wherever, is of its stream alone",
+        arguments: [false, true], [false, true])
+    func cutByReset(isPadded: Bool, isLast: Bool) throws {
+        let frame = Self.data(isPadded: isPadded, isLast: isLast)
+        for cut in 0...frame.count {
+            let client = try Connection()
+            try client.open(1)
+            try client.open(3)
+            client.send(frame.prefix(cut))
+            client.reset(1)
+            client.send(frame.dropFirst(cut))
+            let isWhole = cut == frame.count
+            #expect(
+                client.server.bodies[1] == (isWhole ? [UInt8](repeating: 1, count: 20) : nil),
+                "\(cut)")
+            // Of a stream that was open already, and of a later one.
+            client.say(.data, Connection.endsStream, on: 3, payload: [9])
+            #expect(client.server.bodies[3] == [9], "\(cut)")
+            try expectRequest(on: 5, client, "\(cut)")
+            #expect(client.channel.isActive)
+        }
+    }
+
+    @Test(
+        "A frame that exceeds the announced length, cut anywhere, is of its stream alone",
+        arguments: [0, 1, 10, 19], [false, true])
+    func cutByLength(length: Int, isPadded: Bool) throws {
+        let frame = Self.data(isPadded: isPadded, isLast: false)
+        for cut in 0...frame.count {
+            let client = try Connection()
+            try client.open(1, length: length)
+            client.send(frame.prefix(cut))
+            client.send(frame.dropFirst(cut))
+            #expect(client.server.bodies[1] == nil, "\(cut)")
+            #expect(client.server.heard.last == "1 ends 1", "\(cut)")
+            try expectRequest(on: 3, client, "\(cut)")
+            #expect(client.channel.isActive)
+        }
+    }
+
+    @Test("A request that ends before its announced length leaves nothing to the next")
+    func tooShort() throws {
+        let frame = Self.data(isPadded: false, isLast: true)
+        for cut in 0...frame.count {
+            let client = try Connection()
+            try client.open(1, length: 21)
+            // Everything in one read, so that the reset cannot be sent in between.
+            let next = Connection.Frame(
+                type: .data, flags: Connection.endsStream, stream: 3, payload: [2, 3])
+            try client.open(3)
+            client.send(frame.prefix(cut))
+            client.send(Array(frame.dropFirst(cut)) + next.bytes)
+            #expect(client.server.bodies == [3: [2, 3]], "\(cut)")
+        }
+    }
+
+    @Test("Frames that are cut off take nothing of the connection's window for good")
+    func windowOfCutFrames() throws {
+        let client = try Connection()
+        client.server.credits = true
+        for number in 0..<40 as Range<UInt32> {
+            let stream = 2 * number + 1
+            try client.open(stream)
+            let frame = Connection.Frame(
+                type: .data, stream: stream, payload: [UInt8](repeating: 1, count: 16_000)
+            ).bytes
+            client.send(frame.prefix(12_000))
+            client.reset(HTTP2StreamID(Int(stream)))
+            client.send(frame.dropFirst(12_000))
+            #expect(client.channel.isActive, "\(number)")
+        }
+        try expectRequest(on: 81, client, "the last")
+        // The client may have as much on its way as at the beginning.
+        let credit = try client.frames().filter { $0.type == .credit && $0.stream == 0 }
+            .reduce(0) { $0 + Int(ByteBuffer(bytes: $1.payload).getInteger(at: 0) ?? 0 as UInt32) }
+        #expect(40 * 16_000 - credit < 65_535 / 2 + 16_000)
     }
 
     // MARK: Clients that break rules

@@ -59,8 +59,8 @@ enum HTTP2Callbacks {
             return isTaken == true ? 0 : Int32(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
         }
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
-            _, _, _, bytes, size, user in
-            handler(user)?.add(UnsafeBufferPointer(start: bytes, count: size))
+            _, _, id, bytes, size, user in
+            handler(user)?.add(UnsafeBufferPointer(start: bytes, count: size), to: id)
             return 0
         }
         nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, user in

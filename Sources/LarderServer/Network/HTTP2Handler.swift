@@ -32,8 +32,13 @@ final class HTTP2Handler: ChannelDuplexHandler {
     /// For how long ``Limits/resets`` are, in seconds.
     static let resetPeriod = 30
 
-    /// The answer on a stream.
-    private final class Answer {
+    /// A stream: what is read of its request and what waits to be sent of its answer.
+    private final class Stream {
+        /// The part of a data frame that has arrived so far; handed on when the frame is whole.
+        ///
+        /// A frame that is cut off, because its stream ends or breaks a rule while it arrives, is
+        /// discarded with its stream: no other stream can see these bytes.
+        var received = ByteBuffer()
         /// What waits to be sent.
         var data: Deque<(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)> = []
         /// What ends it.
@@ -55,15 +60,13 @@ final class HTTP2Handler: ChannelDuplexHandler {
     private let session: OpaquePointer
     private let limits: Limits
     private var context: ChannelHandlerContext?
-    private var answers: [Int32: Answer] = [:]
+    private var streams: [Int32: Stream] = [:]
     /// What answers begin and end with, most of them with the same.
     private let beginnings = HTTP2Fields()
     private let endings = HTTP2Fields()
     /// The headers that are being read.
     private var headers = HPACKHeaders()
     private var headerBytes = 0
-    /// What has come of the frame of data that is being read.
-    private var data = ByteBuffer()
     /// Whether nghttp2 is at work, which must not be asked to read or send then.
     private var isAtWork = false
     /// Whether the client has broken a rule after which nothing goes on.
@@ -110,9 +113,9 @@ final class HTTP2Handler: ChannelDuplexHandler {
 
     private func end() {
         context = nil
-        let gone = answers
-        answers = [:]
-        for answer in gone.values { answer.fail() }
+        let gone = streams
+        streams = [:]
+        for stream in gone.values { stream.fail() }
     }
 
     // MARK: What comes
@@ -153,9 +156,15 @@ final class HTTP2Handler: ChannelDuplexHandler {
         return true
     }
 
-    /// A part of a frame of data has been read.
-    func add(_ bytes: UnsafeBufferPointer<UInt8>) {
-        data.writeBytes(bytes)
+    /// A part of a data frame of a stream has been read.
+    func add(_ bytes: UnsafeBufferPointer<UInt8>, to id: Int32) {
+        guard let stream = streams[id] else { return creditDiscarded(bytes.count) }
+        stream.received.writeBytes(bytes)
+    }
+
+    /// Returns connection window for bytes that no call receives, and so none credits.
+    private func creditDiscarded(_ count: Int) {
+        if count > 0 { nghttp2_session_consume_connection(session, count) }
     }
 
     /// A frame has been read.
@@ -166,11 +175,12 @@ final class HTTP2Handler: ChannelDuplexHandler {
         case NGHTTP2_HEADERS:
             let read = headers
             headers = HPACKHeaders()
-            if answers[id] == nil { answers[id] = Answer() }
+            if streams[id] == nil { streams[id] = Stream() }
             fire(.headers(.init(headers: read, endStream: isLast)), id)
         case NGHTTP2_DATA:
-            let read = data
-            data = ByteBuffer()
+            guard let stream = streams[id] else { return }
+            let read = stream.received
+            stream.received = ByteBuffer()
             fire(.data(.init(data: .byteBuffer(read), endStream: isLast)), id)
         case NGHTTP2_PING:
             let isAnswer = frame.hd.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
@@ -186,7 +196,10 @@ final class HTTP2Handler: ChannelDuplexHandler {
 
     /// A stream has ended.
     func close(_ id: Int32, _ code: UInt32) {
-        answers.removeValue(forKey: id)?.fail()
+        if let stream = streams.removeValue(forKey: id) {
+            creditDiscarded(stream.received.readableBytes)
+            stream.fail()
+        }
         let reason = code == 0 ? nil : HTTP2ErrorCode(networkCode: Int(code))
         context?.fireUserInboundEventTriggered(
             StreamClosedEvent(streamID: HTTP2StreamID(id), reason: reason))
@@ -200,7 +213,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
         let isTaken: Bool
         switch frame.payload {
         case .data(let data):
-            guard let answer = answers[id], case .byteBuffer(let bytes) = data.data else {
+            guard let answer = streams[id], case .byteBuffer(let bytes) = data.data else {
                 promise?.fail(ChannelError.ioOnClosedChannel)
                 return
             }
@@ -235,7 +248,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
     }
 
     private func write(_ headers: HTTP2Frame.FramePayload.Headers, _ id: Int32) -> Bool {
-        guard let answer = answers[id] else { return false }
+        guard let answer = streams[id] else { return false }
         if answer.hasBegun {
             answer.trailers = headers.headers
             goOn(answer, id)
@@ -250,7 +263,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
         return nghttp2_submit_response(session, id, fields.baseAddress, fields.count, &data) == 0
     }
 
-    private func goOn(_ answer: Answer, _ id: Int32) {
+    private func goOn(_ answer: Stream, _ id: Int32) {
         guard answer.isAwaited else { return }
         answer.isAwaited = false
         nghttp2_session_resume_data(session, id)
@@ -262,7 +275,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
     func read(
         _ id: Int32, into room: UnsafeMutableRawBufferPointer, _ flags: inout UInt32
     ) -> Int {
-        guard let answer = answers[id] else {
+        guard let answer = streams[id] else {
             return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
         }
         var count = 0
