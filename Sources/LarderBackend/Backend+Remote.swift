@@ -9,13 +9,7 @@ extension Backend: Remote {
     package func openWatchStream(
         as credentials: Credentials, _ handler: @escaping @Sendable (WatchEvent) -> Void
     ) -> any WatchStream {
-        let handle = StreamHandle(core)
-        handle.perform { core, id in
-            core.openWatchStream(id, as: credentials) { [weak handle] in
-                if handle?.isOpen == true { handler($0) }
-            }
-        }
-        return WatchConnection(handle)
+        serveWatchStream(as: credentials, handler)
     }
 
     package func openWriteStream(

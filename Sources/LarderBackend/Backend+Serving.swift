@@ -84,6 +84,19 @@ extension Backend {
         }
     }
 
+    /// Opens a watch stream on which a server can also answer targets that it refuses itself.
+    package func serveWatchStream(
+        as credentials: Credentials, _ handler: @escaping @Sendable (WatchEvent) -> Void
+    ) -> WatchConnection {
+        let handle = StreamHandle(core)
+        handle.perform { core, id in
+            core.openWatchStream(id, as: credentials) { [weak handle] in
+                if handle?.isOpen == true { handler($0) }
+            }
+        }
+        return WatchConnection(handle)
+    }
+
     /// Opens a transaction: what is read in it is of one moment, and its commit is refused with
     /// `aborted` where any of that has changed since.
     ///

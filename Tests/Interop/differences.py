@@ -18,7 +18,10 @@ DIFFERENCES = {
     "test_a_target_that_is_asked_for_once_ends_itself": "goes on to tell of the target",
     "test_names_that_are_wrong[name8]": "takes ids of more than 1,500 bytes",
     "test_writes_that_are_wrong": "takes a write to another project",
-    "test_a_target_that_is_wrong_ends_its_stream": "fails with UNKNOWN",
+    "test_a_target_without_a_number_ends_its_stream": "fails with UNKNOWN",
+    "test_what_larderd_does_not_listen_to_ends_its_target_alone":
+        "listens to an offset, and ends the stream with UNKNOWN for a limit below 0",
+    "test_a_document_of_another_project_ends_its_target_alone": "listens to it",
     "test_ten_mebibytes_in_a_request": SIZE,
     "test_a_large_answer_comes_whole": SIZE,
     "test_transforms": "update times and server timestamps are milliseconds apart",

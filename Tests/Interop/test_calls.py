@@ -348,11 +348,102 @@ def test_a_read_time_to_come(raw, parent):
         raw.get_document({"name": f"{parent}/a", "read_time": time})
 
 
-def test_a_target_that_is_wrong_ends_its_stream(raw, database):
+def test_a_target_without_a_number_ends_its_stream(raw, database):
     request = types.ListenRequest(
         {"database": database, "add_target": {"target_id": -1, "documents": {"documents": []}}})
     with pytest.raises(exceptions.InvalidArgument):
         list(raw.listen(requests=iter([request]), timeout=60))
+
+
+def comparison(field, operator, *numbers):
+    value = {"array_value": {"values": [integer(n) for n in numbers]}}
+    if operator == "NOT_EQUAL":
+        value = integer(numbers[0])
+    return {"field_filter": {"field": {"field_path": field}, "op": operator, "value": value}}
+
+
+def both(*filters):
+    return {"composite_filter": {"op": "AND", "filters": filters}}
+
+
+REFUSED_QUERIES = {
+    "a reserved collection": {"from_": [{"collection_id": "__badpath__"}]},
+    "a slash": {"from_": [{"collection_id": "a/b"}]},
+    "too many values": {"where": comparison("a", "IN", *range(31))},
+    "too many disjunctions": {
+        "where": both(comparison("a", "IN", *range(6)), comparison("b", "IN", *range(6)))},
+    "not-in beside !=": {
+        "where": both(comparison("a", "NOT_IN", 1), comparison("a", "NOT_EQUAL", 1))},
+    "a long cursor": {"start_at": {"values": [integer(1), integer(2)]}},
+}
+
+
+def listen_beside(raw, database, root, collection, target, code):
+    """A target that is refused, before and behind one that is not, whose changes are told."""
+    healthy = {"query": {
+        "parent": root, "structured_query": {"from_": [{"collection_id": collection.id}]}}}
+    requests = queue.Queue()
+    add = lambda number, asked: requests.put(
+        {"database": database, "add_target": {"target_id": number, **asked}})
+    add(2, healthy)
+    answers = iter(raw.listen(
+        requests=(types.ListenRequest(r) for r in iter(requests.get, None)),
+        metadata=[("google-cloud-resource-prefix", database)], timeout=60))
+
+    def until(wanted):
+        """What is said of targets up to a change, which may be of a document."""
+        said = []
+        for answer in answers:
+            change = answer.target_change
+            if "document_change" in answer:
+                said.append(("document", *answer.document_change.target_ids))
+            elif change.target_change_type.name != "NO_CHANGE":
+                cause = (change.cause.code,) if change.cause.code else ()
+                said.append((change.target_change_type.name, *change.target_ids, *cause))
+            if wanted in said:
+                return said
+        raise AssertionError(f"the stream ended behind {said}")
+
+    until(("CURRENT", 2))
+    refused = [("ADD", 4), ("REMOVE", 4, code)]
+    add(4, target)
+    assert until(refused[1]) == refused
+    collection.document("a").set({"n": 1})
+    assert all(4 not in said[1:] for said in until(("document", 2)))
+    # The number is free, for what is refused and for what is not.
+    add(4, target)
+    add(4, healthy)
+    said = [change for change in until(("CURRENT", 4)) if 4 in change[1:]]
+    assert said[:3] == [*refused, ("ADD", 4)]
+    requests.put(None)
+
+
+@pytest.mark.parametrize("name", REFUSED_QUERIES)
+def test_a_query_that_is_refused_ends_its_target_alone(raw, database, root, collection, name):
+    query = {"from_": [{"collection_id": "c"}], **REFUSED_QUERIES[name]}
+    listen_beside(
+        raw, database, root, collection,
+        {"query": {"parent": root, "structured_query": query}}, 3)
+
+
+@pytest.mark.parametrize("name", ["", "/a/__badpath__/b/c"])
+def test_a_document_that_is_refused_ends_its_target_alone(raw, database, root, collection, name):
+    listen_beside(
+        raw, database, root, collection, {"documents": {"documents": [root + name]}}, 3)
+
+
+@pytest.mark.parametrize("query, code", [({"limit": -1}, 3), ({"offset": 1}, 12)])
+def test_what_larderd_does_not_listen_to_ends_its_target_alone(
+        raw, database, root, collection, query, code):
+    query = {"from_": [{"collection_id": "c"}], **query}
+    listen_beside(
+        raw, database, root, collection,
+        {"query": {"parent": root, "structured_query": query}}, code)
+
+
+def test_a_document_of_another_project_ends_its_target_alone(raw, database, root, collection):
+    name = "projects/other/databases/(default)/documents/c/d"
+    listen_beside(raw, database, root, collection, {"documents": {"documents": [name]}}, 3)
 
 
 def test_ten_mebibytes_in_a_request(raw, database, parent):

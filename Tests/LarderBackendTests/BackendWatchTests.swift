@@ -164,7 +164,7 @@ struct BackendWatchTests {
         let probe = backend.watch(as: "bob")
         probe.send(try documents(1, "c/a", "c/secret"))
         backend.run()
-        #expect(probe.mirror.heard == ["opened", "removed 1 permissionDenied"])
+        #expect(probe.mirror.heard == ["opened", "added 1", "removed 1 permissionDenied"])
         #expect(try backend.said(to: probe) { try backend.commit(.set("c/a", ["n": 3])) } == [])
     }
 
@@ -185,7 +185,7 @@ struct BackendWatchTests {
         #expect(probe.mirror.documents(of: 1).count == 1)
     }
 
-    @Test("A target that is not sound, or that the rules deny, is removed with the reason")
+    @Test("A target that is not sound, or that the rules deny, is added and removed with the cause")
     func refusal() throws {
         let backend = try TestBackend(rules: { request in
             if case .list(let path) = request.operation, path.string == "secret" {
@@ -202,9 +202,31 @@ struct BackendWatchTests {
         backend.run()
         #expect(
             probe.mirror.heard == [
-                "opened", "removed 1 permissionDenied", "removed 2 invalidArgument", "added 3",
-                "current 3", "snapshot",
+                "opened", "added 1", "removed 1 permissionDenied", "added 2",
+                "removed 2 invalidArgument", "added 3", "current 3", "snapshot",
             ])
+    }
+
+    @Test("A target that the server refuses is answered in its place, and its number is free again")
+    func refusedByServer() throws {
+        let heard = Answers<String>()
+        let stream = backend.backend.serveWatchStream(as: Credentials()) { event in
+            if case .response(let response) = event { heard.add(.success(response.text)) }
+        }
+        stream.demand(.max)
+        let refusal = LarderError(.invalidArgument, "no")
+        stream.send(.add(1, try .test("c", from: 2)))
+        stream.send(.remove(targetID: 1))
+        stream.refuse(targetID: 1, refusal)
+        stream.send(.remove(targetID: 1))
+        stream.refuse(targetID: 1, refusal)
+        stream.send(.add(1, try .test("none")))
+        backend.run()
+        let refused = ["added 1", "removed 1 invalidArgument"]
+        let told = ["added 1", "c/b +1", "current 1", "snapshot", "removed 1"]
+        #expect(
+            try heard.all.map { try $0.get() }
+                == told + refused + ["removed 1"] + refused + ["added 1", "current 1", "snapshot"])
     }
 
     @Test("A number that is in use or below 1 closes the stream", arguments: [0, -1, 7])

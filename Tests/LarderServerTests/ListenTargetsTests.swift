@@ -71,6 +71,22 @@ struct ListenTargetsTests {
         #expect(targets.count == 0)
     }
 
+    @Test("A target that is refused takes no place, and the next of its number is told as its own")
+    mutating func refused() throws {
+        try add(5, "a")
+        _ = targets.note(change(.added))
+        remove()
+        targets.addRefused(5)
+        try add(5, "b")
+        #expect(targets.count == 1 && names() == ["a"])
+        _ = targets.note(change(.removed(nil)))
+        _ = targets.note(change(.added))
+        #expect(names() == nil)
+        _ = targets.note(change(.removed(LarderError(.invalidArgument, "no"))))
+        _ = targets.note(change(.added))
+        #expect(names() == ["b"] && targets.count == 1)
+    }
+
     @Test("What ends by itself does with the snapshot behind the word that it is current")
     mutating func once() throws {
         try add(5, isOnce: true)

@@ -20,21 +20,36 @@ extension BackendCore {
         guard let session = watchers.session(id) else { return }
         switch request {
         case .add(let target):
-            guard target.id > 0, session.targets[target.id] == nil else {
-                let error = LarderError.invalidArgument("the target id \(target.id) is not free")
-                watchers.end(id, telling: error)
-                return
-            }
+            guard isFree(target.id, of: session) else { return }
             watchers.add(target, to: session) { () throws(LarderError) in
                 for asked in target.all { try check(asked.query, session.gate) }
             }
         case .remove(let targetID): watchers.remove(targetID, from: session)
         }
+        serve(session)
+    }
+
+    /// Answers a request of a stream for a target that is refused, unless the stream has ended.
+    func refuse(_ targetID: Int32, _ error: LarderError, onWatchStream id: StreamID) {
+        guard let session = watchers.session(id), isFree(targetID, of: session) else { return }
+        watchers.refuse(targetID, of: session, error)
+        serve(session)
+    }
+
+    /// Whether a target may have a number; a stream that asks for one that is taken is ended.
+    private func isFree(_ targetID: Int32, of session: WatchSession) -> Bool {
+        if targetID > 0, session.targets[targetID] == nil { return true }
+        let error = LarderError.invalidArgument("the target id \(targetID) is not free")
+        watchers.end(session.id, telling: error)
+        return false
+    }
+
+    private func serve(_ session: WatchSession) {
         watchers.serve(session)
         guard session.outbox.readyCount > Self.maxReadyCount else { return }
         let error = LarderError(
             .resourceExhausted, "the stream asks on, and does not take what it is answered")
-        watchers.end(id, telling: error)
+        watchers.end(session.id, telling: error)
     }
 
     /// Lets a stream's client have more responses.

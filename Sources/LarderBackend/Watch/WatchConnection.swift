@@ -1,7 +1,8 @@
-import LarderTransport
+package import LarderModel
+package import LarderTransport
 
 /// A client's side of a watch stream.
-final class WatchConnection: WatchStream {
+package final class WatchConnection: WatchStream {
     private let handle: StreamHandle
 
     init(_ handle: StreamHandle) {
@@ -12,15 +13,21 @@ final class WatchConnection: WatchStream {
         close()
     }
 
-    func send(_ request: WatchRequest) {
+    package func send(_ request: WatchRequest) {
         handle.perform { $0.receive(request, onWatchStream: $1) }
     }
 
-    func demand(_ count: Int) {
+    /// Answers a target that cannot even be asked for, in its place among the other requests: as
+    /// added and then removed with the error, after which its number is free.
+    package func refuse(targetID: Int32, _ error: LarderError) {
+        handle.perform { $0.refuse(targetID, error, onWatchStream: $1) }
+    }
+
+    package func demand(_ count: Int) {
         handle.perform { $0.addDemand(count, onWatchStream: $1) }
     }
 
-    func close() {
+    package func close() {
         handle.close { $0.endWatchStream($1) }
     }
 }

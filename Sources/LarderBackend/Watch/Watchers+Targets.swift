@@ -18,9 +18,12 @@ extension Watchers {
     private static let cheapChangeCount = 100
 
     /// Begins to watch a target for a stream.
+    ///
+    /// A target that is refused is told as any other first, and then as removed with the cause.
     func add(
         _ target: WatchTarget, to session: WatchSession, checking: () throws(LarderError) -> Void
     ) {
+        session.outbox.say(.targets(TargetChange(.added, targetIDs: [target.id])))
         do throws(LarderError) {
             try checking()
             session.targets[target.id] = WatchSession.Target()
@@ -33,7 +36,6 @@ extension Watchers {
                 beginning.resets = beginning.resets || part.resets
                 beginning.paths += part.paths
             }
-            session.outbox.say(.targets(TargetChange(.added, targetIDs: [target.id])))
             if beginning.resets {
                 session.outbox.say(.targets(TargetChange(.reset, targetIDs: [target.id])))
             } else {
@@ -43,6 +45,12 @@ extension Watchers {
         } catch {
             fail(target.id, of: session, error)
         }
+    }
+
+    /// Answers a target that is refused before it is watched.
+    func refuse(_ targetID: Int32, of session: WatchSession, _ error: LarderError) {
+        session.outbox.say(.targets(TargetChange(.added, targetIDs: [targetID])))
+        session.outbox.say(.targets(TargetChange(.removed(error), targetIDs: [targetID])))
     }
 
     /// Ends a target because its client does not want it any longer.

@@ -56,6 +56,11 @@ struct ListenTargets {
         }
     }
 
+    /// Takes a request for a target that is refused: it takes no place, and its end is told.
+    mutating func addRefused(_ id: Int32) {
+        asked[id, default: []].append(Target(count: 0, mask: nil, isOnce: false))
+    }
+
     /// Hears what the backend says of targets.
     ///
     /// - Returns: the targets that end by themselves now: all that there is has been told.

@@ -8,11 +8,23 @@ import LarderTransport
 ///
 /// A client that takes its responses slowly is told less often, not less: see
 /// ``LarderTransport/WatchStream/demand(_:)``.
+///
+/// A target that is refused, for whatever its query or documents are, is answered as added and then
+/// removed with the cause; the stream and its other targets go on. What breaks the protocol itself
+/// ends the stream: a message that cannot be read, another database, no target number.
 struct ServedListen: ServedStream {
+    /// A request as the backend takes it.
+    enum Request: Sendable {
+        /// A target to be watched, or no longer.
+        case selection(WatchSelection)
+        /// A target that cannot be asked for, and why.
+        case refusal(targetID: Int32, LarderError)
+    }
+
     /// How many responses the backend may make ready before the client has taken any.
     private static let responsesAhead = 64
 
-    private let stream: any WatchStream
+    private let stream: WatchConnection
     private let coder: MessageCoder
     private let maxTargets: Int
     private var targets = ListenTargets()
@@ -27,15 +39,23 @@ struct ServedListen: ServedStream {
 
     static func decode(
         _ message: Google_Firestore_V1_ListenRequest, isFirst: Bool, _ coder: MessageCoder
-    ) throws(LarderError) -> WatchSelection {
-        try coder.decode(message)
+    ) throws(LarderError) -> Request {
+        try coder.check(database: message.database)
+        do throws(LarderError) {
+            return .selection(try coder.decode(message))
+        } catch {
+            guard case .addTarget(let target)? = message.targetChange, target.targetID > 0 else {
+                throw error
+            }
+            return .refusal(targetID: target.targetID, error)
+        }
     }
 
     init(
         _ session: Session, _ limits: ServerConfiguration.Limits,
         _ tell: @escaping @Sendable (WatchEvent) -> Void
     ) {
-        stream = session.backend.openWatchStream(as: session.credentials, tell)
+        stream = session.backend.serveWatchStream(as: session.credentials, tell)
         stream.demand(Self.responsesAhead)
         coder = session.coder()
         maxTargets = limits.targetsPerStream
@@ -45,14 +65,27 @@ struct ServedListen: ServedStream {
     var unansweredCount: Int { 0 }
     var isFull: Bool { false }
 
-    mutating func send(_ selection: WatchSelection) throws(LarderError) {
-        targets.add(selection)
-        guard targets.count <= maxTargets else {
-            throw LarderError(
-                .resourceExhausted,
-                "a stream has \(maxTargets) targets, or documents of targets, which is the limit")
+    mutating func send(_ request: Request) {
+        switch request {
+        case .selection(let selection):
+            if case .add(let target) = selection.request,
+                targets.count + target.all.count > maxTargets
+            {
+                return refuse(
+                    target.id,
+                    LarderError(
+                        .resourceExhausted,
+                        "a stream has at most \(maxTargets) targets, or documents of targets"))
+            }
+            targets.add(selection)
+            stream.send(selection.request)
+        case .refusal(let targetID, let error): refuse(targetID, error)
         }
-        stream.send(selection.request)
+    }
+
+    private mutating func refuse(_ targetID: Int32, _ error: LarderError) {
+        targets.addRefused(targetID)
+        stream.refuse(targetID: targetID, error)
     }
 
     mutating func answer(to event: WatchEvent) throws -> StreamAnswer {

@@ -133,12 +133,202 @@ struct StreamCallTests {
         #expect(test.service.streams.value == 0 && client.budget.heldBytes == 0)
     }
 
-    @Test("Each of several documents counts as a target of its stream", arguments: [2, 3])
-    func targets(count: Int) async throws {
+    @Test("Each of several documents counts as a target; what is more is refused, not the stream")
+    func targets() async throws {
         let client = try await connect(TestService { $0.targetsPerStream = 2 })
         try await client.open("Listen")
-        try await client.send(target(documents: (0..<count).map { "\($0)" }), isLast: true)
-        #expect(try await client.answer().ending["grpc-status"] == [count > 2 ? "8" : "0"])
+        try await client.send(target(1, documents: ["0"]))
+        #expect(try await kinds(client, until: "CURRENT 1") == ["ADD 1", "CURRENT 1"])
+        try await client.send(target(2, documents: ["1", "2"]))
+        let refused = try await kinds(client, until: "REMOVE 2")
+        #expect(
+            refused.filter { $0.hasSuffix(" 2") || $0.contains(" 2 ") } == ["ADD 2", "REMOVE 2 8"])
+        // It takes no place, and its number is free.
+        try await client.send(target(2, documents: ["1"]))
+        #expect(try await kinds(client, until: "CURRENT 2").contains("ADD 2"))
+        try await client.send([], isLast: true)
+        #expect(try await client.answer().ending == AnswerHeaders.success)
+    }
+
+    /// What is said of targets up to a change, with the codes of causes.
+    private func kinds(_ client: TestConnection, until last: String...) async throws -> [String] {
+        func text(_ response: Listened) -> String? {
+            guard case .targetChange(let change)? = response.responseType,
+                change.targetChangeType != .noChange
+            else { return nil }
+            let words =
+                ["\(change.targetChangeType)".uppercased()] + change.targetIds.map { "\($0)" }
+                + (change.hasCause ? ["\(change.cause.code)"] : [])
+            return words.joined(separator: " ")
+        }
+        let responses: [Listened] = try await responses(client) { response in
+            last.contains { text(response)?.hasPrefix($0) == true }
+        }
+        return responses.compactMap(text)
+    }
+
+    private typealias Query = Google_Firestore_V1_StructuredQuery
+
+    private static func filter(
+        _ field: String, _ operation: Query.FieldFilter.Operator, _ numbers: Range<Int64>?
+    ) -> Query.Filter {
+        .with {
+            $0.fieldFilter.field.fieldPath = field
+            $0.fieldFilter.op = operation
+            if let numbers {
+                $0.fieldFilter.value.arrayValue.values = numbers.map { number in
+                    .with { $0.integerValue = number }
+                }
+            } else {
+                $0.fieldFilter.value.integerValue = 1
+            }
+        }
+    }
+
+    private static func all(_ filters: [Query.Filter]) -> Query.Filter {
+        .with {
+            $0.compositeFilter.op = .and
+            $0.compositeFilter.filters = filters
+        }
+    }
+
+    /// Targets that are refused, each a change of a target that is not, with the status.
+    private static let refused:
+        [(
+            name: String, code: Int32,
+            change: @Sendable (inout Google_Firestore_V1_Target) -> Void
+        )] = [
+            (
+                "a reserved collection", 3,
+                { $0.query.structuredQuery.from[0].collectionID = "__b__" }
+            ),
+            ("a slash", 3, { $0.query.structuredQuery.from[0].collectionID = "a/b" }),
+            (
+                "the root", 3,
+                { $0.documents.documents = ["projects/p/databases/(default)/documents"] }
+            ),
+            (
+                "another project", 3,
+                { $0.documents.documents = ["projects/x/databases/(default)/documents/c/d"] }
+            ),
+            (
+                "a parent elsewhere", 3,
+                { $0.query.parent = "projects/x/databases/(default)/documents" }
+            ),
+            ("no documents", 3, { $0.documents = .init() }),
+            ("nothing", 3, { $0.targetType = nil }),
+            ("a negative limit", 3, { $0.query.structuredQuery.limit = .init(-1) }),
+            ("a limit of 0", 12, { $0.query.structuredQuery.limit = .init(0) }),
+            ("an offset", 12, { $0.query.structuredQuery.offset = 3 }),
+            (
+                "too many values", 3,
+                { $0.query.structuredQuery.where = filter("a", .in, 0..<31) }
+            ),
+            (
+                "too many disjunctions", 3,
+                {
+                    $0.query.structuredQuery.where = all([
+                        filter("a", .in, 0..<6), filter("b", .in, 0..<6),
+                    ])
+                }
+            ),
+            (
+                "not-in beside !=", 3,
+                {
+                    $0.query.structuredQuery.where = all([
+                        filter("a", .notIn, 0..<1), filter("a", .notEqual, nil),
+                    ])
+                }
+            ),
+            (
+                "a long cursor", 3,
+                {
+                    $0.query.structuredQuery.startAt.values = [1, 2].map { number in
+                        .with { $0.integerValue = number }
+                    }
+                }
+            ),
+            (
+                "a negative count", 3,
+                {
+                    $0.resumeToken = Data([1])
+                    $0.expectedCount = .init(-1)
+                }
+            ),
+        ]
+
+    @Test(
+        "A target that is refused is added and removed with its cause; the stream goes on",
+        arguments: refused.indices)
+    func refusals(number: Int) async throws {
+        let (name, code, change) = Self.refused[number]
+        let client = try await connect()
+        try await client.open("Listen")
+        try await client.send(target(1))
+        #expect(try await kinds(client, until: "CURRENT 1") == ["ADD 1", "CURRENT 1"])
+        let wrong = try TestConnection.framed(
+            Google_Firestore_V1_ListenRequest.with {
+                $0.database = "projects/p/databases/(default)"
+                $0.addTarget.targetID = 2
+                $0.addTarget.query.parent = test.root
+                $0.addTarget.query.structuredQuery.from = [.with { $0.collectionID = "c" }]
+                change(&$0.addTarget)
+            })
+        try await client.send(wrong)
+        #expect(
+            try await kinds(client, until: "REMOVE 2", "CURRENT 2") == [
+                "ADD 2", "REMOVE 2 \(code)",
+            ],
+            "\(name)")
+        // To end it is harmless, and its number is free, for another refusal as well.
+        try await client.send(removal(2) + wrong + target(2, documents: ["7"]))
+        #expect(
+            try await kinds(client, until: "CURRENT 2")
+                == ["REMOVE 2", "ADD 2", "REMOVE 2 \(code)", "ADD 2", "CURRENT 2"], "\(name)")
+        // The healthy listeners hear of what changes, and nobody of the refused one.
+        try await make(7, bytes: 1, client)
+        let told: [Listened] = try await responses(client) {
+            $0.documentChange.document.name.hasSuffix("/7")
+        }
+        #expect(Set(told.flatMap(\.documentChange.targetIds)) == [1, 2], "\(name)")
+        try await client.send([], isLast: true)
+        #expect(try await client.answer().ending == AnswerHeaders.success)
+    }
+
+    private func removal(_ id: Int32) throws -> [UInt8] {
+        try TestConnection.framed(
+            Google_Firestore_V1_ListenRequest.with {
+                $0.database = "projects/p/databases/(default)"
+                $0.removeTarget = id
+            })
+    }
+
+    @Test("What breaks the protocol ends the stream", arguments: 0..<6)
+    func broken(number: Int) async throws {
+        let client = try await connect()
+        try await client.open("Listen")
+        try await client.send(target(1))
+        try await untilCurrent(client)
+        var message = Google_Firestore_V1_ListenRequest()
+        message.database = "projects/p/databases/(default)"
+        switch number {
+        case 0: break
+        case 1: message.addTarget.targetID = -1
+        case 2: message.addTarget.documents.documents = ["\(test.root)/c/d"]
+        case 3:
+            message.database = "projects/x/databases/(default)"
+            message.addTarget.targetID = 2
+            message.addTarget.documents.documents = ["\(test.root)/c/d"]
+        case 4:
+            // In use.
+            message.addTarget.targetID = 1
+        default:
+            try await client.send(TestConnection.framed([0xff]))
+            #expect(try await client.answer().ending["grpc-status"] == ["3"])
+            return
+        }
+        try await client.send(TestConnection.framed(message))
+        #expect(try await client.answer().ending["grpc-status"] == ["3"])
     }
 
     @Test("A target of some fields is told of these, and others of the stream of theirs")
