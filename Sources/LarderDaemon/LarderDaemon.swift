@@ -17,7 +17,11 @@ struct LarderDaemon: AsyncParsableCommand {
             Clients find it as they find Google's emulator: set FIRESTORE_EMULATOR_HOST
             to its address. On the same port it answers HTTP: GET /, GET /health, and
             DELETE /emulator/v1/projects/P/databases/D/documents, which deletes all
-            documents.
+            documents. Such a request is refused when it names a host that is not this
+            machine, its address or an --allow-host, and when a web page of another site
+            makes it.
+
+            A data directory is used by one larderd at a time.
 
             EXAMPLES
               larderd --data ./data
@@ -31,7 +35,8 @@ struct LarderDaemon: AsyncParsableCommand {
 
             It ends in good order with SIGTERM or SIGINT. Exit status: 0 after that; 64
             for arguments that are wrong by themselves or together; 1 for anything else,
-            such as an address that others can reach without TLS and a token.
+            such as an address that others can reach without TLS and a token, or a data
+            directory that cannot be used or that another larderd has.
             """)
 
     @Option(help: "The address to listen at.")
@@ -100,6 +105,7 @@ struct LarderDaemon: AsyncParsableCommand {
         configuration.tls = security.tls
         configuration.token = try security.readToken()
         configuration.allowsInsecure = security.insecure
+        configuration.allowedHosts = security.allowedHosts
         limits.apply(to: &configuration.limits)
         return configuration
     }

@@ -13,12 +13,22 @@ struct SecurityOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What clients must bear; others on this machine can see it, --token-file is better.",
+            "Bearer token that clients must present (visible in ps; prefer --token-file).",
             valueName: "secret"))
     var token: String?
 
-    @Option(help: ArgumentHelp("A file with what clients must bear.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "A file with the bearer token that clients must present.", valueName: "file"))
     var tokenFile: String?
+
+    @Option(
+        name: .customLong("allow-host"),
+        help: ArgumentHelp(
+            "A further name of this server: HTTP requests may name it as their host, and web "
+                + "pages of it may make requests. May be repeated.",
+            valueName: "name"))
+    var allowedHosts: [String] = []
 
     @Flag(help: "Listen beyond this machine without TLS and a token.")
     var insecure = false
@@ -32,6 +42,14 @@ struct SecurityOptions: ParsableArguments {
         }
         guard token == nil || tokenFile == nil else {
             throw ValidationError("Say either --token or --token-file.")
+        }
+        guard token?.isEmpty != true else {
+            throw ValidationError("--token is empty: it would admit everybody.")
+        }
+        for host in allowedHosts where host.isEmpty || host.contains(where: { ":/ ".contains($0) })
+        {
+            throw ValidationError(
+                "'\(host)' is no name of a host: give it without scheme and port.")
         }
     }
 

@@ -23,8 +23,10 @@ public final class Server: Service {
     /// Prepares a server; nothing listens before ``run()``.
     ///
     /// - Throws: `failedPrecondition` for a server that others could reach without TLS and a
-    ///   token; `invalidArgument` for a certificate or key that cannot be read.
+    ///   token; `invalidArgument` for an empty token, and for a certificate or key that cannot be
+    ///   read.
     public init(_ configuration: ServerConfiguration, logger: Logger) throws(LarderError) {
+        try configuration.checkToken()
         try configuration.checkExposure()
         self.configuration = configuration
         self.logger = logger
@@ -34,6 +36,7 @@ public final class Server: Service {
         let monitor = CallMonitor(logger)
         let service = FirestoreService(configuration, databases, monitor)
         let token = BearerToken(configuration.token)
+        let access = WebAccess(configuration)
         let limits = configuration.limits
         let budget = RequestBudget(
             limit: max(limits.heldRequestBytes, MessageReader.prefixBytes + limits.requestBytes))
@@ -42,13 +45,14 @@ public final class Server: Service {
                 eventLoopGroup: MultiThreadedEventLoopGroup.singleton, host: configuration.host,
                 port: configuration.port, tls: try Self.tls(configuration.tls),
                 connections: connections,
-                admin: AdminAPI(databases: databases, streams: service.streams, token: token)),
+                admin: AdminAPI(
+                    databases: databases, streams: service.streams, token: token, access: access)),
             connections
         ) { [connections, executor] methods, handler in
             CallServing(
                 routes: CallRoute.byPath(
                     methods, short: service.shortCalls, live: service.liveMethods),
-                token: token, limits: limits, budget: budget, executor: executor,
+                token: token, access: access, limits: limits, budget: budget, executor: executor,
                 connections: connections, handler: handler)
         }
         server = GRPCServer(transport: transport, services: [service])

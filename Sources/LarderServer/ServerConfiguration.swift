@@ -86,8 +86,12 @@ public struct ServerConfiguration: Sendable {
     public var storage: Storage
     /// The certificate; nil for plain text.
     public var tls: TLS?
-    /// What clients must bear in the header `authorization`, behind `Bearer `; nil for nothing.
+    /// Bearer token that clients must present in the header `authorization`; nil for none, and
+    /// never empty.
     public var token: String?
+    /// Names of this server beyond those of its machine and of ``host``: requests by HTTP/1.1 may
+    /// name them as their host, and web pages of them may make requests.
+    public var allowedHosts: [String] = []
     /// Whether it may listen beyond this machine without TLS and a token.
     public var allowsInsecure = false
     /// What it bears.

@@ -397,3 +397,41 @@ def test_calls_that_are_done_leave_no_timers(watched):
     calls(10_000)
     grown = watched.memory() - before
     assert grown < 5_000_000, f"{grown / 10_000:.0f} bytes a call"
+
+
+@pytest.mark.parametrize("cut", [0, 1, 5, 1_000, 1_999])
+def test_a_frame_that_is_cut_off_is_no_part_of_the_next_call(start_server, cut):
+    """A request that exceeds its announced length, and another one on the same connection."""
+    server = start_server("--memory")
+
+    def commit(path, text):
+        return requests.CommitRequest.serialize(requests.CommitRequest(
+            database=DATABASE, writes=[types.Write(update=types.Document(
+                name=f"{ROOT}/{path}", fields={"x": types.Value(string_value=text)}))]))
+
+    # Announced for a document of its own, with room at the end for the other's request.
+    mine = http2.grpc_message(commit("c/attacker", "a" * 2_000))
+    headers = http2.call_headers("Commit", ("content-length", str(cut)))
+    other = http2.grpc_message(commit("c/victim", "v"))
+    data = http2.PREFACE + b"".join([
+        http2.frame(SETTINGS, 0, 0), http2.frame(HEADERS, END_HEADERS, 1, headers),
+        http2.frame(DATA, 0, 1, mine),
+        http2.frame(HEADERS, END_HEADERS, 3, http2.call_headers("Commit")),
+        http2.frame(DATA, END_STREAM, 3, other)])
+    with socket.create_connection(("127.0.0.1", server.port), SECONDS) as connection:
+        # The first part of the frame comes by itself.
+        start = data.index(mine) + max(cut, 1)
+        connection.sendall(data[:start])
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        watched = Watched(server)
+        watched.call("GetDocument", requests.GetDocumentRequest.serialize(
+            requests.GetDocumentRequest(name=f"{ROOT}/c/none")))
+        connection.sendall(data[start:])
+        for kind, flags, stream in http2.frames(connection):
+            if stream == 3 and flags & END_STREAM:
+                break
+    for name, code in [("victim", grpc.StatusCode.OK), ("attacker", grpc.StatusCode.NOT_FOUND)]:
+        request = requests.GetDocumentRequest(name=f"{ROOT}/c/{name}")
+        assert watched.call("GetDocument", type(request).serialize(request)) == code
+    watched.channel.close()
+    assert server.stop() == 0

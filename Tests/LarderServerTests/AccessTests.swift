@@ -1,4 +1,5 @@
 import LarderModel
+import Logging
 import Testing
 
 @testable import LarderServer
@@ -37,6 +38,17 @@ struct AccessTests {
         #expect(code { try configuration.checkExposure() } == .failedPrecondition)
         configuration.allowsInsecure = true
         try configuration.checkExposure()
+    }
+
+    @Test("An empty token is refused, wherever the server listens", arguments: [false, true])
+    func emptyToken(isOpen: Bool) throws {
+        var configuration = configuration(isOpen ? "0.0.0.0" : "127.0.0.1")
+        configuration.allowsInsecure = isOpen
+        configuration.token = ""
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        #expect(code { try Server(configuration, logger: logger) } == .invalidArgument)
+        configuration.token = nil
+        _ = try Server(configuration, logger: logger)
     }
 
     @Test("A token is compared as a whole")

@@ -11,12 +11,14 @@ struct AdminTests {
     private let databases = Databases(.memory, limit: 2)
 
     private func answer(
-        _ method: String, _ path: String, token: String? = nil, authorization: String? = nil
+        _ method: String, _ path: String, token: String? = nil, authorization: String? = nil,
+        web: WebAccess.Request = .init()
     ) async -> AdminAPI.Response {
         let admin = AdminAPI(
-            databases: databases, streams: StreamCount(limit: 1), token: BearerToken(token))
+            databases: databases, streams: StreamCount(limit: 1), token: BearerToken(token),
+            access: WebAccess(ServerConfiguration(storage: .memory)))
         return await admin.answer(
-            .init(method: method, path: path, authorization: authorization))
+            .init(method: method, path: path, authorization: authorization, web: web))
     }
 
     @Test("It says that it is there")
@@ -66,6 +68,31 @@ struct AdminTests {
         #expect(try await databases.database(ids[1]).documentCount() == 5)
         #expect(await databases.close().isEmpty)
         #expect(await answer("DELETE", path).status == 503)
+    }
+
+    @Test(
+        "What a foreign web page can have asked for is refused, and deletes nothing",
+        arguments: [
+            WebAccess.Request(hosts: ["evil.example:8080"], origin: "http://evil.example:8080"),
+            WebAccess.Request(hosts: ["evil.example:8080"]),
+            WebAccess.Request(hosts: ["localhost:8080"], origin: "http://evil.example"),
+            WebAccess.Request(hosts: ["localhost:8080"], site: "cross-site"),
+        ])
+    func webPages(web: WebAccess.Request) async throws {
+        let id = DatabaseID(project: "a")
+        let session = Session(DatabaseNames(id), try await databases.database(id))
+        _ = try await session.commit([
+            Mutation(.set(try Record([:])), at: try DocumentPath("c/d"))
+        ])
+        for (method, path) in [
+            ("DELETE", "/emulator/v1/projects/a/databases/(default)/documents"), ("GET", "/health"),
+            ("GET", "/"), ("OPTIONS", "/"),
+        ] {
+            let response = await answer(
+                method, path, token: "t", authorization: "Bearer t", web: web)
+            #expect(response.status == 403)
+        }
+        #expect(try session.backend.documentCount() == 1)
     }
 
     @Test("With a token a delete needs it")

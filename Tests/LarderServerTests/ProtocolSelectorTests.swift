@@ -13,7 +13,8 @@ final class ProtocolSelectorTests {
     init() throws {
         let admin = AdminAPI(
             databases: Databases(.memory, limit: 1), streams: StreamCount(limit: 1),
-            token: BearerToken(nil))
+            token: BearerToken(nil),
+            access: WebAccess(ServerConfiguration(storage: .memory)))
         try channel.pipeline.syncOperations.addHandler(
             ProtocolSelector(admin) { [unowned self] _ in
                 serving += 1

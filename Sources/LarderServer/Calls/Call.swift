@@ -76,7 +76,7 @@ final class Call {
     func begin(_ headers: HPACKHeaders, isWhole: Bool) {
         hasEnded = isWhole
         do throws(CallRefusal) {
-            let headers = try CallHeaders(headers, token: serving.token)
+            let headers = try CallHeaders(headers, token: serving.token, access: serving.access)
             if let timeout = headers.timeout { setDeadline(TimeAmount(timeout.duration)) }
             switch serving.routes[headers.path] {
             case .short(let short): intake = .short(short, headers, nil)

@@ -13,13 +13,19 @@ struct CallHeaders {
 
     /// Reads the headers of a request (gRPC over HTTP/2, "Requests").
     ///
-    /// - Parameter token: what the client must bear; nil for nothing.
-    init(_ headers: HPACKHeaders, token: BearerToken?) throws(CallRefusal) {
+    /// - Parameters:
+    ///   - token: what the client must bear; nil for nothing.
+    ///   - access: which calls of web pages are served.
+    init(_ headers: HPACKHeaders, token: BearerToken?, access: WebAccess) throws(CallRefusal) {
         var path, scheme, method, contentType, encoding, timeout: String?
+        var web = WebAccess.Request()
         var isAdmitted = token == nil
         for (name, value, _) in headers {
             switch name {
             case ":path": path = value
+            case ":authority": web.hosts.append(value)
+            case "origin": web.origin = value
+            case "sec-fetch-site": web.site = value
             case ":scheme": scheme = value
             case ":method": method = value
             case "content-type": contentType = value
@@ -35,6 +41,9 @@ struct CallHeaders {
         guard let path, scheme == "http" || scheme == "https", method == "POST" else {
             throw CallRefusal(
                 .invalidArgument, "a call is a POST of http or https, and has a path")
+        }
+        if web.isOfBrowser, let reason = access.refusal(of: web) {
+            throw CallRefusal(.permissionDenied, reason)
         }
         guard isAdmitted else {
             throw CallRefusal(.unauthenticated, "a bearer token is missing or wrong")

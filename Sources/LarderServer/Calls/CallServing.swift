@@ -18,6 +18,8 @@ final class CallServing: Sendable {
     let routes: [String: CallRoute]
     /// What clients must bear; nil for nothing.
     let token: BearerToken?
+    /// Which requests of web pages are served.
+    let access: WebAccess
     /// What is allowed.
     let limits: ServerConfiguration.Limits
     /// Room for requests.
@@ -33,12 +35,14 @@ final class CallServing: Sendable {
     typealias Handler = @Sendable (Stream, ServerContext) async -> Void
 
     init(
-        routes: [String: CallRoute], token: BearerToken?, limits: ServerConfiguration.Limits,
-        budget: RequestBudget, executor: LoopExecutor, connections: OpenConnections,
+        routes: [String: CallRoute], token: BearerToken?, access: WebAccess,
+        limits: ServerConfiguration.Limits, budget: RequestBudget, executor: LoopExecutor,
+        connections: OpenConnections,
         handler: @escaping Handler
     ) {
         self.routes = routes
         self.token = token
+        self.access = access
         self.limits = limits
         self.budget = budget
         self.executor = executor

@@ -8,6 +8,8 @@ import LarderProtocol
 /// - `GET /`: `Ok`;
 /// - `GET /health`: how it is, as JSON;
 /// - `DELETE /emulator/v1/projects/P/databases/D/documents`: deletes all documents.
+///
+/// A request that a foreign web page can have made is refused (403), see ``WebAccess``.
 struct AdminAPI: Sendable {
     /// A request without a body.
     struct Request: Sendable {
@@ -15,6 +17,8 @@ struct AdminAPI: Sendable {
         /// The path with what may stand behind a `?`.
         var path: String
         var authorization: String?
+        /// Where it comes from and goes to.
+        var web = WebAccess.Request()
     }
 
     /// An answer.
@@ -33,9 +37,12 @@ struct AdminAPI: Sendable {
     let streams: StreamCount
     /// What clients must bear.
     let token: BearerToken?
+    /// Which requests of web pages are served.
+    let access: WebAccess
 
     /// Answers a request.
     func answer(_ request: Request) async -> Response {
+        if let reason = access.refusal(of: request.web) { return Self.failure(403, reason) }
         let path = String(request.path.prefix { $0 != "?" })
         switch (request.method, path) {
         case ("GET", "/"), ("HEAD", "/"):

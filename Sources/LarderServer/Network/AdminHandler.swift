@@ -55,7 +55,10 @@ final class AdminHandler: ChannelInboundHandler {
         let admin = admin
         let request = AdminAPI.Request(
             method: head.method.rawValue, path: head.uri,
-            authorization: head.headers.first(name: "authorization"))
+            authorization: head.headers.first(name: "authorization"),
+            web: WebAccess.Request(
+                hosts: head.headers["host"], origin: head.headers.first(name: "origin"),
+                site: head.headers.first(name: "sec-fetch-site")))
         let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
         context.eventLoop.makeFutureWithTask { await admin.answer(request) }
             .whenSuccess { response in

@@ -17,6 +17,13 @@ extension ServerConfiguration {
         }
     }
 
+    /// Throws for a token that is empty, with which nobody would be asked for one.
+    func checkToken() throws(LarderError) {
+        guard token?.isEmpty != true else {
+            throw LarderError(.invalidArgument, "the token is empty: it would admit everybody")
+        }
+    }
+
     /// Whether an address is of this machine alone.
     static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" || host == "::1" { return true }

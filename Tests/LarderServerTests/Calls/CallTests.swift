@@ -37,6 +37,23 @@ struct CallTests {
             ending: ["grpc-status": "16"]),
     ]
 
+    @Test("A call that a foreign web page makes is refused; other clients may name any host")
+    func webPages() async throws {
+        let client = try await TestConnection()
+        let cases: [(HPACKHeaders, String?)] = [
+            ([":authority": "evil.example", "origin": "http://evil.example"], "7"),
+            ([":authority": "localhost", "origin": "http://evil.example"], "7"),
+            ([":authority": "localhost", "sec-fetch-site": "cross-site"], "7"),
+            ([":authority": "localhost", "origin": "http://localhost"], nil),
+            ([":authority": "hub.example"], nil),
+        ]
+        for (number, (headers, status)) in cases.enumerated() {
+            let id = HTTP2StreamID(2 * number + 1)
+            try await client.open("Commit", on: id, headers)
+            #expect(try await client.ending(id)?["grpc-status"].first == status)
+        }
+    }
+
     @Test("What is no call of this server, or of a stranger, is refused", arguments: refused)
     func refuses(refused: Refused) async throws {
         let isAdmitted = refused.ending["grpc-status"] != ["16"]

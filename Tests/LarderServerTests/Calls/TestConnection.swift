@@ -40,7 +40,8 @@ final class TestConnection: Sendable {
         let serving = CallServing(
             routes: CallRoute.byPath(
                 Google_Firestore_V1_Firestore.Method.descriptors, short: shortCalls, live: live),
-            token: token, limits: limits, budget: budget,
+            token: token, access: WebAccess(ServerConfiguration(storage: .memory)), limits: limits,
+            budget: budget,
             executor: LoopExecutor(MultiThreadedEventLoopGroup.singleton),
             connections: OpenConnections()
         ) { [served] stream, context in
