@@ -61,13 +61,23 @@ public final class Server: Service {
     /// Serves until the task is cancelled or a graceful shutdown begins; then ends all streams and
     /// closes all databases.
     ///
-    /// What was acknowledged is on the disk when it returns.
+    /// What was acknowledged is on the disk when it returns. The directory of the databases is this
+    /// server's alone meanwhile.
     ///
-    /// - Throws: what hinders it to listen, and `dataLoss`, `unavailable` and the like from
+    /// - Throws: `unavailable` for a directory that cannot be used or that another server has; what
+    ///   hinders it to listen, and `dataLoss`, `unavailable` and the like from
     ///   closing databases.
     public func run() async throws {
+        let directory: DataDirectory?
+        do throws(LarderError) {
+            directory = try Self.open(configuration.storage)
+        } catch {
+            transport.endListening()
+            throw error
+        }
         let failure = await serve()
         let failures = await databases.close()
+        _ = consume directory
         for (id, error) in failures {
             logger.error(
                 "a database could not be closed",
@@ -75,6 +85,15 @@ public final class Server: Service {
         }
         if let failure { throw failure }
         if let (_, error) = failures.first { throw error }
+    }
+
+    private static func open(_ storage: ServerConfiguration.Storage) throws(LarderError)
+        -> DataDirectory?
+    {
+        switch storage {
+        case .memory: nil
+        case .directory(let path): try DataDirectory(path)
+        }
     }
 
     /// Serves until it is to stop.

@@ -151,10 +151,28 @@ def test_a_port_that_is_taken(memory):
 
 def test_a_directory_that_is_in_use(start_server, tmp_path, monkeypatch):
     first = start_server("--data", str(tmp_path))
+    refused = run("--data", str(tmp_path), "--port", "0")
+    assert refused.returncode == 1 and refused.stdout == ""
+    assert f"'{tmp_path}' cannot be used: another larderd is using it" in refused.stderr
     client_of(first, monkeypatch).document("c/d").set({})
-    second = start_server("--data", str(tmp_path))
-    with pytest.raises(exceptions.FailedPrecondition):
-        client_of(second, monkeypatch).document("c/d").get(retry=None, timeout=30)
+    # One that was killed does not have it any longer.
+    first.kill()
+    again = start_server("--data", str(tmp_path))
+    assert client_of(again, monkeypatch).document("c/d").get().exists
+
+
+def test_a_directory_that_cannot_be_used(tmp_path):
+    for directory, reason in [
+            ("/etc/passwd", "it is not a directory"), ("/proc/x", "it cannot be made"),
+            ("/etc/passwd/data", "Not a directory")]:
+        refused = run("--data", directory, "--port", "0")
+        assert refused.returncode == 1 and refused.stdout == ""
+        assert f"the data directory '{directory}' cannot be used" in refused.stderr
+        assert reason in refused.stderr
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    if not os.access(closed, os.W_OK):
+        assert "Permission denied" in run("--data", str(closed), "--port", "0").stderr
 
 
 def test_help_has_examples():
@@ -202,6 +220,40 @@ def test_a_token_guards_deletes_over_http(start_server):
     assert ask(server, "DELETE", path)[0] == 401
     assert ask(server, "DELETE", path, {"authorization": "Bearer secret"})[0] == 200
     assert ask(server, "GET", "/health")[0] == 200
+
+
+def test_an_empty_token_is_refused(tmp_path):
+    refused = run("--memory", "--port", "0", "--token", "")
+    assert refused.returncode == 64 and "--token is empty" in refused.stderr
+    empty = tmp_path / "token"
+    empty.write_text(" \n")
+    refused = run("--memory", "--port", "0", "--token-file", str(empty))
+    assert refused.returncode == 64 and "is empty" in refused.stderr
+
+
+def test_foreign_web_pages_are_refused(start_server, monkeypatch):
+    """A name that DNS lets point here, and pages of other sites."""
+    server = start_server("--memory", "--allow-host", "app.example")
+    client = client_of(server, monkeypatch, "web")
+    client.document("c/d").set({})
+    path = "/emulator/v1/projects/web/databases/(default)/documents"
+    for headers in [
+            {"Host": "evil.example"},
+            {"Host": f"evil.example:{server.port}", "Origin": f"http://evil.example:{server.port}"},
+            {"Origin": "http://evil.example"}, {"Origin": "null"},
+            {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}]:
+        for method, asked in [("DELETE", path), ("GET", "/health"), ("POST", "/x")]:
+            assert ask(server, method, asked, headers)[0] == 403, headers
+    assert client.document("c/d").get().exists
+    assert "larderd --allow-host" in ask(server, "GET", "/", {"Host": "evil.example"})[1]
+    for headers in [
+            {}, {"Host": "localhost"}, {"Host": "app.example"},
+            {"Origin": f"http://127.0.0.1:{server.port}", "Sec-Fetch-Site": "same-origin"},
+            {"Origin": "https://app.example", "Sec-Fetch-Site": "cross-site"},
+            {"Sec-Fetch-Site": "none"}]:
+        assert ask(server, "GET", "/health", headers)[0] == 200, headers
+        assert ask(server, "DELETE", path, headers)[0] == 200, headers
+    assert not client.document("c/d").get().exists
 
 
 def test_no_name_leads_out_of_the_directory(start_server, tmp_path):
