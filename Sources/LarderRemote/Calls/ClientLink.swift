@@ -6,11 +6,11 @@ import GRPCNIOTransportHTTP2
 /// Lives as long as calls hold it.
 final class ClientLink: Sendable {
     /// The client.
-    let client: GRPCClient<HTTP2ClientTransport.Posix>
+    let client: GRPCClient<SettledTransport<HTTP2ClientTransport.Posix>>
     private let running: Task<Void, Never>
 
     init(_ transport: HTTP2ClientTransport.Posix) {
-        let client = GRPCClient(transport: transport)
+        let client = GRPCClient(transport: SettledTransport(transport))
         self.client = client
         // Its life is not part of whatever calls first.
         running = Task.detached { try? await client.runConnections() }
