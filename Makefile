@@ -9,7 +9,7 @@ DATA ?= .build/data
 CITIES ?=
 # For make check: how many worlds of clients, networks and a backend live.
 SEEDS ?= 2000
-# For make soak: how long.
+# For make soak: how long, both parts together.
 MINUTES ?= 60
 
 # What the build needs from Debian besides make, a C compiler and Swift 6.2 or later.
@@ -41,7 +41,8 @@ help:
 	@echo 'make test     C and Swift tests'
 	@echo 'make check    everything else: formats, layers, installation, sanitizers, crash tests,'
 	@echo '              fuzzers, the server with other clients (about an hour; make test first)'
-	@echo 'make soak     clients and a server over connections that break, for MINUTES=$(MINUTES)'
+	@echo 'make soak     half of MINUTES=$(MINUTES) each: clients and a server over connections that'
+	@echo '              break, and the simulator with seeds that were never used'
 	@echo 'make bench    benchmarks in release mode, against raw LMDB, SQLite, GRDB and, where it is'
 	@echo "              installed, Google's Firestore emulator"
 	@echo 'make generate Swift of the .proto files; needs protoc, or PROTOC=COMMAND'
@@ -204,9 +205,12 @@ check-swift-memory: check-packages
 
 soak: server-packages
 	@$(step) 'build the tests' $(build_tests)
-	@LARDER_SOAK_SECONDS=$$(($(MINUTES) * 60)) \
-		$(step) 'clients and a server over connections that break, $(MINUTES) minutes' \
+	@$(step) 'build the simulator' $(swift) build -c release --product LarderSimulation
+	@LARDER_SOAK_SECONDS=$$(($(MINUTES) * 30)) \
+		$(step) 'clients and a server over connections that break, half of $(MINUTES) minutes' \
 		$(swift) test --skip-build --filter SoakTests
+	@$(step) 'clients, networks and a backend, half of $(MINUTES) minutes' \
+		$(swift) run -c release --skip-build LarderSimulation --seconds $$(($(MINUTES) * 30))
 
 # ---- bench, install, clean -------------------------------------------------------------------
 

@@ -4,7 +4,9 @@ import Foundation
 struct Options {
     /// How many worlds.
     var seeds = 2_000
-    /// The seed of the first one.
+    /// How long new worlds begin, instead of a number of them.
+    var seconds: Int?
+    /// The seed of the first one; with a time and nothing else, one that was never used.
     var first: UInt64 = 1
     /// The seed of the only world, if one alone is asked for.
     var seed: UInt64?
@@ -16,16 +18,26 @@ struct Options {
     /// Reads arguments; ends the program with a sentence where they are wrong.
     init(_ arguments: some Sequence<String>) {
         var rest = Array(arguments)[...]
+        var namesFirst = false
         while let name = rest.popFirst() {
             switch name {
             case "--trace": isTracing = true
             case "--seeds": seeds = Self.number(of: name, &rest)
-            case "--first": first = UInt64(Self.number(of: name, &rest))
+            case "--seconds": seconds = Self.number(of: name, &rest)
+            case "--first":
+                first = UInt64(Self.number(of: name, &rest))
+                namesFirst = true
             case "--seed": seed = UInt64(Self.number(of: name, &rest))
             case "--jobs": jobs = max(1, Self.number(of: name, &rest))
             default: Self.stop("unknown: \(name)")
             }
         }
+        if seconds != nil, !namesFirst { first = Self.unusedSeed }
+    }
+
+    /// A seed by the clock, in milliseconds: no earlier run came so far.
+    private static var unusedSeed: UInt64 {
+        UInt64(max(1, Date.now.timeIntervalSince1970 * 1_000))
     }
 
     private static func number(of name: String, _ rest: inout ArraySlice<String>) -> Int {
@@ -37,7 +49,9 @@ struct Options {
 
     private static func stop(_ message: String) -> Never {
         print(message)
-        print("usage: LarderSimulation [--seeds N] [--first N] [--seed N] [--jobs N] [--trace]")
+        print(
+            "usage: LarderSimulation [--seeds N | --seconds N] [--first N] [--seed N] [--jobs N] "
+                + "[--trace]")
         exit(64)
     }
 }

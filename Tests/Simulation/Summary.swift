@@ -4,11 +4,15 @@ struct Summary {
     private static let shown = 20
 
     private var faults = FaultCounts()
+    private var count = 0
+    private var lastSeed: UInt64 = 0
     private var failures: [Outcome] = []
 
     /// Adds a world.
     mutating func add(_ outcome: Outcome) {
         faults.add(outcome.faults)
+        count += 1
+        lastSeed = max(lastSeed, outcome.seed)
         if outcome.violation != nil { failures.append(outcome) }
     }
 
@@ -16,7 +20,7 @@ struct Summary {
     var isGood: Bool { failures.isEmpty && faults.missing.isEmpty }
 
     /// Prints what happened.
-    func report(seeds: Int, seconds: Double) {
+    func report(seconds: Double) {
         for fault in Fault.allCases {
             let count = String(faults[fault])
             print(String(repeating: " ", count: max(0, 9 - count.count)) + count, fault.rawValue)
@@ -25,7 +29,9 @@ struct Summary {
         for failure in failures.sorted(by: { $0.seed < $1.seed }).prefix(Self.shown) {
             print("seed \(failure.seed): \(failure.violation?.prefix(600) ?? "")")
         }
-        let rate = Int(Double(seeds) / max(seconds, 0.001))
-        print("\(seeds) worlds, \(failures.count) with broken promises, \(rate) a second")
+        let rate = Int(Double(count) / max(seconds, 0.001))
+        print(
+            "\(count) worlds, the last seed is \(lastSeed), \(failures.count) with broken "
+                + "promises, \(rate) a second")
     }
 }
