@@ -22,7 +22,7 @@ struct OnlineStateTrackerTests {
         #expect(tracker.set(.online, .answered) == [.cancelTimer, .changed(.online)])
         #expect(tracker.set(.online, .answered).isEmpty)
         #expect(tracker.reason == .answered)
-        #expect(tracker.timerFired().isEmpty)
+        #expect(tracker.timerFired(at: .zero).isEmpty)
         #expect(tracker.state == .online)
     }
 
@@ -56,11 +56,44 @@ struct OnlineStateTrackerTests {
     func timesOut() {
         var tracker = OnlineStateTracker()
         _ = tracker.streamStarted()
-        #expect(kinds(tracker.timerFired()) == [.warn(""), .changed(.offline)])
+        #expect(kinds(tracker.timerFired(at: .zero)) == [.warn(""), .changed(.offline)])
         #expect(tracker.reason == .timedOut)
-        #expect(tracker.timerFired().isEmpty)
+        #expect(tracker.timerFired(at: .zero).isEmpty)
         #expect(tracker.streamFailed(failure).isEmpty)
         #expect(tracker.set(.online, .answered) == [.changed(.online)])
+    }
+
+    @Test("A backend that answered has its time for each question, and for what follows an answer")
+    func asks() {
+        var tracker = OnlineStateTracker()
+        #expect(tracker.asked().isEmpty, "the first stream has the timer")
+        #expect(tracker.streamStarted() == [.setTimer(.seconds(10))])
+        #expect(
+            tracker.answered(at: .seconds(4), awaitsMore: true) == [.changed(.online)])
+        #expect(tracker.timerFired(at: .seconds(10)) == [.setTimer(.seconds(4))])
+        #expect(tracker.answered(at: .seconds(11)) == [.cancelTimer])
+        #expect(tracker.asked() == [.setTimer(.seconds(10))])
+        #expect(tracker.asked().isEmpty)
+        #expect(tracker.everythingAnswered() == [.cancelTimer])
+        _ = tracker.asked()
+        #expect(kinds(tracker.timerFired(at: .seconds(90))) == [.warn(""), .changed(.offline)])
+        #expect(tracker.isSilent && tracker.reason == .timedOut)
+        #expect(tracker.asked().isEmpty)
+        #expect(
+            tracker.answered(at: .seconds(91), awaitsMore: true)
+                == [.changed(.online), .setTimer(.seconds(10))])
+        #expect(!tracker.isSilent)
+        #expect(tracker.streamFailed(failure) == [.cancelTimer, .changed(.unknown)])
+    }
+
+    @Test("A backend that answered is given a second, however little patience there is")
+    func isFair() {
+        var tracker = OnlineStateTracker(timeout: .zero)
+        _ = tracker.streamStarted()
+        _ = tracker.timerFired(at: .zero)
+        _ = tracker.answered(at: .zero)
+        #expect(tracker.asked() == [.setTimer(.seconds(1))])
+        #expect(kinds(tracker.timerFired(at: .seconds(1))) == [.warn(""), .changed(.offline)])
     }
 
     @Test("The warning says why, and comes once for each time that the backend went away")
@@ -77,7 +110,7 @@ struct OnlineStateTrackerTests {
         _ = tracker.set(.online, .answered)
         _ = tracker.streamFailed(failure)
         _ = tracker.streamStarted()
-        #expect(kinds(tracker.timerFired()) == [.warn(""), .changed(.offline)])
+        #expect(kinds(tracker.timerFired(at: .zero)) == [.warn(""), .changed(.offline)])
     }
 
     @Test("What is set for another reason forgets what failed before")
@@ -109,7 +142,7 @@ struct OnlineStateTrackerTests {
             _ = tracker.becameIdle()
             _ = tracker.streamStarted(isAttempt: true)
             #expect(tracker.state == .unknown)
-            _ = tracker.timerFired()
+            _ = tracker.timerFired(at: .zero)
             _ = tracker.becameIdle()
             _ = tracker.streamStarted(isAttempt: false)
             #expect(tracker.state == (remembers ? .offline : .unknown))
@@ -124,7 +157,7 @@ struct OnlineStateTrackerTests {
     func impatient() {
         var tracker = OnlineStateTracker(timeout: .seconds(-1))
         #expect(tracker.streamStarted() == [.setTimer(.zero)])
-        #expect(tracker.timerFired() == [.changed(.offline)])
+        #expect(tracker.timerFired(at: .zero) == [.changed(.offline)])
         #expect(tracker.set(.online, .answered) == [.changed(.online)])
     }
 }

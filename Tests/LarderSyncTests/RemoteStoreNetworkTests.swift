@@ -28,7 +28,8 @@ struct RemoteStoreNetworkTests {
         #expect(
             test.effects() == [
                 "cancel health_check_timeout", "close watch", "write [] token [1]",
-                "cancel write_health_check_timeout", "close write", "offline: disabled 1",
+                "cancel write_health_check_timeout", "close write",
+                "cancel write_online_state_timeout", "offline: disabled 1",
             ])
         #expect(test.store.pipelineCount == 0)
         test.store.disableNetwork(reason: .user)
@@ -113,12 +114,14 @@ struct RemoteStoreNetworkTests {
         #expect(
             test.effects() == [
                 "cancel health_check_timeout", "close watch", "write [] token [1]",
-                "cancel write_health_check_timeout", "close write", "open watch 2",
+                "cancel write_health_check_timeout", "close write",
+                "cancel write_online_state_timeout", "open watch 2",
                 "set online_state_timeout 10.0 seconds", "unknown: connecting",
                 "wants 10 after 0",
             ])
         test.store.add([try .test(1)])
-        #expect(test.effects() == ["open write 2"])
+        #expect(
+            test.effects() == ["set write_online_state_timeout 10.0 seconds", "open write 2"])
     }
 
     @Test("A question that was not answered when the network went is not asked")

@@ -153,14 +153,15 @@ extension RemoteStore.Effect {
         case .schedule(let timer, let delay): "set \(timer.rawValue) \(delay)"
         case .cancel(let timer): "cancel \(timer.rawValue)"
         case .invalidateToken: "invalidate token"
-        case .onlineState(let state, let reason): "\(state): \(reason.text)"
+        case .onlineState(let state): state.text
         case .apply(let event): "apply \(event.version.microseconds)"
         case .rejectTarget(let id, let error): "reject target \(id): \(error.kind)"
         case .acknowledge(let acknowledgement):
             "acknowledge \(acknowledgement.batchID) at "
                 + "\(acknowledgement.commitVersion.microseconds)"
         case .reject(let id, let error): "reject \(id): \(error.kind)"
-        case .attemptFailed(let id, let error): "attempt \(id): \(error.kind)"
+        case .attemptFailed(let id, let error, let wasSent):
+            "attempt \(id)\(wasSent ? "" : " unsent"): \(error.kind)"
         case .wantsWrites(let id, let count): "wants \(count) after \(id)"
         case .warn: "warn"
         }
@@ -177,6 +178,16 @@ extension WatchTarget {
         }
         if let expectedCount { text += " expects \(expectedCount)" }
         if purpose != .listen { text += " for \(purpose)" }
+        return text
+    }
+}
+
+extension NetworkState {
+    /// `online: answered`, and `for listeners: unknown` where that is another state.
+    fileprivate var text: String {
+        var text = "\(state): \(reason.text)"
+        if listenerState != state { text += " for listeners: \(listenerState)" }
+        if isSilent { text += " silent" }
         return text
     }
 }

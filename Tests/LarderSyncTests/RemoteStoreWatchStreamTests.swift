@@ -15,7 +15,8 @@ struct RemoteStoreWatchStreamTests {
         test.watch(.closed(away))
         #expect(
             test.effects() == [
-                "cancel health_check_timeout", "close watch", "unknown: failed unavailable",
+                "cancel health_check_timeout", "close watch", "cancel online_state_timeout",
+                "unknown: failed unavailable",
                 "set online_state_timeout 10.0 seconds", "unknown: connecting",
                 "set listen_stream_connection_backoff 0.0 seconds",
             ])
@@ -123,7 +124,50 @@ struct RemoteStoreWatchStreamTests {
         test.store.fire(.onlineState)
         #expect(test.effects() == ["warn", "offline: timed out"])
         test.watch(.added, [2])
-        #expect(test.effects() == ["online: answered"])
+        #expect(
+            test.effects() == ["set online_state_timeout 10.0 seconds", "online: answered"])
+    }
+
+    @Test("A backend that falls silent with something to answer counts as away; its stream goes on")
+    func fallsSilent() {
+        var test = RemoteStoreUnderTest.watching(2)
+        test.watch(.current, [2])
+        #expect(test.effects() == ["cancel online_state_timeout"])
+        test.store.now = .seconds(100)
+        test.listen(4)
+        #expect(test.effects() == ["add 4", "set online_state_timeout 10.0 seconds"])
+        // Whatever comes is a sign of life, be it of other targets.
+        test.store.now = .seconds(107)
+        test.watch(.none)
+        #expect(test.effects().isEmpty)
+        test.store.now = .seconds(110)
+        test.store.fire(.onlineState)
+        #expect(test.effects() == ["set online_state_timeout 7.0 seconds"])
+        test.store.now = .seconds(117)
+        test.store.fire(.onlineState)
+        #expect(test.effects() == ["warn", "offline: timed out silent"])
+        // Nothing more is waited for until it speaks.
+        test.listen(6)
+        #expect(test.effects() == ["add 6"])
+        test.watch(.current, [4])
+        #expect(
+            test.effects() == ["set online_state_timeout 10.0 seconds", "online: answered"])
+        test.watch(.current, [6])
+        #expect(test.effects() == ["cancel online_state_timeout"])
+    }
+
+    @Test("A stream that fails after it fell silent means no connection")
+    func failsSilent() {
+        var test = RemoteStoreUnderTest.watching(2)
+        test.store.now = .seconds(10)
+        test.store.fire(.onlineState)
+        #expect(test.effects() == ["warn", "offline: timed out silent"])
+        test.watch(.closed(away))
+        #expect(
+            test.effects() == [
+                "cancel health_check_timeout", "close watch", "offline: failed unavailable",
+                "set listen_stream_connection_backoff 0.0 seconds",
+            ])
     }
 
     @Test("What an older stream says does not count, nor what a stream says before it is open")

@@ -63,9 +63,9 @@ extension RemoteStoreWorld {
         case .cancel(let timer):
             let wasSet = timers.remove(timer) != nil
             try #require(wasSet)
-        case .onlineState(let state, let reason):
-            try #require(online != (state, reason))
-            online = (state, reason)
+        case .onlineState(let state):
+            try #require(online != state)
+            online = state
         case .invalidateToken, .warn: break
         case .apply(let event): try apply(event)
         case .rejectTarget(let id, _):
@@ -79,7 +79,7 @@ extension RemoteStoreWorld {
         case .reject(let id, _):
             try #require(queue.first?.id == id || givenUp.contains(id))
             try settle(id, .rejected)
-        case .attemptFailed(let id, let error):
+        case .attemptFailed(let id, let error, _):
             try #require(queue.first?.id == id)
             if random.oneIn(5) {
                 givenUp.insert(id)

@@ -27,7 +27,7 @@ struct RemoteStoreWorld {
     /// What became of batches.
     var outcomes: [Int64: Outcome] = [:]
     var lastSnapshot = SnapshotVersion.none
-    var online: (state: OnlineState, reason: NetworkReason) = (.unknown, .notAsked)
+    var online = NetworkState(.unknown, .notAsked)
 
     // What the backend has.
     var watch: Watch?

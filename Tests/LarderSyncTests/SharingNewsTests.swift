@@ -50,7 +50,9 @@ struct SharingNewsTests {
             random.pick([
                 .notAsked, .connecting, .answered, .timedOut, .disabled([.user, .notPrimary]),
                 .streamFailed(LarderError(.unavailable, "no route")),
-            ]))
+            ]),
+            listeners: random.pick([nil, .unknown, .online, .offline]),
+            isSilent: random.oneIn(2))
     }
 
     @Test("News comes out as it went in")

@@ -4,6 +4,7 @@ import LarderSync
 /// Whether a database can reach its backend, as far as it knows, and why it thinks so.
 ///
 /// Only what is asked tells: a database without listeners, gets and pending writes does not know.
+/// Both tell: what listens, and what writes. Where they differ, what was learned last counts.
 public struct NetworkState: Hashable, Sendable {
     /// Whether the backend can be reached.
     public enum Status: Hashable, Sendable {
@@ -33,8 +34,8 @@ public struct NetworkState: Hashable, Sendable {
         case anotherProcess
         /// The connection has ended, or could not be made; it is tried again by itself.
         case failed(LarderError)
-        /// The backend has not answered within ``FirestoreConfiguration/serverWait-swift.property``; the
-        /// attempt goes on.
+        /// The backend has not answered within ``FirestoreConfiguration/serverWait-swift.property``,
+        /// on a new connection or on one that has fallen silent; the attempt goes on.
         case timedOut
         /// The database was terminated.
         case terminated

@@ -15,7 +15,8 @@ extension Firestore {
     /// waits, when the server could not be reached. It is to have no other effects, and must not
     /// wait for another transaction. Putting an error into its second parameter ends the
     /// transaction with that error; one that ``Transaction/getDocument(_:)`` has thrown because of
-    /// the server has the closure run again.
+    /// the server has the closure run again. A server that has not answered a read or the commit
+    /// in the time of ``FirestoreConfiguration/serverWait-swift.property`` is not asked again.
     ///
     /// - Parameters:
     ///   - updateBlock: reads first, then writes; what it returns goes to the handler.

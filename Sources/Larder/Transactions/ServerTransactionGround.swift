@@ -12,6 +12,8 @@ final class ServerTransactionGround: TransactionGround {
     private let client: Client
     private let gate: TransactionGate
     private let backoff = Mutex(Backoff())
+    /// Whether the server did not answer in time: another attempt would wait as long again.
+    private let isUnanswered = Flag()
 
     init(_ client: Client, _ gate: TransactionGate) {
         self.client = client
@@ -34,7 +36,8 @@ final class ServerTransactionGround: TransactionGround {
     func read(_ path: DocumentPath) throws(LarderError) -> TransactionRead {
         let answer = Mutex<Result<[DocumentReading], LarderError>?>(nil)
         let isAnswered = DispatchSemaphore(value: 0)
-        client.readAtServer([path]) { result in
+        client.readAtServer([path]) { [self] result in
+            note(result)
             answer.withLock { $0 = result }
             isAnswered.signal()
         }
@@ -53,7 +56,10 @@ final class ServerTransactionGround: TransactionGround {
             let versions = reads.mapValues { $0.existing?.version ?? .none }
             let guarded = try TransactionWrites(reads: versions).guarded(mutations)
             guard !guarded.isEmpty else { return done(.success(())) }
-            client.commitAtServer(guarded) { done($0.map { _ in }) }
+            client.commitAtServer(guarded) { [self] result in
+                note(result)
+                done(result.map { _ in })
+            }
         } catch {
             done(.failure(error))
         }
@@ -61,8 +67,12 @@ final class ServerTransactionGround: TransactionGround {
 
     func isWorthRetrying(_ error: NSError, isOfClosure: Bool) -> Bool {
         // The closure passes on what its reads gave; anything else is its own.
-        error.domain == LarderError.firestoreDomain
+        !isUnanswered.isSet && error.domain == LarderError.firestoreDomain
             && LarderError.Code(rawValue: error.code).isWorthAnotherTransaction
+    }
+
+    private func note<Value>(_ result: Result<Value, LarderError>) {
+        if case .failure(let error) = result, error.cause is NoAnswer { isUnanswered.set() }
     }
 }
 

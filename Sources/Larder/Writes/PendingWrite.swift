@@ -17,10 +17,12 @@ public struct PendingWrite: Sendable, Identifiable {
     /// When it was made, by the local clock.
     public let writeTime: Timestamp
 
-    /// How often it was sent.
+    /// How often the database tried in vain to have it committed, also where no connection came
+    /// about or the backend refused to listen; counted for the oldest write alone, which the others
+    /// wait for.
     public let attemptCount: Int
 
-    /// When it was sent last; nil for never.
+    /// When that was tried last; nil for never.
     public let lastAttempt: Timestamp?
 
     /// What the backend or the network said last; nil for nothing.

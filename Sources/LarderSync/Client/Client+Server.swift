@@ -5,14 +5,17 @@ package import LarderTransport
 /// Calls that the backend answers once, without the cache.
 ///
 /// Each fails with `unavailable` without a backend or while the network is not used, and with
-/// `cancelled` when the client is terminated before the answer.
+/// `cancelled` when the client is terminated before the answer. Reads and commits fail with
+/// `unavailable`, caused by ``NoAnswer``, when the answer takes longer than
+/// ``ClientConfiguration/answerTimeout``, or than a second where that is shorter. An aggregation
+/// may take as long as its remote lets it: how long a backend works on it depends on the data.
 extension Client {
     /// Reads documents, all as of one moment, in the order of the paths.
     package func readAtServer(
         _ paths: [DocumentPath],
         completion: @escaping @Sendable (Result<[DocumentReading], LarderError>) -> Void
     ) {
-        call(completion) { $0.read(paths, as: $1, $2) }
+        call(completion, isTimed: true) { $0.read(paths, as: $1, $2) }
     }
 
     /// Makes changes together, or none of them; see ``LarderTransport/Remote/commit(_:as:_:)``.
@@ -20,7 +23,7 @@ extension Client {
         _ mutations: [Mutation],
         completion: @escaping @Sendable (Result<CommitResponse, LarderError>) -> Void
     ) {
-        call(completion) { $0.commit(mutations, as: $1, $2) }
+        call(completion, isTimed: true) { $0.commit(mutations, as: $1, $2) }
     }
 
     /// Aggregates over the backend's documents that match a query; a value for each, in order.
@@ -28,7 +31,9 @@ extension Client {
         _ aggregates: [Aggregate], over query: Query,
         completion: @escaping @Sendable (Result<[Value], LarderError>) -> Void
     ) {
-        call(completion) { $0.aggregate(aggregates, over: query.target, as: $1, $2) }
+        call(completion, isTimed: false) {
+            $0.aggregate(aggregates, over: query.target, as: $1, $2)
+        }
     }
 
     /// Calls a closure once the next attempt of a transaction is due.
@@ -44,11 +49,11 @@ extension Client {
     }
 
     private func call<Value: Sendable>(
-        _ completion: @escaping @Sendable (Result<Value, LarderError>) -> Void,
+        _ completion: @escaping @Sendable (Result<Value, LarderError>) -> Void, isTimed: Bool,
         _ body: @escaping @Sendable (any Remote, Credentials, @escaping Reply<Value>.Answer) -> Void
     ) {
         perform(
-            { $0.call(Reply(completion), body) },
+            { $0.call(Reply(completion), isTimed: isTimed, body) },
             otherwise: { completion(.failure(Self.terminated)) })
     }
 }

@@ -20,7 +20,8 @@ package struct ClientConfiguration: Sendable {
     /// The backend; nil for none.
     package var remote: (any Remote)?
 
-    /// After so long without an answer the backend counts as away, until it answers.
+    /// After so long without an answer the backend counts as away, until it answers, and reads and
+    /// commits at the backend fail; see ``OnlineStateTracker``.
     package var answerTimeout = OnlineStateTracker.defaultTimeout
 
     /// Whether a backend that was away is still so for whoever asks next, until it is tried

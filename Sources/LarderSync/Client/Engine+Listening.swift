@@ -97,7 +97,7 @@ extension Engine {
             // What nobody listens to here is asked of the backend anew.
             let isCurrent = loaded.isCurrent && views.hasListeners(view)
             let change = ViewTargetChange(
-                isCurrent: isCurrent && views.onlineState != .offline,
+                isCurrent: isCurrent && !views.isCutOff,
                 hasResumeToken: !entry.data.resumeToken.isEmpty,
                 readTime: entry.data.snapshotVersion)
             return (stored, change)

@@ -38,19 +38,36 @@ extension Engine {
         completion(.success(()))
     }
 
-    /// Tells the views and the observers whether the backend can be reached.
-    func apply(_ state: OnlineState, _ reason: NetworkReason) {
+    /// Takes in what this client's own streams know of the network.
+    func apply(own new: NetworkState) {
         guard remote != nil else { return }
+        var new = new
         if let known = membership?.ownState {
-            membership?.ownState = state
-            // What clients know of the network goes on from one primary to the next.
-            guard isPrimary, state != known || state == networkState.state else { return }
+            membership?.ownState = new
+            guard isPrimary else { return }
+            // What clients know of the network goes on from one primary to the next, until the
+            // new one knows otherwise.
+            let old = networkState
+            let isShown = new.state != known.state || new.state == old.state
+            let isHeard =
+                new.listenerState != known.listenerState || new.listenerState == old.listenerState
+            guard isShown || isHeard else { return }
+            new = NetworkState(
+                isShown ? new.state : old.state, isShown ? new.reason : old.reason,
+                listeners: isHeard ? new.listenerState : old.listenerState,
+                isSilent: isHeard ? new.isSilent : old.isSilent)
         }
-        let (old, new) = (networkState, NetworkState(state, reason))
-        networkState = new
-        finish(views.apply(state))
-        guard new != old else { return }
+        guard new != networkState else { return }
+        show(new)
         membership?.unsent.network = new
+    }
+
+    /// Tells the views and the observers what is known of the network.
+    func show(_ new: NetworkState) {
+        let old = networkState
+        networkState = new
+        finish(views.apply(new.listenerState, isSilent: new.isSilent))
+        guard new.state != old.state || new.reason != old.reason else { return }
         for deliver in networkObservers.valuesInOrder { deliver(new) }
     }
 

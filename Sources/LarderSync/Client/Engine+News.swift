@@ -164,8 +164,6 @@ extension Engine {
     /// Takes in what the primary knows of the network.
     func apply(_ network: NetworkState) {
         guard remote != nil, network != networkState else { return }
-        networkState = network
-        finish(views.apply(network.state))
-        for deliver in networkObservers.valuesInOrder { deliver(network) }
+        show(network)
     }
 }

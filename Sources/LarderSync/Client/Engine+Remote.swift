@@ -45,14 +45,15 @@ extension Engine {
         case .schedule(let timer, let delay): schedule(timer, after: delay)
         case .cancel(let timer): timers.removeValue(forKey: timer)?()
         case .invalidateToken: remote?.invalidateToken()
-        case .onlineState(let state, let reason): apply(state, reason)
+        case .onlineState(let state): apply(own: state)
         case .apply(let event): apply(event)
         case .rejectTarget(let id, let error): reject(id, error)
         case .acknowledge(let acknowledgement):
             var acknowledged = [acknowledgement]
             acknowledge(&acknowledged)
         case .reject(let batchID, let error): reject(batchID: batchID, error)
-        case .attemptFailed(let batchID, let error): noteAttempt(batchID, error)
+        case .attemptFailed(let batchID, let error, let wasSent):
+            noteAttempt(batchID, error, wasSent: wasSent)
         case .wantsWrites(let batchID, let count): sendWrites(after: batchID, count)
         case .warn(let message): log(message)
         }

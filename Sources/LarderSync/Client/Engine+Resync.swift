@@ -32,7 +32,8 @@ extension Engine {
         }
         finish(
             views.apply(
-                state.changes, knowsFormerStates: false, targets: state.targets(views.onlineState),
+                state.changes, knowsFormerStates: false,
+                targets: state.targets(isCutOff: views.isCutOff),
                 refill: refill))
         hearForgotten(state.forgottenTargets.sorted())
         guard isPrimary else { return }
@@ -101,11 +102,11 @@ private struct StoreState {
         self.network = network
     }
 
-    /// What the backend has told of the targets of views; offline, nothing is current.
-    func targets(_ onlineState: OnlineState) -> [ViewID: ViewTargetChange] {
+    /// What the backend has told of the targets of views; without a connection, nothing is current.
+    func targets(isCutOff: Bool) -> [ViewID: ViewTargetChange] {
         told.mapValues { change in
             var change = change
-            change.isCurrent = change.isCurrent && onlineState != .offline
+            change.isCurrent = change.isCurrent && !isCutOff
             return change
         }
     }

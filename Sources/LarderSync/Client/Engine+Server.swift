@@ -1,15 +1,36 @@
 import LarderModel
 import LarderTransport
 
+/// What somebody waits for that has to do with the backend.
+struct ServerCall: Sendable {
+    /// Ends the wait with an error.
+    let fail: @Sendable (LarderError) -> Void
+    /// Takes back the timer that was set for it.
+    var cancelTimer: @Sendable () -> Void = {}
+}
+
+/// The cause of the error of a call that the backend has not answered in time; it may still be
+/// carried out.
+package struct NoAnswer: Error {}
+
 extension Engine {
     /// Asks the backend something that it answers once.
+    ///
+    /// - Parameter isTimed: whether it fails with `unavailable` when the backend does not answer
+    ///   in the time that it has for answers; otherwise the remote decides.
     func call<Value: Sendable>(
-        _ reply: Reply<Value>,
+        _ reply: Reply<Value>, isTimed: Bool,
         _ body: (any Remote, Credentials, @escaping Reply<Value>.Answer) -> Void
     ) {
         guard let remote = usableRemote(for: reply) else { return }
         let id = newID()
-        calls[id] = { reply.send(.failure($0)) }
+        var call = ServerCall { reply.send(.failure($0)) }
+        if isTimed {
+            call.cancelTimer = scheduler.schedule(.callTimeout, after: callTimeout) { [weak self] in
+                self?.assumeIsolated { $0.callTimedOut(id) }
+            }
+        }
+        calls[id] = call
         body(remote, credentials) { [weak self] result in
             reply.send(result)
             _ = self?.add(.perform { $0.finishCall(id, result) })
@@ -28,10 +49,14 @@ extension Engine {
             self?.assumeIsolated { $0.calls[id] = nil }
             reply.send(.success(next))
         }
-        calls[id] = {
-            cancel()
-            reply.send(.failure($0))
-        }
+        calls[id] = ServerCall(fail: { reply.send(.failure($0)) }, cancelTimer: cancel)
+    }
+
+    private func callTimedOut(_ id: ID) {
+        calls.removeValue(forKey: id)?.fail(
+            LarderError(
+                .unavailable, "The server has not answered within \(callTimeout).",
+                cause: NoAnswer()))
     }
 
     /// The backend, if it may be asked; else tells who wants to.
@@ -50,7 +75,7 @@ extension Engine {
     }
 
     private func finishCall<Value>(_ id: ID, _ result: Result<Value, LarderError>) {
-        calls[id] = nil
+        calls.removeValue(forKey: id)?.cancelTimer()
         if case .failure(let error) = result, error.kind == .unauthenticated {
             remote?.invalidateToken()
         }
@@ -58,7 +83,10 @@ extension Engine {
 
     /// Tells who waits for the backend that there will be no answer.
     func failCalls(_ error: LarderError) {
-        for fail in calls.values { fail(error) }
+        for call in calls.values {
+            call.cancelTimer()
+            call.fail(error)
+        }
         calls = [:]
     }
 

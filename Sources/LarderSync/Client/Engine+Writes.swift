@@ -82,7 +82,9 @@ extension Engine {
     }
 
     /// A batch could not be sent this time.
-    func noteAttempt(_ batchID: Int64, _ error: LarderError) {
+    ///
+    /// - Parameter wasSent: whether it was on its way, or there was no stream to send it on.
+    func noteAttempt(_ batchID: Int64, _ error: LarderError, wasSent: Bool) {
         do throws(LarderError) {
             try localStore.recordAttempt(toSend: batchID, at: clock(), failure: error.message)
         } catch {
@@ -90,22 +92,21 @@ extension Engine {
             log("an attempt to send a write could not be noted: \(error)")
         }
         pendingObservers.noteChange()
-        giveUpIfPoisoned(batchID, error)
+        if wasSent { giveUpIfPoisoned(batchID, error) }
     }
 
     /// Gives up on a batch that was sent too often, so that those behind it go on.
     ///
-    /// A connection that was lost says nothing about the batch.
+    /// A connection that was lost, or never came about, says nothing about the batch.
     private func giveUpIfPoisoned(_ batchID: Int64, _ error: LarderError) {
-        guard let limit = maxWriteAttempts, error.kind != .unavailable,
-            let batch = try? localStore.batches(after: batchID - 1, limit: 1).first,
-            batch.id == batchID, batch.attemptCount >= limit
-        else { return }
+        guard let limit = maxWriteAttempts else { return }
+        let count = sentCounts[batchID, default: 0] + 1
+        sentCounts[batchID] = count
+        guard error.kind != .unavailable, count >= limit else { return }
         remoteStore.reject(
             batchID: batchID,
             LarderError(
-                error.kind, "given up after \(batch.attemptCount) attempts: \(error.message)",
-                cause: error))
+                error.kind, "given up after \(count) attempts: \(error.message)", cause: error))
     }
 
     func finishWrites(_ changes: [LocalViewChange]) {
@@ -116,6 +117,7 @@ extension Engine {
 
     /// Tells who waits for a batch that it is no longer pending.
     func settle(_ batchID: Int64, _ result: Result<Void, LarderError>) {
+        sentCounts[batchID] = nil
         acknowledgements.removeValue(forKey: batchID)?(result)
         answerCancellation(batchID, .success(false))
         // Waiting for pending writes ends well also when a write was rejected.

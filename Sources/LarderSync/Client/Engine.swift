@@ -25,6 +25,8 @@ actor Engine {
     nonisolated let maintenance: IndexMaintenance
     nonisolated let collectsEagerly: Bool
     nonisolated let maxWriteAttempts: Int?
+    /// How long a read or a commit at the backend may take.
+    nonisolated let callTimeout: Duration
     /// The local clock, for the times of writes.
     nonisolated let clock: @Sendable () -> Timestamp
     nonisolated let inbox: Inbox
@@ -54,6 +56,8 @@ actor Engine {
     var deadLetterObservers = ListObservers<DeadLetter>()
     /// Whom to tell when the backend has answered, by batch.
     var acknowledgements: [Int64: Completion] = [:]
+    /// How often batches were sent in vain since the client began, where that is limited.
+    var sentCounts: [Int64: Int] = [:]
     /// Who waits until a batch is no longer pending, by batch.
     var pendingWaiters: [Int64: [Completion]] = [:]
 
@@ -68,8 +72,8 @@ actor Engine {
     /// What the disk has refused, oldest first.
     var refusedWork: [StoreWork] = []
     var recoveryBackoff = Backoff()
-    /// How to tell those who wait for the backend that there is no answer.
-    var calls: [ID: @Sendable (LarderError) -> Void] = [:]
+    /// The calls of the backend, and the waits for the next one, that have not ended.
+    var calls: [ID: ServerCall] = [:]
     var networkObservers: [ID: @Sendable (NetworkState) -> Void] = [:]
 
     // Other clients, other processes.
@@ -122,6 +126,7 @@ actor Engine {
         remote = configuration.remote
         collectsEagerly = configuration.collectsEagerly
         maxWriteAttempts = configuration.maxWriteAttempts
+        callTimeout = OnlineStateTracker.silence(configuration.answerTimeout)
         clock = configuration.clock
         log = configuration.storage.log
         // Without a remote a client is as one that is offline.

@@ -8,9 +8,9 @@ package struct PendingBatch: Sendable {
     package let localWriteTime: Timestamp
     /// What it does, in order.
     package let mutations: [Mutation]
-    /// How often it was sent.
+    /// How often it was tried in vain to have it committed, sent or not.
     package let attemptCount: Int
-    /// When it was last sent; nil for never.
+    /// When that was tried last; nil for never.
     package let lastAttempt: Timestamp?
     /// The text of the last failure; nil for none.
     package let lastError: String?

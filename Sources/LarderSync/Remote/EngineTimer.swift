@@ -16,8 +16,12 @@ package enum EngineTimer: String, Sendable, Hashable, CaseIterable {
     case writeStreamHealth = "write_health_check_timeout"
     /// A backend that has not answered so long counts as away.
     case onlineState = "online_state_timeout"
+    /// The same of the write stream.
+    case writeOnlineState = "write_online_state_timeout"
     /// The lease of the network is renewed, or looked at.
     case lease = "client_metadata_refresh"
+    /// A call of a transaction fails, since the backend does not answer.
+    case callTimeout = "call_timeout"
     /// A transaction is tried again.
     case transactionRetry = "transaction_retry"
     /// Commits of another process are looked for again.

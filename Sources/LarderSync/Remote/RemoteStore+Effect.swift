@@ -23,8 +23,8 @@ extension RemoteStore {
         case cancel(EngineTimer)
         /// Lets the remote forget its token of access.
         case invalidateToken
-        /// The state, or the reason for it, has changed.
-        case onlineState(OnlineState, NetworkReason)
+        /// What is known of the network has changed.
+        case onlineState(NetworkState)
         /// A snapshot is to be applied.
         ///
         /// ``RemoteStore/targets`` have its tokens already, so an event that could not be
@@ -39,8 +39,9 @@ extension RemoteStore {
         case acknowledge(BatchAcknowledgement)
         /// The batch is refused for good; it has left the pipeline.
         case reject(batchID: Int64, LarderError)
-        /// The oldest batch of the pipeline was sent in vain; it is sent again, after all time.
-        case attemptFailed(batchID: Int64, LarderError)
+        /// The oldest batch of the pipeline was not committed, and is sent again; whether it was
+        /// sent this time, or there was no stream to send it on.
+        case attemptFailed(batchID: Int64, LarderError, wasSent: Bool)
         /// The pipeline has room: the owner answers with ``RemoteStore/add(_:)``, also when
         /// there is nothing.
         case wantsWrites(after: Int64, count: Int)

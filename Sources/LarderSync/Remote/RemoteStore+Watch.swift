@@ -23,6 +23,7 @@ extension RemoteStore {
     package mutating func unlisten(_ targetID: Int32) {
         guard targets.removeValue(forKey: targetID) != nil else { return }
         if watchStream.isOpen { sendRemove(targetID) }
+        awaitNoMore(targetID)
         releaseUnusedWatchStream()
     }
 
@@ -47,7 +48,9 @@ extension RemoteStore {
                 return
             }
             watchStream.succeeded()
-            note(online.set(.online, .answered))
+            noteProgress(response)
+            learn(online.answered(at: now, awaitsMore: !awaitedTargets.isEmpty), by: .watch)
+            if watchStream.answered() { endWriteOutage() }
             take(response, remoteKeys)
         case .closed(let error):
             let closed = LarderError(.unavailable, "the backend has closed the watch stream")
@@ -57,29 +60,42 @@ extension RemoteStore {
 
     mutating func closeWatchStream() {
         watchStream.stop(&effects)
-        aggregator = WatchAggregator(databaseID: databaseID)
+        forgetStream()
+    }
+
+    /// Ends the wait for another attempt to watch, since the backend has answered on the write
+    /// stream.
+    mutating func endWatchOutage() {
+        guard watchStream.outageEnded(isNeeded: !targets.isEmpty, &effects) else { return }
+        note(online.streamStarted(), of: .watch)
     }
 
     mutating func watchIdleTimerFired() {
         guard watchStream.idleTimerFired() else { return }
         closeWatchStream()
-        note(online.becameIdle())
+        note(online.becameIdle(), of: .watch)
     }
 
     private mutating func startWatchStream() {
         guard canUseNetwork else { return }
         var opening: [Effect] = []
         let isAttempt = watchStream.start(at: now, jitter: jitter, &opening)
-        note(online.streamStarted(isAttempt: isAttempt))
+        note(online.streamStarted(isAttempt: isAttempt), of: .watch)
         effects += opening
     }
 
     private mutating func failWatchStream(_ error: LarderError) {
         watchStream.fail(error, &effects)
-        aggregator = WatchAggregator(databaseID: databaseID)
-        guard !targets.isEmpty else { return note(online.becameIdle()) }
-        note(online.streamFailed(error))
+        forgetStream()
+        guard !targets.isEmpty else { return note(online.becameIdle(), of: .watch) }
+        learn(online.streamFailed(error), by: .watch)
         startWatchStream()
+    }
+
+    /// What was told on a stream does not count on the next one.
+    private mutating func forgetStream() {
+        aggregator = WatchAggregator(databaseID: databaseID)
+        awaitedTargets = []
     }
 
     /// Lets a stream without targets go, after a while.
@@ -88,8 +104,29 @@ extension RemoteStore {
         if watchStream.isOpen {
             watchStream.markIdle(&effects)
         } else {
-            note(online.becameIdle())
+            note(online.becameIdle(), of: .watch)
         }
+    }
+
+    // MARK: What is asked and not answered
+
+    /// Notes which targets have everything that there was of them.
+    private mutating func noteProgress(_ response: WatchResponse) {
+        guard case .targets(let change) = response else { return }
+        // No ids mean all targets.
+        let ids = change.targetIDs
+        switch change.kind {
+        case .current, .removed:
+            if ids.isEmpty { awaitedTargets = [] } else { awaitedTargets.subtract(ids) }
+        case .added, .reset:
+            for id in ids where targets.index(forKey: id) != nil { awaitedTargets.insert(id) }
+        case .none: break
+        }
+    }
+
+    private mutating func awaitNoMore(_ targetID: Int32) {
+        guard awaitedTargets.remove(targetID) != nil, awaitedTargets.isEmpty else { return }
+        note(online.everythingAnswered(), of: .watch)
     }
 }
 
@@ -107,6 +144,8 @@ extension RemoteStore {
                     expectedCount: resumption == .none ? nil : remoteKeys(target.id).count,
                     purpose: target.purpose)),
             of: target.id)
+        awaitedTargets.insert(target.id)
+        note(online.asked(), of: .watch)
     }
 
     mutating func sendRemove(_ targetID: Int32) {

@@ -16,6 +16,7 @@ extension RemoteStore {
         for batch in pipeline.append(batches) where writeToken != nil { send(batch) }
         if pipeline.batches.isEmpty {
             writeStream.markIdle(&effects)
+            if !writeStream.isOpen { note(writeOnline.becameIdle(), of: .write) }
         } else {
             // Also before the handshake is answered, when nothing can be sent.
             writeStream.markBusy(&effects)
@@ -63,6 +64,9 @@ extension RemoteStore {
                 return
             }
             writeToken = token
+            // Writes that fail again and again are an outage, however often a stream is greeted.
+            if !isWritingInVain || pipeline.batches.isEmpty { noteWriteAnswer() }
+            if writeStream.answered() { endWatchOutage() }
             for batch in pipeline.batches { send(batch) }
             if pipeline.batches.isEmpty { wantsWrites = true }
         case .committed(let response, let token):
@@ -80,17 +84,41 @@ extension RemoteStore {
     }
 
     mutating func writeIdleTimerFired() {
-        if writeStream.idleTimerFired() { closeWriteStream() }
+        guard writeStream.idleTimerFired() else { return }
+        closeWriteStream()
+        note(writeOnline.becameIdle(), of: .write)
+    }
+
+    /// Ends the wait for another attempt to write, since the backend has answered on the watch
+    /// stream.
+    mutating func endWriteOutage() {
+        guard writeStream.outageEnded(isNeeded: !pipeline.batches.isEmpty, &effects) else {
+            return
+        }
+        note(writeOnline.streamStarted(), of: .write)
     }
 
     private mutating func startWriteStream() {
         guard canUseNetwork, !pipeline.batches.isEmpty else { return }
-        writeStream.start(at: now, jitter: jitter, &effects)
+        var opening: [Effect] = []
+        let isAttempt = writeStream.start(at: now, jitter: jitter, &opening)
+        // A stream that is opening or open already has its timer, or has run out of time.
+        if isAttempt || writeOnline.reason == .notAsked {
+            note(writeOnline.streamStarted(isAttempt: isAttempt), of: .write)
+        }
+        effects += opening
+    }
+
+    /// The backend has answered on the write stream.
+    private mutating func noteWriteAnswer() {
+        let awaitsMore = !pipeline.batches.isEmpty
+        learn(writeOnline.answered(at: now, awaitsMore: awaitsMore), by: .write)
     }
 
     private mutating func send(_ batch: PendingBatch) {
         guard let writeToken else { return }
         send(batch.mutations, writeToken)
+        note(writeOnline.asked(), of: .write)
     }
 
     private mutating func send(_ mutations: [Mutation], _ token: [UInt8]) {
@@ -115,7 +143,9 @@ extension RemoteStore {
         }
         writeToken = token
         writeStream.succeeded()
+        isWritingInVain = false
         _ = pipeline.remove(batch.id)
+        noteWriteAnswer()
         effects.append(
             .acknowledge(
                 BatchAcknowledgement(
@@ -126,15 +156,20 @@ extension RemoteStore {
 
     /// Ends the stream for an error, which concerns the first batch if that was sent.
     private mutating func failWriteStream(_ error: LarderError) {
-        let attempted = writeToken == nil ? nil : pipeline.batches.first
+        let wasSent = writeToken != nil
         writeToken = nil
         writeStream.fail(error, &effects)
-        if let attempted {
-            if error.kind.isPermanentForWrites {
-                reject(batchID: attempted.id, error)
-            } else {
-                effects.append(.attemptFailed(batchID: attempted.id, error))
-            }
+        guard let first = pipeline.batches.first else {
+            return note(writeOnline.becameIdle(), of: .write)
+        }
+        if wasSent, error.kind.isPermanentForWrites {
+            isWritingInVain = false
+            learn(writeOnline.answered(at: now), by: .write)
+            reject(batchID: first.id, error)
+        } else {
+            if wasSent { isWritingInVain = true }
+            learn(writeOnline.streamFailed(error), by: .write)
+            effects.append(.attemptFailed(batchID: first.id, error, wasSent: wasSent))
         }
         startWriteStream()
     }

@@ -25,15 +25,33 @@ package struct RemoteStore: Sendable {
 
     var watchStream = StreamMachine(.watch)
     var aggregator: WatchAggregator
+    /// What listeners go by.
     var online: OnlineStateTracker
-    /// What the owner knows of ``online``.
-    private var reported = (state: OnlineState.unknown, reason: NetworkReason.notAsked)
+    /// Targets that were asked for on the open stream and are not current yet.
+    var awaitedTargets: Set<Int32> = []
 
     var writeStream = StreamMachine(.write)
     var pipeline: WritePipeline
     /// The last token of the write stream; nil before its handshake is answered.
     var writeToken: [UInt8]?
     var wantsWrites = false
+    /// What the write stream knows of the backend.
+    var writeOnline: OnlineStateTracker
+    /// Whether the last write that was sent was not committed, for a reason that may pass.
+    var isWritingInVain = false
+
+    /// The kind of stream that has learned something of the backend last.
+    private var informant = StreamKind.watch
+    /// What the owner knows of the network.
+    private var reported = NetworkState(.unknown, .notAsked)
+    /// Whether the log was told of the present outage.
+    private var hasWarned = false
+
+    /// One of the two streams.
+    enum StreamKind {
+        case watch
+        case write
+    }
 
     /// A machine that has done nothing yet, with the network allowed.
     ///
@@ -50,6 +68,8 @@ package struct RemoteStore: Sendable {
         self.lastSnapshotVersion = lastSnapshotVersion
         self.jitter = jitter
         self.online = online
+        // Both have seen nothing yet, and have the same patience.
+        writeOnline = online
         pipeline = WritePipeline(depth: writePipelineDepth)
         aggregator = WatchAggregator(databaseID: databaseID)
     }
@@ -87,7 +107,8 @@ package struct RemoteStore: Sendable {
         case .writeStreamBackoff:
             writeStream.backoffTimerFired(isNeeded: !pipeline.batches.isEmpty, &effects)
         case .writeStreamHealth: writeStream.healthTimerFired()
-        case .onlineState: note(online.timerFired())
+        case .onlineState: learn(online.timerFired(at: now), by: .watch)
+        case .writeOnlineState: learn(writeOnline.timerFired(at: now), by: .write)
         default: break
         }
     }
@@ -129,13 +150,15 @@ extension RemoteStore {
             steps += online.streamStarted()
             watchStream.start(at: now, jitter: jitter, &effects)
         }
-        note(steps)
+        note(steps, of: .watch)
         fillWritePipeline()
     }
 
     private mutating func closeStreams() {
         closeWatchStream()
         closeWriteStream()
+        note(writeOnline.set(.unknown, .notAsked), of: .write)
+        isWritingInVain = false
         pipeline.clear()
         wantsWrites = false
     }
@@ -145,21 +168,55 @@ extension RemoteStore {
     private mutating func reportDisabled() {
         let isUnknown = offlineCauses.isDisjoint(with: [.user, .storeFailure])
         let state = isUnknown || offlineCauses.contains(.shutdown) ? OnlineState.unknown : .offline
-        note(online.set(state, .disabled(offlineCauses)))
+        note(online.set(state, .disabled(offlineCauses)), of: .watch)
+    }
+}
+
+// MARK: - Whether the backend can be reached
+
+extension RemoteStore {
+    /// Carries out what a tracker asks for after the backend has answered, or has failed to.
+    mutating func learn(_ steps: [OnlineStateTracker.Effect], by kind: StreamKind) {
+        informant = kind
+        note(steps, of: kind)
     }
 
-    /// Carries out what the tracker of the online state asks for.
-    mutating func note(_ steps: [OnlineStateTracker.Effect]) {
+    /// Carries out what the tracker of a stream asks for.
+    mutating func note(_ steps: [OnlineStateTracker.Effect], of kind: StreamKind) {
+        let timer = kind == .watch ? EngineTimer.onlineState : .writeOnlineState
         for step in steps {
             switch step {
-            case .setTimer(let delay): effects.append(.schedule(.onlineState, after: delay))
-            case .cancelTimer: effects.append(.cancel(.onlineState))
-            case .warn(let sentence): effects.append(.warn(sentence))
-            case .changed: break
+            case .setTimer(let delay): effects.append(.schedule(timer, after: delay))
+            case .cancelTimer: effects.append(.cancel(timer))
+            case .warn(let sentence):
+                if !hasWarned { effects.append(.warn(sentence)) }
+                hasWarned = true
+            case .changed(let state):
+                if state == .online { hasWarned = false }
             }
         }
-        guard reported != (online.state, online.reason) else { return }
-        reported = (online.state, online.reason)
-        effects.append(.onlineState(online.state, online.reason))
+        let state = networkState
+        guard reported != state else { return }
+        reported = state
+        effects.append(.onlineState(state))
+    }
+
+    /// What both streams know of the network.
+    private var networkState: NetworkState {
+        let shown = shownTracker
+        return NetworkState(
+            shown.state, shown.reason, listeners: online.state, isSilent: online.isSilent)
+    }
+
+    /// The tracker of a stream that is used, that knows whether the backend can be reached, or at
+    /// last the one that has heard something last.
+    private var shownTracker: OnlineStateTracker {
+        if writeOnline.reason == .notAsked || !canUseNetwork { return online }
+        if online.reason == .notAsked { return writeOnline }
+        switch (online.state, writeOnline.state) {
+        case (.unknown, .online), (.unknown, .offline): return writeOnline
+        case (.online, .unknown), (.offline, .unknown): return online
+        default: return informant == .watch ? online : writeOnline
+        }
     }
 }

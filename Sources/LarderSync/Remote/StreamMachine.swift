@@ -54,6 +54,10 @@ struct StreamMachine: Sendable {
     private let kind: Kind
     private var backoff = Backoff()
     private var isIdle = false
+    /// Whether the backend has answered on the last stream that was opened.
+    private var hasAnswered = false
+    /// Whether the last stream failed because the backend could not be reached or asked at all.
+    private var wasCutOff = false
 
     init(_ kind: Kind) {
         self.kind = kind
@@ -96,6 +100,7 @@ struct StreamMachine: Sendable {
 
     private mutating func open(_ effects: inout [RemoteStore.Effect]) {
         state = .opening
+        hasAnswered = false
         generation += 1
         effects.append(kind.open(generation))
     }
@@ -106,9 +111,31 @@ struct StreamMachine: Sendable {
         effects.append(.schedule(kind.health, after: Self.healthTimeout))
     }
 
-    /// Notes that the backend has answered, so that the next failure is a first one.
+    /// Notes that the stream has done what it is for, so that the next failure is a first one.
     mutating func succeeded() {
         backoff.reset()
+    }
+
+    /// Notes that the backend has answered.
+    ///
+    /// - Returns: whether it is the stream's first answer.
+    mutating func answered() -> Bool {
+        defer { hasAnswered = true }
+        return !hasAnswered
+    }
+
+    /// Ends the wait for another attempt, since the backend has answered elsewhere; a backend that
+    /// answered the last attempt with an error of its own is left alone as long as before.
+    ///
+    /// - Returns: whether a stream opens.
+    mutating func outageEnded(isNeeded: Bool, _ effects: inout [RemoteStore.Effect]) -> Bool {
+        guard wasCutOff, isHeldBack else { return false }
+        backoff.reset()
+        guard state == .waiting else { return false }
+        effects.append(.cancel(kind.backoff))
+        state = .stopped
+        if isNeeded { open(&effects) }
+        return isNeeded
     }
 
     /// Ends the stream because nobody needs it; the next one opens at once.
@@ -122,6 +149,7 @@ struct StreamMachine: Sendable {
     mutating func fail(_ error: LarderError?, _ effects: inout [RemoteStore.Effect]) {
         if error?.kind == .resourceExhausted { backoff.resetToMax() }
         let isRefused = error?.kind == .unauthenticated && state != .healthy
+        wasCutOff = error?.kind.tellsOfOutage ?? true
         leave(&effects)
         state = .failed
         if isRefused { effects.append(.invalidateToken) }
@@ -170,5 +198,15 @@ struct StreamMachine: Sendable {
         guard state == .waiting else { return }
         state = .stopped
         if isNeeded { open(&effects) }
+    }
+}
+
+extension LarderError.Code {
+    /// Whether it says that the backend could not be reached, or would not listen to the client.
+    fileprivate var tellsOfOutage: Bool {
+        switch self {
+        case .unavailable, .deadlineExceeded, .unauthenticated, .unknown: true
+        default: false
+        }
     }
 }

@@ -40,7 +40,7 @@ struct Membership {
     var hasPassedOver = false
 
     /// Whether this client, by itself, can reach the backend.
-    var ownState = OnlineState.unknown
+    var ownState = NetworkState(.unknown, .notAsked)
 
     /// What others did up to this commit has been taken in.
     var heardCommit: UInt64

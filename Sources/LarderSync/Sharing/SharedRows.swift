@@ -5,7 +5,8 @@ import LarderStorage
 ///
 ///     client   the client's id      version 1, time, network, foreground, targets, heard
 ///     shared   lease                version 1, owner, time
-///              network              version 1, owner, state, reason; causes, or code and message
+///              network              version 1, owner, state, reason; causes, or code and message;
+///                                   listeners where that differs from state; silent
 ///              journal              version 1, floor: up to this commit nothing is told
 ///              target/ and a number version 1: a target that is current
 ///
@@ -143,6 +144,8 @@ extension NetworkState {
             for (name, value) in error.fields { fields[name] = value }
         case .notAsked, .connecting, .answered, .timedOut: break
         }
+        if listenerState != state { fields["listeners"] = .string(listenerState.name) }
+        if isSilent { fields["silent"] = .boolean(true) }
         return fields
     }
 
@@ -160,7 +163,9 @@ extension NetworkState {
         default: return nil
         }
         guard let state = OnlineState(name: fields.string("state")) else { return nil }
-        self.init(state, reason)
+        self.init(
+            state, reason, listeners: OnlineState(name: fields.string("listeners")),
+            isSilent: fields.flag("silent"))
     }
 }
 

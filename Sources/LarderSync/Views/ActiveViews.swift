@@ -14,6 +14,9 @@ package struct ActiveViews: Sendable {
 
     /// Whether the backend can be reached.
     package private(set) var onlineState: OnlineState
+    private var isSilent = false
+    /// Whether nothing is current, since there is no connection to the backend.
+    var isCutOff: Bool { onlineState == .offline && !isSilent }
     /// The last snapshot of the backend.
     private(set) var snapshotVersion = SnapshotVersion.none
     /// How many views were looked at for changes of documents so far, each once a step.
@@ -87,12 +90,16 @@ package struct ActiveViews: Sendable {
     }
 
     /// Takes a change of the online state: views first, then listeners that waited for it.
-    package mutating func apply(_ state: OnlineState) -> ViewStep {
+    ///
+    /// - Parameter isSilent: whether the backend is offline only in that an open stream is silent:
+    ///   first snapshots come from the cache then, and what is current stays so.
+    package mutating func apply(_ state: OnlineState, isSilent: Bool = false) -> ViewStep {
         var step = ViewStep()
-        guard state != onlineState else { return step }
+        guard state != onlineState || isSilent != self.isSilent else { return step }
         onlineState = state
+        self.isSilent = isSilent
         let ids = views.keys.sorted()
-        for id in ids {
+        for id in ids where !isSilent {
             views[id]?.view.confirm(through: snapshotVersion)
             guard let update = views[id]?.view.apply(state) else { continue }
             finish(update, of: id, &step)

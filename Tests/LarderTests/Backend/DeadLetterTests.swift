@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("a pending write tells what it will do, and how often it was sent")
+    @Test("a pending write tells what it will do, how often that was tried, and what went wrong")
     func pending() async throws {
         let world = try World()
         world.network.set(.down)
@@ -171,7 +171,12 @@ import Testing
         #expect(write.changes[0].fields[FieldPath(["a", "b"])] as? Int == 1)
         #expect(write.changes[1].fields[FieldPath(["n"])] as? FieldValue == .increment(Int64(2)))
         #expect(write.changes[2].fields.isEmpty)
-        #expect(write.attemptCount == 0)
+        for try await writes in db.pendingWriteUpdates {
+            guard let write = writes.first, write.attemptCount > 0 else { continue }
+            #expect(write.lastAttempt != nil)
+            #expect(write.lastError == "the backend is out of reach")
+            break
+        }
         try await db.terminate()
     }
 }
