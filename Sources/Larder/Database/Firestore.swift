@@ -58,6 +58,7 @@ public final class Firestore: Sendable {
         var values = SettingsValues()
         values.queue = connection.callbackQueue
         values.cache = configuration.cachePolicy
+        values.serverWait = configuration.serverWait
         self.values = Mutex(values)
     }
 

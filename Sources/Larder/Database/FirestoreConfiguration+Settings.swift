@@ -20,6 +20,7 @@ extension FirestoreConfiguration {
         callbackQueue = settings.queue
         host = settings.namesHost ? settings.host : nil
         isSSLEnabled = settings.isSSLEnabled
+        serverWait = settings.serverWait
         switch settings.cache {
         case .persistent: storage = .directory(directory)
         case .memory: storage = .memory

@@ -50,8 +50,13 @@ public struct FirestoreConfiguration: Sendable {
         case bytes(Int64)
     }
 
-    /// How long gets and first snapshots wait for a backend that has not answered, before they
-    /// are made of what is cached.
+    /// How long gets and first snapshots wait for a backend that does not answer, before they are
+    /// made of what is cached; and the reads and the commit of a transaction, before they fail.
+    ///
+    /// It holds for a connection that cannot be made, and for one that has fallen silent although
+    /// it is open: something was asked, and for so long nothing has come. A connection that has
+    /// answered before and a transaction are given a second at least, so that a slow answer is not
+    /// taken for an outage.
     public enum ServerWait: Hashable, Sendable {
         /// Until an attempt to reach it fails, 10 seconds at most; and again for the next one
         /// that asks after nobody did.
@@ -100,14 +105,17 @@ public struct FirestoreConfiguration: Sendable {
     /// At most 256 bytes. See ``Firestore/switchUser(to:)``.
     public var userID: String?
 
-    /// How long gets and first snapshots wait for a backend that has not answered.
+    /// How long gets, first snapshots and transactions wait for a backend that does not answer.
+    ///
+    /// ``FirestoreSettings/serverWait`` is the same for shared databases.
     public var serverWait = ServerWait.likeFirebase
 
     /// How often a write is sent before the database gives up on it: it becomes a dead letter, and
     /// the writes behind it go on; nil, as in Firebase's SDKs, sends it for ever.
     ///
     /// Only the backend's answers end a write, such as `internal` or `resourceExhausted`, not a
-    /// connection that is lost. What the backend refuses for good is a dead letter at once. See
+    /// connection that is lost or a token that is refused. Only times that it was sent count, since
+    /// the database was opened; ``PendingWrite/attemptCount`` counts others, too. What the backend refuses for good is a dead letter at once. See
     /// ``Firestore/deadLetters()``.
     public var maxWriteAttempts: Int?
 

@@ -55,6 +55,14 @@ public final class FirestoreSettings: NSObject {
         set { values.cache = CachePolicy(newValue) }
     }
 
+    /// How long gets, first snapshots and transactions wait for a backend that does not answer.
+    ///
+    /// Apple's settings have no such property; the default is what its SDK does.
+    public var serverWait: FirestoreConfiguration.ServerWait {
+        get { values.serverWait }
+        set { values.serverWait = newValue }
+    }
+
     /// Whether documents are kept on disk.
     @available(*, deprecated, message: "Set cacheSettings.")
     public var isPersistenceEnabled: Bool {
@@ -77,11 +85,12 @@ public final class FirestoreSettings: NSObject {
         (object as? FirestoreSettings)?.values == values
     }
 
-    /// A hash of host and cache.
+    /// A hash of host, cache and wait.
     public override var hash: Int {
         var hasher = Hasher()
         hasher.combine(values.host)
         hasher.combine(values.cache)
+        hasher.combine(values.serverWait)
         return hasher.finalize()
     }
 }

@@ -8,6 +8,7 @@ struct SettingsValues: Sendable, Equatable {
     var isSSLEnabled = true
     var queue = DispatchQueue.main
     var cache = CachePolicy.persistentDefault
+    var serverWait = FirestoreConfiguration.ServerWait.likeFirebase
 
     /// Whether they say where the backend is.
     var namesHost: Bool { host != Self.cloudHost || !isSSLEnabled }
@@ -15,5 +16,6 @@ struct SettingsValues: Sendable, Equatable {
     static func == (left: SettingsValues, right: SettingsValues) -> Bool {
         left.host == right.host && left.isSSLEnabled == right.isSSLEnabled
             && left.queue === right.queue && left.cache == right.cache
+            && left.serverWait == right.serverWait
     }
 }

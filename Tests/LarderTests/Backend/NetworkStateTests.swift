@@ -40,6 +40,72 @@ import Testing
         try await db.terminate()
     }
 
+    @Test("a database that only writes knows of its backend, too")
+    func writing() async throws {
+        let world = try World()
+        world.network.set(.down)
+        let db = try world.database()
+        let write = db.document("cities/SF").enqueueSetData(["size": 1])
+        let offline = try await db.networkState { $0.status == .offline }
+        #expect(offline.description.hasPrefix("offline: the connection has failed: unavailable"))
+        world.network.set(.up)
+        db.reconnect()
+        try await write.acknowledged()
+        #expect(db.networkState.reason == .answered)
+        try await db.terminate()
+    }
+
+    @Test("a transaction gives a silent backend a second at least, and does not try it again")
+    func transaction() async throws {
+        let world = try World()
+        world.network.set(.silent)
+        let db = try world.database(wait: .atMost(.zero))
+        let runs = Recorder<Void>()
+        let failure = await code {
+            _ = try await db.runTransaction { transaction, pointer in
+                runs.record(())
+                do {
+                    return try transaction.getDocument(db.document("cities/SF")).exists
+                } catch let error as NSError {
+                    pointer?.pointee = error
+                    return nil
+                }
+            }
+        }
+        #expect(failure == .unavailable && runs.elements.count == 1)
+        let commit = await code {
+            _ = try await db.runTransaction { transaction, _ in
+                runs.record(())
+                transaction.setData(["size": 1], forDocument: db.document("cities/SF"))
+                return nil
+            }
+        }
+        #expect(commit == .unavailable && runs.elements.count == 2)
+        try await db.terminate()
+    }
+
+    @Test("a shared database can be told how long to wait for its backend")
+    func patience() async throws {
+        FirebaseApp.configure(name: "patience", options: FirebaseOptions(projectID: "test"))
+        let app = try #require(FirebaseApp.app(name: "patience"))
+        let db = Firestore.firestore(app: app)
+        let settings = db.settings
+        #expect(settings.serverWait == .likeFirebase)
+        settings.cacheSettings = MemoryCacheSettings()
+        settings.serverWait = .atMost(.zero)
+        #expect(!settings.isEqual(db.settings))
+        db.settings = settings
+        #expect(db.settings.serverWait == .atMost(.zero))
+        let asked = Awaited(false)
+        db.useBackend(RemoteConnection(SilentRemote { asked.change { $0 = true } }))
+        let listener = db.collection("towns").addSnapshotListener { _, _ in }
+        await asked.wait { $0 }
+        #expect(try await db.collection("towns").getDocuments().metadata.isFromCache)
+        #expect(db.networkState.reason == .timedOut)
+        listener.remove()
+        try await db.terminate()
+    }
+
     @Test("a shared database takes a backend before its first use, and no other after it")
     func shared() async throws {
         let world = try World()

@@ -53,7 +53,7 @@ import Testing
         let lines = try await OfflineSnippets.pending(db)
         #expect(lines.count == 1)
         #expect(lines[0].contains("cities/SF"))
-        #expect(lines[0].hasSuffix("sent 0 times"))
+        #expect(lines[0].hasSuffix("tried 0 times"))
         #expect(try await OfflineSnippets.cancel(db))
         let after = try await db.document("cities/SF").getDocument(source: .cache)
         #expect(after.get("population") as? Int == 860_000)

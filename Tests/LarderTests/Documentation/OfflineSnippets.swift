@@ -32,7 +32,7 @@ enum OfflineSnippets {
         for write in try await db.pendingWrites() {
             let paths = write.documents.map(\.path).joined(separator: ", ")
             lines.append(
-                "\(write.id): \(paths), \(Int(write.age)) s old, sent \(write.attemptCount) times")
+                "\(write.id): \(paths), \(Int(write.age)) s old, tried \(write.attemptCount) times")
         }
         // end
         return lines
