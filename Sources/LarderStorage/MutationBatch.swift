@@ -24,9 +24,9 @@ public struct MutationBatch: Hashable, Sendable {
     public let documents: [TouchedDocument]
     /// The writes, in the caller's encoding.
     public let payload: [UInt8]
-    /// How often it was sent.
+    /// How many attempts to send it were recorded.
     public let attemptCount: Int
-    /// When it was last sent; nil for never.
+    /// When the last one was; nil for none.
     public let lastAttempt: Timestamp?
     /// The text of the last failure; nil for none.
     public let lastError: String?

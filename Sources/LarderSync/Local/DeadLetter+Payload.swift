@@ -6,7 +6,7 @@ import LarderStorage
 ///
 ///     version            1
 ///     code, message      why the batch was refused
-///     attempts           how often it was sent
+///     attempts           how often it was tried in vain
 ///     written            when it was written
 ///     batch              the batch's bytes
 extension DeadLetter {

@@ -9,7 +9,7 @@ struct DeadLettersCommand: AsyncParsableCommand {
         abstract: "Lists the writes that a backend has refused, or sees to some.",
         discussion: """
             In the order in which they were made: number, when it was refused, how often it was \
-            sent in vain before, documents, why. Their documents are as if they had never been \
+            tried in vain before, documents, why. Their documents are as if they had never been \
             made. --retry makes a write again, with a new number behind all that are pending; the \
             next program with a backend sends it. --discard forgets one. Exit status 1: a dead \
             letter to see to is not there.

@@ -8,7 +8,7 @@ struct PendingCommand: AsyncParsableCommand {
         commandName: "pending",
         abstract: "Lists the writes that wait for a backend, or takes some back.",
         discussion: """
-            Oldest first: number, age, how often it was sent, documents, the last error. \
+            Oldest first: number, age, attempts to send it, documents, the last error. \
             --cancel takes a write back: its documents become as if it had never been made. Exit \
             status 1: a write to cancel is not there.
 
