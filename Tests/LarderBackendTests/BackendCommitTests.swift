@@ -115,6 +115,78 @@ struct BackendCommitTests {
         #expect(try codes { .updateTime(wrong) } == all(.failedPrecondition))
     }
 
+    @Test("Writes of one document that contradict each other are refused, whatever is there")
+    func contradictions() throws {
+        let backend = try TestBackend()
+        let wrong = Precondition.updateTime(
+            SnapshotVersion(Timestamp(seconds: 1, nanoseconds: 0)))
+        func refusal(_ mutations: Mutation...) -> String? {
+            do throws(LarderError) {
+                try backend.commit(mutations)
+                return nil
+            } catch {
+                return error.kind == .invalidArgument ? error.message : "\(error.kind)"
+            }
+        }
+        func words(_ first: String, _ second: String) -> String {
+            "Cannot \(first) then \(second) an entity in the same request."
+        }
+        let set = try Mutation.set("c/a", ["n": 1])
+        let create = try Mutation.set("c/a", ["n": 1], .exists(false))
+        let update = try Mutation.patch("c/a", ["n": 1], .exists(true))
+        let delete = try Mutation.delete("c/a")
+        let other = try Mutation.set("c/b", ["n": 1])
+        for isThere in [false, true] {
+            try backend.commit(isThere ? set : delete)
+            #expect(refusal(set, create) == words("upsert", "insert"))
+            #expect(refusal(create, create) == words("insert", "insert"))
+            #expect(refusal(update, other, create) == words("update", "insert"))
+            #expect(refusal(delete, update) == words("delete", "update"))
+            #expect(refusal(delete, set, create) == words("upsert", "insert"))
+            #expect(
+                refusal(set, try .delete("c/a", .exists(false))) == words("upsert", "delete"))
+            #expect(
+                refusal(delete, other, try .delete("c/a", .exists(true)))
+                    == words("delete", "delete"))
+            #expect(
+                refusal(delete, try .set("c/a", ["n": 1], wrong)) == words("delete", "update"))
+            #expect(
+                refusal(set, try .delete("c/a", wrong))
+                    == "Cannot collapse mutations with different version preconditions")
+            let verify = try Mutation.verify("c/a", .exists(isThere))
+            let once = "the same document cannot be "
+            #expect(
+                refusal(verify, verify)
+                    == once + "verified more than once in a single request")
+            #expect(
+                refusal(verify, set) == once + "verified and then written in a single request")
+            #expect(
+                refusal(set, verify) == once + "written and then verified in a single request")
+            #expect(try backend.fields("c/a") == (isThere ? ["n": 1] : nil))
+        }
+        #expect(try backend.fields("c/b") == nil)
+    }
+
+    @Test("Writes of one document that agree are made in their order")
+    func sequences() throws {
+        let backend = try TestBackend()
+        try backend.commit(
+            .set("c/a", ["n": 1], .exists(false)), .patch("c/a", ["m": 2], .exists(true)),
+            .delete("c/a", .exists(true)), .set("c/a", ["k": 3], .exists(false)))
+        #expect(try backend.fields("c/a") == ["k": 3])
+        // The version is that which the document had before the commit.
+        let version = Precondition.updateTime(try #require(try backend.version("c/a")))
+        try backend.commit(
+            .patch("c/a", ["n": 1], version), .patch("c/a", ["m": 2]),
+            .patch("c/a", ["l": 3], version))
+        #expect(try backend.fields("c/a") == ["k": 3, "n": 1, "m": 2, "l": 3])
+        let next = Precondition.updateTime(try #require(try backend.version("c/a")))
+        try backend.commit(.delete("c/a", next), .delete("c/a", next))
+        #expect(try backend.fields("c/a") == nil)
+        let again = code { try backend.commit(.delete("c/a", next), .delete("c/a", next)) }
+        #expect(again == .failedPrecondition)
+    }
+
     @Test("A write that changes nothing leaves the document its version")
     func unchanged() throws {
         let backend = try TestBackend()

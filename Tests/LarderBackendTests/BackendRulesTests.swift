@@ -20,7 +20,8 @@ struct BackendRulesTests {
             return .allow
         }
         try backend.commit(.set("c/a", ["n": 1]), .patch("c/a", ["m": 2]), as: "bob")
-        try backend.commit(.verify("c/a", .exists(true)), .delete("c/a"), as: "bob")
+        try backend.commit(.verify("c/a", .exists(true)), as: "bob")
+        try backend.commit(.delete("c/a"), as: "bob")
         _ = try backend.read(["c/a"], as: "bob")
         let path = try DocumentPath("c/a")
         let requests = try seen.all.map { try $0.get() }

@@ -53,8 +53,14 @@ struct CommitGroup {
         var order: [DocumentPath] = []
         var results: [MutationResult] = []
         for mutation in request.mutations {
-            guard var entry = changed[mutation.path] ?? entries[mutation.path] else { continue }
-            results.append(try apply(mutation, to: &entry, at: version, request.gate))
+            let earlier = changed[mutation.path]
+            guard var entry = earlier ?? entries[mutation.path] else { continue }
+            // The version that the first write of the document was found to have.
+            let isVerified = earlier != nil && mutation.precondition.isUpdateTime
+            results.append(
+                try apply(
+                    isVerified ? mutation.withoutPrecondition : mutation, to: &entry, at: version,
+                    request.gate))
             if changed.updateValue(entry, forKey: mutation.path) == nil {
                 order.append(mutation.path)
             }
@@ -122,6 +128,11 @@ struct CommitGroup {
 }
 
 extension Mutation {
+    /// The same change without a condition.
+    fileprivate var withoutPrecondition: Mutation {
+        Mutation(operation, at: path, transforms: transforms)
+    }
+
     /// What the rules are asked for.
     fileprivate func asked(of exists: Bool) -> Backend.Request.Operation {
         switch operation {

@@ -24,8 +24,11 @@ struct CommitRequest {
     /// Throws `invalidArgument` unless a backend takes the request, whatever its documents are.
     func checkAcceptable() throws(LarderError) {
         var size: Int64 = 0
+        var writes: [DocumentPath: DocumentWrites] = [:]
         for mutation in mutations {
             try mutation.checkAcceptable()
+            // A single mutation has none before it.
+            if mutations.count > 1 { try writes[mutation.path].add(mutation) }
             size += mutation.sizeBytes
         }
         guard size <= Self.maxBytes else {

@@ -46,8 +46,9 @@ extension FirestoreService {
         for write in request.writes {
             let mutation = Result { () throws(LarderError) in try coder.decode(write) }
             if case .success(let mutation) = mutation, !paths.insert(mutation.path).inserted {
-                throw LarderError(
-                    .invalidArgument, "the document '\(mutation.path)' is written more than once")
+                throw .invalidArgument(
+                    "the same document cannot be written more than once in a single request: "
+                        + "'\(mutation.path)'")
             }
             mutations.append(mutation)
         }

@@ -112,7 +112,8 @@ final class WriteAudit: @unchecked Sendable {
         journal.note("backend refuses \(mutations.map(\.summary)): \(error)")
         switch error.kind {
         case .permissionDenied: journal.note(.writeDenied)
-        case .notFound, .alreadyExists, .failedPrecondition: journal.note(.writeRefused)
+        case .notFound, .alreadyExists, .failedPrecondition, .invalidArgument:
+            journal.note(.writeRefused)
         default: break
         }
         record(of: mutations)?.refusalCount += 1
