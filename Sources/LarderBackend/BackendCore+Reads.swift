@@ -133,6 +133,7 @@ extension BackendCore {
     /// Throws unless a query is sound and the rules allow it.
     nonisolated func check(_ query: Query, _ gate: Gate) throws(LarderError) {
         try query.validate()
+        try query.validateForService()
         switch query.source {
         case .collection(let path): try gate.check(.list(path))
         case .group(let id): try gate.check(.listGroup(id))

@@ -70,5 +70,8 @@ struct BackendQueryTests {
         var query = Query(.collection(try CollectionPath("c")))
         query.limit = .first(0)
         #expect(code { _ = try ids(query) } == .invalidArgument)
+        query.limit = nil
+        query.explicitOrders = [Order(.documentID), Order(try FieldPath("n"))]
+        #expect(code { _ = try ids(query) } == .invalidArgument)
     }
 }

@@ -138,7 +138,9 @@ final class WatchWorld {
         }
         var query = random.planningQuery(fields, collections, names: names)
         if random.oneIn(6) { query = Query(.document(random.pick(paths))) }
-        guard (try? query.target.query.validate()) != nil else { return }
+        guard (try? query.target.query.validate()) != nil,
+            (try? query.target.query.validateForService()) != nil
+        else { return }
         lastTargetID += 1
         let client = random.below(clients.count)
         clients[client].queries[lastTargetID] = query

@@ -87,7 +87,7 @@ struct AggregateCodingTests {
         }
         refuse("no query") { $0.queryType = nil }
         refuse("Aggregations can not be empty") { $0.aggregations = [] }
-        refuse("6 aggregations") {
+        refuse("maximum number of aggregations allowed in an aggregation query is 5. Received: 6") {
             $0.aggregations = Array(repeating: $0.aggregations[0], count: 6)
         }
         refuse("no operator") { $0.aggregations = [.init()] }

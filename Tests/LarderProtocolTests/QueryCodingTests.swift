@@ -21,7 +21,7 @@ struct QueryCodingTests {
         var count = 0
         while count < 1_000 {
             let query = random.planningQuery(fields, collections, names: names)
-            guard (try? query.validate()) != nil, query.disjunctiveTerms(limit: 30) != nil,
+            guard (try? query.validate()) != nil, query.disjunctionCount <= 30,
                 let request = try? coder.encode(running: QuerySelection(query))
             else { continue }
             count += 1

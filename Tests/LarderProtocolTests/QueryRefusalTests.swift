@@ -49,6 +49,12 @@ struct QueryRefusalTests {
                 message { $0.referenceValue = "projects/p/databases/e/documents/c/d" }
             ]
         }
+        refuse(bad, "Cursor has too many values") {
+            $0.where.fieldFilter.field.fieldPath = "a"
+            $0.where.fieldFilter.op = .greaterThan
+            $0.where.fieldFilter.value.integerValue = 1
+            $0.startAt.values = [message { $0.integerValue = 1 }]
+        }
         refuse(bad, "no path") { $0.select.fields = [.init()] }
     }
 
@@ -90,13 +96,19 @@ struct QueryRefusalTests {
                 message { $0.integerValue = Int64(number) }
             }
         }
-        refuse("more than 30 alternatives") {
-            let part = Array(repeating: $0, count: 6)
-            var or = Google_Firestore_V1_StructuredQuery.Filter()
-            or.compositeFilter.op = .or
-            or.compositeFilter.filters = part
-            $0.compositeFilter.op = .and
-            $0.compositeFilter.filters = [or, or]
+        refuse("Result had 36 disjunctions which is more than the maximum of 30") { filter in
+            let parts = [Int64(0), 6].map { first in
+                var or = Google_Firestore_V1_StructuredQuery.Filter()
+                or.compositeFilter.op = .or
+                or.compositeFilter.filters = (first..<first + 6).map { number in
+                    var part = filter
+                    part.fieldFilter.value.integerValue = number
+                    return part
+                }
+                return or
+            }
+            filter.compositeFilter.op = .and
+            filter.compositeFilter.filters = parts
         }
         refuse("more than 100 filters") {
             let part = Array(repeating: $0, count: 100)

@@ -86,23 +86,6 @@ struct EvaluationTests {
         }
     }
 
-    @Test("2.5: a document matches filters exactly when it matches all conditions of a term")
-    func disjunctiveTerms() throws {
-        var random = SeededRandom()
-        for _ in 0..<200 {
-            let filters = [try random.filter(depth: 3), try random.filter(depth: 3)]
-            let source = Query.Source.group("c")
-            let whole = NaiveEvaluator(Query(source, filters: filters))
-            guard let terms = Query(source, filters: filters).disjunctiveTerms(limit: 10_000)
-            else { continue }
-            let parts = terms.map { NaiveEvaluator(Query(source, filters: $0.map { .field($0) })) }
-            for (path, fields) in try candidates(&random, 20) where whole.matches(path, fields) {
-                #expect(
-                    parts.contains { $0.matches(path, fields) }, "\(filters) \(fields); \(random)")
-            }
-        }
-    }
-
     @Test("Bounded memory: a stream of any length leaves as many as the limit")
     func boundedMemory() throws {
         let comparator = DocumentComparator(orders: [Order(.documentID)])

@@ -263,4 +263,94 @@ struct QueryValidationTests {
     func groups(id: String) {
         #expect(isRefused(Query(.group(id))))
     }
+
+    // MARK: What the service refuses
+
+    private func refusal(_ filters: [Filter], _ orders: [Order] = []) -> String? {
+        var query = cities
+        query.filters = filters
+        query.explicitOrders = orders
+        do throws(LarderError) {
+            try query.validate()
+            try query.validateForService()
+            return nil
+        } catch {
+            #expect(error.kind == .invalidArgument)
+            return error.message
+        }
+    }
+
+    @Test("The service refuses orders behind the name, implied ones too, and double ones")
+    func ordersOfService() {
+        let (key, byA) = (Order(.documentID), Order(a))
+        let behind = "order by clause cannot contain more fields after the key"
+        #expect(refusal([], [byA, key]) == nil)
+        #expect(refusal([field(.equal)], [key]) == nil)
+        #expect(refusal([field(.greaterThan)], [byA, key]) == nil)
+        #expect(refusal([], [key, byA]) == behind)
+        #expect(refusal([field(.greaterThan)], [key]) == behind)
+        #expect(refusal([], [key, key]) == behind)
+        #expect(
+            refusal([], [byA, Order(a, isDescending: true)])
+                == "order by clause cannot contain duplicate fields a")
+    }
+
+    @Test("The service refuses an equality on the name beside an inequality on another field only")
+    func namesOfService() throws {
+        let name = try reference("cities/x")
+        for equality in [self.name(.equal, name), self.name(.in, [name])] {
+            #expect(refusal([equality, field(.equal)]) == nil)
+            #expect(refusal([equality, field(.greaterThan), self.name(.lessThan, name)]) == nil)
+            for inequality in [field(.greaterThan), field(.notEqual, .null), field(.notIn)] {
+                guard equality != self.name(.in, [name]) || inequality != field(.notIn) else {
+                    continue
+                }
+                let words = refusal([equality, inequality])
+                #expect(words?.hasPrefix("Equality on key is not allowed") == true)
+            }
+            #expect(refusal([.or([equality, field(.lessThan)])]) != nil)
+        }
+    }
+
+    @Test("The service refuses two array filters that hold together, and `not-in` beside `or`")
+    func arraysOfService() {
+        let words = "A maximum of 1 'ARRAY_CONTAINS' filter is allowed per disjunction."
+        let (one, two) = (field(.arrayContains, 1), field(.arrayContains, 2))
+        let any = field(.arrayContainsAny, [1, 2])
+        #expect(refusal([one, two]) == words)
+        #expect(refusal([one, any]) == words)
+        #expect(refusal([one, .or([two, field(.equal)])]) == words)
+        #expect(refusal([one, .or([one, field(.equal)])]) == words)
+        #expect(refusal([.or([one, field(.equal)]), .or([two, field(.lessThan)])]) == words)
+        for filters in [
+            [one], [one, one], [any, any], [.or([one, two])], [field(.equal), .or([one, any])],
+        ] {
+            #expect(refusal(filters) == nil)
+        }
+        #expect(refusal([field(.notIn), one]) == nil)
+        #expect(refusal([field(.notIn), .or([field(.equal)])])?.hasPrefix("'NOT_IN'") == true)
+        #expect(refusal([.and([.or([field(.notIn), one])])])?.hasPrefix("'NOT_IN'") == true)
+    }
+
+    @Test("Alternatives are counted by values and branches, those that are the same once")
+    func disjunctions() {
+        func count(_ filters: [Filter]) -> Int {
+            var query = cities
+            query.filters = filters
+            return query.disjunctionCount
+        }
+        let list = field(.in, [1, 2, 2, .double(2), .null])
+        #expect(count([]) == 1)
+        #expect(count([field(.equal), field(.notIn, [1, 2])]) == 1)
+        #expect(count([list]) == 4)
+        #expect(count([list, field(.arrayContainsAny, [1, 2])]) == 8)
+        #expect(count([.or([field(.notEqual), field(.equal, 3), field(.equal, 3)])]) == 2)
+        #expect(count([.or([list, .or([field(.equal), field(.in, [2, 3])])])]) == 5)
+        #expect(count([list, .or([field(.equal), field(.lessThan)])]) == 8)
+        let many = (0..<70).map { number in
+            Filter.or([field(.equal, .integer(number)), field(.lessThan, .integer(number))])
+        }
+        #expect(count(many) == .max)
+        #expect(count([.or([.and(many), field(.equal)])]) == .max)
+    }
 }

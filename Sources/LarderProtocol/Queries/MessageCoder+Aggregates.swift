@@ -61,7 +61,8 @@ extension MessageCoder {
         }
         guard message.aggregations.count <= limits.maxAggregates else {
             throw .invalidArgument(
-                "\(message.aggregations.count) aggregations; \(limits.maxAggregates) are allowed")
+                "The maximum number of aggregations allowed in an aggregation query is "
+                    + "\(limits.maxAggregates). Received: \(message.aggregations.count)")
         }
         var aggregates: [NamedAggregate] = []
         var unnamedCount = 0

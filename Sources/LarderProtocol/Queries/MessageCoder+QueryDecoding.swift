@@ -48,10 +48,16 @@ extension MessageCoder {
                 try checkNames(in: value)
             }
         }
-        guard query.disjunctiveTerms(limit: limits.maxDisjunctions) != nil else {
+        // Firestore's words here and below.
+        for cursor in [message.startAt, message.endAt]
+        where cursor.values.count > message.orderBy.count {
+            throw .invalidArgument("Cursor has too many values.")
+        }
+        let disjunctionCount = query.disjunctionCount
+        guard disjunctionCount <= limits.maxDisjunctions else {
             throw .invalidArgument(
-                "the filters of a query come down to more than \(limits.maxDisjunctions) "
-                    + "alternatives")
+                "Too many disjunctions after normalization. Result had \(disjunctionCount) "
+                    + "disjunctions which is more than the maximum of \(limits.maxDisjunctions)")
         }
         return QuerySelection(
             query, offset: Int(message.offset), mask: try mask(message), isEmpty: isEmpty)

@@ -33,6 +33,7 @@ extension Chance {
             let bound = Bound([.integer(Int64(below(4)))], isInclusive: oneIn(2))
             if oneIn(2) { query.start = bound } else { query.end = bound }
         }
+        if (try? query.validateForService()) == nil { query.filters = [] }
         return query
     }
 
