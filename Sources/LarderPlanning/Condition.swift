@@ -5,9 +5,9 @@ import LarderQuery
 struct Condition: Sendable, Hashable {
     /// What is asked of the field.
     enum Test: Sendable, Hashable {
-        /// It has the same place in the order as the value, or is equal to it.
+        /// It has the same place in the order as the value.
         case equal
-        /// It is an array with an element equal to the value.
+        /// It is an array with an element of the value's place.
         case contains
         /// It is on one side of the value, among values of its type.
         case below(isInclusive: Bool)
@@ -23,9 +23,6 @@ struct Condition: Sendable, Hashable {
     let type: ValueType
     /// The value's ascending order bytes; empty for ``Test/otherThan(_:)``.
     let bytes: [UInt8]
-    /// Whether the order bytes say all: `in`, `not-in` and the array operators tell 1 from 1.0,
-    /// which have the same.
-    let isExact: Bool
 
     /// The condition of a filter on a field that is not the name; nil for one that planning
     /// does not know, or that the caller is to take apart.
@@ -39,50 +36,35 @@ struct Condition: Sendable, Hashable {
         case .greaterThanOrEqual: self.init(filter.path, .above(isInclusive: true), filter.value)
         case .notEqual:
             guard let bytes = Self.orderBytes(filter.value) else { return nil }
-            self.init(filter.path, otherThan: [bytes], isExact: true)
+            self.init(filter.path, otherThan: [bytes])
         case .notIn:
             guard case .array(let values) = filter.value else { return nil }
-            // A place may be left out only where all that share it are equal.
-            let told = values.filter { Self.bytesTellAll(of: $0.type) }
+            // NaN equals no value, so that its place is not left out.
             self.init(
-                filter.path, otherThan: told.compactMap(Self.orderBytes),
-                isExact: told.count == values.count)
+                filter.path,
+                otherThan: values.filter { !$0.isNullOrNaN }.compactMap(Self.orderBytes))
         case .in, .arrayContainsAny: return nil
         }
     }
 
-    /// One value of an `in` or `array-contains-any`.
-    init?(_ path: FieldPath, _ test: Test, equalTo value: Value) {
-        self.init(path, test, value, byEquality: true)
-    }
-
-    private init?(_ path: FieldPath, _ test: Test, _ value: Value, byEquality: Bool = false) {
+    /// A condition on a value; one value of an `in` or `array-contains-any`, too.
+    init?(_ path: FieldPath, _ test: Test, _ value: Value) {
         guard let bytes = Self.orderBytes(value) else { return nil }
         self.path = path
         self.test = test
         type = value.type
         self.bytes = bytes
-        isExact = !(byEquality || test == .contains) || Self.bytesTellAll(of: value.type)
     }
 
-    private init(_ path: FieldPath, otherThan places: [[UInt8]], isExact: Bool) {
+    private init(_ path: FieldPath, otherThan places: [[UInt8]]) {
         self.path = path
         test = .otherThan(places)
         type = .null
         bytes = []
-        self.isExact = isExact
     }
 
     private static func orderBytes(_ value: Value) -> [UInt8]? {
         try? EncodedValue(value).orderBytes()
-    }
-
-    /// Whether values of a type with the same order bytes are equal.
-    private static func bytesTellAll(of type: ValueType) -> Bool {
-        switch type {
-        case .null, .boolean, .timestamp, .string, .bytes: true
-        default: false
-        }
     }
 }
 
@@ -113,6 +95,16 @@ extension Condition {
             case (true, false): allowed.high = place.low
             case (false, true): allowed.low = place.low
             case (false, false): allowed.low = place.high ?? place.low
+            }
+            if case .below = test, type == .integer || type == .double {
+                // NaN sorts below all numbers and is less than none.
+                let nan = KeyRange(
+                    prefix: ends(try EncodedValue(.double(.nan)).orderBytes()))
+                if isDescending {
+                    allowed.high = nan.low
+                } else {
+                    allowed.low = nan.high ?? nan.low
+                }
             }
             return ranges.map { $0.intersection(allowed) }.filter { !$0.isEmpty }
         case .otherThan(let places):

@@ -112,29 +112,38 @@ struct Disjunction: Sendable {
             guard let condition = NameCondition(filter) else { return [.anything] }
             return [Conjunction(names: [condition])]
         }
-        let test: Condition.Test
         switch filter.op {
-        case .in: test = .equal
-        case .arrayContainsAny: test = .contains
+        case .in:
+            return terms(anyOf: filter, .equal)
+        case .arrayContainsAny:
+            return terms(anyOf: filter, .contains)
+        case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .arrayContains:
+            if filter.value.isNullOrNaN { return [] }
         case .notIn:
             // A list with null in it matches nothing.
-            if case .array(let values) = filter.value, values.contains(where: { $0.type == .null })
-            {
-                return []
-            }
-            fallthrough
-        default:
-            guard let condition = Condition(filter) else { return [.anything] }
-            return [Conjunction(conditions: [condition])]
+            if case .array(let values) = filter.value, values.contains(.null) { return [] }
+        case .equal, .notEqual: break
         }
+        guard let condition = Condition(filter) else { return [.anything] }
+        return [Conjunction(conditions: [condition])]
+    }
+
+    /// A term for each place that a list has; null and NaN in it equal no value.
+    private static func terms(anyOf filter: FieldFilter, _ test: Condition.Test) -> [Conjunction] {
         guard case .array(let values) = filter.value, values.count <= maxTerms else {
             return [.anything]
         }
-        return values.map { value in
-            guard let condition = Condition(filter.path, test, equalTo: value) else {
-                return .anything
+        var places: Set<[UInt8]> = []
+        var terms: [Conjunction] = []
+        for value in values where !value.isNullOrNaN {
+            guard let condition = Condition(filter.path, test, value) else {
+                terms.append(.anything)
+                continue
             }
-            return Conjunction(conditions: [condition])
+            if places.insert(condition.bytes).inserted {
+                terms.append(Conjunction(conditions: [condition]))
+            }
         }
+        return terms
     }
 }

@@ -72,7 +72,6 @@ extension IndexScan {
             && builder.used.count == term.conditions.count
         isExact =
             seesToAll && !builder.isCut && ranges.allSatisfy(\.isExact)
-            && term.conditions.allSatisfy(\.isExact)
             && arrangement.orders.allSatisfy { order in
                 order.path.isDocumentID || segments.contains { $0.path == order.path }
             }

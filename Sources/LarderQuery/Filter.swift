@@ -18,7 +18,12 @@ package indirect enum Filter: Sendable, Hashable {
     }
 }
 
-/// A condition on one field.
+/// A condition on one field, with the meaning that Firestore's service gives it.
+///
+/// Values are compared by their places in Firestore's order, so that 1 equals 1.0 in every
+/// operator, and within arrays and maps. `==` and `!=` with null or NaN ask whether a field is
+/// null or NaN; in all other operators null and NaN count as equal to nothing and as less or
+/// greater than nothing, be they the field's or the filter's. `not-in` with a null matches nothing.
 package struct FieldFilter: Sendable, Hashable {
     /// How a field's value is tested against a filter's.
     package enum Operator: String, Sendable, Hashable, CaseIterable {
@@ -59,4 +64,19 @@ package struct FieldFilter: Sendable, Hashable {
         self.op = op
         self.value = value
     }
+}
+
+extension Value {
+    /// Whether the value is null or NaN, which compare with nothing: only `==` and `!=` ask for
+    /// them, inequalities with them match nothing, and in lists they count as equal to nothing.
+    package var isNullOrNaN: Bool {
+        switch self {
+        case .null: true
+        case .double(let number): number.isNaN
+        default: false
+        }
+    }
+
+    /// Whether the value is an integer or a double.
+    package var isNumber: Bool { type == .integer || type == .double }
 }

@@ -69,13 +69,17 @@ struct QueryCodingTests {
         let message = try coder.encode(QuerySelection(asked)).query
         #expect(message.where.unaryFilter.op.rawValue == number)
         #expect(try coder.decode(message, below: testRoot).query == asked)
-        // As values they are taken, too.
+        // A comparison with them is another question, which matches as a list of them does.
         let plain = query {
             $0.where.fieldFilter.field.fieldPath = "a"
             $0.where.fieldFilter.op = op == .equal ? .equal : .notEqual
             $0.where.fieldFilter.value = (try? coder.encode(value)) ?? .init()
         }
-        #expect(try coder.decode(plain, below: testRoot).query == asked)
+        let list = FieldFilter(
+            try FieldPath("a"), op == .equal ? .in : .notIn, .array([value]))
+        #expect(
+            try coder.decode(plain, below: testRoot).query
+                == Query(asked.source, filters: [.field(list)]))
     }
 
     @Test("Filters are joined as they were")

@@ -48,11 +48,12 @@ struct QueryMatcherTests {
         }
     }
 
-    @Test("2.4: ranges stay within the type of their value")
+    @Test("2.4: ranges stay within the type of their value, and know neither null nor NaN")
     func ranges() throws {
         for filter in Self.samples {
             for stored in Self.samples {
                 let isOfType = filter.type.rank == stored.type.rank
+                let isComparable = !Self.comparesWithNothing(filter, stored)
                 let order = stored.compare(to: filter)
                 let expected: [FieldFilter.Operator: Bool] = [
                     .lessThan: order == .orderedAscending,
@@ -62,53 +63,87 @@ struct QueryMatcherTests {
                 ]
                 for (op, isMet) in expected {
                     #expect(
-                        try matches(op, filter, stored) == (isOfType && isMet),
+                        try matches(op, filter, stored) == (isOfType && isComparable && isMet),
                         "\(stored) \(op.rawValue) \(filter)")
                 }
             }
         }
     }
 
-    @Test("2.4: NaN equals NaN and is below every number")
-    func notANumber() throws {
-        #expect(try matches(.equal, .double(.nan), .double(-.nan)))
-        #expect(try !matches(.notEqual, .double(.nan), .double(.nan)))
-        #expect(try matches(.notEqual, 1, .double(.nan)))
-        #expect(try matches(.lessThan, .double(-.infinity), .double(.nan)))
-        #expect(try matches(.greaterThan, .double(.nan), .double(-.infinity)))
+    private static func comparesWithNothing(_ values: Value...) -> Bool {
+        values.contains { $0 == .null || $0 == .double(.nan) }
     }
 
-    @Test("2.4: `in` and `not-in` go by equality, which tells 1 from 1.0")
+    @Test("2.4: NaN equals NaN for == and !=, and is less and greater than nothing")
+    func notANumber() throws {
+        let nan = Value.double(.nan)
+        #expect(try matches(.equal, nan, .double(-.nan)))
+        #expect(try !matches(.notEqual, nan, nan))
+        #expect(try matches(.notEqual, 1, nan))
+        for op in [
+            FieldFilter.Operator.lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual,
+        ] {
+            for number in [Value.double(-.infinity), .double(.infinity), 1, nan] {
+                #expect(try !matches(op, number, nan), "NaN \(op.rawValue) \(number)")
+                #expect(try !matches(op, nan, number), "\(number) \(op.rawValue) NaN")
+            }
+            #expect(try !matches(op, .null, .null))
+        }
+        #expect(try matches(.lessThan, 0, .double(-.infinity)))
+        // Within an array it has its place in the order.
+        #expect(try matches(.lessThan, [0], [nan]))
+        #expect(try matches(.greaterThanOrEqual, [nan], [nan]))
+    }
+
+    @Test("2.4: `in` and `not-in` go by places in the order, so that 1 equals 1.0")
     func lists() throws {
         let list: Value = .array(Self.samples.filter { $0 != .null && $0 != .integer(1) })
         for stored in Self.samples {
-            let isListed = stored != .null && stored != .integer(1)
+            let isListed = !Self.comparesWithNothing(stored)
             #expect(try matches(.in, list, stored) == isListed, "\(stored)")
-            #expect(try matches(.notIn, list, stored) == (stored == .integer(1)), "\(stored)")
+            #expect(
+                try matches(.notIn, list, stored) == (stored == .double(.nan)), "\(stored)")
         }
-        #expect(try !matches(.in, [.double(0)], .double(-0.0)))
-        #expect(try matches(.notIn, [.double(0)], .double(-0.0)))
-        #expect(try matches(.in, [[1, 2]], [1, 2]))
+        #expect(try matches(.in, [.double(0)], .double(-0.0)))
+        #expect(try !matches(.notIn, [0], .double(-0.0)))
+        #expect(try matches(.in, [[1, 2]], [1, .double(2)]))
+        #expect(try matches(.in, [["k": 1]], ["k": .double(1)]))
+        let long = Value.array((0..<40).map { .integer($0) })
+        for number in 0..<40 {
+            #expect(try matches(.in, long, .double(Double(number))))
+            #expect(try !matches(.in, long, .double(Double(number) + 0.5)))
+        }
     }
 
-    @Test("2.4: `in [null]` matches an explicit null, `not-in` with a null matches nothing")
+    @Test("2.4: null and NaN in a list equal nothing; `not-in` with a null matches nothing")
     func nullInLists() throws {
-        #expect(try matches(.in, [.null], .null))
+        let nan = Value.double(.nan)
+        #expect(try !matches(.in, [.null, 1], .null))
+        #expect(try !matches(.in, [nan, 1], nan))
+        #expect(try matches(.in, [.null, nan, 1], 1))
+        #expect(try matches(.in, [[.null], [nan]], [nan]))
+        #expect(try matches(.notIn, [nan], nan))
+        #expect(try matches(.notIn, [nan], 1))
+        #expect(try !matches(.notIn, [nan], .null))
         #expect(try !matches(.notIn, [.null, 1], 2))
         #expect(try !matches(.notIn, [.null, 1], .null))
         #expect(try !matches(.notIn, [1], .null))
     }
 
-    @Test("2.4: array operators look for an equal element, in arrays only")
+    @Test("2.4: array operators look for an element of the same place, in arrays only")
     func arrays() throws {
+        let nan = Value.double(.nan)
         #expect(try matches(.arrayContains, 1, [0, 1]))
-        #expect(try !matches(.arrayContains, 1, [0, .double(1)]))
+        #expect(try matches(.arrayContains, 1, [0, .double(1)]))
+        #expect(try matches(.arrayContains, ["k": 1], [["k": .double(1)]]))
         #expect(try !matches(.arrayContains, 1, 1))
         #expect(try !matches(.arrayContains, 1, ["a": 1]))
         #expect(try !matches(.arrayContains, .double(1), .vector([1])))
-        #expect(try matches(.arrayContains, .null, [.null]))
-        #expect(try matches(.arrayContains, .double(.nan), [.double(.nan)]))
+        #expect(try !matches(.arrayContains, .null, [.null]))
+        #expect(try !matches(.arrayContains, nan, [nan]))
         #expect(try matches(.arrayContainsAny, [3, 1], [0, 1]))
+        #expect(try matches(.arrayContainsAny, [.null, 1], [.null, .double(1)]))
+        #expect(try !matches(.arrayContainsAny, [.null, nan], [.null, nan]))
         #expect(try !matches(.arrayContainsAny, [3, 4], [0, 1]))
         #expect(try !matches(.arrayContainsAny, [1], 1))
     }

@@ -148,21 +148,32 @@ package struct NaiveEvaluator {
     private func holds(_ filter: FieldFilter, _ value: Value?) -> Bool {
         guard let value else { return false }
         let given = filter.value
-        let order = value.order(to: given)
-        let isOfType = value.type.rank == given.type.rank
         let list: [Value] = if case .array(let values) = given { values } else { [] }
         let elements: [Value] = if case .array(let values) = value { values } else { [] }
         switch filter.op {
-        case .equal: return isOfType && order == 0
-        case .notEqual: return value != .null && order != 0
-        case .lessThan: return isOfType && order < 0
-        case .lessThanOrEqual: return isOfType && order <= 0
-        case .greaterThan: return isOfType && order > 0
-        case .greaterThanOrEqual: return isOfType && order >= 0
-        case .in: return list.contains(value)
-        case .notIn: return value != .null && !list.contains(.null) && !list.contains(value)
-        case .arrayContains: return elements.contains(given)
-        case .arrayContainsAny: return elements.contains { list.contains($0) }
+        case .equal: return value.order(to: given) == 0
+        case .notEqual: return value != .null && value.order(to: given) != 0
+        case .lessThan: return orders(value, given) { $0 < 0 }
+        case .lessThanOrEqual: return orders(value, given) { $0 <= 0 }
+        case .greaterThan: return orders(value, given) { $0 > 0 }
+        case .greaterThanOrEqual: return orders(value, given) { $0 >= 0 }
+        case .in: return list.contains { equals(value, $0) }
+        case .notIn:
+            return value != .null && !list.contains(.null) && !list.contains { equals(value, $0) }
+        case .arrayContains: return elements.contains { equals($0, given) }
+        case .arrayContainsAny:
+            return elements.contains { element in list.contains { equals(element, $0) } }
         }
+    }
+
+    /// Whether a value counts as equal to another outside of `==` and `!=`.
+    private func equals(_ value: Value, _ given: Value) -> Bool {
+        given != .null && given != .double(.nan) && value.order(to: given) == 0
+    }
+
+    /// Whether two values of one type, neither of them null or NaN, are in an order.
+    private func orders(_ value: Value, _ given: Value, _ isMet: (Int) -> Bool) -> Bool {
+        ![value, given].contains { $0 == .null || $0 == .double(.nan) }
+            && value.type.rank == given.type.rank && isMet(value.order(to: given))
     }
 }

@@ -109,6 +109,11 @@ extension MessageCoder {
                 "'\(op.rawValue)' has \(values.count) values; \(limit) are allowed")
         }
         if path.isDocumentID { try checkNames(in: value) }
+        // Unary filters ask for null and NaN. A comparison with them matches as a list does that
+        // has nothing else.
+        if value.isNullOrNaN, op == .equal || op == .notEqual {
+            return FieldFilter(path, op == .equal ? .in : .notIn, .array([value]))
+        }
         return FieldFilter(path, op, value)
     }
 

@@ -1,7 +1,9 @@
 import Foundation
 import LarderModel
 
-/// The values of a filter's list, to find an equal one among many in logarithmic time.
+/// The values of a filter's list, to find one of the same place among many in logarithmic time.
+///
+/// Null and NaN are left out: no value counts as equal to them.
 struct EncodedValueSet: Sendable {
     /// In Firestore's order; those of one place, such as 1 and 1.0, in any.
     private let values: [EncodedValue]
@@ -9,35 +11,27 @@ struct EncodedValueSet: Sendable {
     init(_ values: [Value]) throws(LarderError) {
         let builder = try RecordBuilder()
         var encoded: [EncodedValue] = []
-        for value in Set(values) { encoded.append(try builder.encode(value)) }
+        for value in Set(values) where !value.isNullOrNaN {
+            encoded.append(try builder.encode(value))
+        }
         self.values = encoded.sorted { $0.compare(to: $1) == .orderedAscending }
     }
 
-    /// Whether one of them equals the value, by Firestore's equality.
+    /// Whether one of them has the place of the value in Firestore's order.
     func contains(_ value: borrowing ValueView) -> Bool {
-        // Equality tells most values apart sooner than their order does.
-        guard values.count > 8 else {
-            for candidate in values where value.isEqual(to: candidate) { return true }
-            return false
-        }
         var (low, high) = (0, values.count)
         while low < high {
             let middle = (low + high) / 2
-            if value.compare(to: values[middle]) == .orderedDescending {
-                low = middle + 1
-            } else {
-                high = middle
+            switch value.compare(to: values[middle]) {
+            case .orderedAscending: high = middle
+            case .orderedSame: return true
+            case .orderedDescending: low = middle + 1
             }
-        }
-        while low < values.count {
-            if value.isEqual(to: values[low]) { return true }
-            guard value.compare(to: values[low]) == .orderedSame else { return false }
-            low += 1
         }
         return false
     }
 
-    /// Whether an element of an array equals one of them; not for a value of another type.
+    /// Whether an element of an array has the place of one; not for a value of another type.
     func containsElement(of array: borrowing ValueView) -> Bool {
         var isFound = false
         array.forEachElement { element in

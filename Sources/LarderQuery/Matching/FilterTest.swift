@@ -6,11 +6,11 @@ indirect enum FilterTest: Sendable {
     case compare(ComparisonTest)
     /// The field is there, not null, and of another place in the order.
     case isNotEqual(PreparedField, EncodedValue)
-    /// The field equals one of the values.
+    /// The field has the place of one of the values.
     case isIn(PreparedField, EncodedValueSet)
-    /// The field is there, not null, and equals none of the values.
+    /// The field is there, not null, and has the place of none of the values.
     case isNotIn(PreparedField, EncodedValueSet)
-    /// The field is an array, and an element equals one of the values.
+    /// The field is an array, and an element has the place of one of the values.
     case contains(PreparedField, EncodedValueSet)
     case name(NameTest)
     case all([FilterTest])
@@ -44,9 +44,13 @@ indirect enum FilterTest: Sendable {
         }
         let field = fields[filter.path]
         switch filter.op {
-        case .lessThan, .lessThanOrEqual, .equal, .greaterThan, .greaterThanOrEqual:
+        case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
             let accepted = AcceptedOrders(filter.op) ?? .same
-            self = .compare(ComparisonTest(field, try EncodedValue(filter.value), accepted))
+            self =
+                filter.value.isNullOrNaN
+                ? .never : .compare(try ComparisonTest(field, filter.value, accepted))
+        case .equal:
+            self = .compare(try ComparisonTest(field, filter.value, .same))
         case .notEqual:
             self = .isNotEqual(field, try EncodedValue(filter.value))
         case .arrayContains:
