@@ -38,8 +38,8 @@ def ids(query):
     [
         ("country", "==", "NZ", ["akl", "wlg"]),
         ("country", "!=", "NZ", ["cbr", "hba", "syd"]),
-        ("population", "<", 250_000, ["ant", "wlg"]),
-        ("population", "<=", 250_000, ["ant", "hba", "wlg"]),
+        ("population", "<", 250_000, ["wlg"]),
+        ("population", "<=", 250_000, ["hba", "wlg"]),
         ("population", ">", 1_500_000, ["syd"]),
         ("population", ">=", 1_500_000, ["akl", "syd"]),
         ("tags", "array_contains", "port", ["akl", "syd", "wlg"]),
