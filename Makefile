@@ -219,7 +219,7 @@ bench:
 	@$(MAKE) --no-print-directory -C Benchmarks bench BUILD=$(build)/c/bench CITIES='$(CITIES)'
 
 generate: packages
-	@$(step) 'Swift of the .proto files' Sources/LarderProtocol/generate
+	@$(step) 'Swift of the .proto files' Sources/Firestore/Wire/generate
 
 install: packages
 	$(swift) build -c release --product larder

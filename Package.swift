@@ -26,7 +26,7 @@ let package = Package(
     products: [
         .library(name: "Larder", targets: ["Larder"]),
         .library(name: "LarderBackend", targets: ["LarderModel", "LarderBackend"]),
-        .library(name: "LarderRemote", targets: ["LarderRemote"]),
+        .library(name: "LarderGRPC", targets: ["LarderGRPC"]),
         .library(name: "LarderStorage", targets: ["LarderModel", "LarderStorage"]),
         .executable(name: "larder", targets: ["LarderTool"]),
         .executable(name: "larderd", targets: ["LarderDaemon"]),
@@ -70,66 +70,69 @@ let package = Package(
             sources: ["src"], publicHeadersPath: "include", cSettings: cSettings,
             linkerSettings: [.linkedLibrary("lmdb"), .linkedLibrary("zstd")]),
         // Paths, values, and documents over record bytes.
-        .target(name: "LarderModel", dependencies: ["CLarder"], swiftSettings: swiftSettings),
+        .target(
+            name: "LarderModel", dependencies: ["CLarder"], path: "Sources/Firestore/Model",
+            swiftSettings: swiftSettings),
         // The Swift face of the C tables: scoped transactions, typed tables.
         .target(
             name: "LarderStorage", dependencies: ["LarderModel", "CLarder"],
-            swiftSettings: swiftSettings),
+            path: "Sources/Shared/Storage", swiftSettings: swiftSettings),
         // Queries as data; the matcher and comparator; result sets and their differences.
         .target(
             name: "LarderQuery",
             dependencies: [
                 "LarderModel", .product(name: "HashTreeCollections", package: "swift-collections"),
             ],
-            swiftSettings: swiftSettings),
+            path: "Sources/Firestore/Query", swiftSettings: swiftSettings),
         // What a backend's connection offers, and the messages of its streams.
         .target(
-            name: "LarderTransport",
+            name: "LarderRemote",
             dependencies: [
                 "LarderModel", "LarderQuery",
                 .product(name: "HeapModule", package: "swift-collections"),
             ],
-            swiftSettings: swiftSettings),
+            path: "Sources/Firestore/Remote/Interface", swiftSettings: swiftSettings),
         // Answers from a store: planner, indexes, aggregates.
         .target(
             name: "LarderPlanning", dependencies: ["LarderModel", "LarderStorage", "LarderQuery"],
-            swiftSettings: swiftSettings),
+            path: "Sources/Firestore/Planning", swiftSettings: swiftSettings),
         // Local store, views, listeners, pending writes: the order of events.
         .target(
             name: "LarderSync",
             dependencies: [
                 "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
-                "LarderTransport",
+                "LarderRemote",
                 .product(name: "HashTreeCollections", package: "swift-collections"),
                 .product(name: "OrderedCollections", package: "swift-collections"),
             ],
-            swiftSettings: swiftSettings),
+            path: "Sources/Firestore/Sync", swiftSettings: swiftSettings),
         // A Firestore backend in this process: commits, transactions, watched queries.
         .target(
             name: "LarderBackend",
             dependencies: [
                 "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
-                "LarderTransport",
+                "LarderRemote",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
-            swiftSettings: swiftSettings),
+            path: "Sources/Firestore/Backend", swiftSettings: swiftSettings),
         // The messages of google.firestore.v1, and their coding to and from records.
         .target(
-            name: "LarderProtocol",
+            name: "LarderWire",
             dependencies: [
-                "LarderModel", "LarderQuery", "LarderTransport",
+                "LarderModel", "LarderQuery", "LarderRemote",
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
                 .product(name: "GRPCCore", package: "grpc-swift-2"),
                 .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
             ],
-            exclude: ["Protos", "generate"], swiftSettings: swiftSettings),
+            path: "Sources/Firestore/Wire", exclude: ["Protos", "generate"],
+            swiftSettings: swiftSettings),
         // The service google.firestore.v1 over backends on disk or in memory.
         .target(
             name: "LarderServer",
             dependencies: [
                 "CNGHTTP2",
                 "LarderModel", "LarderQuery", "LarderPlanning",
-                "LarderTransport", "LarderBackend", "LarderProtocol",
+                "LarderRemote", "LarderBackend", "LarderWire",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
                 .product(name: "GRPCCore", package: "grpc-swift-2"),
@@ -145,7 +148,7 @@ let package = Package(
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            swiftSettings: swiftSettings),
+            path: "Sources/Firestore/Service", swiftSettings: swiftSettings),
         // The local server `larderd`.
         .executableTarget(
             name: "LarderDaemon",
@@ -156,12 +159,12 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
-            swiftSettings: swiftSettings),
+            path: "Sources/Tools/larderd", swiftSettings: swiftSettings),
         // Cloud Firestore, or what serves its protocol, over gRPC: streams, calls, credentials.
         .target(
-            name: "LarderRemote",
+            name: "LarderGRPC",
             dependencies: [
-                "LarderModel", "LarderQuery", "LarderTransport", "LarderProtocol",
+                "LarderModel", "LarderQuery", "LarderRemote", "LarderWire",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
@@ -174,15 +177,15 @@ let package = Package(
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
                 .product(name: "JWTKit", package: "jwt-kit"),
             ],
-            swiftSettings: swiftSettings),
+            path: "Sources/Firestore/Remote/GRPC", swiftSettings: swiftSettings),
         // What applications import: the Firestore API.
         .target(
             name: "Larder",
             dependencies: [
                 "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning", "LarderSync",
-                "LarderTransport", .product(name: "Logging", package: "swift-log"),
+                "LarderRemote", .product(name: "Logging", package: "swift-log"),
             ],
-            swiftSettings: swiftSettings),
+            path: "Sources/Firestore/API", swiftSettings: swiftSettings),
         // The command-line tool `larder`.
         .executableTarget(
             name: "LarderTool",
@@ -190,7 +193,7 @@ let package = Package(
                 "Larder", "LarderModel", "LarderStorage",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: swiftSettings),
+            path: "Sources/Tools/larder", swiftSettings: swiftSettings),
         // The story that make run and make demo show, and the program that tells it with a backend
         // in the process.
         .target(
@@ -198,22 +201,22 @@ let package = Package(
             dependencies: [
                 "Larder", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: swiftSettings),
+            path: "Sources/Tools/demo/Story", swiftSettings: swiftSettings),
         .executableTarget(
             name: "LarderDemoLocal",
             dependencies: [
                 "LarderDemo", "LarderBackend",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: swiftSettings),
+            path: "Sources/Tools/demo/Local", swiftSettings: swiftSettings),
         // The program that tells it with a server.
         .executableTarget(
             name: "LarderDemoRemote",
             dependencies: [
-                "LarderDemo", "LarderRemote",
+                "LarderDemo", "LarderGRPC",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: swiftSettings),
+            path: "Sources/Tools/demo/Remote", swiftSettings: swiftSettings),
         // A part of Benchmarks that needs package access; in no product, so that nobody who
         // depends on this package builds it.
         .executableTarget(
@@ -225,7 +228,7 @@ let package = Package(
             name: "SyncBenchmark",
             dependencies: [
                 "AllocationCount", "LarderModel", "LarderStorage", "LarderQuery",
-                "LarderPlanning", "LarderTransport", "LarderSync", "LarderBackend",
+                "LarderPlanning", "LarderRemote", "LarderSync", "LarderBackend",
                 .product(name: "HashTreeCollections", package: "swift-collections"),
             ],
             path: "Benchmarks/Sync", swiftSettings: swiftSettings),
@@ -233,8 +236,8 @@ let package = Package(
         .executableTarget(
             name: "WireBenchmark",
             dependencies: [
-                "Larder", "LarderModel", "LarderQuery", "LarderTransport", "LarderBackend",
-                "LarderProtocol", "LarderRemote",
+                "Larder", "LarderModel", "LarderQuery", "LarderRemote", "LarderBackend",
+                "LarderWire", "LarderGRPC",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRPCCore", package: "grpc-swift-2"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
@@ -248,11 +251,12 @@ let package = Package(
         // What several test targets share: directories, random values, plain models.
         .target(
             name: "LarderTestSupport",
-            dependencies: ["LarderModel", "LarderQuery", "LarderTransport", "LarderSync"],
-            path: "Tests/LarderTestSupport", swiftSettings: swiftSettings),
+            dependencies: ["LarderModel", "LarderQuery", "LarderRemote", "LarderSync"],
+            path: "Tests/TestSupport", swiftSettings: swiftSettings),
         // Code as applications of Apple's SDK have it, with nothing changed but its import.
         .target(
-            name: "AppleStyleSample", dependencies: ["Larder"], path: "Tests/AppleStyleSample",
+            name: "AppleStyleSample", dependencies: ["Larder"],
+            path: "Tests/Firestore/AppleStyleSample",
             swiftSettings: [.treatAllWarnings(as: .error)]),
         // A process that tests of Larder start and kill.
         .executableTarget(
@@ -261,54 +265,54 @@ let package = Package(
                 "Larder", "LarderModel", "LarderStorage", "LarderQuery", "LarderSync",
                 "LarderBackend", "LarderTestSupport",
             ],
-            path: "Tests/LarderTestChild", swiftSettings: swiftSettings),
+            path: "Tests/TestChild", swiftSettings: swiftSettings),
         // Clients and a backend on one clock, with everything that can go wrong.
         .executableTarget(
             name: "LarderSimulation",
             dependencies: [
                 "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
-                "LarderTransport", "LarderSync", "LarderBackend", "LarderTestSupport",
+                "LarderRemote", "LarderSync", "LarderBackend", "LarderTestSupport",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
             ],
-            path: "Tests/Simulation", swiftSettings: swiftSettings),
+            path: "Tests/Simulation/Worlds", swiftSettings: swiftSettings),
         // One test target a module, files mirroring its sources.
         .testTarget(
             name: "LarderModelTests", dependencies: ["LarderModel", "LarderTestSupport"],
-            swiftSettings: swiftSettings),
+            path: "Tests/Firestore/Model", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderStorageTests",
             dependencies: ["LarderModel", "LarderStorage", "LarderTestSupport"],
-            swiftSettings: swiftSettings),
+            path: "Tests/Shared/Storage", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderQueryTests",
             dependencies: ["LarderModel", "LarderQuery", "LarderTestSupport"],
-            swiftSettings: swiftSettings),
+            path: "Tests/Firestore/Query", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderPlanningTests",
             dependencies: [
                 "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
                 "LarderTestSupport",
             ],
-            swiftSettings: swiftSettings),
+            path: "Tests/Firestore/Planning", swiftSettings: swiftSettings),
         .testTarget(
-            name: "LarderTransportTests",
-            dependencies: ["LarderModel", "LarderTransport", "LarderTestSupport"],
-            swiftSettings: swiftSettings),
+            name: "LarderRemoteTests",
+            dependencies: ["LarderModel", "LarderRemote", "LarderTestSupport"],
+            path: "Tests/Firestore/Remote/Interface", swiftSettings: swiftSettings),
         .testTarget(
-            name: "LarderProtocolTests",
+            name: "LarderWireTests",
             dependencies: [
-                "LarderModel", "LarderQuery", "LarderTransport", "LarderProtocol",
+                "LarderModel", "LarderQuery", "LarderRemote", "LarderWire",
                 "LarderTestSupport",
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
                 .product(name: "GRPCCore", package: "grpc-swift-2"),
             ],
-            exclude: ["Golden"], swiftSettings: swiftSettings),
+            path: "Tests/Firestore/Wire", exclude: ["Golden"], swiftSettings: swiftSettings),
         .testTarget(
-            name: "LarderRemoteTests",
+            name: "LarderGRPCTests",
             dependencies: [
-                "Larder", "LarderModel", "LarderQuery", "LarderTransport", "LarderProtocol",
-                "LarderBackend", "LarderRemote", "LarderServer",
+                "Larder", "LarderModel", "LarderQuery", "LarderRemote", "LarderWire",
+                "LarderBackend", "LarderGRPC", "LarderServer",
                 "LarderTestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
@@ -325,27 +329,27 @@ let package = Package(
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
                 .product(name: "JWTKit", package: "jwt-kit"),
             ],
-            swiftSettings: swiftSettings),
+            path: "Tests/Firestore/Remote/GRPC", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderSyncTests",
             dependencies: [
                 "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
-                "LarderTransport", "LarderSync", "LarderBackend", "LarderTestSupport",
+                "LarderRemote", "LarderSync", "LarderBackend", "LarderTestSupport",
                 .product(name: "OrderedCollections", package: "swift-collections"),
             ],
-            swiftSettings: swiftSettings),
+            path: "Tests/Firestore/Sync", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderBackendTests",
             dependencies: [
                 "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
-                "LarderTransport", "LarderBackend", "LarderTestSupport",
+                "LarderRemote", "LarderBackend", "LarderTestSupport",
             ],
-            swiftSettings: swiftSettings),
+            path: "Tests/Firestore/Backend", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderServerTests",
             dependencies: [
-                "LarderModel", "LarderQuery", "LarderTransport", "LarderBackend",
-                "LarderProtocol", "LarderServer", "LarderTestSupport",
+                "LarderModel", "LarderQuery", "LarderRemote", "LarderBackend",
+                "LarderWire", "LarderServer", "LarderTestSupport",
                 .product(name: "GRPCCore", package: "grpc-swift-2"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
                 .product(name: "Logging", package: "swift-log"),
@@ -358,44 +362,44 @@ let package = Package(
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
             ],
-            swiftSettings: swiftSettings),
+            path: "Tests/Firestore/Service", swiftSettings: swiftSettings),
         // Clients and servers on both ends of real connections, which break.
         .testTarget(
-            name: "LarderWireTests",
+            name: "LarderSocketTests",
             dependencies: [
-                "Larder", "LarderModel", "LarderQuery", "LarderTransport", "LarderRemote",
+                "Larder", "LarderModel", "LarderQuery", "LarderRemote", "LarderGRPC",
                 "LarderServer", "LarderTestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            swiftSettings: swiftSettings),
+            path: "Tests/Firestore/Sockets", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderTests",
             dependencies: [
                 "Larder", "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
-                "LarderTransport", "LarderSync", "LarderBackend", "LarderTestSupport",
+                "LarderRemote", "LarderSync", "LarderBackend", "LarderTestSupport",
                 "LarderTestChild", "AppleStyleSample",
             ],
-            swiftSettings: swiftSettings),
+            path: "Tests/Firestore/API", swiftSettings: swiftSettings),
         // The specification tests of Firestore's clients, read from where they lie.
         .testTarget(
             name: "LarderSpecTests",
             dependencies: [
                 "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
-                "LarderTransport", "LarderSync", "LarderTestSupport",
+                "LarderRemote", "LarderSync", "LarderTestSupport",
             ],
-            swiftSettings: swiftSettings),
+            path: "Tests/Firestore/Specification", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderSimulationTests", dependencies: ["LarderSimulation"],
-            swiftSettings: swiftSettings),
+            path: "Tests/Simulation/Tests", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderToolTests",
             dependencies: [
                 "Larder", "LarderModel", "LarderStorage", "LarderBackend", "LarderTool",
                 "LarderTestSupport",
             ],
-            swiftSettings: swiftSettings),
+            path: "Tests/Tools/larder", swiftSettings: swiftSettings),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .c17

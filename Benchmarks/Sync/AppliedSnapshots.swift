@@ -1,9 +1,9 @@
 import LarderModel
 import LarderPlanning
 import LarderQuery
+import LarderRemote
 import LarderStorage
 import LarderSync
-import LarderTransport
 
 /// What it costs to take in a snapshot of the backend: documents that have changed and documents
 /// that are new, with three listeners, beside putting as many into the same store.

@@ -2,9 +2,9 @@ import Foundation
 import LarderBackend
 import LarderModel
 import LarderQuery
+import LarderRemote
 import LarderStorage
 import LarderSync
-import LarderTransport
 
 /// Writes that were made offline, on their way to a backend in this process.
 struct DrainedWrites {

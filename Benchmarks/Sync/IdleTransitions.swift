@@ -2,9 +2,9 @@ import AllocationCount
 import HashTreeCollections
 import LarderModel
 import LarderQuery
+import LarderRemote
 import LarderStorage
 import LarderSync
-import LarderTransport
 
 /// How often the network side, and an engine as a whole, allocate memory when the backend says
 /// only that it is there.

@@ -2,9 +2,9 @@ import Foundation
 import LarderModel
 import LarderPlanning
 import LarderQuery
+import LarderRemote
 import LarderStorage
 import LarderSync
-import LarderTransport
 
 /// What a snapshot costs for each listener that it concerns, with many more that it does not, and
 /// with few.

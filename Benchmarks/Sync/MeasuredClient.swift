@@ -1,8 +1,8 @@
 import LarderModel
 import LarderQuery
+import LarderRemote
 import LarderStorage
 import LarderSync
-import LarderTransport
 
 /// A client of a store in a directory, with a scripted backend.
 final class MeasuredClient {

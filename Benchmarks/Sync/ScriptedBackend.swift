@@ -1,6 +1,6 @@
 import LarderModel
 import LarderQuery
-import LarderTransport
+import LarderRemote
 import Synchronization
 
 /// A backend that says on the watch stream what it is told to say, on the thread that tells it.

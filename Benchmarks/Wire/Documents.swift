@@ -1,4 +1,4 @@
-import LarderProtocol
+import LarderWire
 
 /// The documents that are written: the same for the same numbers.
 extension Requests {

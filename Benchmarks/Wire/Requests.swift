@@ -1,6 +1,6 @@
 import Foundation
 import LarderModel
-import LarderProtocol
+import LarderWire
 import SwiftProtobuf
 
 /// The requests that are made, as the bytes of their messages.

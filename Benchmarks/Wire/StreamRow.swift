@@ -2,9 +2,9 @@ import Foundation
 import GRPCCore
 import LarderBackend
 import LarderModel
-import LarderProtocol
 import LarderQuery
-import LarderTransport
+import LarderRemote
+import LarderWire
 import SwiftProtobuf
 
 /// A query of many documents over a socket, beside the same in a process.

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Larder
-import LarderRemote
+import LarderGRPC
 import Synchronization
 
 /// A client that listens to a collection until its cache has all of it, and says what that took:

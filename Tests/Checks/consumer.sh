@@ -14,7 +14,7 @@ if grep -E '/(Larder|LarderSync|LarderQuery)\.build/' \
 fi
 
 # Nothing that only the command-line tool or a remote needs may have been compiled.
-if find "$1"/debug/ -name '*.o' | grep -E '/(ArgumentParser|LarderTool|LarderProtocol|LarderServer|SwiftProtobuf|GRPC|NIO)[A-Za-z]*\.build/'
+if find "$1"/debug/ -name '*.o' | grep -E '/(ArgumentParser|LarderTool|LarderWire|LarderServer|SwiftProtobuf|GRPC|NIO)[A-Za-z]*\.build/'
 then
     echo "the product Larder compiles what only the tool or a remote needs" >&2
     exit 1

@@ -20,12 +20,13 @@ done
 
 rm -rf "$build"
 mkdir -p "$build/symbols"
-for module in LarderModel LarderStorage LarderTransport Larder LarderRemote; do
+for module in LarderModel LarderStorage LarderRemote Larder LarderGRPC; do
     swift symbolgraph-extract -module-name "$module" -target "$target" -I "$products/Modules" \
         "$@" -minimum-access-level public -output-dir "$build/symbols"
 done
-for module in LarderStorage Larder LarderRemote; do
-    docc convert "Sources/$module/$module.docc" --additional-symbol-graph-dir "$build/symbols" \
+for module in LarderStorage Larder LarderGRPC; do
+    catalog=$(find Sources -name "$module.docc")
+    docc convert "$catalog" --additional-symbol-graph-dir "$build/symbols" \
         --fallback-display-name "$module" --fallback-bundle-identifier "larder.$module" \
         --warnings-as-errors --output-path "$build/$module"
 done
@@ -33,7 +34,7 @@ done
 # Top-level symbols; what the catalog does not name would be listed after everything else.
 for symbol in $(grep -o '"pathComponents":\["[A-Za-z]*"\]' "$build/symbols/Larder.symbols.json" |
     sed 's/.*\["//; s/"\]//' | sort -u); do
-    grep -q "^- \`\`$symbol\`\`\$" Sources/Larder/Larder.docc/Larder.md || {
+    grep -q "^- \`\`$symbol\`\`\$" Sources/Firestore/API/Larder.docc/Larder.md || {
         echo "Larder.md has no topic with $symbol" >&2
         exit 1
     }

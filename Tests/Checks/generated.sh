@@ -3,7 +3,7 @@
 # protoc; PROTOC names another one. generated.sh BUILD
 set -eu
 cd "$(dirname "$0")/../.."
-checked_in=Sources/LarderProtocol/Generated
+checked_in=Sources/Firestore/Wire/Generated
 if [ -z "${PROTOC:-}" ] && ! command -v protoc >/dev/null; then
     if ! python3 -c 'import grpc_tools' 2>/dev/null; then
         echo "skipped: neither protoc nor pip's grpcio-tools is here"
@@ -11,7 +11,7 @@ if [ -z "${PROTOC:-}" ] && ! command -v protoc >/dev/null; then
     fi
     export PROTOC='python3 -m grpc_tools.protoc'
 fi
-Sources/LarderProtocol/generate "$1"
+Sources/Firestore/Wire/generate "$1"
 diff -r "$checked_in" "$1" || {
     echo "To mend: make generate" >&2
     exit 1

@@ -1,0 +1,133 @@
+public import LarderModel
+import LarderRemote
+import LarderStorage
+
+/// What tests and tools ask of the backend itself; rules do not count.
+extension Backend {
+    /// A document as the backend has it; nil where there is none.
+    ///
+    /// Reads the newest commit on the calling thread, and waits for nobody.
+    ///
+    /// - Throws: `dataLoss` for a damaged document; `failedPrecondition` for a closed backend.
+    public func document(at path: DocumentPath) throws(LarderError) -> Document? {
+        let document = try core.store.read { (transaction) throws(LarderError) in
+            try transaction.document(at: path)
+        }
+        return document.flatMap { $0.exists ? $0 : nil }
+    }
+
+    /// How many documents there are: in a collection, not below it, or in all.
+    ///
+    /// Reads the newest commit on the calling thread; linear in the number of collections.
+    public func documentCount(in collection: CollectionPath? = nil) throws(LarderError) -> Int {
+        try core.store.read { (transaction) throws(LarderError) in
+            var count: Int64 = 0
+            if let collection {
+                count = try transaction.collection(at: collection)?.documentCount ?? 0
+            } else {
+                try transaction.collections { info in
+                    count += info.documentCount
+                    return .continue
+                }
+            }
+            return Int(count)
+        }
+    }
+
+    /// Deletes all documents, as users would: those who listen are told.
+    ///
+    /// Done in several commits where there are many. Documents that are written meanwhile may
+    /// stay.
+    public func deleteAllDocuments() async throws(LarderError) {
+        let result = await withCheckedContinuation { continuation in
+            deleteAllDocuments { continuation.resume(returning: $0) }
+        }
+        try result.get()
+    }
+
+    /// As ``deleteAllDocuments()``; returns at once.
+    package func deleteAllDocuments(
+        _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
+    ) {
+        core.perform { $0.deleteAllDocuments(completion) }
+    }
+
+    /// Forgets which documents were deleted before a moment, to make room.
+    ///
+    /// Clients that were not told by then ask for everything anew. Blocks its thread for a scan
+    /// of all documents' names.
+    ///
+    /// - Returns: how many deletes were forgotten.
+    @discardableResult
+    public func forgetDeletes(before moment: Timestamp) throws(LarderError) -> Int {
+        try core.store.forgetDeletes(before: SnapshotVersion(moment))
+    }
+}
+
+extension BackendCore {
+    private static let deletesPerCommit = 1_000
+
+    /// Deletes documents until there are none.
+    func deleteAllDocuments(
+        _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
+    ) {
+        let found = Result { () throws(LarderError) in
+            try store.somePaths(limit: Self.deletesPerCommit)
+        }
+        switch found {
+        case .failure(let error): completion(.failure(error))
+        case .success(let paths) where paths.isEmpty: completion(.success(()))
+        case .success(let paths):
+            commit(
+                CommitRequest(mutations: paths.map { Mutation(.delete, at: $0) }, gate: nil) {
+                    result in
+                    switch result {
+                    case .failure(let error): completion(.failure(error))
+                    case .success: self.perform { $0.deleteAllDocuments(completion) }
+                    }
+                })
+        }
+    }
+}
+
+extension Store {
+    /// The paths of some documents that exist; all of them where there are no more than the
+    /// limit says.
+    fileprivate func somePaths(limit: Int) throws(LarderError) -> [DocumentPath] {
+        try read { (transaction) throws(LarderError) in
+            var paths: [DocumentPath] = []
+            for collection in try transaction.allCollections() where paths.count < limit {
+                guard collection.documentCount > 0 else { continue }
+                try transaction.documents(in: .collection(collection.path)) {
+                    entry throws(LarderError) in
+                    paths.append(entry.path)
+                    return paths.count < limit ? .continue : .stop
+                }
+            }
+            return paths
+        }
+    }
+
+    /// Removes what is known of deletes before a version, and notes that it is gone.
+    fileprivate func forgetDeletes(before version: SnapshotVersion) throws(LarderError) -> Int {
+        try write { transaction throws(LarderError) in
+            // Deletes to come are not forgotten.
+            let version = min(version, try transaction.commitVersion().successor)
+            var forgotten: [DocumentPath] = []
+            for collection in try transaction.allCollections() {
+                try transaction.documents(
+                    in: .collection(collection.path), options: ScanOptions(includesAllStates: true)
+                ) { entry throws(LarderError) in
+                    if entry.state == .absent, entry.version < version {
+                        forgotten.append(entry.path)
+                    }
+                    return .continue
+                }
+            }
+            for path in forgotten { try transaction.remove(path) }
+            let earlier = try transaction.deletesForgottenBefore()
+            try transaction.putDeletesForgotten(before: max(earlier, version))
+            return forgotten.count
+        }
+    }
+}

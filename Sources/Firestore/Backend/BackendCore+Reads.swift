@@ -1,0 +1,274 @@
+package import LarderModel
+import LarderPlanning
+import LarderQuery
+import LarderRemote
+import LarderStorage
+import Synchronization
+
+/// What runs on the caller's thread, on the newest commit.
+extension BackendCore {
+    /// About how many bytes of documents are read at a time.
+    private nonisolated static let pageBytes: Int64 = 1 << 20
+
+    /// Documents as of one commit, in the order of their paths, and the version of that commit.
+    ///
+    /// - Throws: `permissionDenied` where the rules deny one of them; in a transaction `aborted`
+    ///   where something read before has changed.
+    nonisolated func documents(
+        at paths: [DocumentPath], as credentials: Credentials, in transaction: TransactionID?,
+        asOf moment: SnapshotVersion = .none
+    ) throws(LarderError) -> (readings: [DocumentReading], version: SnapshotVersion) {
+        var readings: [DocumentReading] = []
+        var version = SnapshotVersion.none
+        try forEachDocument(
+            at: paths, as: credentials, in: transaction, asOf: moment,
+            began: { found throws(LarderError) in version = found }
+        ) { reading throws(LarderError) in
+            readings.append(reading)
+        }
+        return (readings, version)
+    }
+
+    /// Lends documents to a closure, in the order of their paths, as of one commit.
+    ///
+    /// They are read a page at a time, so that neither the rules nor the closure are within a read
+    /// of the store.
+    ///
+    /// - Parameter began: told the version of that commit before the first document.
+    nonisolated func forEachDocument(
+        at paths: [DocumentPath], as credentials: Credentials, in transaction: TransactionID?,
+        asOf moment: SnapshotVersion = .none,
+        began: (SnapshotVersion) throws(LarderError) -> Void,
+        _ body: (DocumentReading) throws(LarderError) -> Void
+    ) throws(LarderError) {
+        let gate = gate(credentials)
+        try countingRead { () throws(LarderError) in
+            // Without a transaction nobody else keeps the commit from one page to the next.
+            let kept =
+                if paths.count > 1, transaction == nil {
+                    try keptSnapshot(at: moment)
+                } else {
+                    PinnedSnapshot?.none
+                }
+            var rest = paths[...]
+            repeat {
+                var page: [(path: DocumentPath, document: Document?)] = []
+                let version = try read(in: transaction, asOf: moment, from: kept) {
+                    (snapshot, _, _, reads) throws(LarderError) in
+                    page = try snapshot.page(of: rest, bytes: Self.pageBytes)
+                    for (path, document) in page { reads.add(path, document?.version) }
+                }
+                if rest.count == paths.count { try began(version) }
+                for (path, document) in page {
+                    try gate.check(.get(path), existing: document)
+                    try body(
+                        document.map(DocumentReading.init(found:))
+                            ?? DocumentReading(path: path, contents: .absent, version: version))
+                }
+                rest.removeFirst(page.count)
+            } while !rest.isEmpty
+        }
+    }
+
+    /// Figures over what a query matches, in the order of the aggregates, and the version of the
+    /// commit that they are of.
+    nonisolated func aggregate(
+        _ aggregates: [Aggregate], over query: Query, as credentials: Credentials,
+        in transaction: TransactionID?, asOf moment: SnapshotVersion = .none
+    ) throws(LarderError) -> (values: [Value], version: SnapshotVersion) {
+        try check(query, gate(credentials))
+        var values: [Aggregate: Value] = [:]
+        let version = try read(in: transaction, asOf: moment) {
+            (snapshot, _, _, reads) throws(LarderError) in
+            values = try runner.aggregate(aggregates, over: query, in: snapshot).values
+            reads.add(query, values)
+        }
+        return (aggregates.map { values[$0] ?? .null }, version)
+    }
+
+    /// Lends the documents that a query matches to a closure, in the query's order, as of one
+    /// commit.
+    ///
+    /// - Parameter began: told the version of that commit before the first document.
+    /// - Returns: the version of that commit.
+    nonisolated func run(
+        _ query: Query, as credentials: Credentials, in transaction: TransactionID?,
+        asOf moment: SnapshotVersion = .none,
+        began: (SnapshotVersion) throws(LarderError) -> Void,
+        _ body: (Document) throws(LarderError) -> IterationStep
+    ) throws(LarderError) -> SnapshotVersion {
+        try check(query, gate(credentials))
+        return try read(in: transaction, asOf: moment) {
+            (snapshot, version, pinned, reads) throws(LarderError) in
+            try began(version)
+            var matches: [ReadSet.Match] = []
+            var isWhole = false
+            // What was lent counts, also when the closure ends it.
+            defer {
+                if isWhole {
+                    reads.add(query, matches)
+                } else {
+                    reads.add(beginningOf: query, matches)
+                }
+            }
+            let isNoted = transaction != nil
+            var last = IterationStep.continue
+            try runner.forEachDocument(of: query, in: snapshot) { document throws(LarderError) in
+                if isNoted {
+                    matches.append(ReadSet.Match(path: document.path, version: document.version))
+                }
+                last =
+                    if let pinned {
+                        // Others read the same commit while this one waits for its client.
+                        try pinned.pausing { () throws(LarderError) in try body(document) }
+                    } else {
+                        try body(document)
+                    }
+                return last
+            }
+            isWhole = last == .continue
+        }
+    }
+
+    /// Throws unless a query is sound and the rules allow it.
+    nonisolated func check(_ query: Query, _ gate: Gate) throws(LarderError) {
+        try query.validate()
+        try query.validateForService()
+        switch query.source {
+        case .collection(let path): try gate.check(.list(path))
+        case .group(let id): try gate.check(.listGroup(id))
+        case .document(let path):
+            let document = try read { (snapshot) throws(LarderError) in
+                try snapshot.document(at: path)
+            }
+            try gate.check(.get(path), existing: document.flatMap { $0.exists ? $0 : nil })
+        }
+    }
+
+    /// The last commit up to a moment, where that is kept; else the newest, kept from now on.
+    private nonisolated func keptSnapshot(at moment: SnapshotVersion)
+        throws(LarderError) -> PinnedSnapshot
+    {
+        if let kept = history.snapshot(at: moment) { return kept }
+        return try store.pinSnapshot()
+    }
+
+    /// Reads from a kept commit, or from the newest.
+    ///
+    /// - Throws: what the closure throws; `unavailable` once the backend is closed.
+    nonisolated func read<R: ~Copyable>(
+        from snapshot: PinnedSnapshot? = nil,
+        _ body: (borrowing ReadTransaction) throws(LarderError) -> R
+    ) throws(LarderError) -> R {
+        try countingRead { () throws(LarderError) in
+            if let snapshot { return try snapshot.read(body) }
+            return try store.read(body)
+        }
+    }
+
+    /// Runs a closure that reads the store, which is in use as long.
+    ///
+    /// - Throws: what the closure throws; `unavailable` once the backend is closed.
+    private nonisolated func countingRead<R: ~Copyable>(
+        _ body: () throws(LarderError) -> R
+    ) throws(LarderError) -> R {
+        readCount.add(1, ordering: .relaxed)
+        defer { readCount.subtract(1, ordering: .relaxed) }
+        do throws(LarderError) {
+            return try body()
+        } catch {
+            let isClosed = error.condition == .transactionEnded && transactions.isClosed
+            throw isClosed ? Self.closed : error
+        }
+    }
+
+    /// Reads from the newest commit, from the last one up to a moment or from that of a
+    /// transaction, and notes in the transaction what is read.
+    ///
+    /// - Parameter snapshot: the commit to read where that is known, outside of a transaction.
+    /// - Parameter body: given the commit, its version, what keeps it where it is kept, and what
+    ///   is read of it.
+    /// - Returns: the version of the commit.
+    /// - Throws: `failedPrecondition` where the commit is not kept.
+    nonisolated func read(
+        in id: TransactionID?, asOf moment: SnapshotVersion = .none,
+        from snapshot: PinnedSnapshot? = nil,
+        _ body: (borrowing ReadTransaction, SnapshotVersion, PinnedSnapshot?, inout ReadSet)
+            throws(LarderError) -> Void
+    ) throws(LarderError) -> SnapshotVersion {
+        guard let id else {
+            var reads = ReadSet()
+            let kept = snapshot ?? history.snapshot(at: moment)
+            func readAll(_ snapshot: borrowing ReadTransaction)
+                throws(LarderError) -> SnapshotVersion
+            {
+                let version = try snapshot.commitVersion()
+                guard moment.isNone || version <= moment else { throw .pastNotKept(moment) }
+                try body(snapshot, version, kept, &reads)
+                return version
+            }
+            return try read(from: kept, readAll)
+        }
+        let (earlier, pinned) = try transactions.beginRead(in: id, at: clock()) {
+            (moment) throws(LarderError) in
+            try keptSnapshot(at: moment)
+        }
+        var reads = ReadSet()
+        var version = SnapshotVersion.none
+        func readAll(_ snapshot: borrowing ReadTransaction) throws(LarderError) {
+            let found = try snapshot.commitVersion()
+            guard earlier.asOf.isNone || found <= earlier.asOf else {
+                throw .pastNotKept(earlier.asOf)
+            }
+            // All reads of a transaction are of one moment.
+            if earlier.version < found { try earlier.verify(in: snapshot, runner) }
+            version = found
+            try body(snapshot, found, pinned, &reads)
+        }
+        let result = Result { () throws(LarderError) in try read(from: pinned, readAll) }
+        let noted = Result { () throws(LarderError) in
+            try transactions.endRead(in: id, adding: reads, at: version, now: clock())
+        }
+        try result.get()
+        try noted.get()
+        return version
+    }
+}
+
+extension LarderError {
+    /// The error for a moment that is gone: documents are kept as they are, not as they were.
+    package static func pastNotKept(_ moment: SnapshotVersion) -> LarderError {
+        LarderError(
+            .failedPrecondition,
+            "the read time \(moment) is too old: there were commits since, and what was before "
+                + "is not kept")
+    }
+}
+
+extension ReadTransaction {
+    /// The first of some documents, at least one; nil for each that does not exist.
+    fileprivate borrowing func page(of paths: ArraySlice<DocumentPath>, bytes limit: Int64)
+        throws(LarderError) -> [(path: DocumentPath, document: Document?)]
+    {
+        var page: [(path: DocumentPath, document: Document?)] = []
+        var bytes: Int64 = 0
+        for path in paths {
+            let document = try document(at: path)
+            page.append((path, document.flatMap { $0.exists ? $0 : nil }))
+            bytes += document?.record?.sizeBytes ?? 0
+            if bytes >= limit { break }
+        }
+        return page
+    }
+}
+
+extension DocumentReading {
+    /// A document that exists.
+    init(found document: Document) {
+        self.init(
+            path: document.path,
+            contents: document.record.map { .found($0, createTime: document.createTime) }
+                ?? .absent,
+            version: document.version)
+    }
+}

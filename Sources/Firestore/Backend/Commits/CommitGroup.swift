@@ -1,0 +1,170 @@
+import LarderModel
+import LarderRemote
+import LarderStorage
+
+/// Commits that are prepared one after the other, each over those before it, and go to the disk
+/// together.
+struct CommitGroup {
+    private struct Entry {
+        let path: DocumentPath
+        var document: WorkingDocument
+        /// The document with the snapshot in which it became so; nil where there is nothing.
+        var state: Document?
+    }
+
+    /// Documents as the group has left them so far.
+    private var entries: [DocumentPath: Entry] = [:]
+    /// What its commits have changed, in order.
+    private(set) var changes: [CommittedChange] = []
+    /// The clock behind the last commit.
+    private(set) var clock: CommitClock
+    private let store: Store
+    private let builder: RecordBuilder
+    private let database: DatabaseID
+    /// Whether there is nothing to write.
+    private(set) var isEmpty = true
+
+    /// No commits yet.
+    init(store: Store, clock: CommitClock, builder: RecordBuilder, database: DatabaseID) {
+        self.store = store
+        self.clock = clock
+        self.builder = builder
+        self.database = database
+    }
+
+    /// Adds a commit, whose changes are seen by those after it.
+    ///
+    /// - Throws: `notFound`, `alreadyExists` or `failedPrecondition` for a precondition that does
+    ///   not hold; `aborted` where something has changed since it was read; `permissionDenied`;
+    ///   `invalidArgument` for what no backend takes. The group is as it was before then.
+    mutating func add(_ request: CommitRequest, at now: Timestamp)
+        throws(LarderError) -> MadeCommit
+    {
+        try request.checkAcceptable()
+        try load(request.mutations.map(\.path) + (request.reads.map { Array($0.paths) } ?? []))
+        if let reads = request.reads {
+            try reads.verify { path in
+                entries[path]?.state?.exists == true ? entries[path]?.document.version : nil
+            }
+        }
+        var clock = clock
+        let version = clock.advance(to: now)
+        var changed: [DocumentPath: Entry] = [:]
+        var order: [DocumentPath] = []
+        var results: [MutationResult] = []
+        for mutation in request.mutations {
+            let earlier = changed[mutation.path]
+            guard var entry = earlier ?? entries[mutation.path] else { continue }
+            // The version that the first write of the document was found to have.
+            let isVerified = earlier != nil && mutation.precondition.isUpdateTime
+            results.append(
+                try apply(
+                    isVerified ? mutation.withoutPrecondition : mutation, to: &entry, at: version,
+                    request.gate))
+            if changed.updateValue(entry, forKey: mutation.path) == nil {
+                order.append(mutation.path)
+            }
+        }
+        for path in order {
+            guard let entry = changed[path], let after = entry.state else { continue }
+            let before = entries[path]?.state
+            guard after.version == version else { continue }
+            changes.append(CommittedChange(path: path, before: before, after: after))
+            entries[path] = entry
+        }
+        self.clock = clock
+        isEmpty = false
+        return MadeCommit(
+            response: CommitResponse(commitVersion: version, results: results),
+            documents: order.compactMap { changed[$0]?.state })
+    }
+
+    /// Writes what the commits have changed, and the last version with it.
+    func write(to transaction: inout WriteTransaction) throws(LarderError) {
+        for path in Set(changes.lazy.map(\.path)).sorted() {
+            guard let document = entries[path]?.document else { continue }
+            if let record = document.record {
+                try transaction.put(
+                    record, at: path, version: document.version, createTime: document.createTime)
+            } else {
+                try transaction.putAbsent(at: path, version: document.version)
+            }
+        }
+        try transaction.putCommitVersion(clock.last)
+    }
+
+    private mutating func load(_ paths: [DocumentPath]) throws(LarderError) {
+        let missing = Set(paths.filter { entries[$0] == nil })
+        guard !missing.isEmpty else { return }
+        let loaded = try store.read { (transaction) throws(LarderError) -> [Entry] in
+            var loaded: [Entry] = []
+            for path in missing {
+                let document = try transaction.document(at: path)
+                loaded.append(
+                    Entry(path: path, document: WorkingDocument(document), state: document))
+            }
+            return loaded
+        }
+        for entry in loaded { entries[entry.path] = entry }
+    }
+
+    private func apply(
+        _ mutation: Mutation, to entry: inout Entry, at version: SnapshotVersion, _ gate: Gate?
+    ) throws(LarderError) -> MutationResult {
+        let before = entry
+        let result = try entry.document.commit(mutation, at: version, using: builder)
+        // Who may not write learns nothing of the document.
+        try gate?.check(
+            mutation.asked(of: before.document.isFound),
+            existing: before.document.isFound ? before.state : nil,
+            written: entry.document.record)
+        try before.document.check(mutation, at: version, in: database)
+        if let record = entry.document.record {
+            try record.checkLimits(maxDepth: store.maxDepth, maxBytes: store.maxDocumentBytes)
+        }
+        entry.state = entry.document.document(at: entry.path, readTime: version)
+        return result
+    }
+}
+
+extension Mutation {
+    /// The same change without a condition.
+    fileprivate var withoutPrecondition: Mutation {
+        Mutation(operation, at: path, transforms: transforms)
+    }
+
+    /// What the rules are asked for.
+    fileprivate func asked(of exists: Bool) -> Backend.Request.Operation {
+        switch operation {
+        case .set, .patch: exists ? .update(path) : .create(path)
+        case .delete: .delete(path)
+        case .verify: .get(path)
+        }
+    }
+}
+
+extension WorkingDocument {
+    /// Throws unless a mutation's precondition holds.
+    ///
+    /// Names are whole and the words Firestore's: applications show and look for them.
+    fileprivate func check(
+        _ mutation: Mutation, at now: SnapshotVersion, in database: DatabaseID
+    ) throws(LarderError) {
+        guard !satisfies(mutation.precondition) else { return }
+        let name = ResourceName(database: database, document: mutation.path)
+        switch mutation.precondition {
+        case .none: return
+        case .exists(true):
+            throw LarderError(.notFound, "No document to update: \(name)")
+        case .exists(false):
+            throw LarderError(.alreadyExists, "Document already exists: \(name)")
+        case .updateTime(let expected) where expected > now:
+            throw .invalidArgument("the required base version (\(expected)) is in the future")
+        case .updateTime(let expected):
+            throw LarderError(
+                .failedPrecondition,
+                "the stored version (\(version)) of \(name) does not match the required base "
+                    + "version (\(expected))")
+        }
+    }
+}

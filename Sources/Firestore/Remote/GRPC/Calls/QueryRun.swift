@@ -1,0 +1,108 @@
+import GRPCCore
+import LarderModel
+import LarderRemote
+import LarderWire
+
+/// A query that runs at the host, and is tried again as long as nothing came of it.
+///
+/// A failure that passes is waited out, longer each time, as for streams. Once a document was
+/// given a failure is the end: it would be given again.
+struct QueryRun: Sendable {
+    private typealias Method = Google_Firestore_V1_Firestore.Method
+    private typealias Response = Google_Firestore_V1_RunQueryResponse
+
+    /// As many attempts as a transaction has.
+    private static let maxAttempts = 5
+
+    let caller: CloudCaller
+    let credentials: Credentials
+    let request: Google_Firestore_V1_RunQueryRequest
+    /// The time on a clock that does not stop.
+    let uptime: @Sendable () -> Duration
+    /// Waits on that clock.
+    let pause: @Sendable (Duration) async throws -> Void
+    /// Called with each document, in order; the host waits for it.
+    let body: @Sendable (DocumentReading) async throws(LarderError) -> Void
+
+    private let hasGiven = Flag()
+
+    init(
+        _ caller: CloudCaller, as credentials: Credentials,
+        _ request: Google_Firestore_V1_RunQueryRequest,
+        uptime: @escaping @Sendable () -> Duration,
+        pause: @escaping @Sendable (Duration) async throws -> Void,
+        _ body: @escaping @Sendable (DocumentReading) async throws(LarderError) -> Void
+    ) {
+        (self.caller, self.credentials, self.request) = (caller, credentials, request)
+        (self.uptime, self.pause, self.body) = (uptime, pause, body)
+    }
+
+    /// Runs it.
+    ///
+    /// - Returns: as of when the documents are.
+    /// - Throws: what the last attempt or the closure throws.
+    func run() async throws(LarderError) -> SnapshotVersion {
+        var backoff = Backoff()
+        for attempt in 1... {
+            try await wait(
+                backoff.nextDelay(now: uptime(), jitter: .random(in: -0.5...0.5)))
+            do throws(LarderError) {
+                return try await caller.believed(Method.RunQuery.descriptor) {
+                    () async throws(LarderError) in try await once()
+                }
+            } catch {
+                guard error.kind.passes, attempt < Self.maxAttempts, !hasGiven.isSet,
+                    !Task.isCancelled, !caller.links.isClosed
+                else { throw error }
+                if error.kind == .resourceExhausted { backoff.resetToMax() }
+            }
+        }
+        return .none
+    }
+
+    private func wait(_ duration: Duration) async throws(LarderError) {
+        guard duration > .zero else { return }
+        do {
+            try await pause(duration)
+        } catch {
+            throw LarderError(.cancelled, "the call was cancelled", cause: error)
+        }
+    }
+
+    private func once() async throws(LarderError) -> SnapshotVersion {
+        let (body, hasGiven, database) = (body, hasGiven, caller.configuration.databaseID)
+        guard !hasGiven.isSet else {
+            throw LarderError(.unavailable, "the answer to a query was cut off")
+        }
+        // It takes as long as who takes the documents.
+        return try await caller.once(
+            Method.RunQuery.descriptor, request, as: credentials, isBounded: false
+        ) { (messages: RPCAsyncSequence<Response, any Error>) in
+            let coder = MessageCoder(database)
+            var version = SnapshotVersion.none
+            for try await message in messages {
+                if message.hasReadTime {
+                    version = try coder.answer { () throws(LarderError) in
+                        try SnapshotVersion(message.readTime)
+                    }
+                }
+                guard message.hasDocument else { continue }
+                hasGiven.set()
+                try await body(try coder.decode(found: message.document))
+            }
+            return version
+        }
+    }
+}
+
+extension LarderError.Code {
+    /// Whether the same call may succeed later.
+    fileprivate var passes: Bool {
+        switch self {
+        case .cancelled, .unknown, .deadlineExceeded, .resourceExhausted, .internal, .unavailable,
+            .unauthenticated:
+            true
+        default: false
+        }
+    }
+}

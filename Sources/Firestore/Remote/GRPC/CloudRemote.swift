@@ -1,0 +1,147 @@
+import LarderModel
+import LarderQuery
+import LarderRemote
+import LarderWire
+
+/// What a client's engine uses of a connection.
+final class CloudRemote: Remote {
+    /// Makes the calls.
+    let caller: CloudCaller
+    /// The streams and calls that have not ended.
+    let calls = OpenCalls()
+
+    private typealias Method = Google_Firestore_V1_Firestore.Method
+
+    /// - Throws: as ``CloudFirestore/init(_:)``.
+    init(_ configuration: CloudFirestoreConfiguration) throws(LarderError) {
+        caller = try CloudCaller(configuration)
+    }
+
+    deinit {
+        calls.cancel()
+        caller.tokens.close()
+    }
+
+    private var database: DatabaseID { caller.configuration.databaseID }
+
+    func openWatchStream(
+        as credentials: Credentials, _ handler: @escaping @Sendable (WatchEvent) -> Void
+    ) -> any WatchStream {
+        CloudWatchStream(caller, calls, as: credentials, handler)
+    }
+
+    func openWriteStream(
+        as credentials: Credentials, _ handler: @escaping @Sendable (WriteEvent) -> Void
+    ) -> any WriteStream {
+        CloudWriteStream(caller, calls, as: credentials, handler)
+    }
+
+    func read(
+        _ paths: [DocumentPath], as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<[DocumentReading], LarderError>) -> Void
+    ) {
+        let (caller, database) = (caller, database)
+        answer(completion) { () throws(LarderError) in
+            guard !paths.isEmpty else { return [] }
+            let answers = try await caller.answers(
+                Method.BatchGetDocuments.descriptor,
+                MessageCoder(database).encode(reading: paths),
+                of: Google_Firestore_V1_BatchGetDocumentsResponse.self, as: credentials)
+            let coder = MessageCoder(database)
+            var readings: [DocumentPath: DocumentReading] = [:]
+            for answer in answers {
+                guard let reading = try coder.decode(answer) else { continue }
+                readings[reading.path] = reading
+            }
+            var ordered: [DocumentReading] = []
+            ordered.reserveCapacity(paths.count)
+            for path in paths {
+                guard let reading = readings[path] else {
+                    throw LarderError(.internal, "the backend says nothing of '\(path)'")
+                }
+                ordered.append(reading)
+            }
+            return ordered
+        }
+    }
+
+    func commit(
+        _ mutations: [Mutation], as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<CommitResponse, LarderError>) -> Void
+    ) {
+        let (caller, database) = (caller, database)
+        answer(completion) { () throws(LarderError) in
+            let answer = try await caller.answer(
+                Method.Commit.descriptor, try MessageCoder(database).encode(committing: mutations),
+                of: Google_Firestore_V1_CommitResponse.self, as: credentials)
+            let response = try MessageCoder(database).decode(answer)
+            guard response.results.count == mutations.count else {
+                throw LarderError(
+                    .internal, "\(mutations.count) changes have \(response.results.count) results")
+            }
+            return response
+        }
+    }
+
+    func aggregate(
+        _ aggregates: [Aggregate], over target: QueryTarget, as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<[Value], LarderError>) -> Void
+    ) {
+        let (caller, database) = (caller, database)
+        answer(completion) { () throws(LarderError) in
+            let answers = try await caller.answers(
+                Method.RunAggregationQuery.descriptor,
+                try MessageCoder(database).encode(aggregates, over: target),
+                of: Google_Firestore_V1_RunAggregationQueryResponse.self, as: credentials)
+            guard let answer = answers.first(where: \.hasResult) else {
+                throw LarderError(.internal, "the backend answers an aggregation with nothing")
+            }
+            return try MessageCoder(database).decode(answer, count: aggregates.count)
+        }
+    }
+
+    func invalidateToken() {
+        caller.tokens.invalidate()
+    }
+
+    /// Refuses what comes, ends what is under way, and closes the connection.
+    func close(waitingForCalls isWaiting: Bool) async {
+        caller.links.refuse()
+        calls.cancel(isWaiting ? .stream : nil)
+        if !isWaiting { caller.tokens.close() }
+        await calls.drain()
+        caller.tokens.close()
+        await caller.links.close()
+    }
+
+    /// Does something that ``close(waitingForCalls:)`` waits for or ends.
+    func holding<R: Sendable>(
+        _ body: @escaping @Sendable () async throws(LarderError) -> R
+    ) async throws(LarderError) -> R {
+        let (results, feed) = AsyncStream.makeStream(of: Result<R, LarderError>.self)
+        let task = answer({ feed.yield($0) }, body)
+        let result = await withTaskCancellationHandler {
+            await results.first { _ in true }
+        } onCancel: {
+            task.cancel()
+        }
+        return try (result ?? .failure(LarderError(.cancelled, "the call was cancelled"))).get()
+    }
+
+    /// Answers on a task of its own.
+    @discardableResult
+    private func answer<R: Sendable>(
+        _ completion: @escaping @Sendable (Result<R, LarderError>) -> Void,
+        _ body: @escaping @Sendable () async throws(LarderError) -> R
+    ) -> Task<Void, Never> {
+        calls.start(.call) {
+            let result: Result<R, LarderError>
+            do throws(LarderError) {
+                result = .success(try await body())
+            } catch {
+                result = .failure(error)
+            }
+            completion(result)
+        }
+    }
+}

@@ -1,0 +1,220 @@
+import GRPCCore
+import LarderModel
+import LarderWire
+import Logging
+import Metrics
+import Tracing
+
+/// Measures calls, and makes a call's status of what went wrong in it.
+///
+/// Metrics: the timer `larder_server_call_seconds` and the counter `larder_server_calls`, both by
+/// `method` and, the counter, by `code`; the gauges `larder_server_streams` and
+/// `larder_server_databases` are elsewhere. The log hears of calls at trace
+/// level, of refusals at debug level, and of what is the server's fault as errors. Each call is a
+/// span, as OpenTelemetry names its parts: `rpc.system`, `rpc.service`, `rpc.method`,
+/// `rpc.grpc.status_code` and, for the database, `db.namespace`.
+final class CallMonitor: Sendable {
+    /// What calls of a method are measured with.
+    private struct Meter: Sendable {
+        let time: Metrics.Timer
+        /// Those that went well; there is one for each other code, when it comes to that.
+        let successes: Counter
+    }
+
+    private let logger: Logger
+    private let metrics: any MetricsFactory
+    private let meters: [String: Meter]
+    /// What makes spans; nil where nothing does, as in most servers.
+    private let tracer: (any Tracer)?
+    /// What knows the span of the caller from a call's headers.
+    private let instrument: any Instrument
+
+    /// The span of the call that a task serves.
+    @TaskLocal fileprivate static var span: (any Span)?
+
+    /// Measures with the metrics system of the process, as it is now.
+    ///
+    /// - Parameter tracer: makes the spans; nil for the tracer of the process, if it has one by now.
+    init(_ logger: Logger, tracer: (any Tracer)? = nil) {
+        self.logger = logger
+        let known = tracer ?? InstrumentationSystem.tracer
+        self.tracer = known is NoOpTracer ? nil : known
+        instrument = tracer ?? InstrumentationSystem.instrument
+        let metrics = MetricsSystem.factory
+        self.metrics = metrics
+        let names = Google_Firestore_V1_Firestore.Method.descriptors.map(\.method)
+        meters = Dictionary(
+            uniqueKeysWithValues: names.map { name in
+                let time = Timer(
+                    label: "larder_server_call_seconds", dimensions: [("method", name)],
+                    factory: metrics)
+                return (name, Meter(time: time, successes: Self.counter(name, "ok", metrics)))
+            })
+    }
+
+    private static func counter(
+        _ method: String, _ code: String, _ metrics: any MetricsFactory
+    ) -> Counter {
+        Counter(
+            label: "larder_server_calls", dimensions: [("method", method), ("code", code)],
+            factory: metrics)
+    }
+
+    /// Does what a call asks for.
+    ///
+    /// - Parameter metadata: the headers of the call; its span is part of the trace that they name.
+    func watch<R>(
+        _ method: MethodDescriptor, _ metadata: @autoclosure () -> Metadata,
+        _ body: () async throws -> R
+    ) async throws(RPCError) -> R {
+        try await begin(method, metadata()).finish(body)
+    }
+
+    /// Begins to measure a call.
+    ///
+    /// - Parameter metadata: the headers of the call; its span is part of the trace that they name.
+    func begin(
+        _ method: MethodDescriptor, _ metadata: @autoclosure () -> Metadata
+    ) -> MonitoredCall {
+        let span = tracer.map { makeSpan($0, method, metadata()) }
+        return MonitoredCall(monitor: self, method: method.method, span: span)
+    }
+
+    private func makeSpan(
+        _ tracer: any Tracer, _ method: MethodDescriptor, _ metadata: Metadata
+    ) -> any Span {
+        var caller = InstrumentationContext.topLevel
+        instrument.extract(metadata, into: &caller, using: MetadataExtractor())
+        let span = tracer.startAnySpan(
+            method.fullyQualifiedMethod, context: caller, ofKind: .server)
+        span.attributes["rpc.system"] = "grpc"
+        span.attributes["rpc.service"] = method.service.fullyQualifiedService
+        span.attributes["rpc.method"] = method.method
+        return span
+    }
+
+    /// Notes which database the call is about that this task serves.
+    func note(_ database: DatabaseID) {
+        guard let span = Self.span, span.isRecording else { return }
+        span.attributes["db.namespace"] = "\(database)"
+    }
+
+    fileprivate func succeeded(_ method: String, in duration: Duration) {
+        let meter = meters[method]
+        meter?.time.recordSeconds(duration / .seconds(1))
+        meter?.successes.increment()
+        logger.trace("call", metadata: ["method": "\(method)"])
+    }
+
+    fileprivate func failed(
+        _ method: String, in duration: Duration, _ status: RPCError, _ error: any Error
+    ) {
+        meters[method]?.time.recordSeconds(duration / .seconds(1))
+        let code = "\(status.code)"
+        Self.counter(method, code, metrics).increment()
+        let metadata: Logger.Metadata = [
+            "method": "\(method)", "code": "\(code)", "reason": "\(error)",
+        ]
+        if status.code.isFault {
+            logger.error("a call failed", metadata: metadata)
+        } else {
+            logger.debug("a call was refused", metadata: metadata)
+        }
+    }
+}
+
+/// A call that is measured, from its begin to its end.
+struct MonitoredCall: Sendable {
+    fileprivate let monitor: CallMonitor
+    fileprivate let method: String
+    fileprivate let span: (any Span)?
+    private let start = ContinuousClock.now
+
+    /// Does something that the call asks for; spans of others become parts of the call's.
+    func run<R>(_ body: () throws -> R) rethrows -> R {
+        guard let span else { return try body() }
+        return try InstrumentationContext.withValue(span.context) {
+            try CallMonitor.$span.withValue(span, operation: body)
+        }
+    }
+
+    /// Does something that the call asks for; spans of others become parts of the call's.
+    func run<R>(_ body: () async throws -> R) async rethrows -> R {
+        guard let span else { return try await body() }
+        return try await InstrumentationContext.withValue(span.context) {
+            try await CallMonitor.$span.withValue(span) { try await body() }
+        }
+    }
+
+    /// Does all that the call asks for, which ends it.
+    func finish<R>(_ body: () async throws -> R) async throws(RPCError) -> R {
+        do {
+            let result = try await run(body)
+            succeeded()
+            return result
+        } catch {
+            throw failed(error)
+        }
+    }
+
+    /// Makes the answer to what has been done, which ends the call.
+    func finish<R>(_ body: () throws -> R) throws(RPCError) -> R {
+        do {
+            let result = try body()
+            succeeded()
+            return result
+        } catch {
+            throw failed(error)
+        }
+    }
+
+    /// Ends in good order.
+    func succeeded() {
+        monitor.succeeded(method, in: ContinuousClock.now - start)
+        guard let span else { return }
+        span.attributes["rpc.grpc.status_code"] = Status.Code.ok.rawValue
+        span.end()
+    }
+
+    /// Ends with an error.
+    ///
+    /// - Returns: what the client is told.
+    func failed(_ error: any Error) -> RPCError {
+        let status = Self.status(of: error)
+        monitor.failed(method, in: ContinuousClock.now - start, status, error)
+        guard let span else { return status }
+        span.attributes["rpc.grpc.status_code"] = status.code.rawValue
+        if status.code.isFault {
+            span.recordError(error)
+            span.setStatus(SpanStatus(code: .error))
+        }
+        span.end()
+        return status
+    }
+
+    private static func status(of error: any Error) -> RPCError {
+        if let error = error as? LarderError { return RPCError(error) }
+        if let error = error as? RPCError { return error }
+        if error is CancellationError {
+            return RPCError(code: .cancelled, message: "the call was cancelled")
+        }
+        return RPCError(code: .internalError, message: "the server failed")
+    }
+}
+
+extension RPCError.Code {
+    /// Whether it is the server that is to blame.
+    fileprivate var isFault: Bool {
+        switch self {
+        case .internalError, .dataLoss, .unknown: true
+        default: false
+        }
+    }
+}
+
+/// Finds what a caller's span is known by in the headers of its call.
+private struct MetadataExtractor: Extractor {
+    func extract(key: String, from metadata: Metadata) -> String? {
+        metadata[stringValues: key].first { _ in true }
+    }
+}

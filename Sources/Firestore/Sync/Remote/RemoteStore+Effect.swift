@@ -1,0 +1,51 @@
+package import LarderModel
+package import LarderRemote
+
+extension RemoteStore {
+    /// What the owner of a ``RemoteStore`` is to do.
+    package enum Effect: Sendable {
+        /// Opens a watch stream; its events are given back with its generation.
+        case openWatchStream(generation: Int)
+        /// Closes the watch stream, if it still is there, and lets it go.
+        case closeWatchStream
+        /// Sends on the watch stream.
+        case sendWatch(WatchRequest)
+        /// Opens a write stream; its events are given back with its generation.
+        case openWriteStream(generation: Int)
+        /// Closes the write stream, if it still is there, and lets it go.
+        case closeWriteStream
+        /// Sends on the write stream.
+        case sendWrite(WriteRequest)
+        /// Sets a timer, instead of the same one if that is set; its end comes back by
+        /// ``RemoteStore/fire(_:)``.
+        case schedule(EngineTimer, after: Duration)
+        /// Stops a timer.
+        case cancel(EngineTimer)
+        /// Lets the remote forget its token of access.
+        case invalidateToken
+        /// What is known of the network has changed.
+        case onlineState(NetworkState)
+        /// A snapshot is to be applied.
+        ///
+        /// ``RemoteStore/targets`` have its tokens already, so an event that could not be
+        /// applied is applied again before the network is used again.
+        case apply(RemoteEvent)
+        /// The backend watches the target no longer, for a reason.
+        case rejectTarget(Int32, LarderError)
+        /// The oldest batch of the pipeline is committed.
+        ///
+        /// It has left the pipeline already: an acknowledgement that could not be stored is
+        /// stored again before the network is used again.
+        case acknowledge(BatchAcknowledgement)
+        /// The batch is refused for good; it has left the pipeline.
+        case reject(batchID: Int64, LarderError)
+        /// The oldest batch of the pipeline was not committed, and is sent again; whether it was
+        /// sent this time, or there was no stream to send it on.
+        case attemptFailed(batchID: Int64, LarderError, wasSent: Bool)
+        /// The pipeline has room: the owner answers with ``RemoteStore/add(_:)``, also when
+        /// there is nothing.
+        case wantsWrites(after: Int64, count: Int)
+        /// A sentence for the log.
+        case warn(String)
+    }
+}

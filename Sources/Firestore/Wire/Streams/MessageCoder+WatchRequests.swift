@@ -1,0 +1,146 @@
+import Foundation
+package import LarderModel
+import LarderQuery
+package import LarderRemote
+import SwiftProtobuf
+
+extension MessageCoder {
+    /// The name of the label that says why a target is asked for.
+    private static let purposeLabel = "goog-listen-tags"
+
+    /// What a client tells a Listen stream.
+    ///
+    /// - Throws: `invalidArgument` for a target with values that exist locally only.
+    package func encode(_ request: WatchRequest)
+        throws(LarderError) -> Google_Firestore_V1_ListenRequest
+    {
+        var message = Google_Firestore_V1_ListenRequest()
+        message.database = "\(database)"
+        switch request {
+        case .add(let target):
+            message.addTarget = try encode(target)
+            message.labels[Self.purposeLabel] = target.purpose.label
+        case .remove(let targetID): message.removeTarget = targetID
+        }
+        return message
+    }
+
+    /// What a Listen stream is told.
+    ///
+    /// - Throws: `invalidArgument` for a request of nothing, of another database, of a target
+    ///   without a number above 0, and for a query that breaks a rule or a bound; `unimplemented`
+    ///   for an offset and a limit of 0.
+    package func decode(_ request: Google_Firestore_V1_ListenRequest)
+        throws(LarderError) -> WatchSelection
+    {
+        try check(database: request.database)
+        switch request.targetChange {
+        case nil: throw .invalidArgument("the request neither adds nor removes a target")
+        case .removeTarget(let targetID): return WatchSelection(.remove(targetID: targetID))
+        case .addTarget(let message):
+            var (target, mask) = try decode(message)
+            target.purpose = .init(label: request.labels[Self.purposeLabel])
+            return WatchSelection(.add(target), mask: mask, isOnce: message.once)
+        }
+    }
+
+    private func encode(_ target: WatchTarget) throws(LarderError) -> Google_Firestore_V1_Target {
+        var message = Google_Firestore_V1_Target()
+        message.targetID = target.id
+        if case .document(let path) = target.target.source {
+            message.documents.documents = [encode(path)]
+            for case .document(let path) in target.others.map(\.source) {
+                message.documents.documents.append(encode(path))
+            }
+        } else {
+            (message.query.parent, message.query.structuredQuery) = try encode(target.target)
+        }
+        switch target.resumption {
+        case .none: return message
+        case .token(let token): message.resumeToken = Data(token)
+        case .readTime(let version): message.readTime = .init(version)
+        }
+        if let count = target.expectedCount {
+            message.expectedCount = Google_Protobuf_Int32Value(Int32(clamping: count))
+        }
+        return message
+    }
+
+    private func decode(_ message: Google_Firestore_V1_Target)
+        throws(LarderError) -> (target: WatchTarget, mask: FieldMask?)
+    {
+        guard message.targetID > 0 else {
+            throw .invalidArgument("the target id \(message.targetID) is not above 0")
+        }
+        let asked = try decode(message.targetType)
+        var target = WatchTarget(
+            id: message.targetID, target: asked.first, others: asked.others)
+        switch message.resumeType {
+        case nil: return (target, asked.mask)
+        case .resumeToken(let token):
+            guard token.count <= limits.maxTokenBytes else {
+                throw .invalidArgument("a resume token has \(token.count) bytes")
+            }
+            if !token.isEmpty { target.resumption = .token([UInt8](token)) }
+        case .readTime(let time):
+            let version = try SnapshotVersion(time)
+            if !version.isNone { target.resumption = .readTime(version) }
+        }
+        if target.resumption != .none, message.hasExpectedCount {
+            guard message.expectedCount.value >= 0 else {
+                throw .invalidArgument("an expected count of \(message.expectedCount.value)")
+            }
+            target.expectedCount = Int(message.expectedCount.value)
+        }
+        return (target, asked.mask)
+    }
+
+    private func decode(_ type: Google_Firestore_V1_Target.OneOf_TargetType?)
+        throws(LarderError) -> (first: QueryTarget, others: [QueryTarget], mask: FieldMask?)
+    {
+        switch type {
+        case nil: throw .invalidArgument("a target asks for nothing")
+        case .documents(let names):
+            // Whatever is named twice is told once.
+            var seen: Set<DocumentPath> = []
+            var targets: [QueryTarget] = []
+            for name in names.documents {
+                let path = try decode(documentName: name)
+                if seen.insert(path).inserted { targets.append(Query(.document(path)).target) }
+            }
+            guard let first = targets.first else {
+                throw .invalidArgument("a target names no document")
+            }
+            return (first, Array(targets.dropFirst()), nil)
+        case .query(let query):
+            guard case .structuredQuery(let message)? = query.queryType else {
+                throw .invalidArgument("a target has no query")
+            }
+            let selection = try decode(message, below: query.parent)
+            guard selection.offset == 0, !selection.isEmpty else {
+                throw .unimplemented("a target with an offset or a limit of 0")
+            }
+            return (selection.query.target, [], selection.mask)
+        }
+    }
+}
+
+extension WatchTarget.Purpose {
+    /// How requests say it; nil for what they do not say.
+    fileprivate var label: String? {
+        switch self {
+        case .listen: nil
+        case .existenceFilterMismatch: "existence-filter-mismatch"
+        case .existenceFilterMismatchBloom: "existence-filter-mismatch-bloom"
+        case .limboResolution: "limbo-document"
+        }
+    }
+
+    /// What a request says; listening for a word that is not known.
+    fileprivate init(label: String?) {
+        let others: [Self] = [
+            .existenceFilterMismatch, .existenceFilterMismatchBloom, .limboResolution,
+        ]
+        self = others.first { label != nil && $0.label == label } ?? .listen
+    }
+}

@@ -1,6 +1,0 @@
-@_exported public import struct LarderModel.GeoPoint
-@_exported public import class LarderModel.LarderError
-@_exported public import struct LarderModel.Timestamp
-@_exported public import struct LarderModel.VectorValue
-@_exported public import struct LarderTransport.RemoteConnection
-@_exported public import struct LarderTransport.RemoteConnector

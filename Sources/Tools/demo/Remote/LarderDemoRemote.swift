@@ -1,0 +1,23 @@
+import ArgumentParser
+import LarderDemo
+import LarderGRPC
+
+/// The demo with a server, as `make demo` shows it.
+@main
+struct LarderDemoRemote: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "larder-demo-remote", abstract: StoryArguments.abstract)
+
+    @OptionGroup var story: StoryArguments
+
+    @Option(help: "The server's port on this machine.")
+    var port: Int
+
+    func run() async throws {
+        var server = CloudFirestoreConfiguration(project: Story.project)
+        server.useEmulator(withHost: "127.0.0.1", port: port)
+        let cloud = try CloudFirestore(server)
+        try await story.tell(with: cloud.connection)
+        await cloud.close()
+    }
+}

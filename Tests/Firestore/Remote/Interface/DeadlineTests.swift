@@ -1,0 +1,78 @@
+import Dispatch
+import LarderTestSupport
+import Testing
+
+@testable import LarderRemote
+
+@Suite("Deadlines")
+struct DeadlineTests {
+    @Test("Random ones agree with a sorted array, whatever is taken back")
+    func random() {
+        var random = SeededRandom()
+        var queue = DeadlineQueue<Int>()
+        // The actions that are there, in the order in which they came.
+        var model: [(id: UInt64, time: UInt64, action: Int)] = []
+        var now: UInt64 = 0
+        for step in 0..<20_000 {
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<5:
+                let time = now + .random(in: 0...50, using: &random)
+                model.append((queue.add(step, at: time), time, step))
+            case 5..<9:
+                guard let index = model.indices.randomElement(using: &random) else { continue }
+                queue.remove(model[index].id)
+                // A second time takes nothing back.
+                queue.remove(model.remove(at: index).id)
+            default:
+                now += .random(in: 0...20, using: &random)
+                while let action = queue.popDue(at: now) {
+                    let first = model.indices.min { model[$0].time < model[$1].time }
+                    guard let first, model[first].time <= now else {
+                        Issue.record("\(action) is not due, \(random)")
+                        return
+                    }
+                    #expect(model.remove(at: first).action == action, "\(random)")
+                }
+                #expect(!model.contains { $0.time <= now }, "\(random)")
+            }
+            #expect(queue.nextTime == model.map(\.time).min(), "\(random)")
+            #expect(queue.footprint <= 2 * model.count + 64)
+        }
+    }
+
+    @Test("Actions are done in the order of their times, and not when they were taken back")
+    func order() async {
+        let queue = DispatchQueue(label: "test")
+        let deadlines = Deadlines(queue)
+        let done = Awaited<[Int]>([])
+        let far = deadlines.after(.seconds(1_000_000_000_000)) { done.change { $0.append(0) } }
+        // So that nothing is done before all is said, however slow the machine is.
+        queue.suspend()
+        let taken = deadlines.after(.milliseconds(1)) { done.change { $0.append(9) } }
+        taken.cancel()
+        _ = deadlines.after(.milliseconds(3)) { done.change { $0.append(3) } }
+        let last = deadlines.after(.milliseconds(4)) { done.change { $0.append(4) } }
+        _ = deadlines.after(.milliseconds(2)) {
+            done.change { $0.append(2) }
+            // Also where both are due.
+            last.cancel()
+        }
+        _ = deadlines.after(.seconds(-1)) { done.change { $0.append(1) } }
+        _ = deadlines.after(.milliseconds(5)) { done.change { $0.append(5) } }
+        queue.resume()
+        await done.wait { $0.last == 5 }
+        #expect(done.value == [1, 2, 3, 5])
+        far.cancel()
+    }
+
+    @Test("They go with what is to be done")
+    func end() {
+        weak var weakDeadlines: Deadlines?
+        do {
+            let deadlines = Deadlines(DispatchQueue(label: "test"))
+            weakDeadlines = deadlines
+            _ = deadlines.after(.seconds(3600)) {}
+        }
+        #expect(weakDeadlines == nil)
+    }
+}

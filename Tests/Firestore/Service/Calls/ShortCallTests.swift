@@ -1,0 +1,272 @@
+import GRPCCore
+import LarderModel
+import LarderRemote
+import LarderWire
+import NIOHPACK
+import SwiftProtobuf
+import Testing
+
+@testable import LarderServer
+
+@Suite("Server: small calls, answered where they come")
+struct ShortCallTests {
+    private typealias Method = Google_Firestore_V1_Firestore.Method
+
+    private let test = TestService()
+
+    private func get(_ id: String) -> Google_Firestore_V1_GetDocumentRequest {
+        .with { $0.name = "\(test.root)/c/\(id)" }
+    }
+
+    private func batchGet(_ count: Int) -> Google_Firestore_V1_BatchGetDocumentsRequest {
+        .with {
+            $0.database = "projects/p/databases/(default)"
+            $0.documents = (0..<count).map { "\(test.root)/c/000\($0)" }
+        }
+    }
+
+    @Test("A request is answered, however its bytes come", arguments: [1, 3, 1_000])
+    func answered(size: Int) async throws {
+        try await test.fill("c", 0..<1)
+        let client = try await TestConnection(test.service.shortCalls)
+        try await client.open("GetDocument")
+        var rest = try TestConnection.framed(get("0000"))[...]
+        while !rest.isEmpty {
+            try await client.send(rest.prefix(size))
+            rest = rest.dropFirst(size)
+        }
+        try await client.send([], isLast: true)
+        let (messages, ending) = try await client.answer()
+        let document = try Google_Firestore_V1_Document(
+            serializedBytes: try #require(messages.first))
+        #expect(messages.count == 1 && document.name == get("0000").name)
+        #expect(ending == AnswerHeaders.success)
+        #expect(client.budget.heldBytes == 0)
+    }
+
+    @Test("A read of few documents is answered; one of more goes on", arguments: [4, 5])
+    func batches(count: Int) async throws {
+        try await test.fill("c", 0..<3)
+        let client = try await TestConnection(test.service.shortCalls)
+        try await client.open("BatchGetDocuments")
+        try await client.send(try TestConnection.framed(batchGet(count)), isLast: true)
+        if count == 4 {
+            let answers = try await client.answer().messages.map {
+                try Google_Firestore_V1_BatchGetDocumentsResponse(serializedBytes: $0)
+            }
+            #expect(answers.map { $0.found.name.suffix(4) } == ["0000", "0001", "0002", ""])
+            #expect(answers.last?.missing.suffix(4) == "0003")
+        } else {
+            let messages = try await TestConnection.messages(try await client.call())
+            #expect(messages == [try batchGet(count).serializedBytes()])
+        }
+    }
+
+    /// Requests that are not one small message.
+    struct Odd: CustomTestStringConvertible, Sendable {
+        var testDescription: String
+        var frames: [[UInt8]]
+        var messages: [Int]
+    }
+
+    private static let odd = [
+        Odd(testDescription: "nothing", frames: [[]], messages: []),
+        Odd(
+            testDescription: "two messages",
+            frames: [TestConnection.message(5) + TestConnection.message(6)], messages: [0, 1]),
+        Odd(
+            testDescription: "two messages in two frames",
+            frames: [TestConnection.message(5), TestConnection.message(6)], messages: [0, 1]),
+        Odd(
+            testDescription: "a large message",
+            frames: [
+                Array(TestConnection.message(70_005).prefix(40_000)),
+                Array(TestConnection.message(70_005).dropFirst(40_000)),
+            ], messages: [70_000]),
+    ]
+
+    @Test("What is not one small message goes on", arguments: odd)
+    func goesOn(odd: Odd) async throws {
+        let client = try await TestConnection(test.service.shortCalls)
+        try await client.open("Rollback")
+        for (number, bytes) in odd.frames.enumerated() {
+            try await client.send(bytes, isLast: number == odd.frames.count - 1)
+        }
+        let messages = try await TestConnection.messages(try await client.call())
+        #expect(messages.map(\.count) == odd.messages)
+        #expect(try await client.ending() == nil)
+    }
+
+    @Test(
+        "Bytes that are no request are refused, whether the database is open or not",
+        arguments: ["Commit", "Rollback"], [false, true])
+    func malformed(method: String, isOpen: Bool) async throws {
+        if isOpen { try await test.fill("c", 0..<1) }
+        let name = Array("projects/p/databases/(default)".utf8)
+        for bytes in [[0xff], [0x0a, UInt8(name.count)] + name + [0xff]] {
+            let client = try await TestConnection(test.service.shortCalls)
+            try await client.open(method)
+            try await client.send(TestConnection.framed(bytes), isLast: true)
+            let (messages, ending) = try await client.answer()
+            #expect(messages.isEmpty && ending["grpc-status"] == ["3"])
+        }
+    }
+
+    @Test("Commits are answered, sets and others, in a database that is open and one that is not")
+    func commits() async throws {
+        let path = try DocumentPath("c/1")
+        let coder = MessageCoder(DatabaseID(project: "p"))
+        for mutation in [
+            Mutation(.set(try Record([:])), at: path), Mutation(.set(try Record([:])), at: path),
+            Mutation(.delete, at: path), Mutation(.delete, at: path, precondition: .exists(true)),
+        ] {
+            let client = try await TestConnection(test.service.shortCalls)
+            try await client.open("Commit")
+            let request = try coder.encode(committing: [mutation])
+            try await client.send(TestConnection.framed(request), isLast: true)
+            let (messages, ending) = try await client.answer()
+            let isRefused = mutation.precondition != .none
+            #expect(ending["grpc-status"] == [isRefused ? "5" : "0"])
+            let results = try messages.map {
+                try Google_Firestore_V1_CommitResponse(serializedBytes: $0).writeResults
+            }
+            #expect(results.map(\.count) == (isRefused ? [] : [1]))
+            #expect(results.first?.first?.hasUpdateTime != (mutation.operation == .delete))
+        }
+    }
+
+    @Test("A call that ends with its headers goes on")
+    func empty() async throws {
+        let client = try await TestConnection(test.service.shortCalls)
+        try await client.open("Rollback", isWhole: true)
+        #expect(try await TestConnection.messages(try await client.call()).isEmpty)
+    }
+
+    // MARK: Answers of any kind
+
+    /// A connection with a call of this answer.
+    private func rollback(
+        _ answer: @escaping @Sendable () async throws -> [[UInt8]]
+    ) async throws -> TestConnection {
+        try await rollback(ShortCall.Work(later: answer))
+    }
+
+    private func rollback(_ work: ShortCall.Work) async throws -> TestConnection {
+        let call = ShortCall(
+            method: Method.Rollback.descriptor, monitor: test.service.monitor
+        ) { _ in work }
+        let client = try await TestConnection([call])
+        try await client.open("Rollback")
+        try await client.send([0, 0, 0, 0, 0], isLast: true)
+        return client
+    }
+
+    /// A connection with a call that has begun, and what that is told by.
+    private func beginning() async throws -> (TestConnection, tell: ShortCall.Tell<[[UInt8]]>) {
+        let told = Box<ShortCall.Tell<[[UInt8]]>?>(nil)
+        let client = try await rollback(
+            ShortCall.Work { tell in
+                told.withLock { $0 = tell }
+                return true
+            } later: {
+                throw CancellationError()
+            })
+        // The box belongs to the call: it must not keep what keeps that.
+        let tell = told.withLock { told in
+            defer { told = nil }
+            return told
+        }
+        return (client, try #require(tell))
+    }
+
+    @Test("What can be done at once is, and is not done again")
+    func atOnce() async throws {
+        let client = try await rollback(
+            ShortCall.Work { tell in
+                tell { [[1], [2]] }
+                return true
+            } later: {
+                throw CancellationError()
+            })
+        let (messages, ending) = try await client.answer()
+        #expect(messages == [[1], [2]] && ending == AnswerHeaders.success)
+        let refused = try await rollback(
+            ShortCall.Work { _ in
+                throw RPCError(code: .notFound, message: "none")
+            } later: {
+                [[1]]
+            })
+        let answer = try await refused.answer()
+        #expect(answer.messages.isEmpty && answer.ending["grpc-status"] == ["5"])
+    }
+
+    @Test("What has begun is answered when it is told, with what is made of it or an error")
+    func begun() async throws {
+        for isRefused in [false, true] {
+            let (client, tell) = try await beginning()
+            #expect(try await client.sent().isEmpty)
+            tell {
+                if isRefused { throw RPCError(code: .aborted, message: "") }
+                return [[1]]
+            }
+            let (messages, ending) = try await client.answer()
+            #expect(messages == (isRefused ? [] : [[1]]))
+            #expect(ending["grpc-status"] == [isRefused ? "10" : "0"])
+        }
+    }
+
+    @Test("What a client does not wait for goes nowhere")
+    func leftBegun() async throws {
+        let (client, tell) = try await beginning()
+        try await client.close()
+        tell { [[1]] }
+        #expect(try await client.sent().isEmpty)
+    }
+
+    @Test("What cannot is done later")
+    func later() async throws {
+        let client = try await rollback(ShortCall.Work(later: { [[3]] }))
+        #expect(try await client.answer().messages == [[3]])
+    }
+
+    @Test("An error is told with its words and details, as headers have them")
+    func failed() async throws {
+        let client = try await rollback {
+            throw RPCError(
+                code: .aborted, message: "100 % é\n", metadata: ["x-bin": .binary([1, 2])])
+        }
+        let (messages, ending) = try await client.answer()
+        #expect(messages.isEmpty)
+        #expect(
+            ending == [
+                ":status": "200", "content-type": "application/grpc", "grpc-status": "10",
+                "grpc-message": "100 %25 %C3%A9%0A", "x-bin": "AQI=",
+            ])
+    }
+
+    @Test("What nobody has thought of is an error of the server")
+    func unexpected() async throws {
+        struct Failure: Error {}
+        let client = try await rollback { throw Failure() }
+        #expect(try await client.answer().ending["grpc-status"] == ["13"])
+    }
+
+    @Test("Work for a client that leaves hears of it, and its answer goes nowhere")
+    func left() async throws {
+        let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
+        let (cancelled, hasCancelled) = AsyncStream.makeStream(of: Void.self)
+        let client = try await rollback {
+            await withTaskCancellationHandler {
+                hasBegun.yield()
+                for await _ in cancelled { break }
+            } onCancel: {
+                hasCancelled.yield()
+            }
+            return [[]]
+        }
+        for await _ in begun { break }
+        try await client.close()
+        // It ends with the call, or the test does not.
+        #expect(try await client.sent().isEmpty)
+    }
+}

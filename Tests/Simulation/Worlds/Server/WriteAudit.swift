@@ -1,0 +1,121 @@
+import LarderModel
+import LarderRemote
+
+/// Follows every write from the client to the backend and back.
+///
+/// What is promised: an acknowledged write was committed; a write that was settled, one way or
+/// the other, is never sent again; on one stream a write is sent once, and after those before
+/// it. A write is sent again on another stream as long as no answer has come, and a backend does
+/// not know it again: what breaks between a commit and its acknowledgement is committed twice.
+/// For increments, unions and timestamps that shows; the protocol has no means against it.
+final class WriteAudit: @unchecked Sendable {
+    // One thread runs a world.
+
+    /// A write stream of a client.
+    final class Stream: @unchecked Sendable {
+        // One thread runs a world.
+
+        let client: Int
+        let userID: String
+        /// Writes that have reached the backend and are not answered.
+        fileprivate var unanswered: [[Mutation]] = []
+        fileprivate var lastSent: WriteRecord?
+
+        /// A stream on which nothing was sent.
+        init(client: Int, userID: String) {
+            self.client = client
+            self.userID = userID
+        }
+    }
+
+    let ledger: Ledger
+    private let journal: Journal
+    private var records: [Int: WriteRecord] = [:]
+    /// The last commit of a client to a document.
+    private var lastCommits: [Int: [DocumentPath: SnapshotVersion]] = [:]
+
+    /// No writes yet.
+    init(journal: Journal) {
+        self.journal = journal
+        ledger = Ledger(journal: journal)
+    }
+
+    /// Follows a write from now on.
+    func add(_ record: WriteRecord) {
+        records[record.number] = record
+    }
+
+    private func record(of mutations: [Mutation]) -> WriteRecord? {
+        mutations.lazy.compactMap(\.writeNumber).first.flatMap { records[$0] }
+    }
+
+    /// A client has sent something.
+    func sent(_ request: WriteRequest, on stream: Stream) {
+        guard case .write(let mutations, _) = request, let record = record(of: mutations) else {
+            return
+        }
+        record.sendCount += 1
+        journal.expect(record.isPending, "\(record) was sent again")
+        journal.expect(record.mutations == mutations, "\(record) was sent as \(mutations)")
+        journal.expect(
+            record.userID == stream.userID, "\(record) was sent as \(stream.userID)'s")
+        if let last = stream.lastSent {
+            journal.expect(last.time < record.time, "\(record) was sent after \(last)")
+        }
+        stream.lastSent = record
+    }
+
+    /// A request has reached the backend.
+    func arrived(_ request: WriteRequest, on stream: Stream) {
+        if case .write(let mutations, _) = request { stream.unanswered.append(mutations) }
+    }
+
+    /// The backend has answered.
+    func answered(_ event: WriteEvent, on stream: Stream) {
+        switch event {
+        case .opened, .handshake: return
+        case .committed(let response, _):
+            guard !stream.unanswered.isEmpty else {
+                return journal.fail("the backend answers what was not asked")
+            }
+            committed(stream.unanswered.removeFirst(), response, by: stream.client)
+        case .closed(let error?) where !stream.unanswered.isEmpty:
+            refused(stream.unanswered.removeFirst(), error)
+        case .closed:
+            return
+        }
+    }
+
+    /// A commit was made.
+    func committed(_ mutations: [Mutation], _ response: CommitResponse, by client: Int) {
+        guard !mutations.isEmpty else { return }
+        journal.note(
+            "backend commits \(mutations.map(\.summary)) of client \(client) at "
+                + "\(response.commitVersion)")
+        ledger.commit(mutations, response)
+        for mutation in mutations {
+            lastCommits[client, default: [:]][mutation.path] = response.commitVersion
+        }
+        guard let record = record(of: mutations) else { return }
+        record.commits.append(response.commitVersion)
+        if record.commits.count > 1 { journal.note(.committedTwice, "\(record)") }
+    }
+
+    /// Whether a client has changed a document after a snapshot.
+    func hasCommit(
+        to path: DocumentPath, by client: Int, after version: SnapshotVersion
+    ) -> Bool {
+        lastCommits[client]?[path].map { version < $0 } ?? false
+    }
+
+    private func refused(_ mutations: [Mutation], _ error: LarderError) {
+        journal.note("backend refuses \(mutations.map(\.summary)): \(error)")
+        switch error.kind {
+        case .permissionDenied: journal.note(.writeDenied)
+        case .notFound, .alreadyExists, .failedPrecondition, .invalidArgument:
+            journal.note(.writeRefused)
+        default: break
+        }
+        record(of: mutations)?.refusalCount += 1
+    }
+}
