@@ -16,6 +16,16 @@ public struct DocumentPath: Sendable {
         path = try ResourcePath(parsing: text, .document)
     }
 
+    /// Parses the path of a document below a collection: an id, or a path further down.
+    ///
+    /// - Throws: `invalidArgument` for an empty path, `//`, an even number of segments, or a
+    ///   segment that Firestore forbids.
+    package init(_ text: String, below collection: CollectionPath) throws(LarderError) {
+        // Checked alone first: slashes at its ends are ignored, those between are not.
+        let below = try ResourcePath(parsing: text, .documentBelow)
+        path = try ResourcePath(parsing: collection.string + "/" + below.string, .document)
+    }
+
     init(_ path: ResourcePath, checked: Bool) {
         self.path = path
     }

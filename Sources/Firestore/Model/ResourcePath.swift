@@ -12,7 +12,7 @@ struct ResourcePath: Sendable {
     }
 
     /// Checks text: slashes at its ends are ignored, two in a row are an error; documents have
-    /// an even number of segments, collections an odd one.
+    /// an even number of segments, collections and what is below them an odd one.
     init(parsing text: String, _ kind: Kind) throws(LarderError) {
         var text = text
         var problem: String?
@@ -32,6 +32,8 @@ struct ResourcePath: Sendable {
     enum Kind: String {
         case document = "document path"
         case collection = "collection path"
+        /// A document's path below a collection: its id, or a path further down.
+        case documentBelow = "relative document path"
     }
 
     /// What is wrong with a path, in words; nil when it is sound.

@@ -101,4 +101,22 @@ struct DocumentPathTests {
             #expect(throws: LarderError.self) { try path.parent.document(id) }
         }
     }
+
+    @Test("a path below a collection is a document's, and is called so where it is not")
+    func belowCollection() throws {
+        let cities = try CollectionPath("cities")
+        #expect(try DocumentPath("SF", below: cities).string == "cities/SF")
+        #expect(
+            try DocumentPath("/SF/landmarks/bridge/", below: cities).string
+                == "cities/SF/landmarks/bridge")
+        for (text, words) in [
+            ("", "the relative document path '' is empty"),
+            ("a/b", "the relative document path 'a/b' has 2 segments"),
+        ] {
+            let error = #expect(throws: LarderError.self) {
+                try DocumentPath(text, below: cities)
+            }
+            #expect(error?.message.contains(words) == true, "\(text)")
+        }
+    }
 }

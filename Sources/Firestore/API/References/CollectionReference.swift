@@ -67,10 +67,7 @@ public final class CollectionReference: Query, @unchecked Sendable {
         switch collection {
         case .success(let path):
             do throws(LarderError) {
-                // Checked alone first: slashes at its ends are ignored, those between are not.
-                let below = try CollectionPath(documentPath)
-                return DocumentReference(
-                    firestore, try DocumentPath(path.string + "/" + below.string))
+                return DocumentReference(firestore, try DocumentPath(documentPath, below: path))
             } catch {
                 return DocumentReference(
                     firestore, text: text + "/" + documentPath, failure: error)

@@ -32,15 +32,15 @@ extension Query {
         _ structured: JSONNode, below parent: String, in database: DatabaseID
     ) throws(LarderError) -> Source {
         let root = "\(database)/documents"
-        guard parent.utf8.starts(with: root.utf8) else {
-            throw .malformedBundle("a query of another database")
-        }
         let path = String(Substring(parent.utf8.dropFirst(root.utf8.count)))
+        guard parent.utf8.starts(with: root.utf8),
+            path.isEmpty || path.utf8.first == UInt8(ascii: "/")
+        else {
+            throw .malformedBundle(
+                "a query below '\(parent)', which is neither '\(root)' nor a document in it")
+        }
         let selectors = try structured.array("from")
         guard selectors.count <= 1 else { throw .malformedBundle("a query of two collections") }
-        guard path.isEmpty || path.utf8.first == UInt8(ascii: "/") else {
-            throw .malformedBundle("a query of another database")
-        }
         do throws(LarderError) {
             guard let selector = selectors.first else {
                 return .document(try DocumentPath(path))

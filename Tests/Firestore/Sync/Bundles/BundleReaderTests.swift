@@ -106,6 +106,21 @@ struct BundleReaderTests {
         #expect(error?.kind == .invalidArgument)
     }
 
+    @Test("a query below what is no document of the database is refused with its parent")
+    func malformedParents() throws {
+        for parent in [
+            "projects/p/databases/d/documentsX", "projects/q/databases/d/documents", "c/a", "",
+        ] {
+            let text = query(#"{"from":[{"collectionId":"c"}]}"#)
+                .replacing("projects/p/databases/d/documents", with: parent)
+            var reader = BundleReader(database: BundleText.database)
+            reader.append(BundleText.element(text))
+            let error = #expect(throws: LarderError.self) { try reader.next() }
+            #expect(error?.kind == .invalidArgument)
+            #expect("\(error as Any)".contains("a query below '\(parent)'"), "\(parent)")
+        }
+    }
+
     @Test("values come back as they were, in every notation")
     func values() throws {
         var random = SeededRandom()
