@@ -16,6 +16,8 @@ DIFFERENCES = {
     "test_write_stream_without_a_token": "does not ask for the token",
     "test_listen_stream_ends_a_target": "tells of a target's documents after it is current",
     "test_a_target_that_is_asked_for_once_ends_itself": "goes on to tell of the target",
+    "test_listen_stream_to_several_documents":
+        "listens to another database without the header 'google-cloud-resource-prefix'",
     "test_names_that_are_wrong[name8]": "takes ids of more than 1,500 bytes",
     "test_writes_that_are_wrong": "takes a write to another project",
     "test_a_target_without_a_number_ends_its_stream": "fails with UNKNOWN",
