@@ -75,6 +75,32 @@ struct ViewsApplyingTests {
         #expect(resolved.snapshot?.isFromCache == false && resolved.snapshot?.marks == ["-a"])
     }
 
+    @Test("a limited result that lost a document by another target's news waits for its own")
+    func shortResult() throws {
+        var view = View(try .test("c", limit: .first(1)))
+        let first = view.computeInitialChanges([try .test("c/a")])
+        _ = view.apply(first, target: try View.current("c/a"))
+        let lost = try view.step([.absent("c/a")], refill: [])
+        #expect(lost.snapshot?.isFromCache == true && lost.snapshot?.marks == ["-a"])
+        var change = try View.current("c/b")
+        change.removed = [try DocumentPath("c/a")]
+        let told = try view.step([.test("c/b")], target: change)
+        #expect(told.snapshot?.isFromCache == false && told.snapshot?.marks == ["+b"])
+    }
+
+    @Test("a limited result that lost a document by a write here stays synced")
+    func deletedHere() throws {
+        var view = View(try .test("c", limit: .first(1)))
+        let first = view.computeInitialChanges([try .test("c/a")])
+        _ = view.apply(first, target: try View.current("c/a"))
+        let deleted = Document(
+            path: try DocumentPath("c/a"), state: .absent, record: nil, version: .none,
+            createTime: nil, readTime: .none, hasLocalMutations: true,
+            hasCommittedMutations: false, largestBatchID: 1, storedBytes: 0)
+        let update = try view.step([deleted], refill: [])
+        #expect(update.snapshot?.isFromCache == false && update.snapshot?.marks == ["-a"])
+    }
+
     @Test("a committed write is not overdue once the document was told or written again")
     func confirmedCommit() throws {
         var view = try loaded([], target: View.current())

@@ -53,13 +53,15 @@ extension Engine {
         targets.setRemote(id, false)
         remoteStore.unlisten(id)
         for view in targets.views(of: id) { views.stopWatching(view) }
+        limbo.releaseAll(of: id)
+        resolveLimbo()
     }
 
     /// Notes that the backend is asked for a target anew, perhaps on another stream: its snapshots
     /// hold for the target's results no longer, until it tells of the target again.
     func noteAsked(_ request: WatchRequest) {
         guard case .add(let target) = request else { return }
-        for view in targets.views(of: target.id) { views.stopWatching(view) }
+        for view in targets.views(of: target.id) { views.askAgain(view) }
     }
 
     /// Lets a target go, with what the backend has said of it last.

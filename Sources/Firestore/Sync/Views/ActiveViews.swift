@@ -118,8 +118,20 @@ package struct ActiveViews: Sendable {
         snapshotVersion = max(snapshotVersion, version)
     }
 
+    /// Notes that the backend is asked for a view's target: what it told of it so far counts until
+    /// it tells of it again.
+    mutating func askAgain(_ id: ViewID) {
+        endWatch(of: id)
+        views[id]?.view.isRemote = true
+    }
+
     /// Notes that the backend is no longer asked for a view's target.
     mutating func stopWatching(_ id: ViewID) {
+        endWatch(of: id)
+        views[id]?.view.abandonTarget()
+    }
+
+    private mutating func endWatch(of id: ViewID) {
         views[id]?.view.confirm(through: snapshotVersion)
         views[id]?.view.setWatched(false)
     }

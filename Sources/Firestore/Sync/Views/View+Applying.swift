@@ -23,7 +23,8 @@ extension View {
         unconfirmedCommits = changes.unconfirmedCommits
         apply(target, isPendingReset: isPendingReset)
         let limboChanges = updateLimbo(changes.changes, target, isPendingReset: isPendingReset)
-        let isSynced = isCurrent && limboDocuments.isEmpty && !isPendingReset
+        if changes.lost.contains(where: { syncedDocuments.contains($0) }) { isShort = true }
+        let isSynced = isCurrent && limboDocuments.isEmpty && !isPendingReset && !isShort
         let newState = isSynced ? SyncState.synced : .local
         let syncStateChanged = newState != syncState
         syncState = newState
@@ -50,14 +51,15 @@ extension View {
         return apply(
             ViewDocumentChanges(
                 documents: documents, mutatedKeys: mutatedKeys,
-                unconfirmedCommits: unconfirmedCommits, changes: .none, needsRefill: false))
+                unconfirmedCommits: unconfirmedCommits, lost: [], changes: .none,
+                needsRefill: false))
     }
 
     /// Whether the view is another once the backend has told this of its target, and nothing of
     /// documents.
     func isTouched(by target: ViewTargetChange) -> Bool {
         !target.added.isEmpty || !target.removed.isEmpty || isCurrent != target.isCurrent
-            || isLimboExact != isCurrent
+            || isLimboExact != isCurrent || isShort
             || syncState != (isCurrent && limboDocuments.isEmpty ? .synced : .local)
     }
 
@@ -75,5 +77,6 @@ extension View {
         for path in target.added { syncedDocuments.insert(path) }
         for path in target.removed { syncedDocuments.remove(path) }
         isCurrent = target.isCurrent
+        isShort = false
     }
 }

@@ -20,7 +20,7 @@ extension View {
         }
         return ViewDocumentChanges(
             documents: documents, mutatedKeys: TreeSet(documents.pathsWithLocalMutations),
-            unconfirmedCommits: [:], changes: DocumentViewChanges(adding: documents),
+            unconfirmedCommits: [:], lost: [], changes: DocumentViewChanges(adding: documents),
             needsRefill: false)
     }
 
@@ -38,18 +38,20 @@ extension View {
     ) -> ViewDocumentChanges {
         var computation = ViewComputation(
             limit: query.limit, documents: previous?.documents ?? documents,
-            mutatedKeys: previous?.mutatedKeys ?? mutatedKeys,
+            mutatedKeys: previous?.mutatedKeys ?? mutatedKeys, lost: previous?.lost ?? [],
             unconfirmedCommits: previous?.unconfirmedCommits ?? unconfirmedCommits,
             changes: DocumentChangeSet(previous?.changes ?? .none))
         for update in updates {
             let isMatch = update.document.map { matcher?.matches($0) ?? $0.exists } ?? false
+            let isRemote = update.document.map { !$0.hasPendingWrites } ?? true
             computation.add(
-                isMatch ? update.document : nil, at: update.path, takesBack: update.takesBack)
+                isMatch ? update.document : nil, at: update.path, takesBack: update.takesBack,
+                isRemote: isRemote)
         }
         computation.finish()
         return ViewDocumentChanges(
             documents: computation.documents, mutatedKeys: computation.mutatedKeys,
-            unconfirmedCommits: computation.unconfirmedCommits,
+            unconfirmedCommits: computation.unconfirmedCommits, lost: computation.lost,
             changes: computation.changes.sorted(by: documents.comparator),
             needsRefill: computation.needsRefill)
     }

@@ -12,7 +12,7 @@ extension View {
             isLimboExact = false
             return []
         }
-        defer { isLimboExact = true }
+        defer { isLimboExact = isCurrent }
         guard isLimboExact else { return recomputeLimbo() }
         // Those that are in limbo, or shall be, are few.
         var (leaving, entering) = (Set<DocumentPath>(), Set<DocumentPath>())
@@ -27,6 +27,13 @@ extension View {
         target?.removed.forEach(look)
         for (path, commit) in unconfirmedCommits where commit.isOverdue { look(at: path) }
         return changeLimbo(leaving, entering)
+    }
+
+    /// Notes that the backend is no longer asked for the view's target: what is in limbo stays
+    /// unresolved.
+    mutating func abandonTarget() {
+        isRemote = false
+        forgetLimbo()
     }
 
     /// Forgets which documents are in limbo, until the backend has told all that there is again.
@@ -48,6 +55,11 @@ extension View {
     private mutating func changeLimbo(
         _ leaving: some Sequence<DocumentPath>, _ entering: some Sequence<DocumentPath>
     ) -> [LimboChange] {
+        guard isRemote else {
+            // Nothing would end limbo: the result is one from the cache.
+            if entering.contains(where: { _ in true }) { isCurrent = false }
+            return []
+        }
         var changes: [LimboChange] = []
         for path in leaving.sorted() {
             limboDocuments.remove(path)

@@ -34,6 +34,9 @@ package struct View: Sendable {
     /// Documents of the result that still show a pending write although the backend has committed
     /// it: the watch stream is to bring what the commit made of them.
     var unconfirmedCommits: [DocumentPath: UnconfirmedCommit] = [:]
+    /// Whether a limited result has lost documents by what the backend told of them for other
+    /// targets, and not of its own: which documents follow is known only when its target is told.
+    var isShort = false
     /// Documents that the backend has told to be in the view's target.
     package internal(set) var syncedDocuments: TreeSet<DocumentPath>
     /// Documents of the result that the backend should know but has not told of.
@@ -45,6 +48,8 @@ package struct View: Sendable {
     package internal(set) var readTime = SnapshotVersion.none
     /// Whether the backend tells of the view's target.
     private var isWatched = false
+    /// Whether the backend is asked for the view's target, so that limbo can be resolved.
+    var isRemote = true
     var syncState = SyncState.none
     /// Whether ``limboDocuments`` is right for ``documents`` as they are, so that the next
     /// changes suffice to keep it so.

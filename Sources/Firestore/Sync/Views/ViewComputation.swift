@@ -18,17 +18,21 @@ struct ViewComputation {
     private var edits: [(path: DocumentPath, new: Document?)] = []
     private(set) var mutatedKeys: TreeSet<DocumentPath>
     private(set) var unconfirmedCommits: [DocumentPath: UnconfirmedCommit]
+    /// Documents that a limited result has lost by what the backend told.
+    private(set) var lost: [DocumentPath]
     private(set) var changes: DocumentChangeSet
     /// Whether documents that are not in the set may belong into it now.
     private(set) var needsRefill = false
 
     init(
         limit: Query.Limit?, documents: DocumentSet, mutatedKeys: TreeSet<DocumentPath>,
+        lost: [DocumentPath],
         unconfirmedCommits: [DocumentPath: UnconfirmedCommit], changes: DocumentChangeSet
     ) {
         self.limit = limit
         self.documents = documents
         self.mutatedKeys = mutatedKeys
+        self.lost = lost
         self.unconfirmedCommits = unconfirmedCommits
         self.changes = changes
         oldMutatedKeys = mutatedKeys
@@ -45,13 +49,18 @@ struct ViewComputation {
     /// - Parameters:
     ///   - new: the document as it is now; nil when it does not match.
     ///   - takesBack: whether pending writes are gone that no backend has made.
-    mutating func add(_ new: Document?, at path: DocumentPath, takesBack: Bool) {
+    ///   - isRemote: whether what is known of it comes from the backend alone.
+    mutating func add(
+        _ new: Document?, at path: DocumentPath, takesBack: Bool, isRemote: Bool
+    ) {
         switch (documents.document(at: path), new) {
         case (nil, nil): break
         // What is outside a limit that was reached comes in only when something goes, and then
         // the query is run again.
         case (nil, let new?): if !isOutsideLimit(new) { put(new, .added) }
-        case (let old?, nil): remove(old)
+        case (let old?, nil):
+            remove(old)
+            if limit != nil, isRemote { lost.append(path) }
         case (let old?, let new?): replace(old, with: new, takesBack)
         }
     }

@@ -32,6 +32,8 @@ package struct ViewDocumentChanges: Sendable {
     package let mutatedKeys: TreeSet<DocumentPath>
     /// Documents of the new result that show a pending write which the backend has committed.
     let unconfirmedCommits: [DocumentPath: UnconfirmedCommit]
+    /// Documents that a limited result has lost by what the backend told, and not by a write here.
+    let lost: [DocumentPath]
     /// What has changed since the view's result.
     package let changes: DocumentViewChanges
     /// Whether documents beyond the limit may have to come in: run the query again and compute

@@ -48,8 +48,10 @@ final class EventQueue: @unchecked Sendable {
 
     /// Lets the next thing happen.
     ///
+    /// - Parameter end: a time after which nothing is to happen; nil for none.
     /// - Returns: false where there is none.
-    func runNext() -> Bool {
+    func runNext(through end: Duration? = nil) -> Bool {
+        if let end, let next = heap.min, next.time > end { return false }
         guard let event = heap.popMin() else { return false }
         clock.advance(by: event.time - now)
         count += 1
