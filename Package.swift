@@ -66,8 +66,9 @@ let package = Package(
         // The C core behind larder.h: records, tables, accounting, eviction.
         .target(
             name: "CLarder", dependencies: ["CLMDB", "CZstd"], path: "CSources/larder",
-            exclude: ["Makefile", "larder.pc.in", "larder.symbols"],
-            sources: ["src"], publicHeadersPath: "include", cSettings: cSettings,
+            exclude: ["Makefile", "README.md", "larder.pc.in", "larder.symbols"],
+            sources: ["src"], publicHeadersPath: "include",
+            cSettings: cSettings + [.headerSearchPath("src")],
             linkerSettings: [.linkedLibrary("lmdb"), .linkedLibrary("zstd")]),
         // Paths, values, and documents over record bytes.
         .target(

@@ -2,7 +2,7 @@
  * usable. */
 #include "make.h"
 #include "model.h"
-#include "record.h"
+#include "record/record.h"
 #include "test.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* bytes_test.c - varints, checksum, hashes, UTF-8, buffer, sort, status texts. */
-#include "bytes.h"
-#include "error.h"
+#include "base/bytes.h"
+#include "base/error.h"
 #include "make.h"
 #include "test.h"
 

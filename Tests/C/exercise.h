@@ -5,7 +5,7 @@
 #ifndef LARDER_TEST_EXERCISE_H
 #define LARDER_TEST_EXERCISE_H
 
-#include "record.h"
+#include "record/record.h"
 
 #include <stdio.h>
 #include <stdlib.h>

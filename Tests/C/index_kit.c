@@ -1,7 +1,7 @@
 /* index_kit.c - see index_kit.h. */
 #include "index_kit.h"
 
-#include "index.h"
+#include "documents/index.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "index_kit.h"
 #include "store.h"
 
-#include "key.h"
+#include "store/key.h"
 
 enum {
     OPERATIONS = 5000,

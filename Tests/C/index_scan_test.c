@@ -2,7 +2,7 @@
 #include "index_kit.h"
 #include "store.h"
 
-#include "internal.h"
+#include "store/internal.h"
 
 #include <lmdb.h>
 

@@ -2,7 +2,7 @@
 #include "names.h"
 #include "store.h"
 
-#include "internal.h"
+#include "store/internal.h"
 
 static const larder_time write_time = {1700000000, 5000, 0};
 static const larder_time version_3 = {3, 4, 0};

@@ -1,7 +1,7 @@
 /* named_test.c - globals, bundles and named queries, and a naive model of them. */
 #include "store.h"
 
-#include "internal.h"
+#include "store/internal.h"
 
 static const larder_time time_5 = {5, 6, 0};
 

@@ -5,7 +5,7 @@
  */
 #include "make.h"
 #include "model.h"
-#include "record.h"
+#include "record/record.h"
 #include "test.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "names.h"
 #include "store.h"
 
-#include "internal.h"
+#include "store/internal.h"
 
 static void put(larder_txn *txn, const char *user, const char *name, int64_t batch_id,
                 int64_t number) {

@@ -1,6 +1,6 @@
 /* path_test.c - field paths: encoding, canonical text both ways (digest, 1.8). */
 #include "make.h"
-#include "record.h"
+#include "record/record.h"
 #include "test.h"
 
 static larder_bytes encode(size_t count, const larder_bytes *segments) {

@@ -5,7 +5,7 @@
 #include "exercise.h"
 #include "make.h"
 #include "model.h"
-#include "record.h"
+#include "record/record.h"
 #include "test.h"
 
 static const larder_bytes nothing = {NULL, 0};

@@ -88,8 +88,8 @@ finding "larder.h stands alone: it includes stddef.h and stdint.h only" \
     "$(grep -HnE "^$space*#$space*include" CSources/larder/include/larder.h | grep -vE '<(stddef|stdint)\.h>')"
 finding "bytes, errors, keys and records are formats: they know neither store nor LMDB nor zstd" \
     "$(cd CSources/larder/src &&
-        grep -nE "#$space*include$space*[<\"](lmdb|zstd|zdict|internal|row)\.h" \
-            /dev/null bytes.h error.h key.h record.h)"
+        grep -nE "#$space*include$space*[<\"]((store/)?(internal|row)|lmdb|zstd|zdict)\.h" \
+            /dev/null base/bytes.h base/error.h store/key.h record/record.h)"
 finding "the C core knows no network" \
     "$(grep -rnE "#$space*include$space*<(sys/socket|netdb|netinet/|arpa/|curl/)" CSources/larder)"
 

@@ -4,9 +4,9 @@
  *
  *     size of the first name (1) | first name | second name
  */
-#include "key.h"
-#include "error.h"
-#include "record.h"
+#include "store/key.h"
+#include "base/error.h"
+#include "record/record.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,7 +16,7 @@
  * its outcome, discards what was finished.
  */
 #include "builder.h"
-#include "internal.h"
+#include "store/internal.h"
 
 #include <assert.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef LARDER_BLOB_H
 #define LARDER_BLOB_H
 
-#include "vocabulary.h"
+#include "record/vocabulary.h"
 
 #define LARDER__DICTIONARY_HEAD 8 /* the record count in a dictionary's row */
 

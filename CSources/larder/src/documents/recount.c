@@ -8,8 +8,8 @@
  *
  * Linear in the number of documents: damage is rare, and wrong counters would stay for good.
  */
-#include "blob.h"
-#include "row.h"
+#include "store/blob.h"
+#include "store/row.h"
 
 typedef struct tally {
     int64_t found_count, absent_count, raw_bytes, stored_bytes;

@@ -2,7 +2,7 @@
 #ifndef LARDER_SHAPE_H
 #define LARDER_SHAPE_H
 
-#include "vocabulary.h"
+#include "record/vocabulary.h"
 
 struct larder__shape_cache {               /* the writer's */
     uint16_t slots[2 * LARDER__SHAPE_MAX]; /* number by hash, 0 empty */

@@ -10,7 +10,7 @@
  * part of the name. A path has at least one segment, no empty one, and at most 1,500 bytes of
  * names and dots.
  */
-#include "error.h"
+#include "base/error.h"
 #include "record.h"
 
 bool larder__path_next(const uint8_t **at, const uint8_t *end, larder_bytes *segment) {

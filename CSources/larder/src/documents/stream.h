@@ -9,7 +9,7 @@
 #ifndef LARDER_STREAM_H
 #define LARDER_STREAM_H
 
-#include "internal.h"
+#include "store/internal.h"
 
 typedef struct larder__run_entry { /* of a run of ids with one head */
     uint8_t size_bytes;

@@ -40,7 +40,7 @@
 #ifndef LARDER_RECORD_H
 #define LARDER_RECORD_H
 
-#include "bytes.h"
+#include "base/bytes.h"
 
 enum {
     LARDER__TAG_NULL = 0x00,

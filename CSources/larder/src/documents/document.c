@@ -5,7 +5,7 @@
  * read-time row, the document row, counters, the LRU log. Everything that can be refused is
  * refused before the first of them but the number of a new collection, which is released again.
  */
-#include "row.h"
+#include "store/row.h"
 
 void larder_document_info_init(larder_document_info *info, size_t struct_bytes) {
     if (info == NULL) return;

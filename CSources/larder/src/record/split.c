@@ -7,7 +7,7 @@
  * Cold positions count up in the order of fields. So the plain form's size follows from the hot
  * values and the cold container's size alone, without decompressing.
  */
-#include "error.h"
+#include "base/error.h"
 #include "record.h"
 
 static inline bool can_be_cold(uint8_t tag) {

@@ -31,7 +31,7 @@
  *
  * Rejected: cutting long values here (index.c cuts entries), numbers of varying length.
  */
-#include "error.h"
+#include "base/error.h"
 #include "record.h"
 
 enum {

@@ -17,8 +17,8 @@
 #ifndef LARDER_VOCABULARY_H
 #define LARDER_VOCABULARY_H
 
-#include "internal.h"
-#include "stripe.h"
+#include "store/internal.h"
+#include "base/stripe.h"
 
 #include <zstd.h>
 

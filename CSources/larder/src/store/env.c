@@ -10,7 +10,7 @@
  * survive fork). Nothing else.
  */
 #include "file.h"
-#include "vocabulary.h"
+#include "record/vocabulary.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -37,7 +37,7 @@
 #ifndef LARDER_KEY_H
 #define LARDER_KEY_H
 
-#include "bytes.h"
+#include "base/bytes.h"
 
 #define LARDER__KEY_MAX 511
 #define LARDER__ID_MAX 200    /* key form of an id */

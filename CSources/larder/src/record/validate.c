@@ -15,7 +15,7 @@
  * the sum of name + 1 + value; vector 8 a component. A pending server timestamp counts as the
  * timestamp that it becomes.
  */
-#include "error.h"
+#include "base/error.h"
 #include "record.h"
 
 #include <math.h>

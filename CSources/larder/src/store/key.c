@@ -1,8 +1,8 @@
 /* key.c - building and reading the parts of keys that key.h lays out. */
 #include "key.h"
 
-#include "error.h"
-#include "record.h"
+#include "base/error.h"
+#include "record/record.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -11,11 +11,11 @@
 #ifndef LARDER_INTERNAL_H
 #define LARDER_INTERNAL_H
 
-#include "bytes.h"
-#include "error.h"
+#include "base/bytes.h"
+#include "base/error.h"
 #include "key.h"
-#include "record.h"
-#include "stripe.h"
+#include "record/record.h"
+#include "base/stripe.h"
 
 #include <lmdb.h>
 #include <pthread.h>
