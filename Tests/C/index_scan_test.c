@@ -2,7 +2,7 @@
 #include "index_kit.h"
 #include "store.h"
 
-#include "store/internal.h"
+#include "documents/documents.h"
 
 #include <lmdb.h>
 

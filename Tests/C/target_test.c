@@ -2,7 +2,7 @@
 #include "names.h"
 #include "store.h"
 
-#include "store/internal.h"
+#include "documents/documents.h"
 
 static larder_target target_of(int32_t id, const char *canonical_id) {
     larder_target target = {.struct_bytes = sizeof target, .target_id = id};

@@ -86,6 +86,26 @@ finding "the tool is made of public API only" \
 
 finding "larder.h stands alone: it includes stddef.h and stdint.h only" \
     "$(grep -HnE "^$space*#$space*include" CSources/larder/include/larder.h | grep -vE '<(stddef|stdint)\.h>')"
+# The C core's folders, each of which uses those before it.
+above='base record store documents check'
+for folder in CSources/larder/src/*; do
+    case " $above " in
+    *" ${folder##*/} "*) ;;
+    *) finding "say in Tests/Checks/layers.sh where the folder belongs, or put the file into one" \
+        "$folder" ;;
+    esac
+done
+for folder in $above; do
+    above=$(echo "$above" | sed 's/^[^ ]* *//')
+    [ -n "$above" ] || continue
+    finding "$folder uses only the folders before it, not $above: declare a table of functions that
+     the folder above fills in, as larder__data_model (store/internal.h) and larder__lru_rows (lru.h)" \
+        "$(grep -rnE "#$space*include$space*\"($(echo "$above" | tr ' ' '|'))/" \
+            "CSources/larder/src/$folder")"
+done
+finding "base and record know no LMDB; only error.c has its codes" \
+    "$(cd CSources/larder/src && grep -rnE "#$space*include$space*<lmdb\.h>" base record |
+        grep -v '^base/error\.c:')"
 finding "bytes, errors, keys and records are formats: they know neither store nor LMDB nor zstd" \
     "$(cd CSources/larder/src &&
         grep -nE "#$space*include$space*[<\"]((store/)?(internal|row)|lmdb|zstd|zdict)\.h" \

@@ -265,7 +265,7 @@ typedef struct larder_stat {
     larder_usage mutations;
     larder_usage indexes;
     larder_usage targets;
-    larder_usage nodes;   /* the Realtime Database's tree */
+    larder_usage nodes;   /* always 0: room for the Realtime Database's tree, to come */
     larder_usage catalog; /* collections, shapes, dictionaries, named queries, globals */
     int64_t total_bytes;  /* the sum of the above: what the budget is compared with */
     int64_t budget_bytes;

@@ -6,7 +6,8 @@
 #ifndef LARDER_STRIPE_H
 #define LARDER_STRIPE_H
 
-#include <pthread.h>
+#include "process.h"
+
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -15,8 +16,7 @@
 
 /* The calling thread's stripe, below LARDER__STRIPES. */
 static inline uint32_t larder__stripe(void) {
-    uint64_t id = (uint64_t)(uintptr_t)pthread_self();
-    return (uint32_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 60);
+    return (uint32_t)(larder__thread_id() * UINT64_C(0x9e3779b97f4a7c15) >> 60);
 }
 
 typedef struct larder__striped_count {

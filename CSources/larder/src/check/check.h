@@ -2,8 +2,8 @@
 #ifndef LARDER_CHECK_H
 #define LARDER_CHECK_H
 
-#include "store/blob.h"
 #include "documents/index.h"
+#include "store/blob.h"
 
 /* Sums over document rows, overall or of one collection. */
 typedef struct larder__document_sums {

@@ -1,8 +1,8 @@
 /* check_rows.c - the rows of every table but the index entries. See check.c. */
-#include "documents/batch.h"
 #include "check.h"
-#include "store/lru.h"
+#include "documents/batch.h"
 #include "documents/target.h"
+#include "store/lru.h"
 
 #define BAD_KEY "the key is malformed"
 

@@ -16,7 +16,7 @@
 #ifndef LARDER_BATCH_H
 #define LARDER_BATCH_H
 
-#include "store/internal.h"
+#include "documents.h"
 
 /* Appends everything up to the documents. False: no memory. */
 bool larder__batch_append(larder__buffer *out, const larder_batch *batch);

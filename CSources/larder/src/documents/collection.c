@@ -5,7 +5,7 @@
  * its path's key form, and the direct ones have one segment more. Paths beyond 400 bytes lie
  * behind their common head in hash order.
  */
-#include "store/internal.h"
+#include "documents.h"
 
 static int32_t describe(const larder_txn *txn, uint64_t number, larder_collection *collection,
                         larder_error *error) {

@@ -5,6 +5,8 @@
  * read-time row, the document row, counters, the LRU log. Everything that can be refused is
  * refused before the first of them but the number of a new collection, which is released again.
  */
+#include "documents.h"
+#include "store/lru.h"
 #include "store/row.h"
 
 void larder_document_info_init(larder_document_info *info, size_t struct_bytes) {
@@ -147,7 +149,7 @@ static int32_t store(larder_txn *txn, uint64_t collection, larder_bytes id, lard
         status = was_damaged ? larder__document_recount(txn, collection, error)
                              : count(txn, collection, key, new_document, raw_bytes, 1, error);
     if (status == LARDER_OK)
-        status = larder__lru_note(txn, collection, id,
+        status = larder__lru_note(txn, LARDER__LRU_DOCUMENT, collection, id,
                                   has_old && !was_damaged && old_epoch(txn) == epoch,
                                   larder__row_cost(key.size_bytes, txn->row.size_bytes), error);
     return status;

@@ -30,8 +30,8 @@
 #ifndef LARDER_INDEX_H
 #define LARDER_INDEX_H
 
-#include "store/internal.h"
 #include "base/items.h"
+#include "documents.h"
 
 enum { LARDER__INDEX_BUILDING = 1, LARDER__INDEX_COMPLETE = 2, LARDER__INDEX_DROPPING = 3 };
 

@@ -8,6 +8,7 @@
  *
  * Linear in the number of documents: damage is rare, and wrong counters would stay for good.
  */
+#include "documents.h"
 #include "store/blob.h"
 #include "store/row.h"
 

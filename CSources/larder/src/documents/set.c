@@ -8,8 +8,8 @@
  * String order is name order within a collection, but for ids that share their first
  * LARDER__ID_HEAD bytes: larder_set_scan puts such a run in order by the ids' texts.
  */
-#include "store/internal.h"
 #include "base/items.h"
+#include "documents.h"
 
 struct larder_set {
     const larder_txn *txn;

@@ -9,7 +9,7 @@
 #ifndef LARDER_STREAM_H
 #define LARDER_STREAM_H
 
-#include "store/internal.h"
+#include "documents.h"
 
 typedef struct larder__run_entry { /* of a run of ids with one head */
     uint8_t size_bytes;

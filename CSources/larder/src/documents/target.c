@@ -299,7 +299,7 @@ static int32_t put_rows(larder_txn *txn, const target_row *old, target_row *row,
     bool has_before = old != NULL && old->state == STATE_IN_USE;
     if (has_before) canonical_key(&before, old->target.canonical_id, target->target_id);
     canonical_key(&after, target->canonical_id, target->target_id);
-    int32_t status = larder__lru_note_target(txn, target->target_id, &row->epoch, error);
+    int32_t status = larder__target_note_use(txn, target->target_id, &row->epoch, error);
     if (status == LARDER_OK) status = write_row(txn, row, error);
     if (status != LARDER_OK) return status;
     bool is_same =

@@ -2,7 +2,7 @@
 #ifndef LARDER_TARGET_H
 #define LARDER_TARGET_H
 
-#include "store/internal.h"
+#include "documents.h"
 
 void larder__target_key(larder__key *key, int32_t target_id);
 /* Whether the target is stored and not being removed: OK, NOT_FOUND. */

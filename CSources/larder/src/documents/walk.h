@@ -8,7 +8,7 @@
 #ifndef LARDER_WALK_H
 #define LARDER_WALK_H
 
-#include "store/internal.h"
+#include "documents.h"
 
 typedef struct larder__walk {
     const larder_txn *txn;

@@ -16,7 +16,8 @@
  * its outcome, discards what was finished.
  */
 #include "builder.h"
-#include "store/internal.h"
+#include "base/error.h"
+#include "base/process.h"
 
 #include <assert.h>
 #include <math.h>

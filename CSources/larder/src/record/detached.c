@@ -14,6 +14,7 @@
  * In a write transaction a shape or dictionary may be one that an abort would take back: such
  * records are copied in plain form.
  */
+#include "base/process.h"
 #include "vocabulary.h"
 
 #include <stdalign.h>

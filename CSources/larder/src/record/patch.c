@@ -11,8 +11,8 @@
  *
  * Recursion goes as deep as the paths do, which are bounded by LARDER__DEPTH_LIMIT.
  */
-#include "builder.h"
 #include "base/error.h"
+#include "builder.h"
 
 /* A path of the mask; at moves over the segments that are dealt with. */
 typedef struct masked {

@@ -17,12 +17,16 @@
 #ifndef LARDER_VOCABULARY_H
 #define LARDER_VOCABULARY_H
 
-#include "store/internal.h"
+#include "base/error.h"
 #include "base/stripe.h"
+#include "record.h"
 
 #include <zstd.h>
 
 #define LARDER__DICTIONARY_MAX 1024
+#define LARDER__SHAPE_MAX 4096         /* shapes in one store; beyond, names go inline */
+#define LARDER__SHAPE_NAMES_MAX 2048   /* bytes of one shape's names */
+#define LARDER__SHAPE_TOTAL_MAX 262144 /* bytes of all shapes' names */
 
 typedef struct larder__shape {
     uint32_t serial; /* in this process: what larder_field remembers */
@@ -30,10 +34,10 @@ typedef struct larder__shape {
     uint8_t names[]; /* names container */
 } larder__shape;
 
-struct larder__dictionary {
+typedef struct larder__dictionary {
     ZSTD_DDict *decoder;
     size_t size_bytes;
-};
+} larder__dictionary;
 
 struct larder_vocabulary {
     larder_allocator allocator;

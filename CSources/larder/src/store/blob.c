@@ -89,7 +89,59 @@ int32_t larder__dictionary_load(const larder_txn *txn, uint32_t id, larder_error
     return larder__dictionary_add(env->vocabulary, id, content, error);
 }
 
+/* ---- use counts: what train.c writes at commit ---- */
+
+int64_t larder__dictionary_delta(const larder_txn *txn, uint32_t id) {
+    const larder__blob_state *state = txn->env->blobs;
+    if (!txn->is_write) return 0;
+    for (size_t i = 0; i < state->delta_count; i++)
+        if (state->deltas[i].id == id) return state->deltas[i].records;
+    return 0;
+}
+
+int32_t larder__dictionary_count(larder_txn *txn, uint32_t dictionary, int64_t delta,
+                                 larder_error *error) {
+    larder__blob_state *state = txn->env->blobs;
+    for (size_t i = 0; i < state->delta_count; i++)
+        if (state->deltas[i].id == dictionary) {
+            state->deltas[i].records += delta;
+            return LARDER_OK;
+        }
+    if (state->delta_count == state->delta_capacity) {
+        size_t capacity = state->delta_capacity == 0 ? 8 : 2 * state->delta_capacity;
+        larder__dictionary_delta_row *grown =
+            larder__allocate(&txn->env->allocator, capacity * sizeof *grown);
+        if (grown == NULL)
+            return larder__txn_note(
+                txn, larder__fail(error, LARDER_E_NO_MEMORY, "no memory for dictionary counts"));
+        if (state->delta_count > 0)
+            memcpy(grown, state->deltas, state->delta_count * sizeof *grown);
+        larder__release(&txn->env->allocator, state->deltas);
+        state->deltas = grown;
+        state->delta_capacity = capacity;
+    }
+    larder__dictionary_delta_row added = {dictionary, delta};
+    state->deltas[state->delta_count++] = added;
+    return LARDER_OK;
+}
+
 /* ---- compressing (the writer's) ---- */
+
+/* Keeps a raw cold part for the first training. */
+static void keep_sample(larder_txn *txn, larder_bytes raw) {
+    larder__blob_state *state = txn->env->blobs;
+    if (!txn->env->automatic_training || txn->counters.dictionary_id != 0 ||
+        state->gave_up_training || state->samples.size_bytes >= LARDER__AUTOMATIC_BYTES ||
+        state->sample_count >= LARDER__AUTOMATIC_COUNT)
+        return;
+    if (state->sample_sizes == NULL)
+        state->sample_sizes =
+            larder__allocate(&txn->env->allocator, LARDER__AUTOMATIC_COUNT * sizeof(size_t));
+    size_t size = raw.size_bytes < LARDER__SAMPLE_MAX ? raw.size_bytes : LARDER__SAMPLE_MAX;
+    if (state->sample_sizes == NULL || !larder__buffer_append(&state->samples, raw.data, size))
+        return; /* no memory: no training */
+    state->sample_sizes[state->sample_count++] = size;
+}
 
 static int32_t prepare_encoder(larder_txn *txn, larder_error *error) {
     larder_env *env = txn->env;
@@ -144,7 +196,7 @@ int32_t larder__cold_compress(larder_txn *txn, larder_bytes raw, larder__buffer 
                               uint32_t *dictionary, larder_error *error) {
     int32_t status = prepare_encoder(txn, error);
     if (status != LARDER_OK) return larder__txn_note(txn, status);
-    larder__blob_sample(txn, raw);
+    keep_sample(txn, raw);
     size_t start = out->size_bytes;
     status = compress(txn, raw, out, error);
     if (status != LARDER_OK) return larder__txn_note(txn, status);

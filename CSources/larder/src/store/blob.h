@@ -2,7 +2,12 @@
 #ifndef LARDER_BLOB_H
 #define LARDER_BLOB_H
 
+#include "internal.h"
 #include "record/vocabulary.h"
+
+#define LARDER__SAMPLE_MAX 4096             /* bytes of one cold part that are looked at */
+#define LARDER__AUTOMATIC_BYTES (96 * 1024) /* met before the first dictionary is trained */
+#define LARDER__AUTOMATIC_COUNT 1024
 
 #define LARDER__DICTIONARY_HEAD 8 /* the record count in a dictionary's row */
 
@@ -37,7 +42,5 @@ int32_t larder__dictionary_row(const larder_txn *txn, uint32_t id, int64_t *reco
 int64_t larder__dictionary_delta(const larder_txn *txn, uint32_t id);
 /* Drops a prepared dictionary whose transaction was aborted. */
 void larder__blob_forget(larder_env *env, uint32_t id);
-/* Keeps a raw cold part for the first training. */
-void larder__blob_sample(larder_txn *txn, larder_bytes raw);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * env.c - the environment's life: options, opening, closing, and what every handle shares.
+ * env.c - the environment's life: options, opening, closing.
  *
  * Opening a store, in order: the directory, its file system, this process's registry of open
  * stores, the owner lock, a look at the data file, room for the lock file (file.c), LMDB, the
@@ -7,13 +7,13 @@
  *
  * Global state is what LMDB forces on a process: the registry (two LMDB environments on one
  * file in one process drop each other's locks) and a fork counter (an environment does not
- * survive fork). Nothing else.
+ * survive fork). Beside them only handles are counted (process.h).
  */
 #include "file.h"
+#include "internal.h"
 #include "record/vocabulary.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -29,17 +29,11 @@
 #define DEFAULT_COLD_FIELD_BYTES 64
 #define FORMAT_MAGIC "larder"
 
-/* ---- handles, fork, registry ---- */
+/* ---- forks, the registry of open stores ---- */
 
-static larder__striped_count live_handles;
-_Atomic uint64_t larder__fork_generation;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static larder_env *registry;
-
-void larder__handle_opened(void) { larder__striped_add(&live_handles, 1); }
-void larder__handle_closed(void) { larder__striped_add(&live_handles, -1); }
-int64_t larder_live_handle_count(void) { return larder__striped_sum(&live_handles); }
 
 static void before_fork(void) { pthread_mutex_lock(&registry_lock); }
 static void in_parent(void) { pthread_mutex_unlock(&registry_lock); }
@@ -71,18 +65,6 @@ static void registry_remove(larder_env *env) {
             break;
         }
     pthread_mutex_unlock(&registry_lock);
-}
-
-/* ---- log ---- */
-
-void larder__log(const larder_env *env, int32_t level, const char *format, ...) {
-    if (env->log == NULL || level > env->log_level) return;
-    char message[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    env->log(env->log_context, level, message);
 }
 
 /* ---- options ---- */
@@ -318,14 +300,14 @@ static int32_t prepare_tables(larder_env *env, larder_error *error) {
 static void release_env(larder_env *env) {
     larder_allocator allocator = env->allocator;
     larder__txn_release_idle(env);
-    larder__index_destroy_cache(env);
+    larder__documents_model.close(env);
     larder__lru_destroy(env);
     larder__blob_destroy(env);
     larder__shape_destroy(env);
     larder__vocabulary_leave(env->vocabulary);
     if (!larder__env_is_forked(env)) { /* in a child, the parent's threads may hold them */
-        pthread_cond_destroy(&env->gate_changed);
-        pthread_mutex_destroy(&env->gate);
+        pthread_cond_destroy(&env->readers_changed);
+        pthread_mutex_destroy(&env->state_lock);
         pthread_mutex_destroy(&env->writer);
     }
     larder__release(&allocator, env->path);
@@ -362,8 +344,8 @@ static larder_env *new_env(const larder_env_options *o, const char *path) {
     env->log_level = o->log_level;
     env->lock_file = -1;
     pthread_mutex_init(&env->writer, NULL);
-    pthread_mutex_init(&env->gate, NULL);
-    pthread_cond_init(&env->gate_changed, NULL);
+    pthread_mutex_init(&env->state_lock, NULL);
+    pthread_cond_init(&env->readers_changed, NULL);
     return env;
 }
 
@@ -408,7 +390,7 @@ static int32_t open_parts(larder_env *env, const larder_env_options *o, larder_e
     if (status == LARDER_OK) status = larder__shape_create(env, error);
     if (status == LARDER_OK) status = larder__blob_create(env, error);
     if (status == LARDER_OK) status = larder__lru_create(env, error);
-    if (status == LARDER_OK) status = larder__index_create_cache(env, error);
+    if (status == LARDER_OK) status = larder__documents_model.open(env, error);
     return status;
 }
 
@@ -461,9 +443,9 @@ int32_t larder_env_close(larder_env *env, larder_error *error) {
         release_env(env);
         return LARDER_OK;
     }
-    pthread_mutex_lock(&env->gate);
+    pthread_mutex_lock(&env->state_lock);
     int64_t open_count = larder__txn_open_reads(env) + env->open_writes;
-    pthread_mutex_unlock(&env->gate);
+    pthread_mutex_unlock(&env->state_lock);
     if (open_count > 0)
         return larder__fail(error, LARDER_E_BUSY,
                             "%lld transactions of the store are open: end them first",

@@ -1,21 +1,30 @@
 /*
- * internal.h - the environment and transaction structures, and what one source file offers
- * the others. Data flows down: public calls -> catalog, row -> table -> LMDB.
+ * internal.h - the environment and transaction structures, and what one file of the store offers
+ * the others and the folders above. Each line below uses the lines under it:
  *
- *   table.c    accounted get/put/remove and cursors over LMDB tables
- *   catalog.c  collections, groups, users, shapes, long ids: names to numbers and back
- *   row.c      a document's stored bytes
- *   blob.c     dictionaries and compression
- *   lru.c      epochs, pins, eviction
+ *   env.c, copy.c, stat.c    opening and closing; copies; sizes
+ *   txn.c, evict.c           transactions, a commit evicts, and a step is a transaction
+ *   lru.c, pin.c             use: epochs and their log, touches, pins
+ *   train.c                  dictionaries
+ *   row.c                    a document's stored bytes
+ *   catalog.c, shape.c, blob.c, named.c
+ *                            names to numbers and back; field names; compression; small values
+ *   table.c                  accounted get/put/remove and cursors over LMDB tables
+ *   key.c, file.c, handle.c  keys; directory and file, seen from outside LMDB; checks, log
+ *
+ * Two things point the other way: commit writes the waiting counts of catalog.c, train.c and
+ * lru.c, and the folders above are called through tables of functions (larder__data_model,
+ * larder__lru_rows in lru.h).
  */
 #ifndef LARDER_INTERNAL_H
 #define LARDER_INTERNAL_H
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/process.h"
+#include "base/stripe.h"
 #include "key.h"
 #include "record/record.h"
-#include "base/stripe.h"
 
 #include <lmdb.h>
 #include <pthread.h>
@@ -47,10 +56,15 @@ typedef enum larder__category {
     LARDER__COUNT_MUTATIONS,
     LARDER__COUNT_INDEXES,
     LARDER__COUNT_TARGETS,
-    LARDER__COUNT_NODES,
+    LARDER__COUNT_NODES, /* no table yet: of the Realtime Database's tree */
     LARDER__COUNT_CATALOG,
     LARDER__CATEGORY_COUNT
 } larder__category;
+
+/* Whether rows of the table keep the documents that they name from eviction. */
+static inline bool larder__table_holds_documents(larder__table table) {
+    return table == LARDER__MUTATION_DOCUMENTS || table == LARDER__DOCUMENT_TARGETS;
+}
 
 extern const char *const larder__table_names[LARDER__TABLE_COUNT];
 extern const larder__category larder__table_categories[LARDER__TABLE_COUNT];
@@ -88,24 +102,37 @@ typedef struct larder__counters {
 
 int64_t larder__counters_total(const larder__counters *counters);
 
+/* ---- data models ----
+ *
+ * The folders above the store take part in its life by a table of functions: the store calls
+ * them through it alone. What can be evicted joins likewise (lru.h). */
+
+typedef struct larder__data_model {
+    /* State in memory, when a store is opened; close also after an open that failed. */
+    int32_t (*open)(larder_env *env, larder_error *error);
+    void (*close)(larder_env *env);
+    /* Of a write transaction that changed something: writes what waits. */
+    int32_t (*commit)(larder_txn *txn, larder_error *error);
+    /* After the commit or abort of any write transaction. */
+    void (*ended)(larder_txn *txn, bool committed);
+    /* A transaction with open scans ends: they release their cursors. */
+    void (*end_scans)(larder_txn *txn);
+} larder__data_model;
+extern const larder__data_model larder__documents_model; /* documents/model.c */
+
 /* ---- environment (env.c) ---- */
 
-#define LARDER__SHAPE_MAX 4096         /* shapes in one store; beyond, names go inline */
-#define LARDER__SHAPE_NAMES_MAX 2048   /* bytes of one shape's names */
-#define LARDER__SHAPE_TOTAL_MAX 262144 /* bytes of all shapes' names */
-
-typedef struct larder__dictionary larder__dictionary;   /* vocabulary.c */
 typedef struct larder__blob_state larder__blob_state;   /* blob.c: encoder, samples */
 typedef struct larder__lru_state larder__lru_state;     /* lru.c: touches and pins */
 typedef struct larder__index_cache larder__index_cache; /* index.c: definitions in memory */
 typedef struct larder__shape_cache larder__shape_cache; /* shape.c */
 
-/* Where the readers of one stripe come in: no two doors share a cache line. */
-typedef struct larder__door {
+/* The read transactions begun by the threads of one stripe: no two slots share a cache line. */
+typedef struct larder__reader_slot {
     _Atomic int64_t open_reads;        /* begun less ended here */
     _Atomic(struct larder_txn *) idle; /* a reset read transaction kept for reuse */
     char apart[LARDER__STRIPE_BYTES - sizeof(int64_t) - sizeof(void *)];
-} larder__door;
+} larder__reader_slot;
 
 struct larder_env {
     larder_allocator allocator;
@@ -136,14 +163,14 @@ struct larder_env {
     struct larder_env *next_open;
 
     pthread_mutex_t writer; /* held from begin_write to its end */
-    larder__door doors[LARDER__STRIPES];
-    _Atomic bool gate_closed; /* readers wait, the map is being replaced; changed under gate */
-    pthread_mutex_t gate;     /* guards the fields below */
-    pthread_cond_t gate_changed;
+    larder__reader_slot reader_slots[LARDER__STRIPES];
+    _Atomic bool readers_blocked; /* the map is being replaced; changed under state_lock */
+    pthread_mutex_t state_lock;   /* guards the fields below */
+    pthread_cond_t readers_changed;
     int64_t open_writes;
-    uint64_t writer_thread;        /* pthread_self of the writer, 0 none; under gate */
+    uint64_t writer_thread;        /* pthread_self of the writer, 0 none; under state_lock */
     struct larder_txn *idle_write; /* the writer's structure, kept with its buffers */
-    struct larder_txn *idle_reads; /* what found its door taken; under gate */
+    struct larder_txn *idle_reads; /* those whose slot had one; under state_lock */
     int64_t idle_count;
     _Atomic bool writes_refused;
     bool grow_wanted;
@@ -154,16 +181,21 @@ struct larder_env {
     larder__blob_state *blobs;
     larder__lru_state *lru;
     larder__index_cache *indexes;
+    _Atomic bool released_rows; /* see larder__env_released_rows */
 
     _Atomic int64_t evicted_count, evicted_bytes, pinned_bytes;
 };
 
-/* How often this process is a fork's child. */
-extern _Atomic uint64_t larder__fork_generation;
 static inline bool larder__env_is_forked(const larder_env *env) {
     return env->fork_generation !=
            atomic_load_explicit(&larder__fork_generation, memory_order_relaxed);
 }
+/* A row, target or pin that kept another row from eviction went: the next walk over the LRU log
+ * begins at the oldest entry again. */
+static inline void larder__env_released_rows(larder_env *env) {
+    atomic_store(&env->released_rows, true);
+}
+/* To the caller's log function (handle.c). */
 void larder__log(const larder_env *env, int32_t level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -190,9 +222,9 @@ struct larder_txn {
     larder_env *env;
     MDB_txn *mdb;
     struct larder_txn *next_idle;
-    larder__door *door; /* of a read transaction: where it came in */
-    uint64_t commit;    /* the snapshot's commit number, or the one being made */
-    uint64_t thread;    /* of a write transaction */
+    larder__reader_slot *slot; /* of a read transaction: where it is counted */
+    uint64_t commit;           /* the snapshot's commit number, or the one being made */
+    uint64_t thread;           /* of a write transaction */
     bool is_write;
     bool failed;  /* a storage failure: only abort */
     bool changed; /* something was written */
@@ -230,7 +262,13 @@ void larder__txn_release_idle(larder_env *env);
 int32_t larder__txn_check_read(const larder_txn *txn, larder_error *error);
 int32_t larder__txn_check_write(const larder_txn *txn, larder_error *error);
 /* Marks a write transaction as failed when status is a storage failure; returns status. */
-int32_t larder__txn_note(larder_txn *txn, int32_t status);
+static inline int32_t larder__txn_note(larder_txn *txn, int32_t status) {
+    if (status <= LARDER_E_IO && txn->is_write) {
+        txn->failed = true;
+        if (status == LARDER_E_MAP_FULL) txn->env->grow_wanted = true;
+    }
+    return status;
+}
 /* The same for a call that has begun to change rows: whatever failed, the transaction would keep
  * half of the call's rows, so it can only be aborted. */
 static inline int32_t larder__txn_note_partial(larder_txn *txn, int32_t status) {
@@ -419,134 +457,12 @@ int32_t larder__lru_create(larder_env *env, larder_error *error);
 void larder__lru_destroy(larder_env *env);
 /* The epoch that a row written now gets. */
 uint32_t larder__lru_epoch(const larder_txn *txn);
-/* Notes that a document row of cost_bytes was written with it; adds (collection, id) to the
- * epoch's log unless it is there. */
-int32_t larder__lru_note(larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
-                         bool is_logged, int64_t cost_bytes, larder_error *error);
-/* The same for a target; *epoch is what its row keeps. */
-int32_t larder__lru_note_target(larder_txn *txn, int32_t target_id, uint32_t *epoch,
-                                larder_error *error);
 /* Writes waiting touches into their rows. */
 int32_t larder__lru_flush_touches(larder_txn *txn, larder_error *error);
 int32_t larder__lru_commit(larder_txn *txn, larder_error *error); /* before commit */
-/* Something kept a document and went: the next walk begins at the oldest again. */
-void larder__lru_let_go(larder_env *env);
 bool larder__lru_is_over_budget(const larder_txn *txn);
 /* Steps until below the budget or nothing can go; failures are logged. */
 void larder__lru_reclaim(larder_env *env);
 void larder__lru_ended(larder_txn *txn, bool committed);
-
-/* ---- documents (document.c, recount.c) ---- */
-
-/* Removes the row with its index entries, read time and counts, and releases a collection or
- * long id that nothing mentions any more. OK, NOT_FOUND; E_CORRUPT for a damaged row unless that
- * is to be removed, too, which takes counting all documents. *freed_bytes (nullable): what the
- * counters lost. key_form must not lie in the environment. */
-int32_t larder__document_remove(larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
-                                bool even_damaged, int64_t *freed_bytes, larder_error *error);
-/* For a row that was damaged: removes the document's read-time rows, whatever their times. */
-int32_t larder__read_time_forget(larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
-                                 larder_error *error);
-/* For the same, once it is gone or replaced: sets the counters of the store, the dictionaries
- * and the collection by the rows there are. */
-int32_t larder__document_recount(larder_txn *txn, uint64_t collection, larder_error *error);
-/* Reads the row; collection and id of *document are left to the caller. OK, NOT_FOUND. */
-int32_t larder__document_read(const larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
-                              larder_document *document, larder_error *error);
-/* Inline, so that the half kilobyte of a key is made in place. */
-static inline larder__key larder__document_key(uint64_t collection, larder_bytes id_key_form) {
-    larder__key key;
-    larder__key_clear(&key);
-    larder__key_number(&key, collection);
-    larder__key_id(&key, id_key_form);
-    return key;
-}
-
-/* ---- overlays (overlay.c) ---- */
-
-/* The user's overlay of a document as a view: LOCAL_MUTATIONS set, version {0,0}, batch id and
- * record filled; collection and id are left to the caller. OK, NOT_FOUND. */
-int32_t larder__overlay_read(const larder_txn *txn, uint64_t user, uint64_t collection,
-                             larder_bytes id_key_form, larder_document *view, larder_error *error);
-/* The same from a row met by a cursor over the overlays table. */
-int32_t larder__overlay_view(const larder_txn *txn, larder_bytes key, larder_bytes value,
-                             larder_document *view, larder_bytes *payload, larder_error *error);
-
-/* ---- targets (target.c) ---- */
-
-/* The LRU epoch in a target's row: OK, NOT_FOUND. Also of a target that is being removed. */
-int32_t larder__target_epoch(const larder_txn *txn, int32_t target_id, uint32_t *epoch,
-                             larder_error *error);
-int32_t larder__target_set_epoch(larder_txn *txn, int32_t target_id, uint32_t epoch,
-                                 larder_error *error);
-/* Removes up to max_documents of a target's documents and, with the last one, the target: OK
- * when it is gone, LARDER_MORE while some are left (from the first call on the public calls do
- * not find the target any more), NOT_FOUND. *removed counts the documents of this call. */
-int32_t larder__target_remove_some(larder_txn *txn, int32_t target_id, int64_t max_documents,
-                                   int64_t *removed, larder_error *error);
-
-/* ---- indexes (index.c) ---- */
-
-int32_t larder__index_create_cache(larder_env *env, larder_error *error);
-void larder__index_destroy_cache(larder_env *env);
-int32_t larder__index_commit(larder_txn *txn, larder_error *error); /* before commit */
-void larder__index_ended(larder_txn *txn, bool committed);
-/* Moves the entries of one document from its old record to its new one; NULL: none. Records
- * may be cold (it loads them when an indexed field needs it). */
-int32_t larder__index_update(larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
-                             const larder_record *old_record, const larder_record *new_record,
-                             larder_error *error);
-/* The same for a user's overlay. */
-int32_t larder__index_update_overlay(larder_txn *txn, uint64_t user, uint64_t collection,
-                                     larder_bytes id_key_form, const larder_record *old_record,
-                                     const larder_record *new_record, larder_error *error);
-
-/* ---- scans (scan.c) ---- */
-
-/* Every kind of scan begins with this. next fills the document; close frees what the kind
- * owns (not the scan itself). */
-struct larder_scan {
-    const larder_txn *txn; /* NULL once that has ended */
-    larder_env *env;
-    struct larder_scan *next_open, **link_open; /* among the transaction's scans */
-    int32_t (*next)(larder_scan *scan, larder_document *document, larder_error *error);
-    void (*close)(larder_scan *scan);
-    int32_t (*entry)(const larder_scan *scan, larder_bytes *order_bytes); /* NULL: no index */
-    uint32_t flags;
-    uint64_t write_count; /* of the transaction when it was opened */
-    bool ended;
-    bool is_collection_scan; /* for larder_collection_next only */
-    char scratch[32];        /* of decoded ids */
-    /* where the last document lies, for sets */
-    uint64_t collection;
-    larder_bytes collection_path;
-    larder_bytes id_key_form;
-};
-/* Where a scan has asked the kernel to read ahead: chunks of the map by number, each in the slot
- * that its number gives. */
-#define LARDER__AHEAD_SLOTS 64
-typedef struct larder__ahead {
-    uint32_t count;
-    uintptr_t last;
-    uintptr_t chunks[LARDER__AHEAD_SLOTS];
-} larder__ahead;
-/* Checks the caller's options (nullable) and copies them. */
-int32_t larder__scan_options(const larder_scan_options *given, larder_scan_options *options,
-                             larder_error *error);
-/* Lets go of what the open scans hold in LMDB; they answer E_TXN_ENDED from then on. */
-void larder__scans_end(larder_txn *txn);
-/* LARDER_OK while the scan can be used: not after a write through its transaction. */
-int32_t larder__scan_check(const larder_scan *scan, larder_error *error);
-/* Allocates a zeroed scan of size_bytes, checks the options (nullable) and counts the handle. */
-int32_t larder__scan_create(const larder_txn *txn, size_t size_bytes,
-                            const larder_scan_options *options, larder_scan **scan,
-                            larder_error *error);
-/* Fills collection path (by number) and id text of a document and the scan's last position. */
-int32_t larder__scan_name(larder_scan *scan, uint64_t collection, larder_bytes id_key_form,
-                          larder_document *document, larder_error *error);
-
-/* ---- handles ---- */
-void larder__handle_opened(void);
-void larder__handle_closed(void);
 
 #endif

@@ -1,13 +1,14 @@
 /*
- * lru.c - which documents were used least recently: epochs and their log. evict.c walks it.
+ * lru.c - which rows were used least recently: epochs and their log. evict.c walks it.
  *
  * Time is counted in epochs: one lasts until about a thousandth of the budget has been written
- * or touched. A document row carries the epoch of its last use. The log lists, by epoch, the
- * documents that got it:
+ * or touched. A row that can be evicted carries the epoch of its last use. The log lists, by
+ * epoch, the rows that got it:
  *
  *   lru  epoch (u32), chunk (u32) -> entries, about 1,000 bytes of them
- *        entry: collection number varint | id size (1) | id key form
- *               0 | target id varint                          for a target
+ *        entry: collection number varint | id size (1) | id key form      a document
+ *               0 | target id varint                                      a target
+ *               0 | 0 | ...                                               free, for other kinds
  *
  * A use appends an entry and leaves the old one: an entry counts only while the row has its
  * epoch ("stale" otherwise). Eviction walks the log from the oldest epoch; rows that hold
@@ -51,17 +52,18 @@ bool larder__lru_read_key(larder_bytes key, uint32_t *epoch, uint32_t *chunk) {
 bool larder__lru_entry_read(const uint8_t **at, const uint8_t *end, larder__lru_entry *entry) {
     const uint8_t *p = *at;
     entry->begin = p;
-    size_t used = larder__varint_get(p, end, &entry->collection);
+    size_t used = larder__varint_get(p, end, &entry->number);
     if (used == 0) return false;
     p += used;
-    if (entry->collection == 0) {
-        uint64_t target;
-        used = larder__varint_get(p, end, &target);
-        if (used == 0 || target == 0 || target > INT32_MAX) return false;
-        entry->target_id = (int32_t)target;
+    if (entry->number == 0) {
+        entry->kind = LARDER__LRU_TARGET;
+        entry->id = larder__bytes(NULL, 0);
+        used = larder__varint_get(p, end, &entry->number);
+        if (used == 0 || entry->number == 0 || entry->number > INT32_MAX) return false;
         p += used;
-    } else if (!larder__key_read_idz(&p, end, &entry->id)) {
-        return false;
+    } else {
+        entry->kind = LARDER__LRU_DOCUMENT;
+        if (!larder__key_read_idz(&p, end, &entry->id)) return false;
     }
     entry->size_bytes = (size_t)(p - *at);
     *at = p;
@@ -70,13 +72,13 @@ bool larder__lru_entry_read(const uint8_t **at, const uint8_t *end, larder__lru_
 
 uint32_t larder__lru_epoch(const larder_txn *txn) { return (uint32_t)txn->counters.epoch; }
 
-int32_t larder__lru_append(larder_txn *txn, uint64_t collection, larder_bytes id, int32_t target_id,
+int32_t larder__lru_append(larder_txn *txn, larder__lru_kind kind, uint64_t number, larder_bytes id,
                            larder_error *error) {
     uint8_t entry[2 * LARDER__VARINT_MAX + 1 + LARDER__ID_MAX];
-    size_t size = larder__varint_put(entry, collection);
-    if (collection == 0) {
-        size += larder__varint_put(entry + size, (uint64_t)target_id);
-    } else {
+    size_t size = 0;
+    if (kind == LARDER__LRU_TARGET) entry[size++] = 0;
+    size += larder__varint_put(entry + size, number);
+    if (kind == LARDER__LRU_DOCUMENT) {
         entry[size++] = (uint8_t)id.size_bytes;
         memcpy(entry + size, id.data, id.size_bytes);
         size += id.size_bytes;
@@ -89,23 +91,13 @@ int32_t larder__lru_append(larder_txn *txn, uint64_t collection, larder_bytes id
     return LARDER_OK;
 }
 
-int32_t larder__lru_note(larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
+int32_t larder__lru_note(larder_txn *txn, larder__lru_kind kind, uint64_t number, larder_bytes id,
                          bool is_logged, int64_t cost_bytes, larder_error *error) {
     txn->counters.epoch_bytes += cost_bytes;
-    return is_logged ? LARDER_OK : larder__lru_append(txn, collection, id_key_form, 0, error);
+    return is_logged ? LARDER_OK : larder__lru_append(txn, kind, number, id, error);
 }
 
-int32_t larder__lru_note_target(larder_txn *txn, int32_t target_id, uint32_t *epoch,
-                                larder_error *error) {
-    uint32_t known;
-    *epoch = larder__lru_epoch(txn);
-    int32_t status = larder__target_epoch(txn, target_id, &known, error);
-    if (status < 0) return status;
-    if (status == LARDER_OK && known == *epoch) return LARDER_OK;
-    return larder__lru_append(txn, 0, larder__bytes(NULL, 0), target_id, error);
-}
-
-/* Writes the waiting entries as rows of an epoch, behind those it has. */
+/* Writes the waiting entries as rows of an epoch, after those it has. */
 int32_t larder__lru_write_log(larder_txn *txn, uint32_t epoch, larder_error *error) {
     if (txn->lru_log.size_bytes == 0) return LARDER_OK;
     const uint8_t *at = txn->lru_log.data, *end = at + txn->lru_log.size_bytes;
@@ -147,48 +139,29 @@ int32_t larder__lru_write_log(larder_txn *txn, uint32_t epoch, larder_error *err
     return larder__txn_note(txn, status);
 }
 
-/* ---- rows and their epochs ---- */
+/* ---- kinds of row ---- */
 
-static int32_t document_epoch(const larder_txn *txn, uint64_t collection, larder_bytes id,
-                              uint32_t *epoch, larder_error *error) {
-    larder__key key = larder__document_key(collection, id);
-    larder_bytes row;
-    int32_t state;
-    larder_time read_time;
-    int32_t status =
-        larder__table_get(txn, LARDER__DOCUMENTS, larder__key_bytes(&key), &row, error);
-    if (status != LARDER_OK) return status;
-    if (!larder__row_head(row, &state, epoch, &read_time))
-        return larder__corrupt(txn, LARDER__DOCUMENTS, larder__key_bytes(&key),
-                               "the row is too short", error);
-    return LARDER_OK;
-}
-
-int32_t larder__lru_set_epoch(larder_txn *txn, uint64_t collection, larder_bytes id, uint32_t epoch,
-                              larder_error *error) {
-    larder__key key = larder__document_key(collection, id);
-    larder_bytes row;
-    int32_t status =
-        larder__table_get(txn, LARDER__DOCUMENTS, larder__key_bytes(&key), &row, error);
-    if (status != LARDER_OK) return status;
-    txn->old.size_bytes = 0;
-    if (row.size_bytes < LARDER__ROW_HEAD_BYTES ||
-        !larder__buffer_append(&txn->old, row.data, row.size_bytes))
-        return larder__txn_note(txn,
-                                larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a row"));
-    larder__store32(txn->old.data + LARDER__ROW_EPOCH_AT, epoch);
-    return larder__table_put(txn, LARDER__DOCUMENTS, larder__key_bytes(&key),
-                             larder__bytes(txn->old.data, txn->old.size_bytes), error);
+const larder__lru_rows *larder__lru_rows_of(larder__lru_kind kind) {
+    static const larder__lru_rows *const rows[LARDER__LRU_KIND_COUNT] = {
+        [LARDER__LRU_DOCUMENT] = &larder__lru_documents,
+        [LARDER__LRU_TARGET] = &larder__lru_targets,
+    };
+    return rows[kind];
 }
 
 int32_t larder__lru_is_current(const larder_txn *txn, const larder__lru_entry *entry,
                                uint32_t epoch, bool *current, larder_error *error) {
     uint32_t known = 0;
-    int32_t status = entry->collection == 0
-                         ? larder__target_epoch(txn, entry->target_id, &known, error)
-                         : document_epoch(txn, entry->collection, entry->id, &known, error);
+    int32_t status = larder__lru_rows_of(entry->kind)->epoch(txn, entry, &known, error);
     *current = status == LARDER_OK && known == epoch;
     return status < 0 ? status : LARDER_OK;
+}
+
+static int64_t live_rows(const larder__counters *counters) {
+    int64_t count = 0;
+    for (int kind = 0; kind < LARDER__LRU_KIND_COUNT; kind++)
+        count += larder__lru_rows_of((larder__lru_kind)kind)->count(counters);
+    return count;
 }
 
 /* ---- touches ---- */
@@ -196,28 +169,14 @@ int32_t larder__lru_is_current(const larder_txn *txn, const larder__lru_entry *e
 int32_t larder__lru_flush_touches(larder_txn *txn, larder_error *error) {
     larder__touches touches;
     larder__lru_take_touches(txn->env, &touches);
+    const larder__lru_rows *rows = larder__lru_rows_of(LARDER__LRU_DOCUMENT);
     int32_t status = LARDER_OK;
-    uint32_t epoch = larder__lru_epoch(txn);
-    for (size_t i = 0; i < touches.count && status >= 0; i++) {
-        uint64_t collection;
-        larder__id id;
-        uint32_t known;
-        status = larder__name_find(txn, touches.names[i], &collection, &id, error);
-        if (status != LARDER_OK) continue;
-        status = document_epoch(txn, collection, larder__id_bytes(&id), &known, error);
-        if (status != LARDER_OK || known == epoch) continue;
-        larder__key key = larder__document_key(collection, larder__id_bytes(&id));
-        status = larder__lru_set_epoch(txn, collection, larder__id_bytes(&id), epoch, error);
-        if (status == LARDER_OK)
-            status = larder__lru_note(txn, collection, larder__id_bytes(&id), false,
-                                      larder__row_cost(key.size_bytes, txn->old.size_bytes), error);
-    }
+    for (size_t i = 0; i < touches.count && status >= 0; i++)
+        status = rows->touch(txn, touches.names[i], error);
     larder__lru_give_touches(txn->env, &touches);
     return status < 0 ? larder__txn_note(txn, status) : LARDER_OK;
 }
 
-/* What is written from now on lies behind every row of the log, also behind rows that are gone:
- * the walk, which remembers where it stood by key, must meet it. */
 void larder__lru_begin_epoch(larder_txn *txn) {
     txn->counters.epoch++;
     txn->counters.epoch_bytes = 0;
@@ -260,8 +219,7 @@ static int32_t tidy_row(larder_txn *txn, larder_bytes row_key, larder_bytes valu
 
 static int32_t tidy(larder_txn *txn, larder_error *error) {
     larder__lru_state *state = txn->env->lru;
-    int64_t live = txn->counters.found_count + txn->counters.absent_count +
-                   txn->counters.usage[LARDER__COUNT_TARGETS].row_count;
+    int64_t live = live_rows(&txn->counters);
     if (txn->counters.lru_entry_count <= 2 * live + TIDY_SLACK) return LARDER_OK;
     int64_t examined = 0;
     int32_t status = LARDER_OK;
@@ -297,9 +255,8 @@ static int64_t epoch_length(const larder_txn *txn) {
 int32_t larder__lru_commit(larder_txn *txn, larder_error *error) {
     int32_t status = larder__lru_write_log(txn, larder__lru_epoch(txn), error);
     if (status == LARDER_OK) status = tidy(txn, error);
-    if (status == LARDER_OK && txn->counters.epoch_bytes >= epoch_length(txn)) {
+    if (status == LARDER_OK && txn->counters.epoch_bytes >= epoch_length(txn))
         larder__lru_begin_epoch(txn);
-    }
     return status;
 }
 

@@ -3,7 +3,7 @@
  *
  * Touches wait in one of two queues: callers fill one while a commit empties the other. A
  * queue is an arena of names with a small hash table, so that a hot document waits once.
- * Pins are a hash table of names and one of target ids, with counts.
+ * Pins are a hash table by kind of row and name, with counts.
  */
 #include "lru.h"
 
@@ -25,7 +25,7 @@ typedef struct pin {
     struct pin *next;
     uint64_t hash;
     int64_t count;
-    int32_t target_id; /* 0: a document */
+    larder__lru_kind kind;
     size_t size_bytes;
     uint8_t name[];
 } pin;
@@ -151,10 +151,11 @@ void larder__lru_give_touches(larder_env *env, larder__touches *touches) {
 
 /* ---- pins ---- */
 
-static pin **find(larder__pin_table *table, uint64_t hash, larder_bytes name, int32_t target_id) {
+static pin **find(larder__pin_table *table, uint64_t hash, larder__lru_kind kind,
+                  larder_bytes name) {
     pin **link = &table->slots[hash % table->slot_count];
     while (*link != NULL &&
-           !((*link)->hash == hash && (*link)->target_id == target_id &&
+           !((*link)->hash == hash && (*link)->kind == kind &&
              larder__bytes_equal(larder__bytes((*link)->name, (*link)->size_bytes), name)))
         link = &(*link)->next;
     return link;
@@ -179,17 +180,13 @@ static void widen(larder_env *env, larder__pin_table *table) {
     table->slot_count = count;
 }
 
-static uint64_t target_hash(int32_t target_id) {
-    return larder__hash64(larder__bytes(&target_id, sizeof target_id));
-}
-
-static int32_t add(larder_env *env, uint64_t hash, larder_bytes name, int32_t target_id,
-                   larder_error *error) {
+static int32_t add(larder_env *env, larder__lru_kind kind, larder_bytes name, larder_error *error) {
+    uint64_t hash = larder__hash64(name);
     int32_t status = LARDER_OK;
     larder__lru_state *state = env->lru;
     pthread_mutex_lock(&state->lock);
     widen(env, state->pins);
-    pin **link = find(state->pins, hash, name, target_id);
+    pin **link = find(state->pins, hash, kind, name);
     if (*link == NULL) {
         pin *added = larder__allocate(&env->allocator, sizeof *added + name.size_bytes);
         if (added == NULL) {
@@ -199,9 +196,9 @@ static int32_t add(larder_env *env, uint64_t hash, larder_bytes name, int32_t ta
         added->next = NULL;
         added->hash = hash;
         added->count = 0;
-        added->target_id = target_id;
+        added->kind = kind;
         added->size_bytes = name.size_bytes;
-        if (name.size_bytes > 0) memcpy(added->name, name.data, name.size_bytes);
+        memcpy(added->name, name.data, name.size_bytes);
         *link = added;
         state->pins->pin_count++;
         atomic_fetch_add(&state->pin_count, 1);
@@ -212,11 +209,12 @@ done:
     return status;
 }
 
-static int32_t drop(larder_env *env, uint64_t hash, larder_bytes name, int32_t target_id) {
+static int32_t drop(larder_env *env, larder__lru_kind kind, larder_bytes name) {
+    uint64_t hash = larder__hash64(name);
     int32_t status = LARDER_OK;
     larder__lru_state *state = env->lru;
     pthread_mutex_lock(&state->lock);
-    pin **link = find(state->pins, hash, name, target_id);
+    pin **link = find(state->pins, hash, kind, name);
     if (*link == NULL) {
         status = LARDER_NOT_FOUND;
     } else if (--(*link)->count == 0) {
@@ -225,28 +223,21 @@ static int32_t drop(larder_env *env, uint64_t hash, larder_bytes name, int32_t t
         larder__release(&env->allocator, gone);
         state->pins->pin_count--;
         atomic_fetch_sub(&state->pin_count, 1);
-        atomic_store(&state->is_stale, true);
+        larder__env_released_rows(env);
     }
     pthread_mutex_unlock(&state->lock);
     return status;
 }
 
-static bool holds(larder_env *env, uint64_t hash, larder_bytes name, int32_t target_id) {
-    pthread_mutex_lock(&env->lru->lock);
-    bool found = *find(env->lru->pins, hash, name, target_id) != NULL;
-    pthread_mutex_unlock(&env->lru->lock);
-    return found;
-}
-
 int32_t larder_lru_pin(larder_env *env, larder_bytes name, larder_error *error) {
     int32_t status = check(env, name, error);
-    return status != LARDER_OK ? status : add(env, larder__hash64(name), name, 0, error);
+    return status != LARDER_OK ? status : add(env, LARDER__LRU_DOCUMENT, name, error);
 }
 
 /* A document counts as used when its last pin goes. */
 int32_t larder_lru_unpin(larder_env *env, larder_bytes name, larder_error *error) {
     int32_t status = check(env, name, error);
-    if (status == LARDER_OK) status = drop(env, larder__hash64(name), name, 0);
+    if (status == LARDER_OK) status = drop(env, LARDER__LRU_DOCUMENT, name);
     if (status == LARDER_OK) status = larder_lru_touch(env, name, error);
     return status;
 }
@@ -263,30 +254,22 @@ static int32_t check_target(larder_env *env, int32_t target_id, larder_error *er
 int32_t larder_lru_pin_target(larder_env *env, int32_t target_id, larder_error *error) {
     int32_t status = check_target(env, target_id, error);
     if (status != LARDER_OK) return status;
-    return add(env, target_hash(target_id), larder__bytes(NULL, 0), target_id, error);
+    return add(env, LARDER__LRU_TARGET, larder__lru_target_name(&target_id), error);
 }
 
 int32_t larder_lru_unpin_target(larder_env *env, int32_t target_id, larder_error *error) {
     int32_t status = check_target(env, target_id, error);
     if (status != LARDER_OK) return status;
-    return drop(env, target_hash(target_id), larder__bytes(NULL, 0), target_id);
+    return drop(env, LARDER__LRU_TARGET, larder__lru_target_name(&target_id));
 }
 
 bool larder__lru_has_pins(larder_env *env) { return atomic_load(&env->lru->pin_count) > 0; }
 
-bool larder__lru_is_pinned(larder_env *env, larder_bytes path, larder_bytes id) {
-    uint8_t name[LARDER_NAME_MAX_BYTES + 1];
-    if (path.size_bytes + id.size_bytes + 1 > sizeof name) return false;
-    memcpy(name, path.data, path.size_bytes);
-    name[path.size_bytes] = '/';
-    memcpy(name + path.size_bytes + 1, id.data, id.size_bytes);
-    larder_bytes whole = larder__bytes(name, path.size_bytes + 1 + id.size_bytes);
-    return holds(env, larder__hash64(whole), whole, 0);
-}
-
-bool larder__lru_is_target_pinned(larder_env *env, int32_t target_id) {
-    return larder__lru_has_pins(env) &&
-           holds(env, target_hash(target_id), larder__bytes(NULL, 0), target_id);
+bool larder__lru_is_pinned(larder_env *env, larder__lru_kind kind, larder_bytes name) {
+    pthread_mutex_lock(&env->lru->lock);
+    bool found = *find(env->lru->pins, larder__hash64(name), kind, name) != NULL;
+    pthread_mutex_unlock(&env->lru->lock);
+    return found;
 }
 
 void larder__lru_reset(larder_env *env) {
@@ -295,7 +278,5 @@ void larder__lru_reset(larder_env *env) {
 }
 
 void larder__lru_begin_step(larder_env *env) {
-    if (atomic_exchange(&env->lru->is_stale, false)) larder__lru_reset(env);
+    if (atomic_exchange(&env->released_rows, false)) larder__lru_reset(env);
 }
-
-void larder__lru_let_go(larder_env *env) { atomic_store(&env->lru->is_stale, true); }

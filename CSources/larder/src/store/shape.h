@@ -2,6 +2,7 @@
 #ifndef LARDER_SHAPE_H
 #define LARDER_SHAPE_H
 
+#include "internal.h"
 #include "record/vocabulary.h"
 
 struct larder__shape_cache {               /* the writer's */

@@ -64,14 +64,12 @@ static MDB_val as_val(larder_bytes bytes) {
 static larder_bytes as_bytes(MDB_val val) { return larder__bytes(val.mv_data, val.mv_size); }
 
 static void account(larder_txn *txn, larder__table table, int64_t rows, int64_t bytes) {
-
     larder_usage *usage = &txn->counters.usage[larder__table_categories[table]];
     usage->row_count += rows;
     usage->size_bytes += bytes;
     txn->changed = true;
     txn->write_count++;
-    if (rows < 0 && (table == LARDER__MUTATION_DOCUMENTS || table == LARDER__DOCUMENT_TARGETS))
-        larder__lru_let_go(txn->env);
+    if (rows < 0 && larder__table_holds_documents(table)) larder__env_released_rows(txn->env);
 }
 
 /* The transaction's cursor for writing in a table, or NULL with error filled. */

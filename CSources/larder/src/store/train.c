@@ -1,5 +1,5 @@
 /*
- * train.c - dictionaries: their training, their use counts, repacking with a newer one.
+ * train.c - dictionaries: their training, writing their use counts, repacking with a newer one.
  *
  * The first dictionary is trained by the commit that has seen enough cold parts (automatic
  * training); later ones when asked. One sample in five is kept out of training and decides
@@ -19,46 +19,9 @@
 #define LARGEST_DICTIONARY (112 * 1024)
 #define LARGEST_SAMPLES (8 * 1024 * 1024)
 #define FEWEST_SAMPLES 40
-#define SAMPLE_MAX 4096             /* bytes of one cold part that are looked at */
-#define AUTOMATIC_BYTES (96 * 1024) /* met before the first dictionary is trained */
-#define AUTOMATIC_COUNT 1024
 #define KEPT_OUT_OF 5
 
 /* ---- use counts ---- */
-
-int64_t larder__dictionary_delta(const larder_txn *txn, uint32_t id) {
-    const larder__blob_state *state = txn->env->blobs;
-    if (!txn->is_write) return 0;
-    for (size_t i = 0; i < state->delta_count; i++)
-        if (state->deltas[i].id == id) return state->deltas[i].records;
-    return 0;
-}
-
-int32_t larder__dictionary_count(larder_txn *txn, uint32_t dictionary, int64_t delta,
-                                 larder_error *error) {
-    larder__blob_state *state = txn->env->blobs;
-    for (size_t i = 0; i < state->delta_count; i++)
-        if (state->deltas[i].id == dictionary) {
-            state->deltas[i].records += delta;
-            return LARDER_OK;
-        }
-    if (state->delta_count == state->delta_capacity) {
-        size_t capacity = state->delta_capacity == 0 ? 8 : 2 * state->delta_capacity;
-        larder__dictionary_delta_row *grown =
-            larder__allocate(&txn->env->allocator, capacity * sizeof *grown);
-        if (grown == NULL)
-            return larder__txn_note(
-                txn, larder__fail(error, LARDER_E_NO_MEMORY, "no memory for dictionary counts"));
-        if (state->delta_count > 0)
-            memcpy(grown, state->deltas, state->delta_count * sizeof *grown);
-        larder__release(&txn->env->allocator, state->deltas);
-        state->deltas = grown;
-        state->delta_capacity = capacity;
-    }
-    larder__dictionary_delta_row added = {dictionary, delta};
-    state->deltas[state->delta_count++] = added;
-    return LARDER_OK;
-}
 
 static int32_t put_dictionary(larder_txn *txn, uint32_t id, int64_t record_count,
                               larder_bytes content, larder_error *error) {
@@ -108,7 +71,7 @@ static bool add_sample(sampling *s, const larder_allocator *allocator, larder_by
         s->sizes = grown;
         s->capacity = capacity;
     }
-    size_t size = raw.size_bytes < SAMPLE_MAX ? raw.size_bytes : SAMPLE_MAX;
+    size_t size = raw.size_bytes < LARDER__SAMPLE_MAX ? raw.size_bytes : LARDER__SAMPLE_MAX;
     if (!larder__buffer_append(&s->bytes, raw.data, size)) return false;
     s->sizes[s->count++] = size;
     return true;
@@ -147,8 +110,8 @@ static bool keep_out(sampling *s, const larder_allocator *allocator, size_t *tra
 static int64_t measure(const sampling *s, size_t trained_count, const ZSTD_CDict *dictionary,
                        int level) {
     ZSTD_CCtx *context = ZSTD_createCCtx();
-    size_t bound = ZSTD_compressBound(SAMPLE_MAX), at = 0;
-    uint8_t out[SAMPLE_MAX + SAMPLE_MAX / 128 + 512];
+    size_t bound = ZSTD_compressBound(LARDER__SAMPLE_MAX), at = 0;
+    uint8_t out[LARDER__SAMPLE_MAX + LARDER__SAMPLE_MAX / 128 + 512];
     int64_t total = context == NULL || bound > sizeof out ? -1 : 0;
     if (context != NULL) {
         ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
@@ -306,21 +269,6 @@ int32_t larder_blob_train(larder_txn *txn, size_t dictionary_bytes, size_t max_s
 
 /* ---- automatic training ---- */
 
-void larder__blob_sample(larder_txn *txn, larder_bytes raw) {
-    larder__blob_state *state = txn->env->blobs;
-    if (!txn->env->automatic_training || txn->counters.dictionary_id != 0 ||
-        state->gave_up_training || state->samples.size_bytes >= AUTOMATIC_BYTES ||
-        state->sample_count >= AUTOMATIC_COUNT)
-        return;
-    if (state->sample_sizes == NULL)
-        state->sample_sizes =
-            larder__allocate(&txn->env->allocator, AUTOMATIC_COUNT * sizeof(size_t));
-    size_t size = raw.size_bytes < SAMPLE_MAX ? raw.size_bytes : SAMPLE_MAX;
-    if (state->sample_sizes == NULL || !larder__buffer_append(&state->samples, raw.data, size))
-        return; /* no memory: no training */
-    state->sample_sizes[state->sample_count++] = size;
-}
-
 static void drop_samples(larder_env *env) {
     larder__buffer_free(&env->blobs->samples);
     larder__release(&env->allocator, env->blobs->sample_sizes);
@@ -330,7 +278,7 @@ static void drop_samples(larder_env *env) {
 
 static int32_t train_automatically(larder_txn *txn, larder_error *error) {
     larder__blob_state *state = txn->env->blobs;
-    if (txn->counters.dictionary_id != 0 || state->samples.size_bytes < AUTOMATIC_BYTES ||
+    if (txn->counters.dictionary_id != 0 || state->samples.size_bytes < LARDER__AUTOMATIC_BYTES ||
         state->sample_count < FEWEST_SAMPLES)
         return LARDER_OK;
     sampling s = {.bytes.allocator = &txn->env->allocator};

@@ -1,16 +1,17 @@
 /*
- * txn.c - transactions: their gate, the growing map, commit.
+ * txn.c - transactions: begin, commit, abort; growing the map.
  *
  * LMDB's map can be replaced only while the process has no transaction open. A writer that finds
- * the map nearly full closes the gate, waits a moment for readers to leave, and grows it. With
- * the default reservation of 1 TiB that never happens.
+ * the map nearly full blocks new readers, waits up to a second for open reads to end, and grows
+ * it. With the default reservation of 1 TiB that never happens.
  *
- * Readers come in by the door of their thread's stripe, so that reads on several threads touch no
- * common memory: a door counts its readers and keeps a reset LMDB transaction for the next one.
- * Whoever closes the gate sets gate_closed and then sums the doors; a reader counts itself and
- * then looks at gate_closed. One of the two sees the other, whatever the order.
+ * A read transaction is counted in the reader slot of its thread's stripe, so that reads on
+ * several threads touch no common memory: a slot counts its open reads and keeps a reset LMDB
+ * transaction for the next one. The thread that replaces the map sets readers_blocked and then
+ * sums the slots; a reader counts itself and then looks at readers_blocked. One of the two sees
+ * the other, whatever the order.
  *
- * Invariants: env->writer is held from begin_write to commit or abort; the doors' open_reads
+ * Invariants: env->writer is held from begin_write to commit or abort; the slots' open_reads
  * together and open_writes count handles given out; idle structures own a reset MDB_txn.
  */
 #include "file.h"
@@ -26,69 +27,68 @@
 #define WAIT_SLICE_NS 5000000
 #define IDLE_READS_MAX 64
 
-static uint64_t this_thread(void) { return (uint64_t)(uintptr_t)pthread_self(); }
-
-/* ---- the gate ---- */
+/* ---- readers, and replacing the map ---- */
 
 int64_t larder__txn_open_reads(larder_env *env) {
     int64_t count = 0;
     for (uint32_t i = 0; i < LARDER__STRIPES; i++)
-        count += atomic_load(&env->doors[i].open_reads);
+        count += atomic_load(&env->reader_slots[i].open_reads);
     return count;
 }
 
-/* Leaves by the door that was entered by. Uncounted, a reader no longer touches the environment,
- * which may be closed then: so it looks whether someone waits for it before, and one who begins
- * to wait just then looks again by himself (WAIT_SLICE_NS). */
-static void gate_leave(larder_env *env, larder__door *door) {
-    if (!atomic_load(&env->gate_closed)) {
-        atomic_fetch_sub(&door->open_reads, 1);
+/* Ends a read that was counted in a slot. Once uncounted, a reader no longer touches the
+ * environment, which may be closed by then: so it looks before that whether a thread waits for
+ * it, and a thread that begins to wait just then looks again by itself (WAIT_SLICE_NS). */
+static void reader_leave(larder_env *env, larder__reader_slot *slot) {
+    if (!atomic_load(&env->readers_blocked)) {
+        atomic_fetch_sub(&slot->open_reads, 1);
         return;
     }
-    pthread_mutex_lock(&env->gate);
-    atomic_fetch_sub(&door->open_reads, 1);
-    pthread_cond_broadcast(&env->gate_changed);
-    pthread_mutex_unlock(&env->gate);
+    pthread_mutex_lock(&env->state_lock);
+    atomic_fetch_sub(&slot->open_reads, 1);
+    pthread_cond_broadcast(&env->readers_changed);
+    pthread_mutex_unlock(&env->state_lock);
 }
 
-/* Comes in, when the gate is closed after it was opened again. */
-static larder__door *gate_enter(larder_env *env) {
-    larder__door *door = &env->doors[larder__stripe()];
+/* Counts a read in the slot of the calling thread, once readers are not blocked. */
+static larder__reader_slot *reader_enter(larder_env *env) {
+    larder__reader_slot *slot = &env->reader_slots[larder__stripe()];
     for (;;) {
-        atomic_fetch_add(&door->open_reads, 1);
-        if (!atomic_load(&env->gate_closed)) return door;
-        gate_leave(env, door);
-        pthread_mutex_lock(&env->gate);
-        while (atomic_load(&env->gate_closed))
-            pthread_cond_wait(&env->gate_changed, &env->gate);
-        pthread_mutex_unlock(&env->gate);
+        atomic_fetch_add(&slot->open_reads, 1);
+        if (!atomic_load(&env->readers_blocked)) return slot;
+        reader_leave(env, slot);
+        pthread_mutex_lock(&env->state_lock);
+        while (atomic_load(&env->readers_blocked))
+            pthread_cond_wait(&env->readers_changed, &env->state_lock);
+        pthread_mutex_unlock(&env->state_lock);
     }
 }
 
-/* Closes the gate and waits for readers; false when some stayed. Call with the gate locked. */
-static bool gate_close(larder_env *env) {
-    atomic_store(&env->gate_closed, true);
+/* Blocks new reads and waits for open ones to end; false when some stayed. Call with
+ * state_lock held. */
+static bool block_readers(larder_env *env) {
+    atomic_store(&env->readers_blocked, true);
     for (int slice = 0; slice < WAIT_SLICES && larder__txn_open_reads(env) > 0; slice++) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += WAIT_SLICE_NS;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&env->gate_changed, &env->gate, &until);
+        pthread_cond_timedwait(&env->readers_changed, &env->state_lock, &until);
     }
     return larder__txn_open_reads(env) == 0;
 }
 
-static void gate_open(larder_env *env) {
-    atomic_store(&env->gate_closed, false);
-    pthread_cond_broadcast(&env->gate_changed);
+static void admit_readers(larder_env *env) {
+    atomic_store(&env->readers_blocked, false);
+    pthread_cond_broadcast(&env->readers_changed);
 }
 
 /* Replaces the map. size 0 adopts what another process made it. */
 static int32_t resize(larder_env *env, uint64_t size, larder_error *error) {
-    pthread_mutex_lock(&env->gate);
+    pthread_mutex_lock(&env->state_lock);
     int32_t status = LARDER_OK;
-    if (!gate_close(env)) {
+    if (!block_readers(env)) {
         status = LARDER_E_BUSY;
     } else {
         int code = mdb_env_set_mapsize(env->mdb, size);
@@ -103,8 +103,8 @@ static int32_t resize(larder_env *env, uint64_t size, larder_error *error) {
         mdb_env_info(env->mdb, &info);
         env->map_bytes = info.me_mapsize;
     }
-    gate_open(env);
-    pthread_mutex_unlock(&env->gate);
+    admit_readers(env);
+    pthread_mutex_unlock(&env->state_lock);
     return status;
 }
 
@@ -165,7 +165,7 @@ static void release_read(larder_txn *txn) {
 
 void larder__txn_release_idle(larder_env *env) {
     for (uint32_t i = 0; i < LARDER__STRIPES; i++) {
-        larder_txn *txn = atomic_exchange(&env->doors[i].idle, NULL);
+        larder_txn *txn = atomic_exchange(&env->reader_slots[i].idle, NULL);
         if (txn != NULL) release_read(txn);
     }
     while (env->idle_reads != NULL) {
@@ -178,44 +178,44 @@ void larder__txn_release_idle(larder_env *env) {
     env->idle_write = NULL;
 }
 
-/* The door's idle structure or another, NULL when there is none. */
-static larder_txn *take_idle(larder_env *env, larder__door *door) {
-    larder_txn *txn = atomic_exchange(&door->idle, NULL);
+/* The slot's idle structure or another, NULL when there is none. */
+static larder_txn *take_idle(larder_env *env, larder__reader_slot *slot) {
+    larder_txn *txn = atomic_exchange(&slot->idle, NULL);
     if (txn != NULL) return txn;
-    pthread_mutex_lock(&env->gate);
+    pthread_mutex_lock(&env->state_lock);
     txn = env->idle_reads;
     if (txn != NULL) {
         env->idle_reads = txn->next_idle;
         env->idle_count--;
     }
-    pthread_mutex_unlock(&env->gate);
+    pthread_mutex_unlock(&env->state_lock);
     return txn;
 }
 
 /* False when there are enough. */
-static bool give_idle(larder_env *env, larder__door *door, larder_txn *txn) {
+static bool give_idle(larder_env *env, larder__reader_slot *slot, larder_txn *txn) {
     larder_txn *none = NULL;
-    if (atomic_compare_exchange_strong(&door->idle, &none, txn)) return true;
-    pthread_mutex_lock(&env->gate);
+    if (atomic_compare_exchange_strong(&slot->idle, &none, txn)) return true;
+    pthread_mutex_lock(&env->state_lock);
     bool is_kept = env->idle_count < IDLE_READS_MAX;
     if (is_kept) {
         txn->next_idle = env->idle_reads;
         env->idle_reads = txn;
         env->idle_count++;
     }
-    pthread_mutex_unlock(&env->gate);
+    pthread_mutex_unlock(&env->state_lock);
     return is_kept;
 }
 
 int32_t larder_txn_begin_read(larder_env *env, const larder_txn **txn, larder_error *error) {
     int32_t status = check_env(env, txn, error);
     if (status != LARDER_OK) return status;
-    larder__door *door;
+    larder__reader_slot *slot;
     larder_txn *read;
     int code;
     for (;;) {
-        door = gate_enter(env);
-        read = take_idle(env, door);
+        slot = reader_enter(env);
+        read = take_idle(env, slot);
         if (read != NULL) {
             code = mdb_txn_renew(read->mdb);
         } else {
@@ -225,7 +225,7 @@ int32_t larder_txn_begin_read(larder_env *env, const larder_txn **txn, larder_er
         }
         if (code == 0) break;
         if (read != NULL) release_read(read);
-        gate_leave(env, door);
+        reader_leave(env, slot);
         if (code == MDB_MAP_RESIZED) {
             status = resize(env, 0, error);
             if (status != LARDER_OK) return status;
@@ -234,7 +234,7 @@ int32_t larder_txn_begin_read(larder_env *env, const larder_txn **txn, larder_er
         return larder__fail_mdb(error, code, "beginning a read transaction");
     }
     read->next_idle = NULL;
-    read->door = door;
+    read->slot = slot;
     read->commit = mdb_txn_id(read->mdb);
     read->counters_loaded = false;
     read->open_scans = 0;
@@ -249,36 +249,36 @@ void larder_txn_end_read(const larder_txn *const_txn) {
     larder_env *env = txn->env;
     larder__handle_closed();
     if (larder__env_is_forked(env)) return; /* the parent's slot; nothing here is ours */
-    larder__scans_end(txn);
-    larder__door *door = txn->door;
+    if (txn->scans != NULL) larder__documents_model.end_scans(txn);
+    larder__reader_slot *slot = txn->slot;
     mdb_txn_reset(txn->mdb);
-    if (!give_idle(env, door, txn)) release_read(txn);
-    gate_leave(env, door); /* last: the environment may be closed now */
+    if (!give_idle(env, slot, txn)) release_read(txn);
+    reader_leave(env, slot); /* last: the environment may be closed now */
 }
 
 static int32_t load_counters(larder_txn *txn, larder_error *error);
 
 /* Takes the writer's place: the thread must not have it already. */
 static int32_t enter_writer(larder_env *env, larder_error *error) {
-    uint64_t self = this_thread();
-    pthread_mutex_lock(&env->gate);
+    uint64_t self = larder__thread_id();
+    pthread_mutex_lock(&env->state_lock);
     bool is_mine = env->writer_thread == self;
-    pthread_mutex_unlock(&env->gate);
+    pthread_mutex_unlock(&env->state_lock);
     if (is_mine)
         return larder__fail(error, LARDER_E_BUSY, "this thread has a write transaction open");
     pthread_mutex_lock(&env->writer);
-    pthread_mutex_lock(&env->gate);
+    pthread_mutex_lock(&env->state_lock);
     env->writer_thread = self;
     env->open_writes++;
-    pthread_mutex_unlock(&env->gate);
+    pthread_mutex_unlock(&env->state_lock);
     return LARDER_OK;
 }
 
 static void leave_writer(larder_env *env) {
-    pthread_mutex_lock(&env->gate);
+    pthread_mutex_lock(&env->state_lock);
     env->writer_thread = 0;
     env->open_writes--;
-    pthread_mutex_unlock(&env->gate);
+    pthread_mutex_unlock(&env->state_lock);
     pthread_mutex_unlock(&env->writer);
 }
 
@@ -316,7 +316,7 @@ int32_t larder_txn_begin_write(larder_env *env, larder_txn **txn, larder_error *
     write->is_write = true;
     write->failed = write->changed = write->names_changed = write->reclaiming = false;
     write->open_scans = 0;
-    write->thread = this_thread();
+    write->thread = larder__thread_id();
     write->commit = mdb_txn_id(write->mdb);
     write->delta_count = 0;
     write->lru_log.size_bytes = 0;
@@ -337,37 +337,6 @@ done:
     larder__handle_opened();
     *txn = write;
     return LARDER_OK;
-}
-
-/* ---- checks ---- */
-
-int32_t larder__txn_check_read(const larder_txn *txn, larder_error *error) {
-    if (txn == NULL) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "txn is NULL");
-    if (larder__env_is_forked(txn->env))
-        return larder__fail(error, LARDER_E_FORKED, "the handle was made before fork()");
-    if (!txn->is_write) return LARDER_OK;
-    if (txn->thread != this_thread())
-        return larder__fail(error, LARDER_E_WRONG_THREAD,
-                            "a write transaction belongs to the thread that began it");
-    if (txn->failed)
-        return larder__fail(error, LARDER_E_TXN_ENDED,
-                            "the transaction has failed and can only be aborted");
-    return LARDER_OK;
-}
-
-int32_t larder__txn_check_write(const larder_txn *txn, larder_error *error) {
-    int32_t status = larder__txn_check_read(txn, error);
-    if (status == LARDER_OK && !txn->is_write)
-        status = larder__fail(error, LARDER_E_READ_ONLY, "this is a read transaction");
-    return status;
-}
-
-int32_t larder__txn_note(larder_txn *txn, int32_t status) {
-    if (status <= LARDER_E_IO && txn->is_write) {
-        txn->failed = true;
-        if (status == LARDER_E_MAP_FULL) txn->env->grow_wanted = true;
-    }
-    return status;
 }
 
 uint64_t larder_txn_commit_number(const larder_txn *txn) { return txn == NULL ? 0 : txn->commit; }
@@ -436,7 +405,7 @@ static void finish_write(larder_txn *txn, bool committed) {
     larder__shape_ended(txn, committed);
     larder__blob_ended(txn, committed);
     larder__lru_ended(txn, committed);
-    larder__index_ended(txn, committed);
+    larder__documents_model.ended(txn, committed);
     if (!committed) memset(txn->memo, 0, sizeof txn->memo);
     txn->mdb = NULL;
     env->idle_write = txn;
@@ -450,12 +419,12 @@ void larder_txn_abort(larder_txn *txn) {
         larder__handle_closed();
         return;
     }
-    if (txn->thread != this_thread()) {
+    if (txn->thread != larder__thread_id()) {
         larder__log(txn->env, LARDER_LOG_ERROR,
                     "a write transaction was aborted on another thread: nothing done");
         return;
     }
-    larder__scans_end(txn);
+    if (txn->scans != NULL) larder__documents_model.end_scans(txn);
     close_cursors(txn);
     mdb_txn_abort(txn->mdb);
     finish_write(txn, false);
@@ -466,7 +435,7 @@ static int32_t prepare_commit(larder_txn *txn, larder_error *error) {
     if (!txn->reclaiming) status = larder__lru_flush_touches(txn, error);
     if (status == LARDER_OK && !txn->changed) return LARDER_OK;
     if (status == LARDER_OK) status = larder__blob_commit(txn, error);
-    if (status == LARDER_OK) status = larder__index_commit(txn, error);
+    if (status == LARDER_OK) status = larder__documents_model.commit(txn, error);
     if (status == LARDER_OK) status = larder__lru_commit(txn, error);
     if (status == LARDER_OK) status = larder__collection_flush(txn, error);
     if (status == LARDER_OK) {
