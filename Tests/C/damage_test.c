@@ -3,8 +3,8 @@
  * afterwards larder_check is clean, whatever byte it was.
  */
 #include "index_kit.h"
-#include "store/internal.h"
 #include "store.h"
+#include "store/internal.h"
 
 enum { DOCUMENTS = 5, DAMAGED = 2 }; /* position of c/3: c/1, c/2 and d/2 lie around it */
 

@@ -23,6 +23,14 @@
     SUITE(table_memory)                                                                            \
     SUITE(environment)                                                                             \
     SUITE(damage)                                                                                  \
+    SUITE(catalog)                                                                                 \
+    SUITE(row)                                                                                     \
+    SUITE(blob)                                                                                    \
+    SUITE(lru)                                                                                     \
+    SUITE(evict)                                                                                   \
+    SUITE(pin)                                                                                     \
+    SUITE(copy)                                                                                    \
+    SUITE(check)                                                                                   \
     SUITE(differential)                                                                            \
     SUITE(thread)
 

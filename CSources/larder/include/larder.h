@@ -975,8 +975,8 @@ LARDER_API int32_t larder_dictionary_next(const larder_txn *txn, uint32_t after,
 /* ---------------------------------------------------------------- LRU (free) -------------- */
 
 /* Notes a use of the document; written with the next commit, so a read never becomes a write.
- * At most 4,096 notes wait; beyond that the oldest are dropped, which makes eviction less
- * exact, never wrong. */
+ * At most 4,096 notes wait; further ones are dropped, which makes eviction less exact, never
+ * wrong. */
 LARDER_API int32_t larder_lru_touch(larder_env *env, larder_bytes name, larder_error *error);
 /* Keeps a document, or a target and its documents, from eviction while this handle is open.
  * Counted: as many unpins as pins. */

@@ -171,6 +171,12 @@ static int32_t compare_totals(larder__audit *c) {
         {"targets by document", c->rows[LARDER__TARGET_DOCUMENTS],
          c->rows[LARDER__DOCUMENT_TARGETS]},
         {"bytes of shapes", k->shape_bytes, c->shape_bytes},
+        {"shapes by content", c->catalog_rows[LARDER__KIND_SHAPE],
+         c->catalog_rows[LARDER__KIND_SHAPE_HASH]},
+        {"collections by path", c->collection_rows, c->catalog_rows[LARDER__KIND_COLLECTION_PATH]},
+        {"collections by group", c->collection_rows, c->catalog_rows[LARDER__KIND_GROUP_MEMBER]},
+        {"users by name", c->catalog_rows[LARDER__KIND_USER_NUMBER],
+         c->catalog_rows[LARDER__KIND_USER]},
     };
     int32_t status = LARDER_OK;
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0] && status == LARDER_OK; i++)

@@ -31,6 +31,7 @@ typedef struct larder__audit {
     uint64_t queue_user;   /* 0 before the first */
     int64_t queue_total;   /* over the queue rows */
     int64_t collection_rows, collection_found, collection_bytes;
+    int64_t catalog_rows[256]; /* by kind byte */
     int64_t shape_bytes;
     int64_t lru_entries;
     larder__items current; /* distinct entries of the LRU log that count */

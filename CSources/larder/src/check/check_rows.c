@@ -401,9 +401,29 @@ static int32_t check_collection_row(larder__audit *c, larder_bytes key, uint64_t
         status = larder__collection_find(c->txn, row.path, &found, &error);
     }
     if (status < 0) return larder__audit_damage(c, LARDER__CATALOG, key, status, &error);
+    if (status != LARDER_OK || found != number)
+        return larder__audit_report(c, LARDER__CATALOG, key,
+                                    "the collection's path leads to another number");
+    status = larder__group_find(c->txn, larder__path_last(row.path), &found, &error);
+    if (status < 0) return larder__audit_damage(c, LARDER__CATALOG, key, status, &error);
+    if (status != LARDER_OK || found != row.group)
+        return larder__audit_report(c, LARDER__CATALOG, key,
+                                    "the collection's group has another number");
+    status = larder__group_member(c->txn, row.group, row.path, &found, &error);
+    if (status < 0) return larder__audit_damage(c, LARDER__CATALOG, key, status, &error);
     if (status == LARDER_OK && found == number) return LARDER_OK;
     return larder__audit_report(c, LARDER__CATALOG, key,
-                                "the collection's path leads to another number");
+                                "the collection is not a member of its group");
+}
+
+static int32_t check_user_row(larder__audit *c, larder_bytes key, uint64_t number,
+                              larder_bytes user) {
+    larder_error error = {0};
+    uint64_t found = 0;
+    int32_t status = larder__user_find(c->txn, user, &found, &error);
+    if (status < 0) return larder__audit_damage(c, LARDER__CATALOG, key, status, &error);
+    if (status == LARDER_OK && found == number) return LARDER_OK;
+    return larder__audit_report(c, LARDER__CATALOG, key, "the user leads to another number");
 }
 
 int32_t larder__audit_catalog(larder__audit *c, larder_bytes key, larder_bytes value) {
@@ -412,6 +432,7 @@ int32_t larder__audit_catalog(larder__audit *c, larder_bytes key, larder_bytes v
     const uint8_t *at = larder__begin(key), *end = at + key.size_bytes;
     if (at == end) return larder__audit_report(c, LARDER__CATALOG, key, BAD_KEY);
     uint8_t kind = *at++;
+    c->catalog_rows[kind]++;
     if (kind == LARDER__KIND_FORMAT) return LARDER_OK; /* read when the store was opened */
     if (kind == LARDER__KIND_CANONICAL)                /* all in the key */
         return value.size_bytes == 0
@@ -425,6 +446,10 @@ int32_t larder__audit_catalog(larder__audit *c, larder_bytes key, larder_bytes v
         if (!larder__key_read_number(&at, end, &number))
             return larder__audit_report(c, LARDER__CATALOG, key, BAD_KEY);
         return check_collection_row(c, key, number);
+    case LARDER__KIND_USER_NUMBER:
+        if (!larder__key_read_number(&at, end, &number))
+            return larder__audit_report(c, LARDER__CATALOG, key, BAD_KEY);
+        return check_user_row(c, key, number, payload);
     case LARDER__KIND_QUEUE:
         if (payload.size_bytes != 8)
             return larder__audit_report(c, LARDER__CATALOG, key, "the row is malformed");

@@ -271,6 +271,12 @@ int32_t larder__collection_info(const larder_txn *txn, uint64_t collection, lard
     return LARDER_OK;
 }
 
+int32_t larder__group_member(const larder_txn *txn, uint64_t group, larder_bytes path,
+                             uint64_t *collection, larder_error *error) {
+    larder__key key = member_key(group, path);
+    return find_number(txn, &key, collection, error);
+}
+
 int32_t larder__group_next(const larder_txn *txn, uint64_t group, larder__cursor *cursor,
                            uint64_t *collection, larder_error *error) {
     larder__key prefix = number_key(LARDER__KIND_GROUP_MEMBER, group);

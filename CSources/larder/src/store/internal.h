@@ -344,6 +344,9 @@ int32_t larder__collection_find(const larder_txn *txn, larder_bytes path, uint64
                                 larder_error *error);
 int32_t larder__collection_obtain(larder_txn *txn, larder_bytes path, uint64_t *collection,
                                   larder_error *error);
+/* The number in the row that makes a collection a member of its group: OK, NOT_FOUND. */
+int32_t larder__group_member(const larder_txn *txn, uint64_t group, larder_bytes path,
+                             uint64_t *collection, larder_error *error);
 /* A collection's row; path is borrowed from the transaction. */
 typedef struct larder__collection_row {
     uint64_t group;

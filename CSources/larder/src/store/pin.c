@@ -234,7 +234,7 @@ int32_t larder_lru_pin(larder_env *env, larder_bytes name, larder_error *error) 
     return status != LARDER_OK ? status : add(env, LARDER__LRU_DOCUMENT, name, error);
 }
 
-/* A document counts as used when its last pin goes. */
+/* An unpin counts as a use. */
 int32_t larder_lru_unpin(larder_env *env, larder_bytes name, larder_error *error) {
     int32_t status = check(env, name, error);
     if (status == LARDER_OK) status = drop(env, LARDER__LRU_DOCUMENT, name);
