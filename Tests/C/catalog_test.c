@@ -65,6 +65,10 @@ static void a_number_is_kept_and_never_given_again(void) {
     CHECK_EQ(txn->counters.collection_count, 1);
     kit_put(txn, "b/1", "n=1");
     CHECK(find(txn, "b") > b);
+    kit_put(txn, "d/1", "n=1"); /* come and gone in one transaction */
+    CHECK(find(txn, "d") > b);
+    kit_remove(txn, "d/1");
+    CHECK_EQ(find(txn, "d"), 0);
     store_commit(txn);
     store_check(env);
     store_close(env);

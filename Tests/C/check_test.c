@@ -192,6 +192,29 @@ static void every_row_of_the_catalog_is_checked(void) {
         }
 }
 
+/* Rows of the catalog that lead from a name to a number, sound but with another number. */
+static void names_that_lead_to_another_number_are_found(void) {
+    static const struct {
+        const char *key;
+        size_t key_bytes;
+        const char *text;
+    } rows[] = {{"cc\0\1", 4, ""}, {"ec", 2, "c"}, {"f\1c\0\1", 5, "c"}, {"hada", 4, ""}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        larder_env *env = open_filled();
+        larder_txn *txn = store_write(env);
+        larder_bytes key = larder__bytes(rows[i].key, rows[i].key_bytes), known;
+        larder_bytes parts[2] = {TEST_BYTES("\x63"), test_text(rows[i].text)};
+        CHECK_OK(larder__table_get(txn, LARDER__CATALOG, key, &known, &test_error));
+        CHECK_OK(larder__table_put_sealed(txn, LARDER__CATALOG, key, parts, 2, &test_error));
+        store_commit(txn);
+        problems found = {0};
+        larder_check_report report;
+        CHECK_NOTE(check(env, &found, &report) == LARDER_E_CORRUPT, "row %zu", i);
+        CHECK(found.in_table[LARDER__CATALOG]);
+        store_close(env);
+    }
+}
+
 /* ---- counters ---- */
 
 static void every_counter_is_compared_with_its_rows(void) {
@@ -322,6 +345,7 @@ static void a_transaction_with_changes_is_refused(void) {
 static const test_case cases[] = {
     {"missing, stray and damaged rows are found", missing_stray_and_damaged_rows_are_found},
     {"every row of the catalog is checked", every_row_of_the_catalog_is_checked},
+    {"names that lead to another number are found", names_that_lead_to_another_number_are_found},
     {"every counter is compared with its rows", every_counter_is_compared_with_its_rows},
     {"counts of collections, targets and dictionaries are compared",
      counts_of_collections_targets_and_dictionaries_are_compared},

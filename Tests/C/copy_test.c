@@ -24,7 +24,10 @@ static const char *join(const char *directory, const char *name) {
     return path;
 }
 
-/* Rows in every table but the overlays' entries; more than half of the documents go again. */
+/* Rows in every table but the overlays' entries, in two more than fit a commit of a compacted copy;
+ * more than half of the documents go again. */
+enum { PAIRS = 20500 };
+
 static larder_env *open_filled(const char *root) {
     larder_env *env = store_open_at(join(root, "store"));
     larder_txn *txn = store_write(env);
@@ -42,7 +45,10 @@ static larder_env *open_filled(const char *root) {
     larder_target target = {.struct_bytes = sizeof target, .target_id = 7};
     target.canonical_id = test_text("canonical");
     CHECK_OK(larder_target_put(txn, &target, &test_error));
-    CHECK_OK(larder_target_add_document(txn, 7, test_text("c/008"), &test_error));
+    for (int i = 0; i < PAIRS; i++) {
+        snprintf(name, sizeof name, "c/%03d", i);
+        CHECK_OK(larder_target_add_document(txn, 7, test_text(name), &test_error));
+    }
     store_commit(txn);
     txn = store_write(env);
     for (int i = 100; i < 500; i++) {
@@ -75,7 +81,7 @@ static void check_same_rows(larder_env *a, larder_env *b) {
         larder__cursor_close(&of_a);
         larder__cursor_close(&of_b);
     }
-    CHECK(rows > 600);
+    CHECK(rows > 2 * PAIRS);
     larder_txn_end_read(in_a);
     larder_txn_end_read(in_b);
 }
@@ -104,18 +110,21 @@ static void a_compacted_copy_has_full_pages(void) {
     CHECK_OK(larder_env_compact(env, join(root, "compact"), NULL, NULL, &test_error));
     int64_t compact = file_bytes(join(root, "compact/data.mdb"));
     CHECK(compact > 0);
-    CHECK(compact < file_bytes(join(root, "store/data.mdb")) * 3 / 4);
+    CHECK(compact < file_bytes(join(root, "store/data.mdb")));
+    CHECK(compact < store_stat(env).total_bytes * 5 / 4);
     store_close(env);
 }
 
 /* What is written while a copy is made is not in it: the copy is of one commit. */
 static int32_t write_meanwhile(void *context, int64_t done, int64_t total) {
-    larder_env *env = context;
+    larder_env **env = context;
     (void)done;
     (void)total;
-    larder_txn *txn = store_write(env);
+    if (*env == NULL) return 0;
+    larder_txn *txn = store_write(*env);
     kit_put(txn, "meanwhile/1", "n=1");
     store_commit(txn);
+    *env = NULL;
     return 0;
 }
 
@@ -123,7 +132,9 @@ static void a_compacted_copy_is_of_one_commit(void) {
     const char *root = test_directory();
     larder_env *env = open_filled(root);
     int64_t documents = store_stat(env).document_count;
-    CHECK_OK(larder_env_compact(env, join(root, "copy"), write_meanwhile, env, &test_error));
+    larder_env *writer = env;
+    CHECK_OK(larder_env_compact(env, join(root, "copy"), write_meanwhile, &writer, &test_error));
+    CHECK(writer == NULL);
     larder_env *copy = store_open_at(join(root, "copy"));
     CHECK_EQ(store_stat(copy).document_count, documents);
     store_check(copy);

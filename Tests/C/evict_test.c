@@ -123,6 +123,24 @@ static void a_pinned_document_stays_until_it_is_unpinned(void) {
     store_close(env);
 }
 
+/* Two documents in one row of the log, of which the first is kept. */
+static void a_step_passes_over_what_the_last_one_kept(void) {
+    larder_env *env = store_open();
+    lru_put(env, "c/a", 400);
+    lru_put(env, "c/b", 400);
+    CHECK_OK(larder_lru_pin(env, test_text("c/a"), &test_error));
+    larder_lru_result result = lru_step(env, 0, 1, LARDER_MORE);
+    CHECK_EQ(result.pinned_count, 1);
+    result = lru_step(env, 0, 1, LARDER_MORE);
+    CHECK_EQ(result.pinned_count, 0);
+    CHECK_EQ(result.evicted_count, 1);
+    CHECK(lru_has(env, "c/a"));
+    CHECK(!lru_has(env, "c/b"));
+    CHECK_EQ(lru_step(env, 0, 1, LARDER_OK).examined_count, 0);
+    store_check(env);
+    store_close(env);
+}
+
 static void a_document_with_a_pending_write_stays_until_it_is_removed(void) {
     larder_env *env = open_with_ages();
     larder_txn *txn = store_write(env);
@@ -252,6 +270,7 @@ static const test_case cases[] = {
      a_step_looks_at_no_more_than_it_may_and_the_next_goes_on},
     {"a touched document outlives younger ones", a_touched_document_outlives_younger_ones},
     {"a pinned document stays until it is unpinned", a_pinned_document_stays_until_it_is_unpinned},
+    {"a step passes over what the last one kept", a_step_passes_over_what_the_last_one_kept},
     {"a document with a pending write stays until it is removed",
      a_document_with_a_pending_write_stays_until_it_is_removed},
     {"a document lives as long as its target", a_document_lives_as_long_as_its_target},

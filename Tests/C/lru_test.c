@@ -110,6 +110,10 @@ static void rows_of_an_epoch_are_filled_one_after_the_other(void) {
     CHECK_EQ(rows, rows_before);
     log_ids(env, 160, 260, 5);
     CHECK_EQ(ids_of(env, 5, &rows), 260);
+    log_ids(env, 0, 62, 7); /* exactly one full row */
+    log_ids(env, 62, 64, 7);
+    CHECK_EQ(ids_of(env, 7, &rows), 64);
+    CHECK_EQ(rows, 2);
     log_ids(env, 0, 3, 6); /* an epoch has rows of its own */
     CHECK_EQ(ids_of(env, 6, &rows), 3);
     CHECK_EQ(rows, 1);
