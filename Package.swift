@@ -70,9 +70,11 @@ let package = Package(
             sources: ["src"], publicHeadersPath: "include",
             cSettings: cSettings + [.headerSearchPath("src")],
             linkerSettings: [.linkedLibrary("lmdb"), .linkedLibrary("zstd")]),
+        // What every module may use and no database is in: text and its order, JSON.
+        .target(name: "LarderCore", path: "Sources/Shared/Core", swiftSettings: swiftSettings),
         // Paths, values, and documents over record bytes.
         .target(
-            name: "LarderModel", dependencies: ["CLarder"], path: "Sources/Firestore/Model",
+            name: "LarderModel", dependencies: ["CLarder", "LarderCore"], path: "Sources/Firestore/Model",
             swiftSettings: swiftSettings),
         // The Swift face of the C tables: scoped transactions, typed tables.
         .target(
@@ -101,7 +103,7 @@ let package = Package(
         .target(
             name: "LarderSync",
             dependencies: [
-                "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
+                "LarderCore", "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
                 "LarderRemote",
                 .product(name: "HashTreeCollections", package: "swift-collections"),
                 .product(name: "OrderedCollections", package: "swift-collections"),
@@ -191,7 +193,7 @@ let package = Package(
         .executableTarget(
             name: "LarderTool",
             dependencies: [
-                "Larder", "LarderModel", "LarderStorage",
+                "Larder", "LarderCore", "LarderModel", "LarderStorage",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Tools/larder", swiftSettings: swiftSettings),
@@ -224,6 +226,10 @@ let package = Package(
             name: "AcknowledgementBenchmark",
             dependencies: ["LarderModel", "LarderStorage", "LarderSync"],
             path: "Benchmarks/Acknowledgement", swiftSettings: swiftSettings),
+        // JSON beside Foundation's.
+        .executableTarget(
+            name: "JSONBenchmark", dependencies: ["LarderCore"], path: "Benchmarks/JSON",
+            swiftSettings: swiftSettings),
         // The same of the engine between a store and a backend.
         .executableTarget(
             name: "SyncBenchmark",
@@ -278,6 +284,9 @@ let package = Package(
             ],
             path: "Tests/Simulation/Worlds", swiftSettings: swiftSettings),
         // One test target a module, files mirroring its sources.
+        .testTarget(
+            name: "LarderCoreTests", dependencies: ["LarderCore"], path: "Tests/Shared/Core",
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderModelTests", dependencies: ["LarderModel", "LarderTestSupport"],
             path: "Tests/Firestore/Model", swiftSettings: swiftSettings),
@@ -334,7 +343,7 @@ let package = Package(
         .testTarget(
             name: "LarderSyncTests",
             dependencies: [
-                "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
+                "LarderCore", "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
                 "LarderRemote", "LarderSync", "LarderBackend", "LarderTestSupport",
                 .product(name: "OrderedCollections", package: "swift-collections"),
             ],
@@ -397,8 +406,8 @@ let package = Package(
         .testTarget(
             name: "LarderToolTests",
             dependencies: [
-                "Larder", "LarderModel", "LarderStorage", "LarderBackend", "LarderTool",
-                "LarderTestSupport",
+                "Larder", "LarderCore", "LarderModel", "LarderStorage", "LarderBackend",
+                "LarderTool", "LarderTestSupport",
             ],
             path: "Tests/Tools/larder", swiftSettings: swiftSettings),
     ],

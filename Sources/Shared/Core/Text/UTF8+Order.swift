@@ -20,7 +20,7 @@ extension String {
     }
 
     /// Gives the bytes to a closure, without copying those of text that is contiguous.
-    func withUTF8Bytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
+    package func withUTF8Bytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
         let result = utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
         if let result { return result }
         var text = self
