@@ -74,8 +74,8 @@ let package = Package(
         .target(name: "LarderCore", path: "Sources/Shared/Core", swiftSettings: swiftSettings),
         // Paths, values, and documents over record bytes.
         .target(
-            name: "LarderModel", dependencies: ["CLarder", "LarderCore"], path: "Sources/Firestore/Model",
-            swiftSettings: swiftSettings),
+            name: "LarderModel", dependencies: ["CLarder", "LarderCore"],
+            path: "Sources/Firestore/Model", swiftSettings: swiftSettings),
         // The Swift face of the C tables: scoped transactions, typed tables.
         .target(
             name: "LarderStorage", dependencies: ["LarderModel", "CLarder"],

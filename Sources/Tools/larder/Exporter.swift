@@ -1,3 +1,4 @@
+import LarderCore
 import LarderModel
 import LarderStorage
 

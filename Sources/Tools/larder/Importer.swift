@@ -1,3 +1,4 @@
+import LarderCore
 import LarderModel
 import LarderStorage
 
@@ -125,7 +126,7 @@ struct Importer {
     }
 
     private mutating func read(_ piece: DocumentInput.Piece, _ builder: RecordBuilder) {
-        do throws(JSONFailure) {
+        do throws(JSONError) {
             let (path, fields) = try reader.read(piece.text, key: piece.key)
             do throws(LarderError) {
                 let record = try builder.encode(fields)
@@ -136,11 +137,9 @@ struct Importer {
             }
         } catch {
             // An offset of 0 is about the document as a whole.
-            let before = piece.text[..<min(error.offset, piece.text.count)]
-            let line = before.reduce(piece.line) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 }
-            let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-            let column = error.offset == 0 ? "" : ", column \(error.offset - lineStart + 1)"
-            report(line: line, column: column, error.reason)
+            let place = error.place(in: piece.text)
+            let column = error.offset == 0 ? "" : ", column \(place.column)"
+            report(line: piece.line + place.line - 1, column: column, error.reason)
         }
         lastLine = piece.line
     }

@@ -1,3 +1,4 @@
+import LarderCore
 import LarderModel
 import Testing
 
@@ -73,7 +74,7 @@ private func text(of value: Value) -> String {
         #"{"$double":1}"#, #"{"$reference":1}"#, #"{"$map":1}"#, #"{"$serverTimestamp":1}"#,
     ])
     func `a form with the wrong content is refused`(text: String) throws {
-        #expect(throws: JSONFailure.self) { try value(of: text) }
+        #expect(throws: JSONError.self) { try value(of: text) }
         #expect(try value(of: text, typed: false)?.type == .map)
     }
 

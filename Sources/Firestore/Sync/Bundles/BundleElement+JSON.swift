@@ -1,3 +1,4 @@
+import LarderCore
 import LarderModel
 import LarderQuery
 import LarderRemote
@@ -7,7 +8,7 @@ extension BundleElement {
     ///
     /// - Throws: `invalidArgument` for anything else, and for names of another database.
     init(json text: UnsafeRawBufferPointer, in database: DatabaseID) throws(LarderError) {
-        guard case .object(let members) = try JSONNodeParser.parse(text), members.count == 1,
+        guard case .object(let members) = try JSONValue(bundled: text), members.count == 1,
             let member = members.first, member.value.isObject
         else { throw .malformedBundle("a part is no object of one member") }
         let content = member.value
@@ -23,7 +24,7 @@ extension BundleElement {
 }
 
 extension BundleMetadata {
-    fileprivate init(json node: JSONNode) throws(LarderError) {
+    fileprivate init(json node: JSONValue) throws(LarderError) {
         let version = try node.integer("version")
         guard version == Self.knownVersion else {
             throw .malformedBundle("version \(version) is not known here")
@@ -39,8 +40,8 @@ extension BundleMetadata {
 }
 
 extension NamedQuery {
-    fileprivate init(json node: JSONNode, in database: DatabaseID) throws(LarderError) {
-        guard let query = node["bundledQuery"] else {
+    fileprivate init(json node: JSONValue, in database: DatabaseID) throws(LarderError) {
+        guard let query = node.member("bundledQuery") else {
             throw .malformedBundle("a name without a query")
         }
         self.init(
@@ -50,7 +51,7 @@ extension NamedQuery {
 }
 
 extension BundledDocumentMetadata {
-    fileprivate init(json node: JSONNode, in database: DatabaseID) throws(LarderError) {
+    fileprivate init(json node: JSONValue, in database: DatabaseID) throws(LarderError) {
         path = try node.documentPath("name", in: database)
         readTime = try node.version("readTime")
         exists = try node.boolean("exists")
@@ -66,9 +67,9 @@ extension BundledDocumentMetadata {
 }
 
 extension DocumentReading {
-    fileprivate init(json node: JSONNode, in database: DatabaseID) throws(LarderError) {
+    fileprivate init(json node: JSONValue, in database: DatabaseID) throws(LarderError) {
         let fields = try MapValue(json: node.members("fields"))
-        let createTime = try node["createTime"]?.timestamp()
+        let createTime = try node.member("createTime")?.timestamp()
         let record: Record
         do throws(LarderError) {
             record = try Record(fields)
@@ -82,7 +83,7 @@ extension DocumentReading {
     }
 }
 
-extension JSONNode {
+extension JSONValue {
     /// Text that a value can be kept under.
     fileprivate func name(_ member: String) throws(LarderError) -> String {
         let name = try string(member)

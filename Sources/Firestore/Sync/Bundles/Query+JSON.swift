@@ -1,3 +1,4 @@
+import LarderCore
 import LarderModel
 import LarderQuery
 
@@ -7,8 +8,8 @@ extension Query {
     ///
     /// - Throws: `invalidArgument` for anything else, for what queries of this database cannot
     ///   ask, and for names of another database.
-    init(bundled node: JSONNode, in database: DatabaseID) throws(LarderError) {
-        guard let structured = node["structuredQuery"] else {
+    init(bundled node: JSONValue, in database: DatabaseID) throws(LarderError) {
+        guard let structured = node.member("structuredQuery") else {
             throw .malformedBundle("a query without its structure")
         }
         guard try structured.integer("offset") == 0 else {
@@ -18,8 +19,8 @@ extension Query {
             try Self.source(structured, below: node.string("parent"), in: database),
             filters: try Self.filters(structured), orders: try Self.orders(structured),
             limit: try Self.limit(structured, node.string("limitType")))
-        query.start = try Bound(structured["startAt"], isInclusiveBefore: true)
-        query.end = try Bound(structured["endAt"], isInclusiveBefore: false)
+        query.start = try Bound(structured.member("startAt"), isInclusiveBefore: true)
+        query.end = try Bound(structured.member("endAt"), isInclusiveBefore: false)
         do {
             try query.validate()
         } catch {
@@ -29,7 +30,7 @@ extension Query {
     }
 
     private static func source(
-        _ structured: JSONNode, below parent: String, in database: DatabaseID
+        _ structured: JSONValue, below parent: String, in database: DatabaseID
     ) throws(LarderError) -> Source {
         let root = "\(database)/documents"
         let path = String(Substring(parent.utf8.dropFirst(root.utf8.count)))
@@ -59,13 +60,13 @@ extension Query {
     }
 
     /// The filters; those of one conjunction of conditions stand beside each other.
-    private static func filters(_ structured: JSONNode) throws(LarderError) -> [Filter] {
-        guard let filter = try structured["where"].map(Filter.init(json:)) else { return [] }
+    private static func filters(_ structured: JSONValue) throws(LarderError) -> [Filter] {
+        guard let filter = try structured.member("where").map(Filter.init(json:)) else { return [] }
         guard case .and(let filters) = filter else { return [filter] }
         return filters.allSatisfy(\.isCondition) ? filters : [filter]
     }
 
-    private static func orders(_ structured: JSONNode) throws(LarderError) -> [Order] {
+    private static func orders(_ structured: JSONValue) throws(LarderError) -> [Order] {
         var orders: [Order] = []
         for node in try structured.array("orderBy") {
             let direction = try node.string("direction")
@@ -79,9 +80,9 @@ extension Query {
         return orders
     }
 
-    private static func limit(_ structured: JSONNode, _ type: String) throws(LarderError) -> Limit?
+    private static func limit(_ structured: JSONValue, _ type: String) throws(LarderError) -> Limit?
     {
-        guard let node = structured["limit"] else { return nil }
+        guard let node = structured.member("limit") else { return nil }
         let count =
             if case .object = node { try node.integer("value") } else { try node.integer() }
         switch type {
@@ -97,7 +98,7 @@ extension Filter {
         if case .field = self { true } else { false }
     }
 
-    fileprivate init(json node: JSONNode) throws(LarderError) {
+    fileprivate init(json node: JSONValue) throws(LarderError) {
         guard case .object(let members) = node, members.count == 1, let member = members.first
         else { throw .malformedBundle("a filter is no object of one member") }
         let content = member.value
@@ -121,7 +122,7 @@ extension Filter {
             }
         case "fieldFilter":
             guard let op = FieldFilter.Operator(json: try content.string("op")),
-                let value = content["value"]
+                let value = content.member("value")
             else { throw .malformedBundle("a filter without operator or value") }
             self = .field(FieldFilter(try FieldPath(json: content), op, try Value(json: value)))
         default: throw .malformedBundle("an unknown filter")
@@ -150,7 +151,7 @@ extension FieldFilter.Operator {
 extension Bound {
     /// A start or an end; `isInclusiveBefore` says which: an inclusive start lies before its
     /// values, an inclusive end behind them.
-    fileprivate init?(_ node: JSONNode?, isInclusiveBefore: Bool) throws(LarderError) {
+    fileprivate init?(_ node: JSONValue?, isInclusiveBefore: Bool) throws(LarderError) {
         guard let node else { return nil }
         var values: [Value] = []
         for value in try node.array("values") { values.append(try Value(json: value)) }
@@ -160,9 +161,9 @@ extension Bound {
 
 extension FieldPath {
     /// The path of the `field` of an order or a filter.
-    fileprivate init(json node: JSONNode) throws(LarderError) {
+    fileprivate init(json node: JSONValue) throws(LarderError) {
         do throws(LarderError) {
-            try self.init(canonical: node["field"]?.string("fieldPath") ?? "")
+            try self.init(canonical: node.member("field")?.string("fieldPath") ?? "")
         } catch {
             throw .malformedBundle("a malformed path of a field", cause: error)
         }

@@ -1,11 +1,12 @@
 import Foundation
+import LarderCore
 import LarderModel
 
 extension Value {
     /// A value as `google.firestore.v1.Value` is written in JSON.
     ///
     /// - Throws: `invalidArgument` for anything else.
-    init(json node: JSONNode) throws(LarderError) {
+    init(json node: JSONValue) throws(LarderError) {
         guard case .object(let members) = node, members.count == 1, let member = members.first
         else { throw .malformedBundle("a value is no object of one member") }
         switch (member.name, member.value) {
@@ -29,9 +30,9 @@ extension Value {
         }
     }
 
-    private static func geoPoint(_ node: JSONNode) throws(LarderError) -> GeoPoint {
-        let latitude = try node["latitude"]?.double() ?? 0
-        let longitude = try node["longitude"]?.double() ?? 0
+    private static func geoPoint(_ node: JSONValue) throws(LarderError) -> GeoPoint {
+        let latitude = try node.member("latitude")?.double() ?? 0
+        let longitude = try node.member("longitude")?.double() ?? 0
         do {
             return try GeoPoint(validatingLatitude: latitude, longitude: longitude)
         } catch {
@@ -66,7 +67,7 @@ extension Value {
 
 extension MapValue {
     /// Fields by name; of equal names the last counts.
-    init(json members: [JSONNode.Member]) throws(LarderError) {
+    init(json members: [JSONMember]) throws(LarderError) {
         var entries: [MapValue.Element] = []
         entries.reserveCapacity(members.count)
         for member in members { entries.append((member.name, try Value(json: member.value))) }

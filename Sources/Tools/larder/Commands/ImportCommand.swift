@@ -156,7 +156,7 @@ struct ImportCommand: ParsableCommand {
     }
 
     private func documentReader(_ collection: CollectionPath?) -> DocumentReader {
-        var json = JSONReader.Options()
+        var json = TypedJSONReader.Options()
         json.readsTimestamps = timestamps
         json.readsTypedForms = !untyped
         return DocumentReader(

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderCore
 import LarderModel
 import LarderStorage
 

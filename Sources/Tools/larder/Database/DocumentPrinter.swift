@@ -1,4 +1,5 @@
 import Larder
+import LarderCore
 import LarderModel
 
 /// Prints documents that a query found: a table for people, or JSON a line.

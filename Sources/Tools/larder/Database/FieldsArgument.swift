@@ -1,3 +1,4 @@
+import LarderCore
 import LarderModel
 
 /// The fields of a document on the command line or on standard input.
@@ -12,10 +13,11 @@ enum FieldsArgument {
             isInput
             ? try InputText.read(descriptor: 0, named: "standard input", maxBytes: maxBytes)
             : Array(argument.utf8)
-        do throws(JSONFailure) {
-            return try bytes.withUnsafeBufferPointer { (bytes) throws(JSONFailure) in
-                try JSONReader.map(
-                    of: try JSONReader.readObject(bytes, options: JSONReader.Options()), at: 0)
+        do throws(JSONError) {
+            return try bytes.withUnsafeBufferPointer { (bytes) throws(JSONError) in
+                try TypedJSONReader.map(
+                    of: try TypedJSONReader.readObject(bytes, options: TypedJSONReader.Options()),
+                    at: 0)
             }
         } catch {
             throw ToolError(

@@ -1,3 +1,4 @@
+import LarderCore
 import LarderModel
 
 /// Takes the pieces of an expression from the front of a text: names of fields, operators, values.
@@ -154,8 +155,8 @@ struct ExpressionScanner {
                     ? "a '{' without its '}'" : "a '\"' without another")
         }
         position = start + end
-        do throws(JSONFailure) {
-            return try JSONReader.readValue(
+        do throws(JSONError) {
+            return try TypedJSONReader.readValue(
                 String(decoding: text[start..<position], as: UTF8.self))
         } catch {
             throw ExpressionFailure(offset: start + error.offset, reason: error.reason)
@@ -211,7 +212,7 @@ struct ExpressionScanner {
         default: break
         }
         guard let first = word.utf8.first, first == UInt8(ascii: "-") || isDigit(first),
-            let number = try? JSONReader.readValue(word)
+            let number = try? TypedJSONReader.readValue(word)
         else { return .string(word) }
         return number
     }

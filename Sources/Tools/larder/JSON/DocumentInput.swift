@@ -10,7 +10,7 @@
 /// stream.
 ///
 /// Three layouts: one object a line (NDJSON), an array of objects, an object of objects by id.
-/// Here a text is only cut into pieces; ``JSONReader`` reads a piece. So a bad document spoils
+/// Here a text is only cut into pieces; ``TypedJSONReader`` reads a piece. So a bad document spoils
 /// the others only where the text between documents is wrong.
 final class DocumentInput {
     /// How documents lie in the text.

@@ -1,3 +1,4 @@
+import LarderCore
 import LarderModel
 
 /// Makes a document of a piece of JSON: its path and its fields.
@@ -9,13 +10,13 @@ struct DocumentReader {
     /// Whether the id stays a field.
     let keepsIDField: Bool
     /// How values are read.
-    private let json: JSONReader.Options
+    private let json: TypedJSONReader.Options
 
     /// A reader; without `idField` a `$name` says the id and, without `collection`, all of the
     /// path.
     init(
         collection: CollectionPath?, idField: String?, keepsIDField: Bool,
-        json: JSONReader.Options
+        json: TypedJSONReader.Options
     ) {
         self.collection = collection
         self.idField = idField
@@ -28,13 +29,13 @@ struct DocumentReader {
     /// The document of a text; `key` is its id as JSON text where the layout has one.
     func read(
         _ text: UnsafeBufferPointer<UInt8>, key: UnsafeBufferPointer<UInt8>?
-    ) throws(JSONFailure) -> (path: DocumentPath, fields: MapValue) {
-        var entries = try JSONReader.readObject(text, options: json)
+    ) throws(JSONError) -> (path: DocumentPath, fields: MapValue) {
+        var entries = try TypedJSONReader.readObject(text, options: json)
         var name: String?
         if idField == nil, let position = entries.firstIndex(where: { $0.name == Exporter.nameKey })
         {
             guard case .string(let string) = entries.remove(at: position).value else {
-                throw JSONFailure(offset: 0, reason: "\(Exporter.nameKey) is not a string")
+                throw JSONError(offset: 0, reason: "\(Exporter.nameKey) is not a string")
             }
             name = string
             if entries.count == 1, entries[0].name == Exporter.fieldsKey,
@@ -50,21 +51,21 @@ struct DocumentReader {
             path = try Self.named { () throws(LarderError) in try collection.document(id) }
         } else {
             guard let name else {
-                throw JSONFailure(
+                throw JSONError(
                     offset: 0,
                     reason: "no \(Exporter.nameKey); --collection says where documents go")
             }
             path = try Self.named { () throws(LarderError) in try DocumentPath(name) }
         }
-        return (path, try JSONReader.map(of: entries, at: 0))
+        return (path, try TypedJSONReader.map(of: entries, at: 0))
     }
 
     /// The id of a document in the collection.
     private func id(
         of entries: inout [MapValue.Element], name: String?, key: UnsafeBufferPointer<UInt8>?
-    ) throws(JSONFailure) -> String {
+    ) throws(JSONError) -> String {
         if let idField { return try takeID(idField, of: &entries) }
-        if let key { return try JSONReader.readString(key) }
+        if let key { return try TypedJSONReader.readString(key) }
         guard let name else { return CollectionPath.newDocumentID() }
         return try Self.named { () throws(LarderError) in try DocumentPath(name).id }
     }
@@ -72,26 +73,26 @@ struct DocumentReader {
     /// Runs what checks a path, and says in its error what is wrong with it.
     private static func named<R>(
         _ body: () throws(LarderError) -> R
-    ) throws(JSONFailure) -> R {
+    ) throws(JSONError) -> R {
         do throws(LarderError) {
             return try body()
         } catch {
-            throw JSONFailure(offset: 0, reason: error.message)
+            throw JSONError(offset: 0, reason: error.message)
         }
     }
 
     private func takeID(
         _ field: String, of entries: inout [MapValue.Element]
-    ) throws(JSONFailure) -> String {
+    ) throws(JSONError) -> String {
         guard let position = entries.firstIndex(where: { $0.name == field }) else {
-            throw JSONFailure(offset: 0, reason: "no field '\(field)' for the id")
+            throw JSONError(offset: 0, reason: "no field '\(field)' for the id")
         }
         let id: String
         switch entries[position].value {
         case .string(let string): id = string
         case .integer(let integer): id = String(integer)
         default:
-            throw JSONFailure(
+            throw JSONError(
                 offset: 0, reason: "the field '\(field)' is not a string or an integer")
         }
         if !keepsIDField { entries.remove(at: position) }

@@ -1,3 +1,4 @@
+import LarderCore
 import LarderModel
 
 /// What a command prints with `--json`: values in a given order.
@@ -36,9 +37,9 @@ indirect enum JSONReport {
     func append(to bytes: inout [UInt8]) {
         switch self {
         case .null: JSONWriter.append(raw: "null", to: &bytes)
-        case .boolean(let flag): JSONWriter.append(raw: flag ? "true" : "false", to: &bytes)
-        case .integer(let integer): JSONWriter.append(raw: String(integer), to: &bytes)
-        case .double(let double): JSONWriter.append(double, to: &bytes)
+        case .boolean(let flag): JSONWriter.append(flag, to: &bytes)
+        case .integer(let integer): JSONWriter.append(integer, to: &bytes)
+        case .double(let double): JSONWriter.appendTyped(double, to: &bytes)
         case .string(let string): JSONWriter.append(string, to: &bytes)
         case .fields(let fields): JSONWriter.append(fields, to: &bytes)
         case .value(let value): JSONWriter.append(value, to: &bytes)

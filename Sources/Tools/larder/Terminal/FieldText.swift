@@ -1,3 +1,4 @@
+import LarderCore
 import LarderModel
 
 /// The fields of a document as people read them: a line for each, maps indented.

@@ -1,35 +1,41 @@
+import LarderCore
 import LarderModel
 
-/// A JSON text, with numbers as they were written and members in their order.
-enum JSONNode {
-    typealias Member = (name: String, value: JSONNode)
+extension JSONValue {
+    /// How deep a bundle's values may be nested: values and filters take three levels each.
+    private static let maxBundleDepth = 200
 
-    case null
-    case boolean(Bool)
-    case number(String)
-    case string(String)
-    case array([JSONNode])
-    case object([Member])
+    /// Reads a text of a bundle.
+    ///
+    /// Of members of one name the last counts, as for every reader of Protocol Buffers in JSON.
+    ///
+    /// - Throws: `invalidArgument` for anything but JSON.
+    init(bundled text: UnsafeRawBufferPointer) throws(LarderError) {
+        do throws(JSONError) {
+            try self.init(
+                parsing: text, maximumDepth: Self.maxBundleDepth, duplicateNames: .kept)
+        } catch {
+            throw .malformedBundle("JSON, byte \(error.offset + 1): \(error.reason)")
+        }
+    }
 
     var isObject: Bool {
         if case .object = self { true } else { false }
     }
 
-    /// The member of a name, the last of several; nil when there is none or it is null.
-    subscript(name: String) -> JSONNode? {
-        guard case .object(let members) = self else { return nil }
-        let found = members.last { $0.name.hasSameUTF8(as: name) }?.value
-        if case .null = found { return nil }
-        return found
+    /// The last member of a name; nil when there is none or it is null.
+    func member(_ name: String) -> JSONValue? {
+        let found = self[name]
+        return found == .null ? nil : found
     }
 }
 
 /// What an object must have, or a malformed bundle. Members that are missing or null have their
 /// type's default, as in every text that Protocol Buffers write.
-extension JSONNode {
+extension JSONValue {
     /// Text; empty by default.
     func string(_ name: String) throws(LarderError) -> String {
-        switch self[name] {
+        switch member(name) {
         case nil: return ""
         case .string(let text): return text
         default: throw .malformedBundle("'\(name)' is no text")
@@ -38,12 +44,12 @@ extension JSONNode {
 
     /// An integer of 64 bits, as a number or as text; 0 by default.
     func integer(_ name: String) throws(LarderError) -> Int64 {
-        try self[name]?.integer() ?? 0
+        try member(name)?.integer() ?? 0
     }
 
     /// False by default.
     func boolean(_ name: String) throws(LarderError) -> Bool {
-        switch self[name] {
+        switch member(name) {
         case nil: return false
         case .boolean(let value): return value
         default: throw .malformedBundle("'\(name)' is neither true nor false")
@@ -51,8 +57,8 @@ extension JSONNode {
     }
 
     /// Empty by default.
-    func array(_ name: String) throws(LarderError) -> [JSONNode] {
-        switch self[name] {
+    func array(_ name: String) throws(LarderError) -> [JSONValue] {
+        switch member(name) {
         case nil: return []
         case .array(let elements): return elements
         default: throw .malformedBundle("'\(name)' is no list")
@@ -60,8 +66,8 @@ extension JSONNode {
     }
 
     /// Empty by default.
-    func members(_ name: String) throws(LarderError) -> [Member] {
-        switch self[name] {
+    func members(_ name: String) throws(LarderError) -> [JSONMember] {
+        switch member(name) {
         case nil: return []
         case .object(let members): return members
         default: throw .malformedBundle("'\(name)' is no object")
@@ -70,14 +76,17 @@ extension JSONNode {
 
     /// An instant that must be there.
     func timestamp(_ name: String) throws(LarderError) -> Timestamp {
-        guard let node = self[name] else { throw .malformedBundle("'\(name)' is missing") }
+        guard let node = member(name) else { throw .malformedBundle("'\(name)' is missing") }
         return try node.timestamp()
     }
 
     /// A number, or text that is one.
     func integer() throws(LarderError) -> Int64 {
         switch self {
-        case .number(let text), .string(let text):
+        case .integer(let number): return number
+        case .double(let number):
+            if let number = Int64(exactly: number) { return number }
+        case .string(let text):
             if let number = Int64(text) { return number }
             if let number = Self.finite(text).flatMap({ Int64(exactly: $0) }) { return number }
         default: break
@@ -91,7 +100,9 @@ extension JSONNode {
         case .string("NaN"): return .nan
         case .string("Infinity"): return .infinity
         case .string("-Infinity"): return -.infinity
-        case .number(let text), .string(let text):
+        case .integer(let number): return Double(number)
+        case .double(let number): return number
+        case .string(let text):
             if let number = Self.finite(text) { return number }
         default: break
         }

@@ -1,3 +1,4 @@
+import LarderCore
 import LarderModel
 import Testing
 
@@ -6,14 +7,15 @@ import Testing
 /// The entries of a text as a map.
 func read(
     _ text: String, timestamps: Bool = false, typed: Bool = true
-) throws(JSONFailure) -> MapValue {
-    var options = JSONReader.Options()
+) throws(JSONError) -> MapValue {
+    var options = TypedJSONReader.Options()
     options.readsTimestamps = timestamps
     options.readsTypedForms = typed
     let bytes = Array(text.utf8)
-    let result: Result<MapValue, JSONFailure> = bytes.withUnsafeBufferPointer { buffer in
-        Result { () throws(JSONFailure) in
-            try JSONReader.map(of: try JSONReader.readObject(buffer, options: options), at: 0)
+    let result: Result<MapValue, JSONError> = bytes.withUnsafeBufferPointer { buffer in
+        Result { () throws(JSONError) in
+            try TypedJSONReader.map(
+                of: try TypedJSONReader.readObject(buffer, options: options), at: 0)
         }
     }
     return try result.get()
@@ -25,8 +27,8 @@ func value(of text: String, timestamps: Bool = false, typed: Bool = true) throws
 }
 
 /// Why a text is refused.
-private func failure(_ text: String) -> JSONFailure? {
-    do throws(JSONFailure) {
+private func failure(_ text: String) -> JSONError? {
+    do throws(JSONError) {
         _ = try read(text)
         return nil
     } catch {
@@ -34,7 +36,7 @@ private func failure(_ text: String) -> JSONFailure? {
     }
 }
 
-@Suite struct JSONReaderTests {
+@Suite struct TypedJSONReaderTests {
     @Test func `numbers without fraction that fit 64 bits are integers, all others doubles`() throws
     {
         let expected: [(String, Value)] = [
@@ -88,9 +90,9 @@ private func failure(_ text: String) -> JSONFailure? {
     @Test func `bytes that are no UTF-8 are refused`() throws {
         for bad: [UInt8] in [[0xFF], [0xC3], [0xED, 0xA0, 0x80], [0xC0, 0xAF]] {
             let bytes = Array(#"{"a":""#.utf8) + bad + Array(#""}"#.utf8)
-            #expect(throws: JSONFailure.self) {
+            #expect(throws: JSONError.self) {
                 try bytes.withUnsafeBufferPointer {
-                    _ = try JSONReader.readObject($0, options: JSONReader.Options())
+                    _ = try TypedJSONReader.readObject($0, options: TypedJSONReader.Options())
                 }
             }
         }

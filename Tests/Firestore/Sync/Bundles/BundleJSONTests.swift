@@ -1,23 +1,24 @@
+import LarderCore
 import LarderModel
 import Testing
 
 @testable import LarderSync
 
 @Suite("JSON of bundles")
-struct JSONNodeParserTests {
+struct BundleJSONTests {
     @Test("texts of RFC 8259 are read")
     func valid() throws {
         let node = try parse(
             #" {"a" : [1, -0.5e+3,0 ,"x\n\u00e9\ud83d\ude00\/"], "b":{}, "c":[ ],"d":null,"#
                 + #""e":true,"f":false, "a\u0062":"é" }"# + "\n")
-        guard case .array(let elements) = try #require(node["a"]) else {
+        guard case .array(let elements) = try #require(node.member("a")) else {
             Issue.record("\(node)")
             return
         }
         #expect(try elements[0].integer() == 1 && elements[1].double() == -500)
         guard case .string(let text) = elements[3] else { return }
         #expect(text == "x\né😀/")
-        #expect(node["d"] == nil && node["z"] == nil)
+        #expect(node.member("d") == nil && node.member("z") == nil)
         #expect(try node.boolean("e") && !node.boolean("f") && !node.boolean("z"))
         #expect(try node.string("ab") == "é" && node.string("z") == "")
         #expect(try node.members("b").isEmpty && node.array("c").isEmpty)
@@ -51,7 +52,7 @@ struct JSONNodeParserTests {
         for bytes in [[0x22, 0xff, 0x22], [0x22, 0xc3, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22]]
             as [[UInt8]]
         {
-            #expect(throws: LarderError.self) { try bytes.withUnsafeBytes(JSONNodeParser.parse) }
+            #expect(throws: LarderError.self) { try parse(bytes) }
         }
     }
 
@@ -64,7 +65,11 @@ struct JSONNodeParserTests {
         }
     }
 
-    private func parse(_ text: String) throws -> JSONNode {
-        try Array(text.utf8).withUnsafeBytes(JSONNodeParser.parse)
+    private func parse(_ text: String) throws -> JSONValue {
+        try parse(Array(text.utf8))
+    }
+
+    private func parse(_ text: [UInt8]) throws -> JSONValue {
+        try text.withUnsafeBytes { try JSONValue(bundled: $0) }
     }
 }

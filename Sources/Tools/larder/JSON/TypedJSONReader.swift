@@ -1,0 +1,142 @@
+import LarderCore
+import LarderModel
+
+/// Reads one JSON text into a value of a document, without a tree in between.
+///
+/// Numbers without fraction and exponent that fit 64 bits become integers, all others doubles.
+/// ``TypedJSON`` says which objects stand for values that JSON has no notation for.
+struct TypedJSONReader {
+    /// What to make of values that JSON has no notation for.
+    struct Options {
+        /// Strings in RFC 3339 become timestamps.
+        var readsTimestamps = false
+        /// Objects such as `{"$bytes": ...}` and geo points become what they stand for.
+        var readsTypedForms = true
+        /// A member of the document whose object is a map whatever it looks like.
+        var plainMember: String?
+    }
+
+    private let options: Options
+
+    /// The entries of a text that is one object, in their order; names may occur twice, which
+    /// ``map(of:at:)`` refuses.
+    static func readObject(
+        _ text: UnsafeBufferPointer<UInt8>, options: Options
+    ) throws(JSONError) -> [MapValue.Element] {
+        var json = JSONReader(UnsafeRawBufferPointer(text))
+        guard json.peek() == UInt8(ascii: "{") else {
+            throw json.failure("a document is a JSON object, in braces")
+        }
+        let entries = try TypedJSONReader(options: options).readEntries(&json, isPlain: true)
+        try json.finish()
+        return entries
+    }
+
+    /// The string that a text is, quotes included.
+    static func readString(_ text: UnsafeBufferPointer<UInt8>) throws(JSONError) -> String {
+        var json = JSONReader(UnsafeRawBufferPointer(text))
+        _ = json.peek()
+        let string = try json.readString()
+        try json.finish()
+        return string
+    }
+
+    /// The value that a text is.
+    static func readValue(_ text: String) throws(JSONError) -> Value {
+        try Array(text.utf8).withUnsafeBufferPointer { (bytes) throws(JSONError) in
+            var json = JSONReader(UnsafeRawBufferPointer(bytes))
+            let value = try TypedJSONReader(options: Options()).readValue(&json)
+            try json.finish()
+            return value
+        }
+    }
+
+    /// The map of an object's entries; no name may be there twice.
+    static func map(
+        of entries: [MapValue.Element], at offset: Int
+    ) throws(JSONError) -> MapValue {
+        let map = MapValue(entries)
+        if map.count != entries.count {
+            var seen: Set<[UInt8]> = []
+            let name = entries.first { !seen.insert(Array($0.name.utf8)).inserted }?.name ?? ""
+            throw JSONError(offset: offset, reason: "the name '\(name)' is there twice")
+        }
+        return map
+    }
+
+    private func readValue(_ json: inout JSONReader) throws(JSONError) -> Value {
+        switch json.peek() {
+        case UInt8(ascii: "\""):
+            let string = try json.readString()
+            if options.readsTimestamps, let time = Timestamp(rfc3339: string) {
+                return .timestamp(time)
+            }
+            return .string(string)
+        case UInt8(ascii: "{"):
+            let start = json.offset
+            return try value(of: try readEntries(&json, isPlain: false), at: start)
+        case UInt8(ascii: "["):
+            var elements: [Value] = []
+            try json.readArray { (json) throws(JSONError) in
+                elements.append(try readValue(&json))
+            }
+            return .array(elements)
+        case UInt8(ascii: "t"), UInt8(ascii: "f"):
+            return .boolean(try json.readBoolean())
+        case UInt8(ascii: "n"):
+            try json.readNull()
+            return .null
+        case UInt8(ascii: "-"), .some(UInt8(ascii: "0")...UInt8(ascii: "9")):
+            switch try json.readNumber() {
+            case .integer(let integer): return .integer(integer)
+            case .negativeZero: return .integer(0)
+            case .double(let double): return .double(double)
+            }
+        default:
+            throw json.expectedValue()
+        }
+    }
+
+    /// What an object stands for.
+    private func value(of entries: [MapValue.Element], at start: Int) throws(JSONError) -> Value {
+        if options.readsTypedForms {
+            do throws(TypedJSON.Failure) {
+                if let typed = try TypedJSON.value(of: entries) { return typed }
+            } catch {
+                throw JSONError(offset: start, reason: error.reason)
+            }
+        }
+        return .map(try Self.map(of: entries, at: start))
+    }
+
+    /// Reads an object; `isPlain` where it is a map or a document whatever it looks like.
+    private func readEntries(
+        _ json: inout JSONReader, isPlain: Bool
+    ) throws(JSONError) -> [MapValue.Element] {
+        var entries: [MapValue.Element] = []
+        try json.readObject { (json, name) throws(JSONError) in
+            let start = json.offset
+            guard json.peek() == UInt8(ascii: "{") else {
+                return entries.append((name, try readValue(&json)))
+            }
+            if json.depth == 1 && name == options.plainMember {
+                let content = try readEntries(&json, isPlain: true)
+                entries.append((name, .map(try Self.map(of: content, at: start))))
+            } else if options.readsTypedForms && !isPlain && entries.isEmpty
+                && name == TypedJSON.map
+            {
+                let content = try readEntries(&json, isPlain: true)
+                // Standing alone, "$map" says that its content is a map whatever it looks like.
+                let isForm = json.peek() == UInt8(ascii: "}")
+                let map =
+                    isForm
+                    ? .map(try Self.map(of: content, at: start))
+                    : try value(of: content, at: start)
+                entries.append((name, map))
+            } else {
+                entries.append((name, try readValue(&json)))
+            }
+        }
+        return entries
+    }
+}
