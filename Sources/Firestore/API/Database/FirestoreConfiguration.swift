@@ -105,7 +105,7 @@ public struct FirestoreConfiguration: Sendable {
     /// At most 256 bytes. See ``Firestore/switchUser(to:)``.
     public var userID: String?
 
-    /// How long gets, first snapshots and transactions wait for a backend that does not answer.
+    /// The time that gets, first snapshots and transactions wait for a silent backend.
     ///
     /// ``FirestoreSettings/serverWait`` is the same for shared databases.
     public var serverWait = ServerWait.likeFirebase

@@ -55,7 +55,7 @@ public final class FirestoreSettings: NSObject {
         set { values.cache = CachePolicy(newValue) }
     }
 
-    /// How long gets, first snapshots and transactions wait for a backend that does not answer.
+    /// The time that gets, first snapshots and transactions wait for a silent backend.
     ///
     /// Apple's settings have no such property; the default is what its SDK does.
     public var serverWait: FirestoreConfiguration.ServerWait {

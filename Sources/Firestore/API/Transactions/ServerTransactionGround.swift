@@ -12,7 +12,7 @@ final class ServerTransactionGround: TransactionGround {
     private let client: Client
     private let gate: TransactionGate
     private let backoff = Mutex(Backoff())
-    /// Whether the server did not answer in time: another attempt would wait as long again.
+    /// True for a server that did not answer in time: another attempt would wait as long again.
     private let isUnanswered = Flag()
 
     init(_ client: Client, _ gate: TransactionGate) {

@@ -25,7 +25,7 @@ public struct DeadLetter: Sendable, Identifiable {
     /// When it was refused, by the local clock.
     public let rejectionTime: Timestamp
 
-    /// How often it had been tried in vain before; see ``PendingWrite/attemptCount``.
+    /// The number of failed attempts before; see ``PendingWrite/attemptCount``.
     public let attemptCount: Int
 
     init(_ letter: LarderSync.DeadLetter, of firestore: Firestore) {

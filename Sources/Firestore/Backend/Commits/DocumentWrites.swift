@@ -6,7 +6,7 @@ import LarderModel
 /// After a write the document exists, after a delete it does not: a precondition that says
 /// otherwise can never hold. The messages are Firestore's: applications show and look for them.
 struct DocumentWrites {
-    /// What the first write asks of the document.
+    /// The first write's condition on the document.
     private let first: Precondition
     private let isVerified: Bool
     /// Whether the document exists after the writes.

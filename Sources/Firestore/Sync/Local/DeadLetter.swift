@@ -14,7 +14,7 @@ package struct DeadLetter: Sendable {
     package let mutations: [Mutation]
     /// Why it was refused.
     package let error: LarderError
-    /// How often it had been tried in vain before, sent or not.
+    /// The number of failed attempts before, sent or not.
     package let attemptCount: Int
     /// When it was refused, by the local clock.
     package let rejectionTime: Timestamp
