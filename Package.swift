@@ -70,8 +70,17 @@ let package = Package(
             sources: ["src"], publicHeadersPath: "include",
             cSettings: cSettings + [.headerSearchPath("src")],
             linkerSettings: [.linkedLibrary("lmdb"), .linkedLibrary("zstd")]),
-        // What every module may use and no database is in: text and its order, JSON.
-        .target(name: "LarderCore", path: "Sources/Shared/Core", swiftSettings: swiftSettings),
+        // Common to all modules, without a database: errors, time, the order of text, JSON.
+        .target(
+            name: "LarderCore",
+            dependencies: [
+                "CLarder", .product(name: "HeapModule", package: "swift-collections"),
+            ],
+            path: "Sources/Shared/Core", swiftSettings: swiftSettings),
+        // What an engine of either database runs on: executor, scheduler, inbox, streams.
+        .target(
+            name: "LarderRuntime", dependencies: ["LarderCore"], path: "Sources/Shared/Runtime",
+            swiftSettings: swiftSettings),
         // Paths, values, and documents over record bytes.
         .target(
             name: "LarderModel", dependencies: ["CLarder", "LarderCore"],
@@ -90,10 +99,7 @@ let package = Package(
         // What a backend's connection offers, and the messages of its streams.
         .target(
             name: "LarderRemote",
-            dependencies: [
-                "LarderModel", "LarderQuery",
-                .product(name: "HeapModule", package: "swift-collections"),
-            ],
+            dependencies: ["LarderModel", "LarderQuery"],
             path: "Sources/Firestore/Remote/Interface", swiftSettings: swiftSettings),
         // Answers from a store: planner, indexes, aggregates.
         .target(
@@ -103,8 +109,8 @@ let package = Package(
         .target(
             name: "LarderSync",
             dependencies: [
-                "LarderCore", "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
-                "LarderRemote",
+                "LarderCore", "LarderRuntime", "LarderModel", "LarderStorage", "LarderQuery",
+                "LarderPlanning", "LarderRemote",
                 .product(name: "HashTreeCollections", package: "swift-collections"),
                 .product(name: "OrderedCollections", package: "swift-collections"),
             ],
@@ -167,7 +173,7 @@ let package = Package(
         .target(
             name: "LarderGRPC",
             dependencies: [
-                "LarderModel", "LarderQuery", "LarderRemote", "LarderWire",
+                "LarderCore", "LarderModel", "LarderQuery", "LarderRemote", "LarderWire",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
@@ -258,7 +264,9 @@ let package = Package(
         // What several test targets share: directories, random values, plain models.
         .target(
             name: "LarderTestSupport",
-            dependencies: ["LarderModel", "LarderQuery", "LarderRemote", "LarderSync"],
+            dependencies: [
+                "LarderRuntime", "LarderModel", "LarderQuery", "LarderRemote", "LarderSync",
+            ],
             path: "Tests/TestSupport", swiftSettings: swiftSettings),
         // Code as applications of Apple's SDK have it, with nothing changed but its import.
         .target(
@@ -285,8 +293,8 @@ let package = Package(
             path: "Tests/Simulation/Worlds", swiftSettings: swiftSettings),
         // One test target a module, files mirroring its sources.
         .testTarget(
-            name: "LarderCoreTests", dependencies: ["LarderCore"], path: "Tests/Shared/Core",
-            swiftSettings: swiftSettings),
+            name: "LarderCoreTests", dependencies: ["LarderCore", "LarderTestSupport"],
+            path: "Tests/Shared/Core", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderModelTests", dependencies: ["LarderModel", "LarderTestSupport"],
             path: "Tests/Firestore/Model", swiftSettings: swiftSettings),
@@ -321,7 +329,7 @@ let package = Package(
         .testTarget(
             name: "LarderGRPCTests",
             dependencies: [
-                "Larder", "LarderModel", "LarderQuery", "LarderRemote", "LarderWire",
+                "Larder", "LarderCore", "LarderModel", "LarderQuery", "LarderRemote", "LarderWire",
                 "LarderBackend", "LarderGRPC", "LarderServer",
                 "LarderTestSupport",
                 .product(name: "Logging", package: "swift-log"),

@@ -26,16 +26,17 @@ imports() {
 # Shared knows no database, but for one debt: the typed tables of Shared/Storage speak of Firestore's
 # paths, values and documents, and so import LarderModel.
 layers='
-Shared/Core                 none
+Shared/Core                 CLarder
+Shared/Runtime              LarderCore
 Shared/Storage              CLarder|LarderModel
 Firestore/Model             CLarder|LarderCore
 Firestore/Query             LarderModel
 Firestore/Planning          LarderModel|LarderStorage|LarderQuery
 Firestore/Remote/Interface  LarderCore|LarderModel|LarderQuery
-Firestore/Sync              LarderCore|LarderModel|LarderStorage|LarderQuery|LarderPlanning|LarderRemote
+Firestore/Sync              LarderCore|LarderRuntime|LarderModel|LarderStorage|LarderQuery|LarderPlanning|LarderRemote
 Firestore/Backend           LarderModel|LarderStorage|LarderQuery|LarderPlanning|LarderRemote
 Firestore/Wire              LarderModel|LarderQuery|LarderRemote
-Firestore/Remote/GRPC       LarderModel|LarderQuery|LarderRemote|LarderWire
+Firestore/Remote/GRPC       LarderCore|LarderModel|LarderQuery|LarderRemote|LarderWire
 Firestore/Service           LarderModel|LarderQuery|LarderPlanning|LarderRemote|LarderBackend|LarderWire
 Firestore/API               LarderModel|LarderStorage|LarderQuery|LarderPlanning|LarderSync|LarderRemote
 Tools/larder                LarderCore|Larder|LarderModel|LarderStorage

@@ -1,3 +1,4 @@
+import LarderRuntime
 package import LarderModel
 package import LarderSync
 import Synchronization

@@ -13,7 +13,7 @@ final class ServerTransactionGround: TransactionGround {
     private let gate: TransactionGate
     private let backoff = Mutex(Backoff())
     /// True for a server that did not answer in time: another attempt would wait as long again.
-    private let isUnanswered = Flag()
+    private let isUnanswered = AtomicFlag()
 
     init(_ client: Client, _ gate: TransactionGate) {
         self.client = client

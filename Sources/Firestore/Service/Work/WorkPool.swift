@@ -45,7 +45,7 @@ final class WorkPool: Sendable {
     func run<R: Sendable>(
         _ work: @escaping @Sendable () throws(LarderError) -> R
     ) async throws(LarderError) -> R {
-        let hasEnded = Flag()
+        let hasEnded = AtomicFlag()
         // What is answered from its connection ends with its task; of other calls gRPC tells.
         let result: Result<R, LarderError> = await withTaskCancellationHandler {
             await withRPCCancellationHandler {

@@ -1,3 +1,4 @@
+import LarderRuntime
 /// Something that a client calls until it is removed; letting go of this does not remove it.
 package final class ClientRegistration: Sendable {
     private let work: ScheduledWork

@@ -1,6 +1,6 @@
 import Dispatch
 package import LarderModel
-import LarderRemote
+import LarderRuntime
 
 /// Works on a dispatch queue of its own, by the system's clock.
 package final class QueueScheduler: Scheduler {

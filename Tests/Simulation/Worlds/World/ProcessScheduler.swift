@@ -1,3 +1,4 @@
+import LarderRuntime
 import LarderModel
 import LarderSync
 

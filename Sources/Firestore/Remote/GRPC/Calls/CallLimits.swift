@@ -1,4 +1,5 @@
 import GRPCCore
+import LarderCore
 import LarderRemote
 import Synchronization
 

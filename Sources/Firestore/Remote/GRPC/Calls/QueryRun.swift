@@ -24,7 +24,7 @@ struct QueryRun: Sendable {
     /// Called with each document, in order; the host waits for it.
     let body: @Sendable (DocumentReading) async throws(LarderError) -> Void
 
-    private let hasGiven = Flag()
+    private let hasGiven = AtomicFlag()
 
     init(
         _ caller: CloudCaller, as credentials: Credentials,

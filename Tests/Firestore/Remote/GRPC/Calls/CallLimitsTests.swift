@@ -1,5 +1,6 @@
 import Dispatch
 import GRPCCore
+import LarderCore
 import LarderRemote
 import LarderTestSupport
 import Testing

@@ -1,4 +1,4 @@
-import LarderRemote
+import LarderCore
 import Testing
 
 @Suite("Backoff")

@@ -1,5 +1,5 @@
-import Dispatch
-import LarderModel
+package import Dispatch
+package import LarderCore
 
 #if canImport(Glibc)
     import Glibc
@@ -10,7 +10,7 @@ import LarderModel
 /// Calls a closure when a file is written to, by whichever process.
 ///
 /// Several writes shortly after each other may give one call.
-final class FileWatch: @unchecked Sendable {
+package final class FileWatch: @unchecked Sendable {
     // The source does not change after initialisation, and any thread may cancel it.
     private let source: any DispatchSourceProtocol
 
@@ -20,7 +20,7 @@ final class FileWatch: @unchecked Sendable {
     ///   - path: the file.
     ///   - queue: where the closure is called.
     /// - Throws: `resourceExhausted` when the system has no more watches to give.
-    init(
+    package init(
         path: String, queue: DispatchQueue, onChange: @escaping @Sendable () -> Void
     ) throws(LarderError) {
         #if os(Linux)

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Whether something has happened; any thread may use it.
-package final class Flag: Sendable {
+package final class AtomicFlag: Sendable {
     private let value = Atomic<Bool>(false)
 
     /// It has not happened.

@@ -2,7 +2,7 @@ import Dispatch
 import LarderTestSupport
 import Testing
 
-@testable import LarderRemote
+@testable import LarderCore
 
 @Suite("Deadlines")
 struct DeadlineTests {
