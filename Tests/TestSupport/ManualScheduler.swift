@@ -1,5 +1,5 @@
-import LarderRuntime
 package import LarderModel
+import LarderRuntime
 package import LarderSync
 import Synchronization
 

@@ -19,4 +19,3 @@ extension LarderError {
         LarderError(.invalidArgument, message, condition: .invalidName)
     }
 }
-

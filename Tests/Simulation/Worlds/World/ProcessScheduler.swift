@@ -1,5 +1,5 @@
-import LarderRuntime
 import LarderModel
+import LarderRuntime
 import LarderSync
 
 /// The threads, clocks and chance of an engine, as the world has them.
