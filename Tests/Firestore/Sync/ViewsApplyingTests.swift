@@ -88,6 +88,23 @@ struct ViewsApplyingTests {
         #expect(told.snapshot?.isFromCache == false && told.snapshot?.marks == ["+b"])
     }
 
+    @Test("a full, limited result with a document moved beyond its edge waits for its own target")
+    func movedBeyondTheEdge() throws {
+        let query = Query.test("c", by: "n", limit: .first(1))
+        let (early, late) = (try Document.test("c/b", ["n": 0]), try Document.test("c/b", ["n": 3]))
+        for isOwn in [false, true] {
+            var view = View(try query)
+            _ = view.apply(view.computeInitialChanges([early]), target: try View.current("c/b"))
+            let moved = try view.step(
+                [late], refill: [late], target: isOwn ? View.current() : nil)
+            #expect(moved.snapshot?.isFromCache == !isOwn && moved.snapshot?.marks == ["*b"])
+            var change = try View.current("c/a")
+            change.removed = [try DocumentPath("c/b")]
+            let told = try view.step([.test("c/a", ["n": 2])], target: change)
+            #expect(told.snapshot?.isFromCache == false && told.snapshot?.marks == ["-b", "+a"])
+        }
+    }
+
     @Test("a limited result that lost a document by a write here stays synced")
     func deletedHere() throws {
         var view = View(try .test("c", limit: .first(1)))

@@ -24,6 +24,9 @@ extension View {
         apply(target, isPendingReset: isPendingReset)
         let limboChanges = updateLimbo(changes.changes, target, isPendingReset: isPendingReset)
         if changes.lost.contains(where: { syncedDocuments.contains($0) }) { isShort = true }
+        if target == nil, changes.moved.contains(where: { syncedDocuments.contains($0) }) {
+            isShort = true
+        }
         let isSynced = isCurrent && limboDocuments.isEmpty && !isPendingReset && !isShort
         let newState = isSynced ? SyncState.synced : .local
         let syncStateChanged = newState != syncState
@@ -51,7 +54,7 @@ extension View {
         return apply(
             ViewDocumentChanges(
                 documents: documents, mutatedKeys: mutatedKeys,
-                unconfirmedCommits: unconfirmedCommits, lost: [], changes: .none,
+                unconfirmedCommits: unconfirmedCommits, lost: [], moved: [], changes: .none,
                 needsRefill: false))
     }
 

@@ -20,7 +20,7 @@ extension View {
         }
         return ViewDocumentChanges(
             documents: documents, mutatedKeys: TreeSet(documents.pathsWithLocalMutations),
-            unconfirmedCommits: [:], lost: [], changes: DocumentViewChanges(adding: documents),
+            unconfirmedCommits: [:], lost: [], moved: [], changes: DocumentViewChanges(adding: documents),
             needsRefill: false)
     }
 
@@ -39,6 +39,7 @@ extension View {
         var computation = ViewComputation(
             limit: query.limit, documents: previous?.documents ?? documents,
             mutatedKeys: previous?.mutatedKeys ?? mutatedKeys, lost: previous?.lost ?? [],
+            moved: previous?.moved ?? [],
             unconfirmedCommits: previous?.unconfirmedCommits ?? unconfirmedCommits,
             changes: DocumentChangeSet(previous?.changes ?? .none))
         for update in updates {
@@ -52,7 +53,7 @@ extension View {
         return ViewDocumentChanges(
             documents: computation.documents, mutatedKeys: computation.mutatedKeys,
             unconfirmedCommits: computation.unconfirmedCommits, lost: computation.lost,
-            changes: computation.changes.sorted(by: documents.comparator),
+            moved: computation.moved, changes: computation.changes.sorted(by: documents.comparator),
             needsRefill: computation.needsRefill)
     }
 }

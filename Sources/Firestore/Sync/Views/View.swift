@@ -34,8 +34,9 @@ package struct View: Sendable {
     /// Documents of the result that still show a pending write although the backend has committed
     /// it: the watch stream is to bring what the commit made of them.
     var unconfirmedCommits: [DocumentPath: UnconfirmedCommit] = [:]
-    /// Whether a limited result has lost documents by what the backend told of them for other
-    /// targets, and not of its own: which documents follow is known only when its target is told.
+    /// True after documents left a limited result, or moved beyond its edge, by changes that the
+    /// backend sent for other targets: the documents that follow are unknown until the backend
+    /// reports on the view's own target.
     var isShort = false
     /// Documents that the backend has told to be in the view's target.
     package internal(set) var syncedDocuments: TreeSet<DocumentPath>

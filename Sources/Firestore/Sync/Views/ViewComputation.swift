@@ -20,19 +20,23 @@ struct ViewComputation {
     private(set) var unconfirmedCommits: [DocumentPath: UnconfirmedCommit]
     /// Documents that a limited result has lost by what the backend told.
     private(set) var lost: [DocumentPath]
+    /// Documents that the backend has moved beyond the edge of a full, limited result. Documents
+    /// that the client does not know may come before them now.
+    private(set) var moved: [DocumentPath]
     private(set) var changes: DocumentChangeSet
     /// Whether documents that are not in the set may belong into it now.
     private(set) var needsRefill = false
 
     init(
         limit: Query.Limit?, documents: DocumentSet, mutatedKeys: TreeSet<DocumentPath>,
-        lost: [DocumentPath],
+        lost: [DocumentPath], moved: [DocumentPath],
         unconfirmedCommits: [DocumentPath: UnconfirmedCommit], changes: DocumentChangeSet
     ) {
         self.limit = limit
         self.documents = documents
         self.mutatedKeys = mutatedKeys
         self.lost = lost
+        self.moved = moved
         self.unconfirmedCommits = unconfirmedCommits
         self.changes = changes
         oldMutatedKeys = mutatedKeys
@@ -61,7 +65,9 @@ struct ViewComputation {
         case (let old?, nil):
             remove(old)
             if limit != nil, isRemote { lost.append(path) }
-        case (let old?, let new?): replace(old, with: new, takesBack)
+        case (let old?, let new?):
+            replace(old, with: new, takesBack)
+            if isRemote, old.record != new.record, isOutsideLimit(new) { moved.append(path) }
         }
     }
 

@@ -34,6 +34,8 @@ package struct ViewDocumentChanges: Sendable {
     let unconfirmedCommits: [DocumentPath: UnconfirmedCommit]
     /// Documents that a limited result has lost by what the backend told, and not by a write here.
     let lost: [DocumentPath]
+    /// Documents that the backend has moved beyond the edge of a full, limited result.
+    let moved: [DocumentPath]
     /// What has changed since the view's result.
     package let changes: DocumentViewChanges
     /// Whether documents beyond the limit may have to come in: run the query again and compute
