@@ -20,7 +20,8 @@ extension View {
         }
         return ViewDocumentChanges(
             documents: documents, mutatedKeys: TreeSet(documents.pathsWithLocalMutations),
-            unconfirmedCommits: [:], lost: [], moved: [], changes: DocumentViewChanges(adding: documents),
+            unconfirmedCommits: [:], lost: [], moved: [],
+            changes: DocumentViewChanges(adding: documents),
             needsRefill: false)
     }
 
