@@ -9,7 +9,7 @@ DATA ?= .build/data
 CITIES ?=
 # For make check: how many worlds of clients, networks and a backend live.
 SEEDS ?= 2000
-# For make soak: how long, both parts together.
+# For make soak: how long the two random tests of the whole system take, together.
 MINUTES ?= 60
 
 # What the build needs from Debian besides make, a C compiler and Swift 6.2 or later.
@@ -20,9 +20,12 @@ check_packages := $(server_packages) libsqlite3-dev clang-format python3 python3
 bench_packages := $(server_packages) libsqlite3-dev
 
 step := .ci/step
-swift := swift
+# Without an index for editors, which takes a quarter of the time of building.
+swift_flags := --disable-index-store
+swift_build := swift build $(swift_flags)
+swift_test := swift test $(swift_flags) --disable-xctest
 # As swift test does; --build-tests would build everything of the dependencies, too.
-build_tests := $(swift) build --product larderPackageTests
+build_tests := $(swift_build) --product larderPackageTests
 # One scratch path a configuration, or they rebuild each other.
 build := $(abspath .build)
 jobs := $(shell nproc 2>/dev/null || echo 2)
@@ -40,9 +43,10 @@ help:
 	@echo 'make serve    build the server of google.firestore.v1 and run it: PORT=$(PORT) DATA=$(DATA)'
 	@echo 'make test     C and Swift tests'
 	@echo 'make check    everything else: formats, layers, installation, sanitizers, crash tests,'
-	@echo '              fuzzers, the server with other clients (about an hour; make test first)'
-	@echo 'make soak     half of MINUTES=$(MINUTES) each: clients and a server over connections that'
-	@echo '              break, and the simulator with seeds that were never used'
+	@echo '              fuzzers, the server with other clients (half an hour; make test first)'
+	@echo 'make soak     what takes hours: clients and a server over breaking connections and the'
+	@echo '              simulator with new seeds (MINUTES=$(MINUTES) together), longer fuzzing, kills and'
+	@echo '              power cuts, all tests under both sanitizers'
 	@echo 'make bench    benchmarks in release mode, against raw LMDB, SQLite, GRDB and, where it is'
 	@echo "              installed, Google's Firestore emulator"
 	@echo 'make generate Swift of the .proto files; needs protoc, or PROTOC=COMMAND'
@@ -61,20 +65,20 @@ server-packages:
 # ---- run -------------------------------------------------------------------------------------
 
 run: packages
-	@$(step) 'build the tool' $(swift) build --product larder
+	@$(step) 'build the tool' $(swift_build) --product larder
 	@$(step) 'a store of cities' Tests/Checks/cities.sh .build/debug/larder .build/cities
-	@$(step) 'build the demo' $(swift) build --product LarderDemoLocal
+	@$(step) 'build the demo' $(swift_build) --product LarderDemoLocal
 	@$(step) 'a database without its network and its process' Tests/Checks/story.sh \
 		.build/story .build/debug/LarderDemoLocal --backend .build/story/backend
 
 demo: server-packages
-	@$(step) 'build the server' $(swift) build --product larderd
-	@$(step) 'build the demo' $(swift) build --product LarderDemoRemote
+	@$(step) 'build the server' $(swift_build) --product larderd
+	@$(step) 'build the demo' $(swift_build) --product LarderDemoRemote
 	@$(step) 'a server, and a database without its network and its process' Tests/Checks/demo.sh \
 		.build/debug/larderd .build/debug/LarderDemoRemote .build/demo
 
 serve: server-packages
-	@$(step) 'build the server' $(swift) build --product larderd
+	@$(step) 'build the server' $(swift_build) --product larderd
 	@echo "clients find it with FIRESTORE_EMULATOR_HOST=127.0.0.1:$(PORT); end it with Ctrl-C"
 	@exec .build/debug/larderd --port $(PORT) --data $(DATA)
 
@@ -85,21 +89,31 @@ test: server-packages
 	@$(step) 'C unit tests, address and undefined-behaviour sanitizers' $(c_tests) test
 	@$(step) 'fuzzers: replay of the corpora' $(c_tests) replay
 	@$(step) 'exported symbols' Tests/Checks/symbols.sh $(build)/c/library
-	@$(step) 'Swift tests' $(swift) test
+	@$(step) 'Swift tests' $(swift_test)
 	@echo
 	@echo 'make test: everything passed'
 
 # ---- check -----------------------------------------------------------------------------------
 
-checks := check-format check-layers check-generated check-documentation check-compilers check-install \
-	check-consumer check-demo check-bench check-c-threads check-crash check-kill \
-	check-interop check-wire check-simulation check-fuzz \
-	check-swift-threads check-swift-memory
-.PHONY: $(checks) check-packages
+# The C core's checks and those of Swift run side by side; each uses about one processor. Both
+# sanitizers' tests do as well, once both are built.
+c_checks := check-compilers check-install check-c-threads check-crash check-fuzz
+swift_checks := check-format check-layers check-generated check-documentation check-consumer \
+	check-demo check-bench check-kill check-interop check-wire check-simulation
+sanitizers := check-swift-threads check-swift-memory
+.PHONY: $(c_checks) $(swift_checks) $(sanitizers) $(sanitizers:=-build)
+.PHONY: check-packages c-checks swift-checks
 
-check: $(checks)
+check: check-packages
+	@.ci/together c-checks swift-checks
+	@$(MAKE) --no-print-directory $(sanitizers:=-build)
+	@.ci/together $(sanitizers)
 	@echo
 	@echo 'make check: everything passed'
+
+c-checks: $(c_checks)
+
+swift-checks: $(swift_checks)
 
 check-packages:
 	@.ci/packages $(check_packages)
@@ -114,7 +128,7 @@ check-generated: check-packages
 	@$(step) 'generated code' Tests/Checks/generated.sh $(build)/generated
 
 check-documentation:
-	@$(step) 'debug build' $(swift) build
+	@$(step) 'debug build' $(swift_build)
 	@$(step) 'links in the documentation' Tests/Checks/documentation.sh $(build)/documentation
 
 check-compilers: check-packages
@@ -140,8 +154,8 @@ check-bench: check-packages
 		$(MAKE) --no-print-directory -s -C Benchmarks/C check BUILD=$(build)/c/bench
 	@$(step) 'client benchmarks, a short run' \
 		$(MAKE) --no-print-directory -s -C Benchmarks check-client
-	@$(step) 'build the server' $(swift) build --product larderd
-	@$(step) 'build the benchmark over sockets' $(swift) build --product WireBenchmark
+	@$(step) 'build the server' $(swift_build) --product larderd
+	@$(step) 'build the benchmark over sockets' $(swift_build) --product WireBenchmark
 	@$(step) 'benchmark over sockets, a short run' \
 		$(build)/debug/WireBenchmark measure --quick --larderd $(build)/debug/larderd
 
@@ -152,65 +166,88 @@ check-crash: check-packages
 	@$(step) 'kill, power-cut and fault tests' $(c_tests) crash
 
 check-kill: check-packages
-	@LARDER_KILL_ROUNDS=40 $(step) 'a client killed 40 times' $(swift) test --filter KillTests
+	@LARDER_KILL_ROUNDS=40 $(step) 'a client killed 40 times' $(swift_test) --filter KillTests
 
 check-interop: check-packages
-	@$(step) 'build the server' $(swift) build --product larderd
+	@$(step) 'build the server' $(swift_build) --product larderd
 	@$(step) "Google's Python client against the server" \
 		Tests/Checks/interop.sh $(build)/debug/larderd $(build)/interop
 
 check-wire: check-packages
-	@$(step) 'build the server' $(swift) build --product larderd
+	@$(step) 'build the server' $(swift_build) --product larderd
 	@$(step) 'build the tests' $(build_tests)
 	@$(step) "the client against the server and Google's emulator" \
 		Tests/Checks/wire.sh $(build)/debug/larderd $(build)/wire
 
 check-simulation: check-packages
 	@$(step) 'clients, networks and a backend, $(SEEDS) worlds' \
-		$(swift) run -c release LarderSimulation --seeds $(SEEDS)
+		swift run $(swift_flags) -c release LarderSimulation --seeds $(SEEDS)
 
 check-fuzz: check-packages
 	@$(step) 'fuzzers, 60 s each' $(c_tests) fuzz
 
-# What the sanitizers have to know about libraries that they do not see.
-sanitizers := $(abspath Tests/Checks/sanitizers)
+# What the sanitizers need to know about libraries that they do not instrument.
+suppressions := $(abspath Tests/Checks/sanitizers)
 mutex := $(build)/mutex.so
 
-# Long random tests of machines that one thread drives: the other sanitizer has them, too.
+# The suites that each sanitizer runs in make check: for threads those of what several threads use,
+# for memory those of what handles bytes itself. make soak runs all suites under both.
+space := $(subst ,, )
+thread_modules := Core Runtime Storage DocumentStore Credentials HTTP Backend GRPC Server Socket
+memory_modules := Core Model Storage DocumentStore Query Planning Sync Wire HTTP Backend Server
+suites = Larder($(subst $(space),|,$(strip $(1))))Tests
+THREAD_SUITES ?= $(call suites,$(thread_modules))|LarderTests
+MEMORY_SUITES ?= $(call suites,$(memory_modules))
+# Random tests of machines that one thread drives: the address sanitizer runs them.
 single_threaded := --skip PlanningDifferentialTests --skip ViewsRandomTests \
 	--skip LocalStoreDifferentialTests --skip BackendWatchDifferentialTests --skip LarderQueryTests
-# How much is on its way when nobody reads is another amount at the sanitizer's speed.
+# The amount in flight while no client reads differs at the sanitizer's speed.
 timed := --skip BackpressureTests
+
+check-swift-threads-build: check-packages
+	@mkdir -p $(build) && clang -std=c17 -O2 -shared -fPIC -o $(mutex) $(suppressions)/mutex.c
+	@$(step) 'build the tests, thread sanitizer' $(build_tests) --sanitize=thread \
+		--scratch-path $(build)/thread
+
+check-swift-memory-build: check-packages
+	@$(step) 'build the tests, address sanitizer' $(build_tests) --sanitize=address \
+		--scratch-path $(build)/address
 
 # One test at a time: the sanitizer leaves room for few stores, each of which maps a tebibyte. And
 # no waiting at the end of each process: the tool's tests start hundreds.
-check-swift-threads: check-packages
-	@mkdir -p $(build) && clang -std=c17 -O2 -shared -fPIC -o $(mutex) $(sanitizers)/mutex.c
+check-swift-threads: check-swift-threads-build
 	@LARDER_TEST_STEPS=4000 LD_PRELOAD=$(mutex) \
-		TSAN_OPTIONS=suppressions=$(sanitizers)/thread.txt:atexit_sleep_ms=0 \
+		TSAN_OPTIONS=suppressions=$(suppressions)/thread.txt:atexit_sleep_ms=0 \
 		$(step) 'Swift tests, thread sanitizer' \
-		$(swift) test --sanitize=thread --no-parallel --scratch-path $(build)/thread \
+		$(swift_test) --skip-build --sanitize=thread --no-parallel \
+			--scratch-path $(build)/thread --filter '$(THREAD_SUITES)' \
 			$(single_threaded) $(timed)
 
-# XCTest itself leaks; Swift Testing, which the tests use, does not. One test at a time, or those
-# that speak over sockets starve until their connections are given up. Tests of the tool read what it
-# prints, which suppressions that were used are not.
-check-swift-memory: check-packages
-	@LSAN_OPTIONS=suppressions=$(sanitizers)/leak.txt:print_suppressions=0 \
+# One test at a time, or those that speak over sockets starve until their connections are given up.
+# Tests of the tool read what it prints, which suppressions that were used are not.
+check-swift-memory: check-swift-memory-build
+	@LSAN_OPTIONS=suppressions=$(suppressions)/leak.txt:print_suppressions=0 \
 		$(step) 'Swift tests, address sanitizer' \
-		$(swift) test --sanitize=address --disable-xctest --no-parallel \
-			--scratch-path $(build)/address
+		$(swift_test) --skip-build --sanitize=address --no-parallel \
+			--scratch-path $(build)/address --filter '$(MEMORY_SUITES)'
 
 # ---- soak ------------------------------------------------------------------------------------
 
-soak: server-packages
+soak: check-packages
 	@$(step) 'build the tests' $(build_tests)
-	@$(step) 'build the simulator' $(swift) build -c release --product LarderSimulation
+	@$(step) 'build the simulator' $(swift_build) -c release --product LarderSimulation
 	@LARDER_SOAK_SECONDS=$$(($(MINUTES) * 30)) \
 		$(step) 'clients and a server over connections that break, half of $(MINUTES) minutes' \
-		$(swift) test --skip-build --filter SoakTests
+		$(swift_test) --skip-build --filter SoakTests
 	@$(step) 'clients, networks and a backend, half of $(MINUTES) minutes' \
-		$(swift) run -c release --skip-build LarderSimulation --seconds $$(($(MINUTES) * 30))
+		swift run $(swift_flags) -c release --skip-build \
+			LarderSimulation --seconds $$(($(MINUTES) * 30))
+	@LARDER_KILL_ROUNDS=400 $(step) 'a client killed 400 times' \
+		$(swift_test) --skip-build --filter KillTests
+	@$(step) 'kill, power-cut and fault tests, ten times as long' $(c_tests) crash \
+		KILL='--rounds 2000' POWERCUT='--images 20000' CORRUPTION='--files 5000'
+	@$(step) 'fuzzers, 10 minutes each' $(c_tests) fuzz FUZZ_SECONDS=600
+	@$(MAKE) --no-print-directory $(sanitizers) THREAD_SUITES=. MEMORY_SUITES=.
 
 # ---- bench, install, clean -------------------------------------------------------------------
 
@@ -222,7 +259,7 @@ generate: packages
 	@$(step) 'Swift of the .proto files' Sources/Firestore/Wire/generate
 
 install: packages
-	$(swift) build -c release --product larder
+	$(swift_build) -c release --product larder
 	$(c_library) install PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' BUILD=$(build)/c/library
 	install -d '$(DESTDIR)$(PREFIX)/bin'
 	install -m 755 $(build)/release/larder '$(DESTDIR)$(PREFIX)/bin/larder'
