@@ -158,7 +158,7 @@ static void only_a_map_is_a_record(void) {
                  LARDER_E_INVALID_ARGUMENT);
     CHECK_OK(larder_builder_finish_value(builder, &bytes, &test_error));
     CHECK_BYTES(bytes, make_hex("40 00"));
-    /* the next value begins anew, without a reset */
+    /* the next value starts over, without a reset */
     CHECK_OK(larder_builder_begin_map(builder, &test_error));
     CHECK_OK(larder_builder_end_map(builder, &test_error));
     CHECK_OK(larder_builder_finish_value(builder, &bytes, &test_error));

@@ -260,7 +260,7 @@ static void misuse_is_a_status(void) {
     make_release();
 }
 
-/* ---- what an aborted transaction takes back ---- */
+/* ---- what an aborted transaction undoes ---- */
 
 static void an_abort_leaves_detached_records_alone(void) {
     larder_env *env = store_open();
@@ -522,7 +522,7 @@ static void many_threads_load_and_end_at_once(void) {
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    /* the environment goes while others let go of their records */
+    /* the environment closes while other threads release records */
     for (int i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, end_one, &workers[i]);
     CHECK_OK(larder_env_close(c.env, &test_error));

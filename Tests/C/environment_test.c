@@ -428,8 +428,8 @@ static const char *create_only(void *path) {
     return NULL;
 }
 
-/* What the creation of a store leaves at each of its steps is begun anew. */
-static void a_store_that_was_not_created_is_begun_anew(void) {
+/* What the creation of a store leaves at each of its steps is recreated. */
+static void a_store_that_was_not_created_is_recreated(void) {
     static const uint8_t zeros[2 * 4096];
     const char *path = test_directory(), *file = join(path, "data.mdb");
     MDB_env *mdb;
@@ -1320,7 +1320,7 @@ static const test_case cases[] = {
     {"finds a truncated file", finds_a_truncated_file},
     {"a store with blank pages is left alone", a_store_with_blank_pages_is_left_alone},
     {"a short file with content is left alone", a_short_file_with_content_is_left_alone},
-    {"a store that was not created is begun anew", a_store_that_was_not_created_is_begun_anew},
+    {"a store that was not created is recreated", a_store_that_was_not_created_is_recreated},
     {"a full disk is an error at opening", a_full_disk_is_an_error_at_opening},
     {"full memory is an error at opening", full_memory_is_an_error_at_opening},
     {"the lock file is allocated in full", the_lock_file_is_allocated_in_full},

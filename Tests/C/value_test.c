@@ -680,7 +680,7 @@ static void depth_counts_arrays_and_maps(void) {
     CHECK_STATUS(larder_value_validate(pending, 4, &test_error), LARDER_E_TOO_DEEP);
 }
 
-/* Bytes that nobody checked may be nested without end. */
+/* Unchecked bytes may be nested without end. */
 static void very_deep_bytes_end_in_a_status(void) {
     enum { DEPTH = 20000 };
     uint8_t *bytes = malloc(DEPTH * 7 + 1);

@@ -615,7 +615,7 @@ LARDER_API void larder_document_info_init(larder_document_info *info, size_t str
 
 /* Writes a document; plain is a plain record for a found one and empty otherwise. Checks name,
  * record and size; maintains indexes, the read-time index and accounting. A damaged row is
- * replaced, which takes counting all documents anew. */
+ * replaced, which requires recounting all documents. */
 LARDER_API int32_t larder_document_put(larder_txn *txn, larder_bytes name,
                                        const larder_document_info *info, larder_bytes plain,
                                        larder_error *error);
@@ -997,7 +997,7 @@ typedef struct larder_lru_result {
 } larder_lru_result;
 
 /* One write transaction of its own that evicts least recently used documents, and targets that
- * nobody pins, until total_bytes is at most goal_bytes (negative: the budget), max_documents
+ * are not pinned, until total_bytes is at most goal_bytes (negative: the budget), max_documents
  * were examined or max_us have passed (0: 500 documents, 2,000 us). Kept: pinned documents,
  * those that a pending mutation touches, those of pinned targets. LARDER_MORE: over the goal,
  * and another step can free more; LARDER_OK: at or below the goal, or nothing more can go. */

@@ -9,7 +9,7 @@
  * then the second, and so on. Wherever the failure lands:
  *
  *   - the call that met it answers with a status, and nothing crashes or hangs;
- *   - a failed commit has changed nothing that the handle can see; opened anew, the store is as
+ *   - a failed commit has changed nothing that the handle can see; reopened, the store is as
  *     before or as after it; larder_check is clean;
  *   - after a failed sync the handle refuses writes until the store is opened again, while
  *     reads go on (but for a failed write of the meta page: then it refuses both); after

@@ -29,7 +29,7 @@ typedef struct larder__striped_count {
 static inline void larder__striped_add(larder__striped_count *count, int64_t delta) {
     atomic_fetch_add(&count->stripes[larder__stripe()].count, delta);
 }
-/* Exact when nobody adds meanwhile. */
+/* Exact while no thread adds. */
 static inline int64_t larder__striped_sum(larder__striped_count *count) {
     int64_t sum = 0;
     for (uint32_t i = 0; i < LARDER__STRIPES; i++)

@@ -155,7 +155,7 @@ static inline larder__index_definition *larder__index_at(const larder__index_cac
 larder_usage larder__index_usage(const larder_txn *txn);
 void larder__index_count(const larder_txn *txn, larder__index_definition *definition,
                          larder_usage before);
-/* Writes a definition's row anew: state, back-fill and, with it, the pending counts. */
+/* Rewrites a definition's row: state, back-fill and, with it, the pending counts. */
 int32_t larder__index_write(larder_txn *txn, larder__index_definition *definition, int32_t state,
                             int64_t backfilled_count, larder_bytes position, larder_error *error);
 /* One step of the back-fill, without checks of arguments: OK or MORE. */

@@ -370,7 +370,7 @@ int32_t larder_index_drop(larder_txn *txn, uint32_t index_id, int64_t max_entrie
         status = larder__index_row_read(txn, index_id, &row, &failure);
         if (status == LARDER_NOT_FOUND) return status;
     }
-    /* A damaged definition is in nobody's use. */
+    /* A damaged definition is not in use. */
     bool is_in_use = status == LARDER_OK && row.state != LARDER__INDEX_DROPPING;
     if (status != LARDER_OK && status != LARDER_E_CORRUPT)
         return larder__txn_note(txn, larder__index_give(error, &failure));

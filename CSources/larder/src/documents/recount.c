@@ -3,7 +3,7 @@
  *
  * The row cannot say what it counted, when it was read or which entries it has. Its read-time
  * and index rows carry the document's id and are found by that (here and in index_entries.c);
- * the counters are counted anew from all document rows, as larder_check would. Rows that are
+ * the counters are recounted from all document rows, as larder_check would. Rows that are
  * damaged, too, count by what their first byte and their size say until they are mended.
  *
  * Linear in the number of documents: damage is rare, and wrong counters would stay for good.

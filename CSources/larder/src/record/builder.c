@@ -55,7 +55,7 @@ struct larder_builder {
     int root;
     bool root_is_map;
     bool saw_max;
-    bool finished; /* the next value begins anew */
+    bool finished; /* the next value starts over */
     frame frames[DEPTH_MAX];
 };
 

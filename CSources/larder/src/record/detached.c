@@ -11,7 +11,7 @@
  * record keeps the vocabulary for them, and for its dictionary. The plain form of a stored
  * record is made when it is asked for, published once, and freed with the record.
  *
- * In a write transaction a shape or dictionary may be one that an abort would take back: such
+ * In a write transaction a shape or dictionary may be one that an abort would undo: such
  * records are copied in plain form.
  */
 #include "base/process.h"
@@ -152,7 +152,7 @@ const larder_record *larder_detached_record(const larder_detached *detached) {
     return detached == NULL ? NULL : &detached->record;
 }
 
-/* The plain form of a stored record, made by whoever is first. */
+/* The plain form of a stored record, made by the first caller. */
 static int32_t make_whole(larder_detached *d, const whole **made, larder_error *error) {
     whole *there = atomic_load_explicit(&d->whole, memory_order_acquire);
     *made = there;

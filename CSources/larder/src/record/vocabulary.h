@@ -8,11 +8,11 @@
  *
  * The environment and every detached record share it; the last of them frees it. Readers look
  * at its tables without a lock: entries are only added, except that an aborted transaction
- * takes back what it added, which no one else has seen.
+ * removes what it added, which no other transaction has seen.
  *
  * Users are counted in stripes, so that threads that detach records at once share no cache
  * line. The count is settled when the environment goes: it closes each stripe, moving its count
- * into `remaining`; whoever finds a stripe closed counts down `remaining` instead.
+ * into `remaining`; a thread that finds a stripe closed counts down `remaining` instead.
  */
 #ifndef LARDER_VOCABULARY_H
 #define LARDER_VOCABULARY_H

@@ -1,6 +1,6 @@
 /*
  * copy.c - copies of a store: hot (LMDB's pages of one snapshot) and compacted (every row put
- * anew in key order, so that pages are full).
+ * again in key order, so that pages are full).
  *
  * Either is made in a directory beside the target, synced, and renamed: a copy that was cut
  * short is never at the target.

@@ -212,7 +212,7 @@ static bool is_blank(int file, uint64_t from, uint64_t to) {
 /* A kill or a power cut can tear LMDB's first write to a new file, of both meta pages. No commit
  * ever reached the file when it ends with these pages or earlier, and each of them is either
  * blank or missing, or of transaction 0. (Both are synced before the first commit adds a page:
- * create_tables in env.c.) Anything else is never begun anew. */
+ * create_tables in env.c.) Anything else is never recreated. */
 static bool is_unborn(int file, const uint8_t *first, bool first_is_valid, const uint8_t *second,
                       bool second_is_valid, uint64_t file_bytes, uint64_t page) {
     if (file_bytes > 2 * page) return false;
@@ -242,7 +242,7 @@ int32_t larder__file_inspect(larder_env *env, larder_error *error) {
         goto done;
     }
     env->file_bytes = (uint64_t)info.st_size;
-    if (info.st_size == 0) goto done; /* created and never written: LMDB begins it anew */
+    if (info.st_size == 0) goto done; /* created and never written: LMDB initialises it */
     ssize_t size = read_at(file, first, sizeof first, 0);
     if (size < 0) {
         status = fail_path(error, errno, "reading", path);
@@ -267,7 +267,7 @@ int32_t larder__file_inspect(larder_env *env, larder_error *error) {
             status = larder__fail(error, LARDER_E_NO_STORE,
                                   "the store at %s was not created to its end", env->path);
         else if (truncate(path, 0) != 0)
-            status = fail_path(error, errno, "beginning anew", path);
+            status = fail_path(error, errno, "recreating", path);
         goto done;
     }
     if (is_zero(first, sizeof first) && is_zero(second, sizeof second)) {

@@ -13,7 +13,7 @@ int32_t larder__file_lock(larder_env *env, larder_error *error);
 /* Gives it up and closes its file; nothing to do when there is none. */
 void larder__file_unlock(larder_env *env);
 /* Reads the data file's meta pages: foreign and truncated files are found before LMDB maps
- * them. Sets env->file_is_short when pages at the end are missing. Begins a file anew that no
+ * them. Sets env->file_is_short when pages at the end are missing. Recreates a file that no
  * commit has reached, and no other. */
 int32_t larder__file_inspect(larder_env *env, larder_error *error);
 /* Allocates every block of the lock file of a directory, so that LMDB finds room wherever it

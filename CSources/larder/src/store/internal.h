@@ -249,11 +249,11 @@ struct larder_txn {
     larder__buffer row;     /* a row being built */
     larder__buffer hot;     /* its values */
     larder__buffer cold;    /* its cold container */
-    larder__buffer scratch; /* for whoever needs one inside one call */
+    larder__buffer scratch; /* scratch space within one call */
     larder__buffer lru_log; /* entries for the epoch, written at commit (lru.c) */
 };
 
-/* Read transactions that are open; exact while nobody begins or ends one. */
+/* Read transactions that are open; exact while none begins or ends. */
 int64_t larder__txn_open_reads(larder_env *env);
 /* Frees the read transactions kept for reuse and the writer's buffers. */
 void larder__txn_release_idle(larder_env *env);

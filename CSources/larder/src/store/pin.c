@@ -110,7 +110,7 @@ static larder__touch_queue *new_queue(larder_env *env) {
 int32_t larder_lru_touch(larder_env *env, larder_bytes name, larder_error *error) {
     int32_t status = check(env, name, error);
     if (status != LARDER_OK) return status;
-    if ((env->flags & LARDER_OPEN_READ_ONLY) != 0) return LARDER_OK; /* nobody would write it */
+    if ((env->flags & LARDER_OPEN_READ_ONLY) != 0) return LARDER_OK; /* it would never be written */
     pthread_mutex_lock(&env->lru->lock);
     if (env->lru->queue == NULL) env->lru->queue = new_queue(env);
     if (env->lru->queue == NULL)

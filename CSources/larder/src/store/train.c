@@ -315,7 +315,7 @@ void larder__blob_ended(larder_txn *txn, bool committed) {
 
 /* ---- repacking ---- */
 
-/* The row of a document with its cold part compressed anew, in txn->row. NOT_FOUND: as it was. */
+/* The row of a document with its cold part recompressed, in txn->row. NOT_FOUND: as it was. */
 static int32_t repack_row(larder_txn *txn, larder_bytes key, larder_bytes row,
                           const larder_document *document, uint32_t *dictionary,
                           larder_error *error) {
