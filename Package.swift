@@ -81,6 +81,8 @@ let package = Package(
         .target(
             name: "LarderRuntime", dependencies: ["LarderCore"], path: "Sources/Shared/Runtime",
             swiftSettings: swiftSettings),
+        // The application and its project, which both databases belong to.
+        .target(name: "LarderApp", path: "Sources/Shared/App", swiftSettings: swiftSettings),
         // Paths, values, and documents over record bytes.
         .target(
             name: "LarderModel", dependencies: ["CLarder", "LarderCore"],
@@ -191,8 +193,8 @@ let package = Package(
         .target(
             name: "Larder",
             dependencies: [
-                "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning", "LarderSync",
-                "LarderRemote", .product(name: "Logging", package: "swift-log"),
+                "LarderApp", "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
+                "LarderSync", "LarderRemote", .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Firestore/API", swiftSettings: swiftSettings),
         // The command-line tool `larder`.
@@ -236,11 +238,16 @@ let package = Package(
         .executableTarget(
             name: "JSONBenchmark", dependencies: ["LarderCore"], path: "Benchmarks/JSON",
             swiftSettings: swiftSettings),
+        // Clocks, memory, medians: the measuring that Benchmarks has in common. The package in that
+        // folder compiles the same files as its own module.
+        .target(
+            name: "BenchmarkMeasuring", path: "Benchmarks/Measuring", swiftSettings: swiftSettings),
         // The same of the engine between a store and a backend.
         .executableTarget(
             name: "SyncBenchmark",
             dependencies: [
-                "AllocationCount", "LarderModel", "LarderStorage", "LarderQuery",
+                "AllocationCount", "BenchmarkMeasuring", "LarderModel", "LarderStorage",
+                "LarderQuery",
                 "LarderPlanning", "LarderRemote", "LarderSync", "LarderBackend",
                 .product(name: "HashTreeCollections", package: "swift-collections"),
             ],
@@ -249,7 +256,8 @@ let package = Package(
         .executableTarget(
             name: "WireBenchmark",
             dependencies: [
-                "Larder", "LarderModel", "LarderQuery", "LarderRemote", "LarderBackend",
+                "BenchmarkMeasuring", "Larder", "LarderModel", "LarderQuery", "LarderRemote",
+                "LarderBackend",
                 "LarderWire", "LarderGRPC",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRPCCore", package: "grpc-swift-2"),
@@ -395,9 +403,9 @@ let package = Package(
         .testTarget(
             name: "LarderTests",
             dependencies: [
-                "Larder", "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
-                "LarderRemote", "LarderSync", "LarderBackend", "LarderTestSupport",
-                "LarderTestChild", "AppleStyleSample",
+                "Larder", "LarderApp", "LarderModel", "LarderStorage", "LarderQuery",
+                "LarderPlanning", "LarderRemote", "LarderSync", "LarderBackend",
+                "LarderTestSupport", "LarderTestChild", "AppleStyleSample",
             ],
             path: "Tests/Firestore/API", swiftSettings: swiftSettings),
         // The specification tests of Firestore's clients, read from where they lie.

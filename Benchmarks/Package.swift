@@ -15,7 +15,7 @@ let package = Package(
         .executableTarget(
             name: "ClientBenchmarks",
             dependencies: [
-                "Floor", "Workload",
+                "Floor", "Measuring", "Workload",
                 .product(name: "Larder", package: "larder"),
                 .product(name: "LarderStorage", package: "larder"),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -31,6 +31,8 @@ let package = Package(
             ],
             path: "StorageBenchmarks",
             plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]),
+        // Clocks, memory, medians; BenchmarkMeasuring in the package above.
+        .target(name: "Measuring", path: "Measuring"),
         // The C program's documents as values of Larder.
         .target(
             name: "Workload",

@@ -2,6 +2,7 @@ import Foundation
 import Larder
 import LarderModel
 import LarderStorage
+import Measuring
 import Synchronization
 
 /// Many listeners: what a change costs, and what they weigh.

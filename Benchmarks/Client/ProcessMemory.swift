@@ -1,45 +1,20 @@
 import Floor
-import Foundation
-import Synchronization
+import Measuring
 
-/// Memory of the process that no file backs: what the store maps is not in it.
+/// Memory of the process without mapped files such as the store.
 enum ProcessMemory {
-    /// Bytes now, after giving back what is free.
+    /// Bytes now, after returning free memory to the system.
     static func settled() -> Int {
         workload_give_back_memory()
-        return anonymous()
+        return MemoryWatch.anonymousBytes
     }
 
-    /// Bytes now.
-    static func anonymous() -> Int {
-        guard let text = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else {
-            return 0
-        }
-        for line in text.split(separator: "\n") where line.hasPrefix("RssAnon:") {
-            let kibibytes = line.split(whereSeparator: \.isWhitespace).dropFirst().first
-            return (kibibytes.flatMap { Int($0) } ?? 0) * 1024
-        }
-        return 0
-    }
-
-    /// How many bytes the process grew by at most while something ran, looking twice a
-    /// millisecond.
+    /// The largest growth of the process while a closure runs, in bytes.
     static func growth(during body: () async throws -> Void) async rethrows -> Int {
-        let before = settled()
-        let state = Mutex((peak: before, isDone: false))
-        let ended = DispatchSemaphore(value: 0)
-        Thread.detachNewThread {
-            while !state.withLock({ $0.isDone }) {
-                let now = anonymous()
-                state.withLock { $0.peak = max($0.peak, now) }
-                usleep(500)
-            }
-            ended.signal()
-        }
-        defer {
-            state.withLock { $0.isDone = true }
-        }
+        workload_give_back_memory()
+        let memory = MemoryWatch()
+        defer { _ = memory.end() }
         try await body()
-        return state.withLock { $0.peak } - before
+        return memory.growth
     }
 }

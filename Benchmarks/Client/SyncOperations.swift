@@ -1,4 +1,5 @@
 import Foundation
+import Measuring
 
 /// The engine between a store and a backend.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import Larder
+import Measuring
 import Synchronization
 import Workload
 
@@ -56,7 +57,7 @@ struct ThreadOperations {
     private func reads(
         _ peer: LarderPeer, _ references: [DocumentReference], threads: Int
     ) async throws -> Elapsed {
-        let watch = Stopwatch()
+        let start = Elapsed.now
         try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<threads {
                 group.addTask { try await peer.readPopulation(references) }
@@ -65,7 +66,7 @@ struct ThreadOperations {
                 throw Run.Wrong(description: "reading from threads: \(found) found")
             }
         }
-        return watch.elapsed / Double(threads * references.count)
+        return (Elapsed.now - start) / Double(threads * references.count)
     }
 
     /// Writes one document after the other, each on disk before the next, from a thread of its
@@ -109,12 +110,12 @@ struct ThreadOperations {
             // Each thread opens a reader of its own.
             nonisolated(unsafe) let peer = peer
             let numbers = numbers
-            let watch = Stopwatch()
+            let start = Elapsed.now
             let repeats = 5
             DispatchQueue.concurrentPerform(iterations: threads) { _ in
                 for _ in 0..<repeats { _ = peer.readElsewhere(numbers) }
             }
-            return watch.elapsed / Double(threads * repeats * numbers.count)
+            return (Elapsed.now - start) / Double(threads * repeats * numbers.count)
         }
     }
 }

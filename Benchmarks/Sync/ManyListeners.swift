@@ -1,3 +1,4 @@
+import BenchmarkMeasuring
 import Foundation
 import LarderModel
 import LarderPlanning

@@ -1,5 +1,8 @@
+import BenchmarkMeasuring
+import Dispatch
 import Foundation
 import LarderModel
+import Synchronization
 
 /// Measures the engine between a store and a backend, and prints the figures of every round as
 /// JSON.
@@ -38,4 +41,99 @@ struct SyncBenchmark {
         }
         print(String(decoding: try JSONEncoder().encode(figures.all), as: UTF8.self))
     }
+}
+
+/// One round's figure of one row, as `ClientBenchmarks` reads it.
+struct Figure: Encodable {
+    /// Whose figure it is.
+    enum Side: String, Encodable {
+        case larder
+        /// What the row compares with.
+        case reference
+    }
+
+    /// The row's id.
+    let row: String
+    let side: Side
+    /// Seconds of one of what the row counts; or bytes, or a number.
+    let wall: Double
+    let processor: Double
+}
+
+/// Collects figures.
+final class Figures {
+    private(set) var all: [Figure] = []
+
+    /// Adds a round of a row.
+    ///
+    /// - Parameter units: how many of what the row counts the round did.
+    func add(_ row: String, _ side: Figure.Side, _ watch: Elapsed, units: Int) {
+        all.append(
+            Figure(
+                row: row, side: side, wall: watch.wall / Double(units),
+                processor: watch.processor / Double(units)))
+    }
+
+    /// Adds a figure that is no time.
+    func add(_ row: String, _ value: Double) {
+        all.append(Figure(row: row, side: .larder, wall: value, processor: value))
+    }
+
+    /// Does something and adds how long it took.
+    func measure(
+        _ row: String, _ side: Figure.Side, units: Int, _ body: () throws -> Void
+    ) rethrows {
+        let start = Elapsed.now
+        try body()
+        add(row, side, Elapsed.now - start, units: units)
+    }
+}
+
+/// Counts what happens on other threads, and blocks until it has happened often enough.
+final class Counter: Sendable {
+    private struct State {
+        var count = 0
+        var target = Int.max
+    }
+
+    private let state = Mutex(State())
+    private let reached = DispatchSemaphore(value: 0)
+
+    var count: Int { state.withLock { $0.count } }
+
+    func add() {
+        let isReached = state.withLock { state in
+            state.count += 1
+            return state.count == state.target
+        }
+        if isReached { reached.signal() }
+    }
+
+    /// Blocks until the count is so high.
+    func wait(for target: Int) {
+        let isReached = state.withLock { state in
+            state.target = state.count < target ? target : Int.max
+            return state.target == Int.max
+        }
+        if !isReached { reached.wait() }
+    }
+}
+
+/// Blocks until a closure was called with a result; the result.
+func blocking<T: Sendable>(_ body: (@escaping @Sendable (T) -> Void) -> Void) -> T? {
+    let (result, done) = (Held<T>(), DispatchSemaphore(value: 0))
+    body {
+        result.put($0)
+        done.signal()
+    }
+    done.wait()
+    return result.value
+}
+
+private final class Held<T: Sendable>: Sendable {
+    private let state = Mutex<T?>(nil)
+
+    var value: T? { state.withLock { $0 } }
+
+    func put(_ value: T) { state.withLock { $0 = value } }
 }

@@ -1,3 +1,4 @@
+import BenchmarkMeasuring
 import Foundation
 
 /// The everyday calls of clients beside Google's emulator.
@@ -93,8 +94,9 @@ struct EmulatorRows {
             }
         }
         guard let larderd = figures[.larderd], let emulator = figures[.emulator] else { return }
-        let ratio = Series(zip(larderd, emulator).map { $0.rate / $1.rate }).median
-        let busy = Series(zip(larderd, emulator).map { $1.processorEach / $0.processorEach }).median
+        let ratio = Summary(zip(larderd, emulator).map { $0.rate / $1.rate }).median
+        let busy = Summary(zip(larderd, emulator).map { $1.processorEach / $0.processorEach })
+            .median
         let generator = Row.Line(
             label: "who asks, processor time of each",
             value: (larderd + emulator).map { $0.generator / Double($0.calls) }.series(1e6),
@@ -106,10 +108,10 @@ struct EmulatorRows {
                     let all = figures[server] ?? []
                     return [
                         Row.Line(
-                            label: server.rawValue, value: Series(all.map(\.rate)), unit: "/s"),
+                            label: server.rawValue, value: Summary(all.map(\.rate)), unit: "/s"),
                         Row.Line(
                             label: "\(server.rawValue), processor time of each",
-                            value: Series(all.map { $0.processorEach * 1e6 }), unit: "us"),
+                            value: Summary(all.map { $0.processorEach * 1e6 }), unit: "us"),
                     ]
                 } + [generator],
                 verdict: Row.Verdict(
@@ -139,10 +141,10 @@ struct EmulatorRows {
                 id: "emulator.floor",
                 title: "calls of larderd that do nothing: HTTP/2's and gRPC's share",
                 lines: [
-                    .init(label: "larderd", value: Series(figures.map(\.rate)), unit: "/s"),
+                    .init(label: "larderd", value: Summary(figures.map(\.rate)), unit: "/s"),
                     .init(
                         label: "larderd, processor time of each",
-                        value: Series(figures.map { $0.processorEach * 1e6 }), unit: "us"),
+                        value: Summary(figures.map { $0.processorEach * 1e6 }), unit: "us"),
                 ]))
     }
 
@@ -151,9 +153,47 @@ struct EmulatorRows {
         run.report.add(
             Row(
                 id: "emulator.memory", title: "resident memory after these",
-                lines: bytes.map { Row.Line(label: $0.0, value: Series([$0.1]), unit: "MiB") },
+                lines: bytes.map { Row.Line(label: $0.0, value: Summary([$0.1]), unit: "MiB") },
                 verdict: Row.Verdict(
                     reached: bytes[0].1 / bytes[1].1, direction: .atMost, limit: 0.1,
                     unit: "times")))
+    }
+}
+
+/// Commits that share a flush of the disk.
+struct CommitRow {
+    let run: Run
+
+    func callAsFunction() throws {
+        let server = try run.startServer("commits")
+        let one = try Load(server, connections: 1, callsAtATime: 1)
+        let many = try Load(server, connections: 32, callsAtATime: 1)
+        let call = Load.Call(method: "Commit") {
+            try Requests.commit([Requests.document("cities", $0 % 2_000, revision: $0)])
+        }
+        let count = run.count(4_000, quick: 200)
+        _ = try one.run(call, count: count)
+        _ = try many.run(call, count: count)
+        var figures: [(one: Load.Figure, many: Load.Figure)] = []
+        for _ in 0..<run.rounds {
+            figures.append((try one.run(call, count: count), try many.run(call, count: 4 * count)))
+        }
+        run.report.add(
+            Row(
+                id: "commits", title: "durable commits of one document a second, 32 connections",
+                lines: [
+                    .init(
+                        label: "one connection", value: Summary(figures.map(\.one.rate)),
+                        unit: "/s"),
+                    .init(
+                        label: "32 connections", value: Summary(figures.map(\.many.rate)),
+                        unit: "/s"),
+                    .init(
+                        label: "32 connections, processor time of each",
+                        value: Summary(figures.map { $0.many.processorEach * 1e6 }), unit: "us"),
+                ],
+                verdict: .init(
+                    reached: Summary(figures.map { $0.many.rate / $0.one.rate }).median,
+                    direction: .atLeast, limit: 5, unit: "times one connection")))
     }
 }

@@ -1,3 +1,7 @@
+import BenchmarkMeasuring
+import Foundation
+import Synchronization
+
 /// A commit until those who listen are told.
 struct FanOutRow {
     let run: Run
@@ -24,8 +28,8 @@ struct FanOutRow {
             }
             // The first round warms up.
             guard round > 0 else { continue }
-            figures.one.append(Series(oneTimes).median)
-            figures.many.append(Series(manyTimes).median)
+            figures.one.append(Summary(oneTimes).median)
+            figures.many.append(Summary(manyTimes).median)
             figures.busy.append((server.processorTime - start) / Double(writes))
         }
         run.report.add(
@@ -39,7 +43,7 @@ struct FanOutRow {
                         value: figures.busy.series(1e6), unit: "us"),
                 ],
                 verdict: .init(
-                    reached: Series(zip(figures.many, figures.one).map { $0 / $1 }).median,
+                    reached: Summary(zip(figures.many, figures.one).map { $0 / $1 }).median,
                     direction: .atMost, limit: 3, unit: "times one listener")))
         server.stop()
     }
@@ -50,7 +54,7 @@ struct FanOutRow {
         let commit = try Requests.commit([
             Requests.document(collection, revision % 20, revision: revision)
         ])
-        let start = Clock.now
+        let start = Clock.wall
         try writer.send(commit, on: writer.open("Commit"), isLast: true)
         try writer.flush()
         let end = try listeners.waitUntilTold()
@@ -61,5 +65,102 @@ struct FanOutRow {
 
 extension [Double] {
     /// The figures of a row, in another unit.
-    func series(_ scale: Double) -> Series { Series(map { $0 * scale }) }
+    func series(_ scale: Double) -> Summary { Summary(map { $0 * scale }) }
+}
+
+/// Clients that listen to one query: streams over some connections, each with a thread that reads.
+final class Listeners: Sendable {
+    private struct Reader: @unchecked Sendable {
+        // Its thread's alone.
+        let connection: WireConnection
+    }
+
+    private struct State {
+        var toldCount = 0
+        var lastTold = 0.0
+        var failure: (any Error)?
+    }
+
+    private let count: Int
+    private let state = Mutex(State())
+    private let allTold = DispatchSemaphore(value: 0)
+
+    /// Opens the streams, and waits until all are current.
+    init(_ server: ServerProcess, _ collection: String, connections: Int, streams: Int) throws {
+        count = connections * streams
+        let request = try Requests.listen(Requests.query(collection))
+        for _ in 0..<connections {
+            let connection = try WireConnection(port: server.port)
+            try connection.listen(request, streams: streams)
+            let reader = Reader(connection: connection)
+            Thread.detachNewThread { self.read(reader.connection) }
+        }
+    }
+
+    /// Waits until a change has been told to all.
+    ///
+    /// - Returns: when the last was.
+    func waitUntilTold() throws -> Double {
+        guard allTold.wait(timeout: .now() + 60) == .success else {
+            throw WireConnection.Problem(description: "listeners were not told of a change")
+        }
+        return try state.withLock { state in
+            if let failure = state.failure { throw failure }
+            state.toldCount = 0
+            return state.lastTold
+        }
+    }
+
+    /// Counts the streams that are told of a change and that it is whole, until the server ends.
+    private func read(_ connection: WireConnection) {
+        var waiting: Set<UInt32> = []
+        do {
+            while true {
+                guard case .message(let stream, let bytes) = try connection.next() else {
+                    throw WireConnection.Problem(description: "a Listen stream has ended")
+                }
+                if Told.isDocument(bytes) {
+                    waiting.insert(stream)
+                } else if waiting.remove(stream) != nil {
+                    noteTold()
+                }
+            }
+        } catch {
+            state.withLock { $0.failure = error }
+            allTold.signal()
+        }
+    }
+
+    private func noteTold() {
+        let isLast = state.withLock { state in
+            state.toldCount += 1
+            state.lastTold = Clock.wall
+            return state.toldCount == count
+        }
+        if isLast { allTold.signal() }
+    }
+}
+
+extension WireConnection {
+    /// Opens Listen streams and reads until they are current and have heard that their first
+    /// snapshot is whole.
+    func listen(_ request: [UInt8], streams count: Int) throws {
+        var waiting: Set<UInt32> = []
+        var current: Set<UInt32> = []
+        for _ in 0..<count {
+            let stream = open("Listen")
+            try send(request, on: stream, isLast: false)
+            waiting.insert(stream)
+        }
+        while !waiting.isEmpty {
+            guard case .message(let stream, let bytes) = try next() else {
+                throw Problem(description: "a Listen stream has ended")
+            }
+            if try Told.isCurrent(bytes) {
+                current.insert(stream)
+            } else if current.contains(stream) {
+                waiting.remove(stream)
+            }
+        }
+    }
 }

@@ -1,3 +1,4 @@
+import BenchmarkMeasuring
 import Foundation
 import Synchronization
 
@@ -53,7 +54,7 @@ final class Load {
         let connections = connections
         let (callsAtATime, first) = (callsAtATime, firstNumber)
         firstNumber += share * connections.all.count
-        let (startWall, startProcessor) = (Clock.now, server.processorTime)
+        let (startWall, startProcessor) = (Clock.wall, server.processorTime)
         let startGenerator = Clock.processor
         try Threads.run(connections.all.count) { thread in
             try Self.run(
@@ -61,7 +62,7 @@ final class Load {
                 on: connections.all[thread], callsAtATime: callsAtATime)
         }
         return Figure(
-            wall: Clock.now - startWall, processor: server.processorTime - startProcessor,
+            wall: Clock.wall - startWall, processor: server.processorTime - startProcessor,
             generator: Clock.processor - startGenerator, calls: share * connections.all.count)
     }
 
@@ -115,18 +116,5 @@ enum Threads {
 
         func note(_ error: any Error) { first.withLock { $0 = $0 ?? error } }
         func check() throws { if let error = first.withLock({ $0 }) { throw error } }
-    }
-}
-
-/// The time, in seconds.
-enum Clock {
-    static var now: Double { seconds(CLOCK_MONOTONIC) }
-    /// Seconds that the threads of this process have run.
-    static var processor: Double { seconds(CLOCK_PROCESS_CPUTIME_ID) }
-
-    private static func seconds(_ clock: clockid_t) -> Double {
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
     }
 }

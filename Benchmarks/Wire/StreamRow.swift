@@ -1,3 +1,4 @@
+import BenchmarkMeasuring
 import Foundation
 import GRPCCore
 import LarderBackend
@@ -55,9 +56,9 @@ struct StreamRow {
                         value: figures.floor.map(\.wall).series(1e3), unit: "ms"),
                 ],
                 verdict: .init(
-                    reached: Series(zip(wire, figures.floor).map { $0 / $1.wall }).median,
+                    reached: Summary(zip(wire, figures.floor).map { $0 / $1.wall }).median,
                     direction: .atMost, limit: Self.factor, unit: "times",
-                    byProcessor: Series(zip(busy, figures.floor).map { $0 / $1.busy }).median)))
+                    byProcessor: Summary(zip(busy, figures.floor).map { $0 / $1.busy }).median)))
     }
 
     /// Reads all documents and makes the bytes of their messages, on this thread.
@@ -68,7 +69,7 @@ struct StreamRow {
             DatabaseID(project: Requests.project, database: "(default)"))
         let serializer = AnswerSerializer<Google_Firestore_V1_RunQueryResponse>()
         let query = Query(.collection(try CollectionPath(Self.collection)))
-        let (wall, busy) = (Clock.now, Clock.processor)
+        let (wall, busy) = (Clock.wall, Clock.processor)
         var found = 0
         _ = try backend.runQuery(query, as: Credentials()) { document throws(LarderError) in
             let answer = try coder.encode(document, readTime: document.version)
@@ -79,6 +80,70 @@ struct StreamRow {
         guard found == count else {
             throw WireConnection.Problem(description: "\(found) documents instead of \(count)")
         }
-        return (Clock.now - wall, Clock.processor - busy)
+        return (Clock.wall - wall, Clock.processor - busy)
+    }
+}
+
+/// Listeners that nothing happens for.
+struct IdleRow {
+    let run: Run
+
+    private static let count = 1_000
+    private static let limitBytes = 65_536.0
+
+    func callAsFunction() throws {
+        let server = try run.startServer("idle")
+        try run.load(server, "cities", count: 2_000)
+        // What it needs once is there before.
+        let first = try WireConnection(port: server.port)
+        try first.listen(try request(0), streams: 1)
+        let shared = try measure(
+            server, connections: 20, id: "idle.memory",
+            title: "memory of each of 1,000 idle listeners, 50 on a connection")
+        let start = server.processorTime
+        sleep(run.isQuick ? 2 : 10)
+        let busy = server.processorTime - start
+        run.report.add(
+            Row(
+                id: "idle.processor", title: "processor time of the server with them",
+                lines: [
+                    .init(
+                        label: "in \(run.isQuick ? 2 : 10) seconds", value: Summary([busy * 1e3]),
+                        unit: "ms")
+                ],
+                verdict: .init(
+                    reached: busy * 1e3, direction: .atMost, limit: 0, unit: "ms")))
+        let own = try measure(
+            server, connections: Self.count, id: "idle.connections",
+            title: "the same, each on a connection of its own")
+        withExtendedLifetime((first, shared, own)) {}
+    }
+
+    /// Opens listeners, and measures what the server takes for them.
+    ///
+    /// - Returns: their connections, which keep them.
+    private func measure(
+        _ server: ServerProcess, connections count: Int, id: String, title: String
+    ) throws -> [WireConnection] {
+        let before = server.residentBytes
+        var connections: [WireConnection] = []
+        for number in 0..<count {
+            let connection = try WireConnection(port: server.port)
+            try connection.listen(try request(number), streams: Self.count / count)
+            connections.append(connection)
+        }
+        let each = (server.residentBytes - before) / Double(Self.count)
+        run.report.add(
+            Row(
+                id: id, title: title,
+                lines: [.init(label: "resident", value: Summary([each]), unit: "bytes")],
+                verdict: .init(
+                    reached: each, direction: .atMost, limit: Self.limitBytes, unit: "bytes")))
+        sleep(1)
+        return connections
+    }
+
+    private func request(_ number: Int) throws -> [UInt8] {
+        try Requests.listen(Requests.query("cities", group: number % 100))
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BenchmarkMeasuring
 import Foundation
 
 /// Measures `larderd` and the client over sockets, beside Google's emulator where it is installed.
@@ -87,7 +88,9 @@ struct Measure: AsyncParsableCommand {
             larderd: larderd, emulator: emulator, parent: dir, rounds: quick ? 2 : rounds,
             isQuick: quick)
         defer { run.removeDirectory() }
-        print(Machine.summary)
+        print(
+            "    \(Machine.processorCount) processors, load at the start "
+                + Machine.load.prefix { $0 != " " })
         for (name, measure) in Self.rows where asked?.contains(name) ?? true {
             try await measure(run)
         }

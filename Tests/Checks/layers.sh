@@ -28,6 +28,7 @@ imports() {
 layers='
 Shared/Core                 CLarder
 Shared/Runtime              LarderCore
+Shared/App                  LarderCore
 Shared/Storage              CLarder|LarderModel
 Firestore/Model             CLarder|LarderCore
 Firestore/Query             LarderModel
@@ -38,7 +39,7 @@ Firestore/Backend           LarderModel|LarderStorage|LarderQuery|LarderPlanning
 Firestore/Wire              LarderModel|LarderQuery|LarderRemote
 Firestore/Remote/GRPC       LarderCore|LarderModel|LarderQuery|LarderRemote|LarderWire
 Firestore/Service           LarderModel|LarderQuery|LarderPlanning|LarderRemote|LarderBackend|LarderWire
-Firestore/API               LarderModel|LarderStorage|LarderQuery|LarderPlanning|LarderSync|LarderRemote
+Firestore/API               LarderApp|LarderModel|LarderStorage|LarderQuery|LarderPlanning|LarderSync|LarderRemote
 Tools/larder                LarderCore|Larder|LarderModel|LarderStorage
 Tools/larderd               LarderModel|LarderServer
 Tools/demo/Story            Larder

@@ -1,3 +1,5 @@
+@_exported public import class LarderApp.FirebaseApp
+@_exported public import class LarderApp.FirebaseOptions
 @_exported public import struct LarderModel.GeoPoint
 @_exported public import class LarderModel.LarderError
 @_exported public import struct LarderModel.Timestamp

@@ -79,7 +79,7 @@ extension BackendCore {
         case .success(let paths) where paths.isEmpty: completion(.success(()))
         case .success(let paths):
             commit(
-                CommitRequest(mutations: paths.map { Mutation(.delete, at: $0) }, gate: nil) {
+                CommitRequest(mutations: paths.map { Mutation(.delete, at: $0) }, rulesCheck: nil) {
                     result in
                     switch result {
                     case .failure(let error): completion(.failure(error))

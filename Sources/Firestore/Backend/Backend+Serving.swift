@@ -72,7 +72,8 @@ extension Backend {
     ) {
         core.perform { core in
             core.commit(
-                CommitRequest(mutations: [mutation], gate: core.gate(credentials)) { result in
+                CommitRequest(mutations: [mutation], rulesCheck: core.rulesCheck(credentials)) {
+                    result in
                     completion(
                         result.flatMap { commit in
                             guard let document = commit.documents.first else {
@@ -127,7 +128,7 @@ extension Backend {
                     transaction, writes: !mutations.isEmpty, at: core.clock())
                 core.commit(
                     CommitRequest(
-                        mutations: mutations, gate: core.gate(credentials), reads: reads
+                        mutations: mutations, rulesCheck: core.rulesCheck(credentials), reads: reads
                     ) {
                         completion($0.map(\.response))
                     })

@@ -41,7 +41,7 @@ extension BackendCore {
         began: (SnapshotVersion) throws(LarderError) -> Void,
         _ body: (DocumentReading) throws(LarderError) -> Void
     ) throws(LarderError) {
-        let gate = gate(credentials)
+        let rulesCheck = rulesCheck(credentials)
         try countingRead { () throws(LarderError) in
             // Without a transaction nobody else keeps the commit from one page to the next.
             let kept =
@@ -60,7 +60,7 @@ extension BackendCore {
                 }
                 if rest.count == paths.count { try began(version) }
                 for (path, document) in page {
-                    try gate.check(.get(path), existing: document)
+                    try rulesCheck.require(.get(path), existing: document)
                     try body(
                         document.map(DocumentReading.init(found:))
                             ?? DocumentReading(path: path, contents: .absent, version: version))
@@ -76,7 +76,7 @@ extension BackendCore {
         _ aggregates: [Aggregate], over query: Query, as credentials: Credentials,
         in transaction: TransactionID?, asOf moment: SnapshotVersion = .none
     ) throws(LarderError) -> (values: [Value], version: SnapshotVersion) {
-        try check(query, gate(credentials))
+        try check(query, rulesCheck(credentials))
         var values: [Aggregate: Value] = [:]
         let version = try read(in: transaction, asOf: moment) {
             (snapshot, _, _, reads) throws(LarderError) in
@@ -97,7 +97,7 @@ extension BackendCore {
         began: (SnapshotVersion) throws(LarderError) -> Void,
         _ body: (Document) throws(LarderError) -> IterationStep
     ) throws(LarderError) -> SnapshotVersion {
-        try check(query, gate(credentials))
+        try check(query, rulesCheck(credentials))
         return try read(in: transaction, asOf: moment) {
             (snapshot, version, pinned, reads) throws(LarderError) in
             try began(version)
@@ -131,17 +131,17 @@ extension BackendCore {
     }
 
     /// Throws unless a query is sound and the rules allow it.
-    nonisolated func check(_ query: Query, _ gate: Gate) throws(LarderError) {
+    nonisolated func check(_ query: Query, _ rulesCheck: RulesCheck) throws(LarderError) {
         try query.validate()
         try query.validateForService()
         switch query.source {
-        case .collection(let path): try gate.check(.list(path))
-        case .group(let id): try gate.check(.listGroup(id))
+        case .collection(let path): try rulesCheck.require(.list(path))
+        case .group(let id): try rulesCheck.require(.listGroup(id))
         case .document(let path):
             let document = try read { (snapshot) throws(LarderError) in
                 try snapshot.document(at: path)
             }
-            try gate.check(.get(path), existing: document.flatMap { $0.exists ? $0 : nil })
+            try rulesCheck.require(.get(path), existing: document.flatMap { $0.exists ? $0 : nil })
         }
     }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import LarderModel
 import LarderPlanning
 import LarderQuery
@@ -20,14 +21,14 @@ actor BackendCore {
     nonisolated let clock: @Sendable () -> Timestamp
     nonisolated let transactions: TransactionRegistry
     /// The last commits, for reads of the past.
-    nonisolated let history: History
+    nonisolated let history: SnapshotHistory
     /// Reads that are under way.
     nonisolated let readCount = Atomic<Int>(0)
     private nonisolated let queue: WorkQueue
     private nonisolated let lastStreamID = Atomic<StreamID>(0)
 
     /// The streams that watch.
-    let watchers: Watchers
+    let watchRegistry: WatchRegistry
     /// The streams that take writes.
     var writeSessions: [StreamID: WriteSession] = [:]
     private var commitClock: CommitClock
@@ -53,7 +54,7 @@ actor BackendCore {
         clock = configuration.clock
         // Half of all numbers, so that counting on does not come to the end.
         transactions = TransactionRegistry(from: configuration.makeIdentity() >> 1)
-        history = History(limit: configuration.historyCount)
+        history = SnapshotHistory(limit: configuration.historyCount)
         queue = WorkQueue(configuration.enqueue)
         builder = try RecordBuilder()
         let now = configuration.clock()
@@ -68,7 +69,7 @@ actor BackendCore {
         }
         commitClock = clock
         history.add(clock.last, of: store)
-        watchers = Watchers(
+        watchRegistry = WatchRegistry(
             store: store, runner: runner, identity: identity, version: clock.last)
     }
 
@@ -97,8 +98,8 @@ actor BackendCore {
     }
 
     /// Asks the rules in the name of a user.
-    nonisolated func gate(_ credentials: Credentials) -> Gate {
-        Gate(rules: rules, userID: credentials.userID)
+    nonisolated func rulesCheck(_ credentials: Credentials) -> RulesCheck {
+        RulesCheck(rules: rules, userID: credentials.userID)
     }
 
     // MARK: Commits
@@ -124,7 +125,7 @@ actor BackendCore {
     private func commitFirst(of requests: inout ArraySlice<CommitRequest>) {
         var group = CommitGroup(
             store: store, clock: commitClock, builder: builder, database: runner.databaseID)
-        var answers: [(request: CommitRequest, result: Result<MadeCommit, LarderError>)] = []
+        var answers: [(request: CommitRequest, result: Result<CommitResult, LarderError>)] = []
         while let request = requests.first, group.changes.count < Self.changesPerGroup {
             // Queries see what is in the store.
             if request.hasReadQueries, !group.isEmpty { break }
@@ -152,7 +153,7 @@ actor BackendCore {
             request.completion(result.flatMap { commit in written.map { commit } })
         }
         if case .success = written, !group.isEmpty {
-            watchers.publish(group.changes, commitClock.last)
+            watchRegistry.publish(group.changes, commitClock.last)
         }
     }
 
@@ -167,7 +168,7 @@ actor BackendCore {
 
     /// Whether there are no streams and no transactions, and no reads and commits under way.
     var isUnused: Bool {
-        readCount.load(ordering: .relaxed) == 0 && watchers.isEmpty && writeSessions.isEmpty
+        readCount.load(ordering: .relaxed) == 0 && watchRegistry.isEmpty && writeSessions.isEmpty
             && waiting.isEmpty && transactions.isEmpty(at: clock())
     }
 
@@ -176,7 +177,7 @@ actor BackendCore {
         isClosed = true
         transactions.close()
         history.dropAll()
-        watchers.endAll(Self.closed)
+        watchRegistry.endAll(Self.closed)
         for (_, session) in writeSessions.sorted(by: { $0.key < $1.key }) {
             session.close(Self.closed)
         }
@@ -185,4 +186,40 @@ actor BackendCore {
         waiting = []
         store.closeWhenIdle(completion)
     }
+}
+
+/// Runs a backend's work piece by piece, in order, on one thread at a time: on a dispatch queue,
+/// or wherever a simulation wants it.
+final class WorkQueue: SerialExecutor {
+    /// Takes a piece of work, to run it behind all that was taken before.
+    typealias Enqueue = @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
+
+    private let enqueue: Enqueue
+
+    /// A queue of its own, or one that is given.
+    init(_ enqueue: Enqueue?) {
+        guard let enqueue else {
+            let queue = DispatchQueue(label: "larder.backend", qos: .userInitiated)
+            self.enqueue = { queue.async(execute: $0) }
+            return
+        }
+        self.enqueue = enqueue
+    }
+
+    /// Runs a closure behind all that came before.
+    func async(_ work: @escaping @Sendable () -> Void) {
+        enqueue(work)
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        enqueue { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
+
+    func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+        UnownedSerialExecutor(ordinary: self)
+    }
+
+    /// Nothing is to be checked: isolation is assumed in closures of ``async(_:)`` alone.
+    func checkIsolated() {}
 }

@@ -1,4 +1,5 @@
-internal import LarderModel
+import Foundation
+public import LarderModel
 
 /// A type that stands in data as it is: coders do not look into it.
 protocol FirestorePassthrough {}
@@ -15,3 +16,119 @@ protocol OutsideTheData {}
 protocol StringKeyedDictionary {}
 
 extension Dictionary: StringKeyedDictionary where Key == String {}
+
+// MARK: - Codable
+
+/// For other coders than Firestore's, which take timestamps as they are.
+extension Timestamp: Codable {
+    private enum Key: String, CodingKey {
+        case seconds, nanoseconds
+    }
+
+    /// Decodes `{"seconds": …, "nanoseconds": …}`.
+    ///
+    /// - Throws: `DecodingError.dataCorrupted` for an instant out of range.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        let seconds = try container.decode(Int64.self, forKey: .seconds)
+        let nanoseconds = try container.decode(Int32.self, forKey: .nanoseconds)
+        do {
+            try self.init(validatingSeconds: seconds, nanoseconds: nanoseconds)
+        } catch {
+            throw DecodingError.dataCorruptedError(
+                forKey: .seconds, in: container, debugDescription: error.message)
+        }
+    }
+
+    /// Encodes `{"seconds": …, "nanoseconds": …}`.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(seconds, forKey: .seconds)
+        try container.encode(nanoseconds, forKey: .nanoseconds)
+    }
+}
+
+// MARK: - Codable
+
+/// For other coders than Firestore's, which take geo points as they are.
+extension GeoPoint: Codable {
+    private enum Key: String, CodingKey {
+        case latitude, longitude
+    }
+
+    /// Decodes `{"latitude": …, "longitude": …}`.
+    ///
+    /// - Throws: `DecodingError.dataCorrupted` for a place out of range.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        let latitude = try container.decode(Double.self, forKey: .latitude)
+        let longitude = try container.decode(Double.self, forKey: .longitude)
+        do {
+            try self.init(validatingLatitude: latitude, longitude: longitude)
+        } catch {
+            throw DecodingError.dataCorruptedError(
+                forKey: .latitude, in: container, debugDescription: error.message)
+        }
+    }
+
+    /// Encodes `{"latitude": …, "longitude": …}`.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(latitude, forKey: .latitude)
+        try container.encode(longitude, forKey: .longitude)
+    }
+}
+
+// MARK: - Codable
+
+/// For other coders than Firestore's, which take vectors as they are.
+extension VectorValue: Codable {
+    private enum Key: String, CodingKey {
+        case array
+    }
+
+    /// Decodes `{"array": […]}`.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        self.init(try container.decode([Double].self, forKey: .array))
+    }
+
+    /// Encodes `{"array": […]}`.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(components, forKey: .array)
+    }
+}
+
+// MARK: - Codable
+
+/// Firestore's coders take references as they are; others cannot.
+extension DocumentReference: Codable {
+    /// Fails: `Firestore.Decoder` alone gives references.
+    ///
+    /// - Throws: `FirestoreDecodingError.decodingIsNotSupported`.
+    public convenience init(from decoder: any Decoder) throws {
+        throw FirestoreDecodingError.decodingIsNotSupported(
+            "a DocumentReference can be decoded with Firestore.Decoder only")
+    }
+
+    /// Fails: `Firestore.Encoder` alone takes references.
+    ///
+    /// - Throws: `FirestoreEncodingError.encodingIsNotSupported`.
+    public func encode(to encoder: any Encoder) throws {
+        throw FirestoreEncodingError.encodingIsNotSupported(
+            "a DocumentReference can be encoded with Firestore.Encoder only")
+    }
+}
+
+// MARK: - Encodable
+
+extension FieldValue: Encodable {
+    /// Fails: `Firestore.Encoder` alone takes sentinels, as they are.
+    ///
+    /// - Throws: `FirestoreEncodingError.encodingIsNotSupported`.
+    public func encode(to encoder: any Encoder) throws {
+        throw FirestoreEncodingError.encodingIsNotSupported(
+            "\(self) can be encoded with Firestore.Encoder only")
+    }
+}

@@ -1,4 +1,5 @@
-internal import Foundation
+import Foundation
+import LarderModel
 
 /// The encoder that values see: fills one slot.
 struct ValueEncoding: Encoder {
@@ -47,5 +48,184 @@ struct ValueEncoding: Encoder {
         case .convertToSnakeCase: return SnakeCase.encoding(key.stringValue)
         case .custom(let convert): return convert(codingPath + [key]).stringValue
         }
+    }
+}
+
+// MARK: - Options
+
+extension ValueEncoding.Options {
+    /// A value as it stands in data.
+    func encoded<T: Encodable>(_ value: T, at location: @autoclosure () -> CodingLocation) throws
+        -> Any
+    {
+        if T.self == Date.self, let date = value as? Date {
+            return try encoded(date: date, at: location())
+        }
+        if T.self == Data.self, let data = value as? Data {
+            return try encoded(data: data, at: location())
+        }
+        if value is any FirestorePassthrough || value is any DocumentReferenceConvertible {
+            return value
+        }
+        if let url = value as? URL { return url.absoluteString }
+        if let number = value as? Decimal { return NSDecimalNumber(decimal: number) }
+        return try nested(value, at: location()) { try value.encode(to: $0) }
+    }
+
+    /// A double as it stands in data.
+    func encoded(_ number: Double, at location: @autoclosure () -> CodingLocation) throws -> Any {
+        if number.isFinite { return NSNumber(value: number) }
+        switch float {
+        case .convertToString(let positiveInfinity, let negativeInfinity, let nan):
+            return number.isNaN ? nan : number > 0 ? positiveInfinity : negativeInfinity
+        case .throw:
+            throw Self.invalid(
+                number, "\(number) needs a nonConformingFloatEncodingStrategy", at: location())
+        }
+    }
+
+    private func encoded(date: Date, at location: CodingLocation) throws -> Any {
+        switch self.date {
+        case .timestamp:
+            do throws(LarderError) {
+                return try Timestamp(validating: date)
+            } catch {
+                throw Self.invalid(date, error.message, at: location)
+            }
+        case .deferredToDate: return try nested(date, at: location) { try date.encode(to: $0) }
+        case .secondsSince1970: return NSNumber(value: date.timeIntervalSince1970)
+        case .millisecondsSince1970: return NSNumber(value: date.timeIntervalSince1970 * 1000)
+        case .iso8601: return date.ISO8601Format()
+        case .formatted(let formatter): return formatter.string(from: date)
+        case .custom(let encode): return try nested(date, at: location) { try encode(date, $0) }
+        }
+    }
+
+    private func encoded(data: Data, at location: CodingLocation) throws -> Any {
+        switch self.data {
+        case .blob: return data
+        case .deferredToData: return try nested(data, at: location) { try data.encode(to: $0) }
+        case .base64: return data.base64EncodedString()
+        case .custom(let encode): return try nested(data, at: location) { try encode(data, $0) }
+        }
+    }
+
+    /// What a value encodes of itself; an empty map when that is nothing.
+    private func nested<T>(
+        _ value: T, at location: CodingLocation, _ encode: (ValueEncoding) throws -> Void
+    ) throws -> Any {
+        guard location.depth <= CodingLocation.maxDepth else {
+            throw Self.invalid(
+                value, "values are nested deeper than \(CodingLocation.maxDepth) levels",
+                at: location)
+        }
+        let slot = EncodingSlot()
+        try encode(
+            ValueEncoding(
+                slot: slot, location: location, options: self,
+                convertsKeys: !(T.self is any StringKeyedDictionary.Type)))
+        return slot.finished ?? [String: Any]()
+    }
+
+    private static func invalid(
+        _ value: Any, _ text: String, at location: CodingLocation
+    ) -> EncodingError {
+        .invalidValue(
+            value, EncodingError.Context(codingPath: location.path, debugDescription: text))
+    }
+}
+
+/// A place in encoded data that containers fill, at once or later.
+final class EncodingSlot {
+    /// What stands at a place: a finished value, or another slot.
+    enum Entry {
+        case value(Any)
+        case slot(EncodingSlot)
+
+        var finished: Any {
+            switch self {
+            case .value(let value): value
+            case .slot(let slot): slot.finished ?? [String: Any]()
+            }
+        }
+    }
+
+    private enum Content {
+        case empty
+        case value(Any)
+        case map([(name: String, entry: Entry)])
+        case list([Entry])
+    }
+
+    private var content = Content.empty
+
+    /// The data; nil when nothing was encoded.
+    var finished: Any? {
+        switch content {
+        case .empty: return nil
+        case .value(let value): return value
+        case .list(let entries): return entries.map(\.finished)
+        case .map(let entries):
+            var map = [String: Any](minimumCapacity: entries.count)
+            for (name, entry) in entries { map[name] = entry.finished }
+            return map
+        }
+    }
+
+    /// Fills the slot with one value.
+    func set(_ value: Any) {
+        content = .value(value)
+    }
+
+    /// Makes the slot a map, unless it is one.
+    func becomeMap() {
+        if case .map = content { return }
+        content = .map([])
+    }
+
+    /// Makes the slot a list, unless it is one.
+    func becomeList() {
+        if case .list = content { return }
+        content = .list([])
+    }
+
+    /// The number of elements of a list.
+    var count: Int {
+        if case .list(let entries) = content { entries.count } else { 0 }
+    }
+
+    /// Puts an entry into the map that this slot is; the last of equal names stays.
+    func put(_ entry: Entry, named name: String) {
+        guard case .map(var entries) = content else { return }
+        content = .empty
+        entries.append((name, entry))
+        content = .map(entries)
+    }
+
+    /// Puts an entry behind the list that this slot is.
+    func append(_ entry: Entry) {
+        guard case .list(var entries) = content else { return }
+        content = .empty
+        entries.append(entry)
+        content = .list(entries)
+    }
+
+    /// The slot of a name that is to be a container, which may have been asked for before.
+    func slot(named name: String) -> EncodingSlot {
+        if case .map(let entries) = content,
+            case .slot(let known)? = entries.last(where: { $0.name == name })?.entry
+        {
+            return known
+        }
+        let slot = EncodingSlot()
+        put(.slot(slot), named: name)
+        return slot
+    }
+
+    /// A new slot behind the list that this slot is.
+    func appendedSlot() -> EncodingSlot {
+        let slot = EncodingSlot()
+        append(.slot(slot))
+        return slot
     }
 }

@@ -2,7 +2,7 @@ import Dispatch
 import LarderModel
 import Synchronization
 
-/// A value that goes to another thread where the compiler cannot see that one thread at a time
+/// A non-Sendable value passed to another thread. The owner guarantees that one thread at a time
 /// uses it.
 struct Transferred<Value>: @unchecked Sendable {
     // A closure of the user's, called on the user's queue, or a value handed over for good.
@@ -14,11 +14,11 @@ struct Transferred<Value>: @unchecked Sendable {
     }
 }
 
-/// What tells the engine's answer.
+/// Receives the engine's result.
 typealias Completion<Value> = @Sendable (Result<Value, LarderError>) -> Void
 
 extension DispatchQueue {
-    /// Has a completion handler in Apple's form called on the queue.
+    /// A completion that calls an Objective-C-style handler on this queue.
     func completion<Value: Sendable>(
         _ handler: @escaping (Value?, (any Error)?) -> Void
     ) -> Completion<Value> {
@@ -33,7 +33,7 @@ extension DispatchQueue {
         }
     }
 
-    /// Has a completion handler that takes an error alone called on the queue.
+    /// A completion that calls an error-only handler on this queue.
     func completion(_ handler: (((any Error)?) -> Void)?) -> Completion<Void> {
         guard let handler else { return { _ in } }
         let transferred = Transferred(handler)
@@ -48,7 +48,7 @@ extension DispatchQueue {
     }
 }
 
-/// Suspends until a completion is called; without a way to end the waiting earlier.
+/// Suspends until a completion is called. Cancelling the task does not end the wait.
 nonisolated(nonsending) func answer<Value: Sendable>(
     _ body: (@escaping Completion<Value>) -> Void
 ) async throws(LarderError) -> Value {
@@ -56,4 +56,71 @@ nonisolated(nonsending) func answer<Value: Sendable>(
         body { continuation.resume(returning: $0) }
     }
     return try result.get()
+}
+
+/// A result that is set once and can be awaited by any number of tasks.
+final class OneShot<Value: Sendable>: Sendable {
+    private struct State {
+        var result: Result<Value, LarderError>?
+        var waiting: [Int: Completion<Value>] = [:]
+        var nextID = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Sets the result; later calls have no effect.
+    func finish(_ result: Result<Value, LarderError>) {
+        let waiting = state.withLock { state -> [Completion<Value>] in
+            guard state.result == nil else { return [] }
+            state.result = result
+            defer { state.waiting = [:] }
+            return state.waiting.sorted { $0.key < $1.key }.map(\.value)
+        }
+        for completion in waiting { completion(result) }
+    }
+
+    /// The result; nil until it is set.
+    var result: Result<Value, LarderError>? { state.withLock { $0.result } }
+
+    /// Calls a closure with the result, immediately if it is already set.
+    func whenFinished(_ completion: @escaping Completion<Value>) {
+        _ = wait(as: nil, completion)
+    }
+
+    /// Suspends until the result is set or the task is cancelled.
+    ///
+    /// - Throws: `cancelled` if the task is cancelled; the error of the result.
+    nonisolated(nonsending) func value() async throws(LarderError) -> Value {
+        let id = state.withLock { state in
+            defer { state.nextID += 1 }
+            return state.nextID
+        }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isWaiting = wait(as: id) { continuation.resume(returning: $0) }
+                if isWaiting, Task.isCancelled { giveUp(id) }
+            }
+        } onCancel: {
+            giveUp(id)
+        }
+        return try result.get()
+    }
+
+    /// Registers a closure; false if the result was already set and the closure was called.
+    private func wait(as id: Int?, _ completion: @escaping Completion<Value>) -> Bool {
+        let result = state.withLock { state -> Result<Value, LarderError>? in
+            if let result = state.result { return result }
+            state.waiting[id ?? state.nextID] = completion
+            if id == nil { state.nextID += 1 }
+            return nil
+        }
+        guard let result else { return true }
+        completion(result)
+        return false
+    }
+
+    private func giveUp(_ id: Int) {
+        let completion = state.withLock { $0.waiting.removeValue(forKey: id) }
+        completion?(.failure(LarderError(.cancelled, "The task that waited was cancelled.")))
+    }
 }

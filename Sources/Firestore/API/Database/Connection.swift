@@ -1,10 +1,12 @@
 import Dispatch
 import LarderModel
+import LarderQuery
+import LarderStorage
 import LarderSync
 import Logging
 import Synchronization
 
-/// A database's client, opened when it is first needed.
+/// A database's client, opened on first use.
 final class Connection: Sendable {
     private struct State {
         var configuration: FirestoreConfiguration
@@ -23,9 +25,9 @@ final class Connection: Sendable {
         queue = Mutex(configuration.callbackQueue ?? .main)
     }
 
-    /// The client; opens it when that has not happened, and blocks for the disk then.
+    /// The client; opens it on first use, which blocks on disk I/O.
     ///
-    /// An opening that failed is tried again by the next call.
+    /// If opening fails, the next call tries again.
     func client() throws(LarderError) -> Client {
         if let client = existingClient {
             if client.isTerminated { throw Self.terminated }
@@ -42,25 +44,23 @@ final class Connection: Sendable {
         }
     }
 
-    /// The client if it was opened.
+    /// The client if it is open.
     ///
-    /// Every read asks for it: one load, no lock.
+    /// On the path of every read: one atomic load, no lock.
     var existingClient: Client? {
         isOpened.load(ordering: .acquiring) ? openedClient : nil
     }
 
-    /// Where callbacks are called.
+    /// The queue that callbacks run on.
     var callbackQueue: DispatchQueue { queue.withLock { $0 } }
 
-    /// How the client is opened, or was.
     var configuration: FirestoreConfiguration { state.withLock { $0.configuration } }
 
-    /// Whether ``terminate(_:)`` was called.
     var isTerminated: Bool { state.withLock { $0.isTerminated } }
 
-    /// Changes how the client will be opened.
+    /// Changes the configuration unless the client has been opened or terminated.
     ///
-    /// - Returns: whether it was in time: nothing changes after the first use.
+    /// - Returns: false if it was too late for a change.
     func configure(_ change: (inout FirestoreConfiguration) -> Void) -> Bool {
         state.withLock { state in
             guard !state.isStarted, !state.isTerminated else { return false }
@@ -70,7 +70,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// Ends the client; no other is opened afterwards.
+    /// Terminates the client and prevents opening another.
     func terminate(_ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void) {
         state.withLock { $0.isTerminated = true }
         if let client = existingClient {
@@ -80,7 +80,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// Removes what is stored, unless a client is open on it.
+    /// Deletes the stored data; fails while a client is open.
     func clearPersistence() throws(LarderError) {
         try state.withLock { (state) throws(LarderError) in
             guard !state.isStarted || state.isTerminated else {
@@ -97,4 +97,92 @@ final class Connection: Sendable {
 
     static let terminated = LarderError(
         .failedPrecondition, "The client has already been terminated.")
+}
+
+// MARK: - Client
+
+extension Firestore {
+    /// Runs blocking work for callers that must not block.
+    static let blockingQueue = DispatchQueue(
+        label: "larder.blocking", qos: .userInitiated, attributes: .concurrent)
+
+    /// Calls a closure with the client, or completes with the error of opening it.
+    func withClient<Value>(
+        _ done: @escaping Completion<Value>, _ body: (Client, @escaping Completion<Value>) -> Void
+    ) {
+        do throws(LarderError) {
+            body(try connection.client(), done)
+        } catch {
+            done(.failure(error))
+        }
+    }
+
+    /// Reads once this instance's earlier writes to a place are committed: on the calling thread,
+    /// or on a thread of the client if some are still in progress.
+    func read<Value>(
+        _ source: Result<LarderQuery.Query.Source, LarderError>? = nil,
+        _ done: @escaping Completion<Value>,
+        _ body: @escaping @Sendable (Client) throws(LarderError) -> Value
+    ) {
+        withClient(done) { client, done in
+            client.afterEarlierWrites(touching: try? source?.get()) {
+                done(Result { () throws(LarderError) in try body(client) })
+            }
+        }
+    }
+
+    /// Reads on the calling thread once this instance's earlier writes to a place are committed.
+    nonisolated(nonsending) func read<Value>(
+        _ source: Result<LarderQuery.Query.Source, LarderError>? = nil,
+        _ body: (Client) throws(LarderError) -> Value
+    ) async throws(LarderError) -> Value {
+        let client = try connection.client()
+        await client.earlierWritesCommitted(touching: try? source?.get())
+        return try body(client)
+    }
+}
+
+// MARK: - Store
+
+extension Logger {
+    /// The logger of the shared databases, at warning or debug level.
+    static var shared: Logger {
+        var logger = Logger(label: "larder")
+        logger.logLevel = isVerbose.load(ordering: .relaxed) ? .debug : .warning
+        return logger
+    }
+
+    private static let isVerbose = Atomic<Bool>(false)
+
+    static func setVerbose(_ isVerbose: Bool) {
+        self.isVerbose.store(isVerbose, ordering: .relaxed)
+    }
+
+    /// The store's log handler.
+    var storeLog: @Sendable (StoreConfiguration.LogLevel, String) -> Void {
+        { level, message in
+            log(level: Level(level), "\(message)")
+        }
+    }
+
+    /// The most detailed level that the store needs to report.
+    var storeLogLevel: StoreConfiguration.LogLevel {
+        switch logLevel {
+        case .trace, .debug: .debug
+        case .info, .notice: .info
+        case .warning: .warning
+        case .error, .critical: .error
+        }
+    }
+}
+
+extension Logger.Level {
+    fileprivate init(_ level: StoreConfiguration.LogLevel) {
+        switch level {
+        case .error: self = .error
+        case .warning: self = .warning
+        case .info: self = .info
+        case .debug: self = .debug
+        }
+    }
 }

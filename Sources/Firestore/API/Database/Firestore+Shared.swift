@@ -1,3 +1,5 @@
+import Foundation
+public import LarderApp
 import LarderModel
 import Synchronization
 
@@ -9,28 +11,29 @@ extension Firestore {
 
     private static let shared = Mutex<[Key: Firestore]>([:])
 
-    /// The shared database `(default)` of the default application object.
+    /// The shared `(default)` database of the default application object.
     ///
-    /// Each call gives the same object, until it is terminated. The store lies in
+    /// Every call returns the same object until it is terminated. The store is in
     /// `LARDER_DIRECTORY`, else in `larder` in `XDG_DATA_HOME`, else in `~/.local/share/larder`,
-    /// each followed by project and database. It opens at the first use, which blocks for
-    /// the disk; when that fails every operation reports why, and the next one tries again.
-    /// One process at a time has a store open for writing.
+    /// followed by the project, the name of an application object other than the default one, and
+    /// the database. It opens on first use, which blocks on disk I/O; if opening fails, every
+    /// operation reports the error and the next one tries again. Only one process at a time can
+    /// open a store for writing.
     public static func firestore() -> Firestore {
         firestore(app: .configuredDefault)
     }
 
-    /// The shared database `(default)` of an application object.
+    /// The shared `(default)` database of an application object.
     public static func firestore(app: FirebaseApp) -> Firestore {
         firestore(app: app, database: DatabaseID.defaultDatabase)
     }
 
-    /// A shared database of the default application object, by its name.
+    /// A named shared database of the default application object.
     public static func firestore(database: String) -> Firestore {
         firestore(app: .configuredDefault, database: database)
     }
 
-    /// A shared database of an application object, by its name.
+    /// A named shared database of an application object.
     public static func firestore(app: FirebaseApp, database: String) -> Firestore {
         let key = Key(app: app.name, database: database)
         return shared.withLock { shared in
@@ -51,11 +54,48 @@ extension Firestore {
         self.init(configuration, app: app, isShared: true)
     }
 
-    /// Makes room for a new shared object in the place of this one.
+    /// Removes this object from the shared databases, so that the next request creates a new one.
     func leaveShared() {
         let key = Key(app: app.name, database: databaseID.database)
         Self.shared.withLock { shared in
             if shared[key] === self { shared[key] = nil }
         }
+    }
+}
+
+/// The directories of shared databases.
+enum DatabaseDirectory {
+    /// The directory of a database of an application object.
+    ///
+    /// `LARDER_DIRECTORY`, else `larder` in `XDG_DATA_HOME`, else `~/.local/share/larder`; below
+    /// it the project and the database, and the application's name between unless it is the
+    /// default one.
+    static func path(
+        app: String, _ id: DatabaseID,
+        environment: [String: String] = ProcessInfo.processInfo.environment,
+        home: String = NSHomeDirectory()
+    ) -> String {
+        var names = [id.project]
+        if app != FirebaseApp.defaultName { names.append(app) }
+        names.append(id.database)
+        return ([root(environment, home)] + names.map(fileName)).joined(separator: "/")
+    }
+
+    private static func root(_ environment: [String: String], _ home: String) -> String {
+        if let directory = environment["LARDER_DIRECTORY"], !directory.isEmpty {
+            return directory
+        }
+        // The base directory specification has relative paths ignored.
+        if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
+            return data + "/larder"
+        }
+        return home + "/.local/share/larder"
+    }
+
+    /// A name escaped for use as a file name.
+    private static func fileName(_ name: String) -> String {
+        let safe = CharacterSet(
+            charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_()")
+        return name.addingPercentEncoding(withAllowedCharacters: safe) ?? name
     }
 }

@@ -1,4 +1,5 @@
 import Dispatch
+public import LarderApp
 import LarderModel
 import LarderQuery
 public import LarderRemote
@@ -6,25 +7,24 @@ import LarderSync
 import Logging
 import Synchronization
 
-/// A database of documents: the entry to everything.
+/// A document database, the entry point of the API.
 ///
-/// There are two forms. ``firestore()`` gives the shared object of a project, as Apple's SDK does;
-/// its store lies in a default directory and opens at the first use. ``init(configuration:)``
-/// opens a store at a place of one's choosing; a program may have several.
+/// There are two kinds of databases. ``firestore()`` returns the shared object of a project, as in
+/// Apple's SDK; its store is in a default directory and opens on first use.
+/// ``init(configuration:)`` opens a store in a specific directory; a program can have several.
 ///
-/// Reads from the cache wait for this object's earlier writes to the same place, and for no other
-/// writer. Writes return at once and are seen by every later read and listener of the same object.
-/// Any thread may call. Completion handlers come on the callback queue
-/// (``FirestoreConfiguration/callbackQueue``, ``FirestoreSettings/dispatchQueue``).
+/// Reads from the cache wait for this instance's earlier writes to the same documents, and for no
+/// other writer. Writes return immediately and are visible to all later reads and listeners of the
+/// same instance. Methods can be called from any thread. Completion handlers run on the callback
+/// queue (``FirestoreConfiguration/callbackQueue``, ``FirestoreSettings/dispatchQueue``).
 ///
-/// Where Apple's SDK stops the program over a misuse, such as a path with two slashes in a row,
-/// the reference or query that was made of it keeps the error, and whatever is asked of it
-/// reports that error as `invalidArgument`.
+/// Where Apple's SDK terminates the program because of a misuse, such as a path with two
+/// consecutive slashes, the reference or query keeps the error, and every operation on it fails
+/// with `invalidArgument`.
 public final class Firestore: Sendable {
-    /// The project and the name of the database.
     let databaseID: DatabaseID
 
-    /// The application object that the database belongs to.
+    /// The application object that owns the database.
     public let app: FirebaseApp
 
     let connection: Connection
@@ -32,16 +32,16 @@ public final class Firestore: Sendable {
     private let isShared: Bool
     private let values: Mutex<SettingsValues>
 
-    /// Opens a database at a place of one's choosing, for this object alone.
+    /// Opens a database with a configuration, for this object alone.
     ///
-    /// Blocks for the disk. The store closes when the object is let go, or by
+    /// Blocks on disk I/O. The store closes when the object is deallocated or by
     /// ``terminate(completion:)``.
     ///
-    /// - Throws: `failedPrecondition` when the store is open already in this process or, for
-    ///   writing, in another; `notFound` when there is none to read; `permissionDenied`;
-    ///   `dataLoss` for a damaged store; `invalidArgument` for a configuration out of range;
-    ///   `unavailable` or `resourceExhausted` from the system; what its connector throws, such as
-    ///   `failedPrecondition` without credentials or `notFound` for a key file.
+    /// - Throws: `failedPrecondition` if the store is already open in this process or, for writing,
+    ///   in another; `notFound` if a store opened for reading does not exist; `permissionDenied`;
+    ///   `dataLoss` for a damaged store; `invalidArgument` for a configuration value out of range;
+    ///   `unavailable` or `resourceExhausted` for system errors; errors of the connector, such as
+    ///   `failedPrecondition` without credentials or `notFound` for a missing key file.
     public convenience init(configuration: FirestoreConfiguration) throws(LarderError) {
         let app = FirebaseApp(
             name: "larder", options: FirebaseOptions(projectID: configuration.project))
@@ -62,10 +62,10 @@ public final class Firestore: Sendable {
         self.values = Mutex(values)
     }
 
-    /// How the database is opened; a copy.
+    /// The settings that the database opens with; a copy.
     ///
-    /// Set it before anything else is done with the database. Later assignments are logged as
-    /// errors and change nothing, as does any for a database with a configuration of its own.
+    /// Set it before the first use of the database. Later assignments are logged as errors and have
+    /// no effect, as are all assignments to a database created with ``init(configuration:)``.
     public var settings: FirestoreSettings {
         get { FirestoreSettings(values.withLock { $0 }) }
         set {
@@ -85,10 +85,10 @@ public final class Firestore: Sendable {
         DatabaseDirectory.path(app: app.name, databaseID)
     }
 
-    /// Names an emulator, or a local server, as the backend; before the first use.
+    /// Uses an emulator or a local server as the backend; call before the first use.
     ///
-    /// It is for a database whose backend is named by a `RemoteConnector`, before or after:
-    /// that connects there in plain text, as the emulator's owner.
+    /// Takes effect together with a `RemoteConnector`, set before or after: it connects to this
+    /// address without encryption, as the emulator's owner.
     public func useEmulator(withHost host: String, port: Int) {
         let settings = settings
         settings.host = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
@@ -96,20 +96,20 @@ public final class Firestore: Sendable {
         self.settings = settings
     }
 
-    /// Keeps the database in agreement with a backend; before the first use.
+    /// Synchronizes the database with a backend; call before the first use.
     ///
-    /// Later calls are logged as errors and change nothing, as does any for a database with a
-    /// configuration of its own: that names its backend or connector.
+    /// Later calls are logged as errors and have no effect, as are all calls on a database created
+    /// with ``init(configuration:)``, whose configuration names the backend or connector.
     public func useBackend(_ backend: RemoteConnection) {
         name { ($0.backend, $0.connector) = (backend, nil) }
     }
 
-    /// Keeps the database in agreement with the backend that its settings say, or the connector
-    /// knows; before the first use.
+    /// Synchronizes the database with the backend given by its settings or else by the connector;
+    /// call before the first use.
     ///
-    /// The connection is made when the database opens, and ends with it. What the connector
-    /// throws, such as `failedPrecondition` without credentials or `notFound` for a key file, is
-    /// the error of whatever is asked of the database. With the product `LarderGRPC`:
+    /// The connection is created when the database opens and closed with it. If the connector
+    /// throws, for example `failedPrecondition` without credentials or `notFound` for a missing key
+    /// file, every operation on the database fails with that error. With the product `LarderGRPC`:
     ///
     /// ```swift
     /// let db = Firestore.firestore()
@@ -131,7 +131,8 @@ public final class Firestore: Sendable {
         }
     }
 
-    /// Logs every step, or warnings and errors alone, in shared databases used from now on.
+    /// Sets the log level of shared databases used from now on: everything, or only warnings and
+    /// errors.
     public static func enableLogging(_ enabled: Bool) {
         Logger.setVerbose(enabled)
     }
@@ -144,7 +145,7 @@ public final class Firestore: Sendable {
 }
 
 extension Firestore: Hashable {
-    /// Whether both are the same object.
+    /// True if both are the same object.
     public static func == (left: Firestore, right: Firestore) -> Bool { left === right }
 
     /// Hashes the object's identity.
@@ -156,28 +157,28 @@ extension Firestore: Hashable {
 extension Firestore {
     /// The collection at a path, such as `cities` or `cities/SF/landmarks`.
     ///
-    /// Slashes at its ends are ignored. With a path that is not a collection's (empty, with `//`, an
-    /// even number of segments) every operation fails with `invalidArgument`.
+    /// Leading and trailing slashes are ignored. If the path is not that of a collection (empty,
+    /// with `//`, with an even number of segments), every operation fails with `invalidArgument`.
     public func collection(_ collectionPath: String) -> CollectionReference {
         CollectionReference(self, parsing: collectionPath)
     }
 
     /// The document at a path, such as `cities/SF`.
     ///
-    /// Slashes at its ends are ignored. With a path that is not a document's (empty, with `//`, an
-    /// odd number of segments) every operation fails with `invalidArgument`.
+    /// Leading and trailing slashes are ignored. If the path is not that of a document (empty, with
+    /// `//`, with an odd number of segments), every operation fails with `invalidArgument`.
     public func document(_ documentPath: String) -> DocumentReference {
         DocumentReference(self, parsing: documentPath)
     }
 
-    /// A query for the documents of every collection with an id, wherever it lies.
+    /// A query for the documents of all collections with an ID, at any depth.
     ///
-    /// With an id that is empty or has a slash every operation fails with `invalidArgument`.
+    /// If the ID is empty or contains a slash, every operation fails with `invalidArgument`.
     public func collectionGroup(_ collectionID: String) -> Query {
         Query(self, .success(LarderQuery.Query(.group(collectionID))))
     }
 
-    /// An empty batch, for several writes in one.
+    /// An empty write batch.
     public func batch() -> WriteBatch {
         WriteBatch(self)
     }

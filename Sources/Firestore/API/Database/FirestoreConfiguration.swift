@@ -1,157 +1,265 @@
 public import Dispatch
+import LarderApp
 import LarderModel
 public import LarderRemote
+import LarderStorage
+import LarderSync
 public import Logging
 
-/// How a database at a place of one's choosing is opened.
+/// Configures a database opened with ``Firestore/init(configuration:)``.
 ///
 /// ```swift
 /// let configuration = FirestoreConfiguration(directory: "/var/lib/shop/larder")
 /// let db = try Firestore(configuration: configuration)
 /// ```
 public struct FirestoreConfiguration: Sendable {
-    /// Where documents are kept.
+    /// The storage of the documents.
     public enum Storage: Hashable, Sendable {
         /// In a directory of a local file system.
         case directory(String)
-        /// In memory: nothing is left after ``Firestore/terminate(completion:)``.
+        /// In memory; deleted by ``Firestore/terminate(completion:)``.
         case memory
-        /// In memory, and without what no listener and no pending write needs.
+        /// In memory, keeping only documents that a listener or a pending write needs.
         case memoryWithoutUnused
     }
 
-    /// What the program may do with the store, and what other processes may do meanwhile.
+    /// The access to the store, for this process and others.
     public enum Access: Hashable, Sendable {
-        /// Reading and writing; no other process may open the store but for reading only.
+        /// Read and write; other processes can open the store only for reading.
         case readWrite
-        /// Reading only; another process may be writing. The store must exist.
+        /// Read only; another process may be writing. The store must exist.
         case readOnly
-        /// Reading and writing, with other processes of this machine that share the store, too.
+        /// Read and write, shared with other processes on this machine.
         ///
-        /// Each of them reads, writes and listens; one has the network for all, and another
-        /// takes it over within 5 s when that one ends or dies.
+        /// Every process reads, writes and listens. One of them uses the network for all; if it
+        /// exits or dies, another takes over within 5 seconds.
         case shared
     }
 
-    /// What a write survives once it is committed locally.
+    /// The failures that a locally committed write survives.
     public enum Durability: Hashable, Sendable {
-        /// Each commit is on disk when it is reported: it survives a power cut.
+        /// Every commit is on disk when it is reported and survives a power failure.
         case everyCommit
-        /// Each commit survives the end of the process. After a power cut the store is intact,
-        /// but the last commit may be missing; one disk flush a commit instead of two.
+        /// Every commit survives the end of the process. After a power failure the store is intact,
+        /// but the last commit may be missing. Needs one disk flush per commit instead of two.
         case lastCommitAtRisk
     }
 
-    /// How much the store may occupy before documents are evicted that nothing pins.
+    /// The store size above which unpinned documents are evicted.
     public enum CacheSize: Hashable, Sendable {
-        /// Nothing is evicted.
+        /// Evicts nothing.
         case unlimited
-        /// Bytes, at least 1 MiB.
+        /// A size in bytes, at least 1 MiB.
         case bytes(Int64)
     }
 
-    /// How long gets and first snapshots wait for a backend that does not answer, before they are
-    /// made of what is cached; and the reads and the commit of a transaction, before they fail.
+    /// The time that gets and first snapshots wait for an unresponsive backend before they fall
+    /// back to the cache, and that reads and commits of transactions wait before they fail.
     ///
-    /// It holds for a connection that cannot be made, and for one that has fallen silent although
-    /// it is open: something was asked, and for so long nothing has come. A connection that has
-    /// answered before and a transaction are given a second at least, so that a slow answer is not
-    /// taken for an outage.
+    /// Applies to connections that cannot be established and to open connections on which a request
+    /// stays unanswered. A connection that has answered before and a transaction get at least one
+    /// second, so that a slow response is not mistaken for an outage.
     public enum ServerWait: Hashable, Sendable {
-        /// Until an attempt to reach it fails, 10 seconds at most; and again for the next one
-        /// that asks after nobody did.
+        /// Until a connection attempt fails, at most 10 seconds; the wait starts again for a
+        /// request made after an idle period.
         ///
-        /// With gets one after the other a client without a network may wait for each of them.
+        /// An offline client may wait for each of several consecutive gets.
         case likeFirebase
-        /// Until an attempt to reach it fails, and at most so long; and not at all as long as
-        /// the last attempt has failed and the next one is not due.
+        /// Until a connection attempt fails, at most for this duration; not at all between a failed
+        /// attempt and the next one.
         ///
-        /// Zero lets nothing wait that the cache can answer.
+        /// With zero, nothing that the cache can answer waits.
         case atMost(Duration)
     }
 
-    /// Where documents are kept.
+    /// The storage of the documents.
     public var storage: Storage
 
-    /// The project's id, which references to documents name.
+    /// The project ID, which is part of document references.
     public var project = FirebaseOptions.placeholderProjectID
 
-    /// The database's name in the project.
+    /// The database ID within the project.
     public var database = DatabaseID.defaultDatabase
 
-    /// The backend that the database is kept in agreement with; nil for none.
+    /// The backend that the database synchronizes with; nil for none.
     ///
-    /// Without one the database is as a client that is offline, and what is written waits for a
-    /// backend to come.
+    /// Without a backend the database behaves like an offline client, and writes stay pending.
     public var backend: RemoteConnection?
 
-    /// Makes ``backend`` when the database opens, where that is nil; nil for nothing.
+    /// Creates the connection when the database opens, if ``backend`` is nil.
     ///
-    /// What it needs and does not find, such as credentials, is an error of opening.
+    /// If something is missing, such as credentials, opening fails.
     public var connector: RemoteConnector?
 
-    /// The backend's host, for ``connector``; nil for the one that it knows.
+    /// The backend's host for ``connector``; nil for the connector's default.
     var host: String?
 
-    /// Whether what travels to ``host`` is encrypted.
+    /// Whether connections to ``host`` are encrypted.
     var isSSLEnabled = true
 
-    /// Whether there is a backend, or will be one once the database is open.
+    /// Whether the database has, or will have once it is open, a backend.
     var hasBackend: Bool { backend != nil || connector != nil }
 
-    /// The user as whom the backend is asked, and whose pending writes are made and seen, to begin
-    /// with; nil for nobody who signed in.
+    /// The initial user: requests are made on behalf of this user, and this user's pending writes
+    /// are visible; nil if no user is signed in.
     ///
     /// At most 256 bytes. See ``Firestore/switchUser(to:)``.
     public var userID: String?
 
-    /// The time that gets, first snapshots and transactions wait for a silent backend.
+    /// The time that gets, first snapshots and transactions wait for an unresponsive backend.
     ///
-    /// ``FirestoreSettings/serverWait`` is the same for shared databases.
+    /// For shared databases see ``FirestoreSettings/serverWait``.
     public var serverWait = ServerWait.likeFirebase
 
-    /// How often a write is sent before the database gives up on it: it becomes a dead letter, and
-    /// the writes behind it go on; nil, as in Firebase's SDKs, sends it for ever.
+    /// The number of times a write is sent before the database gives up: it becomes a dead letter,
+    /// and later writes proceed. With nil, as in Firebase's SDKs, it is sent indefinitely.
     ///
-    /// Only the backend's answers end a write, such as `internal` or `resourceExhausted`, not a
-    /// connection that is lost or a token that is refused. Only times that it was sent count, since
-    /// the database was opened; ``PendingWrite/attemptCount`` counts others, too. What the backend refuses for good is a dead letter at once. See
-    /// ``Firestore/deadLetters()``.
+    /// Counts only attempts, since the database was opened, that the backend answered with an error
+    /// such as `internal` or `resourceExhausted`; lost connections and rejected tokens do not
+    /// count, unlike in ``PendingWrite/attemptCount``. A write that the backend rejects permanently
+    /// becomes a dead letter immediately. See ``Firestore/deadLetters()``.
     public var maxWriteAttempts: Int?
 
-    /// How much the store may occupy; 100 MiB unless it is said otherwise.
+    /// The size above which documents are evicted; 100 MiB by default.
     public var cacheSize = CacheSize.bytes(CachePolicy.defaultBytes)
 
-    /// What a write survives once it is committed locally.
+    /// The failures that a locally committed write survives.
     public var durability = Durability.everyCommit
 
-    /// What the program may do with the store.
+    /// The access to the store.
     public var access = Access.readWrite
 
-    /// Where the database logs.
+    /// The logger of the database.
     public var logger = Logger(label: "larder")
 
-    /// The queue that listeners and completion handlers are called on; nil for the main queue.
+    /// The queue that listeners and completion handlers run on; nil for the main queue.
     ///
     /// See ``FirestoreSettings/dispatchQueue``.
     public var callbackQueue: DispatchQueue?
 
-    /// Whether queries that scan much and find little make indexes for the next ones, from the
-    /// start; ``PersistentCacheIndexManager`` switches that later.
+    /// Whether selective queries that scan many documents create indexes automatically;
+    /// ``PersistentCacheIndexManager`` changes this later.
     public var makesIndexes = false
 
-    /// A database in a directory, which is made where there is none.
+    /// Configures a database in a directory, which is created if it does not exist.
     public init(directory: String) {
         storage = .directory(directory)
     }
 
-    /// A database kept as the parameter says.
+    /// Configures a database with a kind of storage.
     public init(storage: Storage) {
         self.storage = storage
     }
 
-    /// A database in memory.
+    /// The configuration of a database in memory.
     public static var inMemory: FirestoreConfiguration {
         FirestoreConfiguration(storage: .memory)
+    }
+}
+
+// MARK: - Client
+
+extension FirestoreConfiguration {
+    var databaseID: DatabaseID { DatabaseID(project: project, database: database) }
+
+    /// The client's configuration.
+    var client: ClientConfiguration {
+        get throws(LarderError) {
+            var client = ClientConfiguration(storage: try store, databaseID: databaseID)
+            client.collectsEagerly = storage == .memoryWithoutUnused
+            client.makesIndexes = makesIndexes
+            client.maxWriteAttempts = maxWriteAttempts
+            client.remote = try connection?.remote
+            client.user = try UserID(validating: userID)
+            if case .atMost(let duration) = serverWait {
+                client.answerTimeout = duration
+                client.remembersOutages = true
+            }
+            return client
+        }
+    }
+
+    /// The connection to the backend; created by the connector if there is one.
+    private var connection: RemoteConnection? {
+        get throws(LarderError) {
+            if let backend { return backend }
+            return try connector?.connect(
+                RemoteConnector.Place(databaseID, host: host, isEncrypted: isSSLEnabled))
+        }
+    }
+
+    private var store: StoreConfiguration {
+        get throws(LarderError) {
+            var store = StoreConfiguration(location: location)
+            store.access = storeAccess
+            store.durability = durability == .everyCommit ? .everyCommit : .lastCommitAtRisk
+            store.budget = try budget
+            store.log = logger.storeLog
+            store.logLevel = logger.storeLogLevel
+            return store
+        }
+    }
+
+    private var storeAccess: StoreConfiguration.Access {
+        switch access {
+        case .readWrite: .readWrite
+        case .readOnly: .readOnly
+        case .shared: .shared
+        }
+    }
+
+    private var location: StoreConfiguration.Location {
+        switch storage {
+        case .directory(let path): .directory(path)
+        case .memory, .memoryWithoutUnused: .memory
+        }
+    }
+
+    private var budget: StoreConfiguration.Budget {
+        get throws(LarderError) {
+            switch cacheSize {
+            case .unlimited: return .unlimited
+            case .bytes(let bytes):
+                guard bytes >= 1_048_576 else {
+                    throw .invalidArgument(
+                        "The cache size is \(bytes) bytes; it is at least 1048576 (1 MiB), or "
+                            + "FirestoreCacheSizeUnlimited.")
+                }
+                return .bytes(bytes)
+            }
+        }
+    }
+}
+
+// MARK: - Settings
+
+extension FirestoreConfiguration {
+    /// Storage and cache size as Apple's settings express them.
+    var cachePolicy: CachePolicy {
+        let bytes =
+            switch cacheSize {
+            case .unlimited: FirestoreCacheSizeUnlimited
+            case .bytes(let bytes): bytes
+            }
+        return switch storage {
+        case .directory: .persistent(bytes)
+        case .memory: .memory(bytes)
+        case .memoryWithoutUnused: .eagerMemory
+        }
+    }
+
+    /// Applies Apple's settings.
+    mutating func apply(_ settings: SettingsValues, default directory: String) {
+        callbackQueue = settings.queue
+        host = settings.namesHost ? settings.host : nil
+        isSSLEnabled = settings.isSSLEnabled
+        serverWait = settings.serverWait
+        switch settings.cache {
+        case .persistent: storage = .directory(directory)
+        case .memory: storage = .memory
+        case .eagerMemory: storage = .memoryWithoutUnused
+        }
+        let bytes = settings.cache.sizeBytes
+        cacheSize = bytes == FirestoreCacheSizeUnlimited ? .unlimited : .bytes(bytes)
     }
 }

@@ -1,49 +1,49 @@
 public import Foundation
 import LarderModel
 
-/// The domain of every error that Larder reports, as Apple's SDK names it.
+/// The domain of all Firestore errors, with Apple's name.
 public let FirestoreErrorDomain = LarderError.firestoreDomain
 
-/// An error with one of Firestore's codes, as applications compare with and throw them.
+/// An error with one of Firestore's codes, to throw and to match.
 ///
-/// Larder itself reports ``LarderModel/LarderError``, which is an `NSError` with the same domain
-/// and codes; `catch FirestoreErrorCode.unavailable` matches it.
+/// Larder throws ``LarderModel/LarderError``, an `NSError` with the same domain and codes; `catch
+/// FirestoreErrorCode.unavailable` matches it.
 public struct FirestoreErrorCode: Error, CustomNSError, Hashable {
-    /// Firestore's codes with their numbers.
+    /// Firestore's error codes.
     public enum Code: Int, Sendable, CaseIterable {
-        /// The operation succeeded; never in an error.
+        /// The operation succeeded; never used in errors.
         case OK = 0
         /// The operation was cancelled.
         case cancelled = 1
-        /// Nothing more precise is known.
+        /// An unknown error.
         case unknown = 2
-        /// The caller gave something that is never allowed.
+        /// An argument is invalid regardless of the state of the database.
         case invalidArgument = 3
-        /// Time ran out before the operation ended.
+        /// The deadline expired before the operation completed.
         case deadlineExceeded = 4
-        /// A document that was to be changed is not there.
+        /// A required document does not exist.
         case notFound = 5
-        /// A document that was to be made is there already.
+        /// A document to be created already exists.
         case alreadyExists = 6
-        /// The caller may not do this.
+        /// The caller lacks permission.
         case permissionDenied = 7
-        /// A limit was reached.
+        /// A resource or quota is exhausted.
         case resourceExhausted = 8
-        /// The database is not in the state that the operation needs.
+        /// The database is not in the state that the operation requires.
         case failedPrecondition = 9
-        /// The operation was given up, and may be tried again from its beginning.
+        /// The operation was aborted, typically by a conflict; retry it from the beginning.
         case aborted = 10
-        /// A position beyond the valid range.
+        /// A position is beyond the valid range.
         case outOfRange = 11
-        /// The operation does not exist here.
+        /// The operation is not implemented or not supported.
         case unimplemented = 12
-        /// Something that should never happen.
+        /// An internal invariant is broken.
         case `internal` = 13
-        /// Not possible now; it may be later.
+        /// The service is unavailable; a retry may succeed.
         case unavailable = 14
-        /// Stored data is damaged or lost.
+        /// Unrecoverable data loss or corruption.
         case dataLoss = 15
-        /// The caller has not said who it is.
+        /// The request has no valid credentials.
         case unauthenticated = 16
     }
 
@@ -55,49 +55,49 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable {
         self.code = code
     }
 
-    /// Firestore's number of the code.
+    /// The code's number.
     public var rawValue: Int { code.rawValue }
 
-    /// The same domain for all: ``FirestoreErrorDomain``.
+    /// ``FirestoreErrorDomain``.
     public static var errorDomain: String { LarderError.firestoreDomain }
 
-    /// Firestore's number of the code, as `NSError` has it.
+    /// The code's number, as in `NSError.code`.
     public var errorCode: Int { code.rawValue }
 
-    /// Nothing beyond the code.
+    /// Empty.
     public var errorUserInfo: [String: Any] { [:] }
 
     /// The operation was cancelled.
     public static let cancelled = Code.cancelled
-    /// Nothing more precise is known.
+    /// An unknown error.
     public static let unknown = Code.unknown
-    /// The caller gave something that is never allowed.
+    /// An argument is invalid regardless of the state of the database.
     public static let invalidArgument = Code.invalidArgument
-    /// Time ran out before the operation ended.
+    /// The deadline expired before the operation completed.
     public static let deadlineExceeded = Code.deadlineExceeded
-    /// A document that was to be changed is not there.
+    /// A required document does not exist.
     public static let notFound = Code.notFound
-    /// A document that was to be made is there already.
+    /// A document to be created already exists.
     public static let alreadyExists = Code.alreadyExists
-    /// The caller may not do this.
+    /// The caller lacks permission.
     public static let permissionDenied = Code.permissionDenied
-    /// A limit was reached.
+    /// A resource or quota is exhausted.
     public static let resourceExhausted = Code.resourceExhausted
-    /// The database is not in the state that the operation needs.
+    /// The database is not in the state that the operation requires.
     public static let failedPrecondition = Code.failedPrecondition
-    /// The operation was given up, and may be tried again from its beginning.
+    /// The operation was aborted, typically by a conflict; retry it from the beginning.
     public static let aborted = Code.aborted
-    /// A position beyond the valid range.
+    /// A position is beyond the valid range.
     public static let outOfRange = Code.outOfRange
-    /// The operation does not exist here.
+    /// The operation is not implemented or not supported.
     public static let unimplemented = Code.unimplemented
-    /// Something that should never happen.
+    /// An internal invariant is broken.
     public static let `internal` = Code.internal
-    /// Not possible now; it may be later.
+    /// The service is unavailable; a retry may succeed.
     public static let unavailable = Code.unavailable
-    /// Stored data is damaged or lost.
+    /// Unrecoverable data loss or corruption.
     public static let dataLoss = Code.dataLoss
-    /// The caller has not said who it is.
+    /// The request has no valid credentials.
     public static let unauthenticated = Code.unauthenticated
 }
 
@@ -108,3 +108,6 @@ extension FirestoreErrorCode.Code {
         return error.domain == LarderError.firestoreDomain && error.code == code.rawValue
     }
 }
+
+/// A pointer for the error of a transaction's closure; Foundation on Linux lacks this type.
+public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?

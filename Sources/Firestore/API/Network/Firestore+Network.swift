@@ -1,66 +1,67 @@
 import Dispatch
 import LarderModel
+import LarderStorage
 import LarderSync
 
 extension Firestore {
-    /// Allows the network to be used again, and tries the backend at once.
+    /// Re-enables the network and connects to the backend immediately.
     ///
-    /// Without a backend there is nothing to use it for.
+    /// Has no effect without a backend.
     public func enableNetwork(completion: (((any Error)?) -> Void)? = nil) {
         withClient(callbackQueue.completion(completion)) { $0.enableNetwork($1) }
     }
 
-    /// Allows the network to be used again, and tries the backend at once.
+    /// Re-enables the network and connects to the backend immediately.
     ///
-    /// Without a backend there is nothing to use it for.
+    /// Has no effect without a backend.
     ///
-    /// - Throws: `failedPrecondition` for a terminated database; what opening the store reports.
+    /// - Throws: `failedPrecondition` for a terminated database; errors of opening the store.
     public nonisolated(nonsending) func enableNetwork() async throws {
         try await answer { done in withClient(done) { $0.enableNetwork($1) } }
     }
 
-    /// Keeps the database from using the network, until ``enableNetwork(completion:)``.
+    /// Disables the network until ``enableNetwork(completion:)`` is called.
     ///
-    /// Listeners and gets answer from the cache meanwhile, and writes stay pending.
+    /// Meanwhile, listeners and gets are served from the cache, and writes stay pending.
     public func disableNetwork(completion: (((any Error)?) -> Void)? = nil) {
         withClient(callbackQueue.completion(completion)) { $0.disableNetwork($1) }
     }
 
-    /// Keeps the database from using the network, until ``enableNetwork()``.
+    /// Disables the network until ``enableNetwork()`` is called.
     ///
-    /// Listeners and gets answer from the cache meanwhile, and writes stay pending.
+    /// Meanwhile, listeners and gets are served from the cache, and writes stay pending.
     ///
-    /// - Throws: `failedPrecondition` for a terminated database; what opening the store reports.
+    /// - Throws: `failedPrecondition` for a terminated database; errors of opening the store.
     public nonisolated(nonsending) func disableNetwork() async throws {
         try await answer { done in withClient(done) { $0.disableNetwork($1) } }
     }
 
-    /// Waits until the backend has acknowledged or rejected every write that is pending now,
-    /// also from earlier runs of the program.
+    /// Waits until the backend has acknowledged or rejected all writes that are pending now,
+    /// including those of earlier runs of the program.
     ///
-    /// Completes at once when there is none; offline it waits. Writes made later do not count.
+    /// Completes immediately if there are none, and waits while offline. Ignores writes made later.
     public func waitForPendingWrites(completion: @escaping ((any Error)?) -> Void) {
         withClient(callbackQueue.completion(completion)) { $0.waitForPendingWrites($1) }
     }
 
-    /// Waits until the backend has acknowledged or rejected every write that is pending now,
-    /// also from earlier runs of the program.
+    /// Waits until the backend has acknowledged or rejected all writes that are pending now,
+    /// including those of earlier runs of the program.
     ///
-    /// Returns at once when there is none; offline it waits. Writes made later do not count.
+    /// Returns immediately if there are none, and waits while offline. Ignores writes made later.
     ///
-    /// - Throws: `cancelled` when the task is cancelled, the user is switched or the database is
-    ///   terminated meanwhile; `failedPrecondition` for a terminated database; what opening the
-    ///   store reports.
+    /// - Throws: `cancelled` if the task is cancelled, the user is switched or the database is
+    ///   terminated while waiting; `failedPrecondition` for a terminated database; errors of
+    ///   opening the store.
     public nonisolated(nonsending) func waitForPendingWrites() async throws {
-        let stage = Stage<Void>()
-        withClient({ stage.finish($0) }) { $0.waitForPendingWrites($1) }
-        try await stage.value()
+        let oneShot = OneShot<Void>()
+        withClient({ oneShot.finish($0) }) { $0.waitForPendingWrites($1) }
+        try await oneShot.value()
     }
 
-    /// Removes everything that is stored, pending writes included.
+    /// Deletes everything that is stored, including pending writes.
     ///
-    /// For a database that is not in use: before anything else is done with it, or after
-    /// ``terminate(completion:)``. Otherwise it fails with `failedPrecondition`.
+    /// Call it before the first use of the database or after ``terminate(completion:)``; otherwise
+    /// it fails with `failedPrecondition`.
     public func clearPersistence(completion: (((any Error)?) -> Void)? = nil) {
         let done = callbackQueue.completion(completion)
         let connection = connection
@@ -69,10 +70,10 @@ extension Firestore {
         }
     }
 
-    /// Removes everything that is stored, pending writes included.
+    /// Deletes everything that is stored, including pending writes.
     ///
-    /// - Throws: `failedPrecondition` for a database that is in use: it must be the first call,
-    ///   or come after ``terminate()``.
+    /// - Throws: `failedPrecondition` for a database in use: call it before the first use or after
+    ///   ``terminate()``.
     public nonisolated(nonsending) func clearPersistence() async throws {
         let connection = connection
         try await answer { done in
@@ -82,22 +83,22 @@ extension Firestore {
         }
     }
 
-    /// Ends the object: its store is closed and listeners hear nothing more.
+    /// Terminates the instance: closes its store and ends all listeners.
     ///
-    /// Pending writes stay in the store. Every later call but ``clearPersistence(completion:)``
-    /// fails with `failedPrecondition`, and removing a listener does nothing; a shared database
-    /// is there again, as a new object, from ``firestore()``.
+    /// Pending writes stay in the store. All later calls except ``clearPersistence(completion:)``
+    /// fail with `failedPrecondition`, and removing a listener has no effect; for a shared
+    /// database, ``firestore()`` returns a new object.
     public func terminate(completion: (((any Error)?) -> Void)? = nil) {
         end(callbackQueue.completion(completion))
     }
 
-    /// Ends the object: its store is closed and listeners hear nothing more.
+    /// Terminates the instance: closes its store and ends all listeners.
     ///
-    /// Pending writes stay in the store. Every later call but ``clearPersistence()`` fails with
-    /// `failedPrecondition`, and removing a listener does nothing; a shared database is there
-    /// again, as a new object, from ``firestore()``. A second call succeeds.
+    /// Pending writes stay in the store. All later calls except ``clearPersistence()`` fail with
+    /// `failedPrecondition`, and removing a listener has no effect; for a shared database,
+    /// ``firestore()`` returns a new object. A second call succeeds.
     ///
-    /// - Throws: what closing the store reports.
+    /// - Throws: errors of closing the store.
     public nonisolated(nonsending) func terminate() async throws {
         try await answer { end($0) }
     }
@@ -108,5 +109,72 @@ extension Firestore {
             leaveShared()
             done(result)
         }
+    }
+}
+
+// MARK: - Users
+
+extension Firestore {
+    /// The current user, on whose behalf requests are made and whose pending writes are visible;
+    /// nil if no user is signed in.
+    public var userID: String? {
+        let id = connection.existingClient?.user.string ?? connection.configuration.userID ?? ""
+        return id.isEmpty ? nil : id
+    }
+
+    /// Switches to another user: requests are made on behalf of this user, and this user's pending
+    /// writes become visible.
+    ///
+    /// Each user has separate pending writes and dead letters. Those of the previous user stay in
+    /// the store, neither visible nor sent, until that user returns. Documents read from the
+    /// backend stay in the cache and are shared by all users. Listeners are notified of the
+    /// differences; waiting for pending writes fails with `cancelled`. Switching to the same user
+    /// signals new credentials: connections to the backend are reopened.
+    ///
+    /// The ID is not authenticated; authentication is up to the connection to the backend.
+    ///
+    /// - Parameters:
+    ///   - userID: the user's ID of at most 256 bytes; nil for no signed-in user.
+    ///   - completion: called on the callback queue.
+    public func switchUser(to userID: String?, completion: (((any Error)?) -> Void)? = nil) {
+        switchUser(to: userID, callbackQueue.completion(completion))
+    }
+
+    /// Switches to another user: requests are made on behalf of this user, and this user's pending
+    /// writes become visible.
+    ///
+    /// See ``switchUser(to:completion:)``.
+    ///
+    /// - Throws: `invalidArgument` for an ID that is too long; `failedPrecondition` for a
+    ///   terminated database.
+    public nonisolated(nonsending) func switchUser(to userID: String?) async throws {
+        try await answer { switchUser(to: userID, $0) }
+    }
+
+    private func switchUser(to userID: String?, _ done: @escaping Completion<Void>) {
+        withClient(done) { client, done in
+            do throws(LarderError) {
+                client.setUser(try UserID(validating: userID), completion: done)
+            } catch {
+                done(.failure(error))
+            }
+        }
+    }
+}
+
+extension UserID {
+    private static let maxBytes = 256
+
+    /// A user with an ID given by the application.
+    init(validating id: String?) throws(LarderError) {
+        guard let id else {
+            self = .unauthenticated
+            return
+        }
+        guard (1...Self.maxBytes).contains(id.utf8.count) else {
+            throw .invalidArgument(
+                "A user's id has 1 to \(Self.maxBytes) bytes; this one has \(id.utf8.count).")
+        }
+        self.init(id)
     }
 }

@@ -1,50 +1,52 @@
 import LarderModel
 import LarderSync
 
-/// Whether a database can reach its backend, as far as it knows, and why it thinks so.
+/// The last known reachability of a database's backend, with the reason.
 ///
-/// Only what is asked tells: a database without listeners, gets and pending writes does not know.
-/// Both tell: what listens, and what writes. Where they differ, what was learned last counts.
+/// The state is derived from requests: it is `unknown` for a database without listeners, gets and
+/// pending writes. Both the stream of listeners and that of writes contribute; the most recent
+/// event wins.
 public struct NetworkState: Hashable, Sendable {
-    /// Whether the backend can be reached.
+    /// The reachability of the backend.
     public enum Status: Hashable, Sendable {
-        /// It was not asked, or has not answered yet: gets and first snapshots wait.
+        /// No request was made, or none has been answered yet: gets and first snapshots wait.
         case unknown
-        /// It has answered.
+        /// The backend responds.
         case online
-        /// It cannot be reached: the cache answers, and writes stay pending.
+        /// The backend is unreachable: requests are served from the cache, and writes stay pending.
         case offline
     }
 
-    /// Why the status is what it is.
+    /// The reason for the status.
     public enum Reason: Hashable, Sendable {
         /// The database has no backend.
         case noBackend
-        /// Nothing that the application does needs the backend.
+        /// The application has requested nothing from the backend.
         case notAsked
-        /// The backend has been asked and has not answered.
+        /// A request is waiting for the first response.
         case connecting
-        /// The backend has answered.
+        /// The backend responds.
         case answered
-        /// The application has called ``Firestore/disableNetwork(completion:)``.
+        /// The application called ``Firestore/disableNetwork(completion:)``.
         case disabled
-        /// The store cannot keep what the backend says; it is tried again by itself.
+        /// The store cannot save the backend's responses; retried automatically.
         case storeFailure
-        /// Another process speaks to the backend for this store.
+        /// Another process that shares the store is connected to the backend.
         case anotherProcess
-        /// The connection has ended, or could not be made; it is tried again by itself.
+        /// The connection failed; retried automatically.
         case failed(LarderError)
-        /// The backend has not answered within ``FirestoreConfiguration/serverWait-swift.property``,
-        /// on a new connection or on one that has fallen silent; the attempt goes on.
+        /// The backend has not responded within
+        /// ``FirestoreConfiguration/serverWait-swift.property`` on a new or an unresponsive
+        /// connection; the attempt continues.
         case timedOut
         /// The database was terminated.
         case terminated
     }
 
-    /// Whether the backend can be reached.
+    /// The reachability of the backend.
     public let status: Status
 
-    /// Why the status is what it is.
+    /// The reason for the status.
     public let reason: Reason
 
     init(_ status: Status, _ reason: Reason) {
@@ -54,12 +56,12 @@ public struct NetworkState: Hashable, Sendable {
 }
 
 extension NetworkState: CustomStringConvertible {
-    /// Status and reason, for people to read.
+    /// Status and reason as text.
     public var description: String { "\(status): \(reason)" }
 }
 
 extension NetworkState.Reason: CustomStringConvertible {
-    /// The reason, for people to read.
+    /// The reason as text.
     public var description: String {
         switch self {
         case .noBackend: "there is no backend"
@@ -77,7 +79,7 @@ extension NetworkState.Reason: CustomStringConvertible {
 }
 
 extension NetworkState {
-    /// What the client knows.
+    /// The public form of the client's state.
     init(_ state: LarderSync.NetworkState) {
         let status: Status =
             switch state.state {
@@ -112,5 +114,51 @@ extension NetworkState.Reason {
         } else {
             self = .anotherProcess
         }
+    }
+}
+
+// MARK: - NetworkState
+
+extension Firestore {
+    /// The last known reachability of the backend; makes no request.
+    public var networkState: NetworkState {
+        if connection.isTerminated { return NetworkState(.unknown, .terminated) }
+        if !connection.configuration.hasBackend { return NetworkState(.offline, .noBackend) }
+        guard let client = connection.existingClient else {
+            return NetworkState(.unknown, .notAsked)
+        }
+        return NetworkState(client.networkState)
+    }
+
+    /// The reachability of the backend, now and after each change.
+    ///
+    /// Only the newest state is buffered: a slow consumer skips states, but never the last one.
+    public var networkStates: SnapshotSequence<NetworkState> {
+        SnapshotSequence(.bufferingNewest(1)) { [self] deliver in
+            let registration = Registration()
+            do throws(LarderError) {
+                let client = try connection.client()
+                guard connection.configuration.hasBackend else {
+                    deliver(.success(NetworkState(.offline, .noBackend)))
+                    return registration
+                }
+                registration.attach(
+                    client.observeNetworkState { state in
+                        guard registration.isActive else { return }
+                        deliver(.success(NetworkState(state)))
+                    })
+            } catch {
+                deliver(.failure(error))
+            }
+            return registration
+        }
+    }
+
+    /// Connects to the backend immediately instead of waiting for the next scheduled attempt.
+    ///
+    /// For programs that detect changes of the network themselves. Has no effect without a backend
+    /// or before the first use.
+    public func reconnect() {
+        connection.existingClient?.reconnect()
     }
 }

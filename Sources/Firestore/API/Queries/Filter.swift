@@ -149,3 +149,17 @@ extension Filter {
         Self.field(path, .notIn, values)
     }
 }
+
+// MARK: - Comparing
+
+extension Value {
+    /// What a user compares fields with; references may be of any database.
+    init(comparing value: Any, allowsNestedArrays: Bool = false) throws(LarderError) {
+        do throws(UserValueProblem) {
+            var parser = try UserValueParser(.query(nestedArrays: allowsNestedArrays))
+            self = try parser.value(value)
+        } catch {
+            throw error.error
+        }
+    }
+}

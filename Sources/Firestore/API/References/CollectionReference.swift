@@ -1,10 +1,10 @@
 import LarderModel
 import LarderQuery
 
-/// Where a collection is, and the query for all its documents.
+/// A reference to a collection, which is also the query for all its documents.
 ///
-/// When it was made of a path that is not a collection's it keeps the error, and every operation
-/// reports it.
+/// A reference created from an invalid path keeps the error, and every operation on it fails with
+/// that error.
 public final class CollectionReference: Query, @unchecked Sendable {
     // Immutable, as the class that it inherits from.
 
@@ -36,7 +36,7 @@ public final class CollectionReference: Query, @unchecked Sendable {
         }
     }
 
-    /// The collection's id: the last segment of its path.
+    /// The collection ID: the last segment of the path.
     public var collectionID: String {
         switch collection {
         case .success(let path): path.id
@@ -44,10 +44,10 @@ public final class CollectionReference: Query, @unchecked Sendable {
         }
     }
 
-    /// The path below the database's root, such as `cities`.
+    /// The path relative to the database's root, such as `cities`.
     public var path: String { text }
 
-    /// The document that the collection is below; nil at the root.
+    /// The document that contains the collection; nil for a root collection.
     public var parent: DocumentReference? {
         switch collection {
         case .success(let path):
@@ -60,9 +60,9 @@ public final class CollectionReference: Query, @unchecked Sendable {
         }
     }
 
-    /// The document in the collection with an id, or at a path below the collection.
+    /// The document with an ID in the collection, or at a path relative to it.
     ///
-    /// With a path that does not lead to a document every operation fails with `invalidArgument`.
+    /// If the path is not that of a document, every operation fails with `invalidArgument`.
     public func document(_ documentPath: String) -> DocumentReference {
         switch collection {
         case .success(let path):
@@ -78,7 +78,7 @@ public final class CollectionReference: Query, @unchecked Sendable {
         }
     }
 
-    /// A document in the collection with a new id: 20 random letters and digits.
+    /// A document in the collection with a generated ID of 20 random letters and digits.
     public func document() -> DocumentReference {
         document(CollectionPath.newDocumentID())
     }
@@ -97,4 +97,69 @@ public final class CollectionReference: Query, @unchecked Sendable {
 extension CollectionReference: CustomStringConvertible {
     /// The path.
     public var description: String { text }
+}
+
+// MARK: - Adding
+
+extension CollectionReference {
+    /// Adds a document with a generated ID.
+    ///
+    /// Returns immediately; the document is visible to all later reads and listeners.
+    ///
+    /// - Parameters:
+    ///   - data: the document's fields.
+    ///   - completion: called when the backend has accepted the document, which may never happen
+    ///     while offline, or with the error of the rejection.
+    /// - Returns: the document's reference.
+    @discardableResult
+    public func addDocument(
+        data: [String: Any], completion: (((any Error)?) -> Void)? = nil
+    ) -> DocumentReference {
+        let document = document()
+        document.setData(data, completion: completion)
+        return document
+    }
+
+    /// Adds a document with a generated ID and suspends until the backend acknowledges it,
+    /// indefinitely while offline.
+    ///
+    /// - Throws: the error of the rejection; `cancelled` if the task is cancelled, in which case
+    ///   the write stays pending.
+    @discardableResult
+    public nonisolated(nonsending) func addDocument(
+        data: [String: Any]
+    ) async throws -> DocumentReference {
+        let document = document()
+        try await document.setData(data)
+        return document
+    }
+
+    /// Adds a document with a generated ID and returns a handle to the write.
+    ///
+    /// Returns immediately.
+    @discardableResult
+    public func enqueueAddDocument(
+        data: [String: Any]
+    ) -> (document: DocumentReference, write: WriteHandle) {
+        let document = document()
+        return (document, document.enqueueSetData(data))
+    }
+}
+
+// MARK: - Coding
+
+extension CollectionReference {
+    /// Adds a document with a generated ID and the properties of a value.
+    ///
+    /// Returns immediately; the handler is called as in ``addDocument(data:completion:)``.
+    ///
+    /// - Returns: the document's reference.
+    /// - Throws: errors of the encoder; nothing is written then.
+    @discardableResult
+    public func addDocument<T: Encodable>(
+        from value: T, encoder: Firestore.Encoder = Firestore.Encoder(),
+        completion: (((any Error)?) -> Void)? = nil
+    ) throws -> DocumentReference {
+        addDocument(data: try encoder.encode(value), completion: completion)
+    }
 }

@@ -3,19 +3,19 @@ import LarderQuery
 import LarderSync
 
 extension DocumentReference {
-    /// Reads the document: from the server, or from the cache when that cannot be reached.
+    /// Reads the document from the server, or from the cache if the server cannot be reached.
     ///
-    /// When the server cannot be reached it fails with `unavailable` for a document that the cache
-    /// knows nothing of; see ``FirestoreConfiguration/serverWait-swift.property`` for how long that takes.
+    /// If neither the server can be reached nor the document is cached, it fails with
+    /// `unavailable`, after ``FirestoreConfiguration/serverWait-swift.property`` at the latest.
     public func getDocument(completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
         getDocument(source: .default, completion: completion)
     }
 
-    /// Reads the document from where the source says.
+    /// Reads the document from a source.
     ///
-    /// From the cache it is read on the calling thread, unless earlier writes have to be waited
-    /// for, and `unavailable` means that the cache knows nothing of it; a document that is known
-    /// not to exist gives a snapshot that says so.
+    /// Reads from the cache run on the calling thread, unless they have to wait for earlier writes,
+    /// and fail with `unavailable` if the document is not cached. A document known not to exist
+    /// yields a snapshot with `exists == false`.
     public func getDocument(
         source: FirestoreSource, completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
     ) {
@@ -27,25 +27,26 @@ extension DocumentReference {
         }
     }
 
-    /// Reads the document: from the server, or from the cache when that cannot be reached.
+    /// Reads the document from the server, or from the cache if the server cannot be reached.
     ///
-    /// See ``FirestoreConfiguration/serverWait-swift.property`` for how long it waits for the server.
+    /// See ``FirestoreConfiguration/serverWait-swift.property`` for the time that it waits for the
+    /// server.
     ///
-    /// - Throws: `unavailable` when the server cannot be reached and the cache knows nothing of
-    ///   the document; `invalidArgument` for an invalid path; what the store reports and what the
-    ///   backend answers, such as `permissionDenied`.
+    /// - Throws: `unavailable` if neither the server can be reached nor the document is cached;
+    ///   `invalidArgument` for an invalid path; errors of the store and of the backend, such as
+    ///   `permissionDenied`.
     public nonisolated(nonsending) func getDocument() async throws -> DocumentSnapshot {
         try await getDocument(source: .default)
     }
 
-    /// Reads the document from where the source says.
+    /// Reads the document from a source.
     ///
-    /// From the cache it is read on the calling thread; a document that is known not to exist gives
-    /// a snapshot that says so.
+    /// Reads from the cache run on the calling thread. A document known not to exist yields a
+    /// snapshot with `exists == false`.
     ///
-    /// - Throws: `unavailable` when the server is asked for and cannot be reached, or when the
-    ///   cache knows nothing of the document; `invalidArgument` for an invalid path; what the store
-    ///   reports and what the backend answers, such as `permissionDenied`.
+    /// - Throws: `unavailable` if the requested server cannot be reached or the document is not
+    ///   cached; `invalidArgument` for an invalid path; errors of the store and of the backend,
+    ///   such as `permissionDenied`.
     public nonisolated(nonsending) func getDocument(
         source: FirestoreSource
     ) async throws -> DocumentSnapshot {
@@ -61,7 +62,7 @@ extension DocumentReference {
         location.map { .document($0) }
     }
 
-    /// What the cache knows of the document, existing or not; nil for nothing.
+    /// The cached document, which may be known not to exist; nil if it is not cached.
     private func known(_ client: Client) throws(LarderError) -> DocumentSnapshot? {
         let path = try location.get()
         guard let document = try client.document(at: path),
@@ -95,7 +96,7 @@ extension DocumentReference {
         }
     }
 
-    /// What to answer when the server could not be asked.
+    /// The result if the server cannot be reached.
     private func offline(
         _ snapshot: DocumentSnapshot, _ source: FirestoreSource
     ) throws(LarderError) -> DocumentSnapshot {
@@ -109,5 +110,83 @@ extension DocumentReference {
         if let known = try known(try firestore.connection.client()) { return known }
         throw LarderError(
             .unavailable, "Failed to get document because the client is offline.")
+    }
+}
+
+// MARK: - Listening
+
+extension DocumentReference {
+    /// Listens to the document: calls a closure with the current document and after each change.
+    ///
+    /// Calls happen in order on the callback queue until the registration is removed. While
+    /// offline, the document comes from the cache. After an error the closure is not called again.
+    @discardableResult
+    public func addSnapshotListener(
+        _ listener: @escaping (DocumentSnapshot?, (any Error)?) -> Void
+    ) -> any ListenerRegistration {
+        addSnapshotListener(options: SnapshotListenOptions(), listener: listener)
+    }
+
+    /// Listens to the document and, if requested, to changes of its metadata alone.
+    @discardableResult
+    public func addSnapshotListener(
+        includeMetadataChanges: Bool,
+        listener: @escaping (DocumentSnapshot?, (any Error)?) -> Void
+    ) -> any ListenerRegistration {
+        addSnapshotListener(
+            options: SnapshotListenOptions().withIncludeMetadataChanges(includeMetadataChanges),
+            listener: listener)
+    }
+
+    /// Listens to the document with options.
+    @discardableResult
+    public func addSnapshotListener(
+        options: SnapshotListenOptions,
+        listener: @escaping (DocumentSnapshot?, (any Error)?) -> Void
+    ) -> any ListenerRegistration {
+        let source = self
+        return firestore.addListener(
+            to: query, options: options, listener: listener
+        ) { view throws(LarderError) in try source.snapshot(view) }
+    }
+
+    /// The document, now and after each change.
+    ///
+    /// See ``SnapshotSequence`` for the buffering.
+    public var snapshots: SnapshotSequence<DocumentSnapshot> {
+        snapshots(includeMetadataChanges: false)
+    }
+
+    /// The document, now and after each change, if requested also of its metadata alone.
+    public func snapshots(
+        includeMetadataChanges: Bool
+    ) -> SnapshotSequence<DocumentSnapshot> {
+        snapshots(
+            options: SnapshotListenOptions().withIncludeMetadataChanges(includeMetadataChanges))
+    }
+
+    /// The document, now and after each change that the options select.
+    public func snapshots(
+        options: SnapshotListenOptions
+    ) -> SnapshotSequence<DocumentSnapshot> {
+        SnapshotSequence { [self] deliver in
+            firestore.addListener(to: query, options: options, deliver: deliver) {
+                view throws(LarderError) in try self.snapshot(view)
+            }
+        }
+    }
+}
+
+extension DocumentReference {
+    /// The document in the results of its query.
+    func snapshot(_ view: ViewSnapshot) throws(LarderError) -> DocumentSnapshot {
+        let path = try location.get()
+        let document = view.documents.first
+        // 6.12: a document that is deleted has no pending writes to show.
+        return DocumentSnapshot(
+            firestore, path, document,
+            SnapshotState(
+                hasPendingWrites: document != nil && view.mutatedKeys.contains(path),
+                isFromCache: view.isFromCache, readTime: view.readTime))
     }
 }

@@ -1,15 +1,16 @@
 import LarderModel
 import LarderQuery
+import Logging
 
-/// Where a document is, whether or not there is one.
+/// A reference to a document, which need not exist.
 ///
-/// Cheap to make, and a value in documents. When it was made of a path that is not a document's it
-/// keeps the error, and every operation reports it.
+/// References are cheap to create and can be stored in documents. A reference created from an
+/// invalid path keeps the error, and every operation on it fails with that error.
 public final class DocumentReference: Sendable {
-    /// The database that the document is in.
+    /// The database of the document.
     public let firestore: Firestore
 
-    /// The path, or why there is none.
+    /// The path, or the reason why it is invalid.
     let location: Result<DocumentPath, LarderError>
 
     private let text: String
@@ -27,14 +28,14 @@ public final class DocumentReference: Sendable {
         self.text = (try? location.get())?.string ?? text
     }
 
-    /// A reference that is good for nothing but reporting an error.
+    /// An invalid reference, whose operations all fail with an error.
     init(_ firestore: Firestore, text: String, failure: LarderError) {
         self.firestore = firestore
         location = .failure(failure)
         self.text = text
     }
 
-    /// The document's id: the last segment of its path.
+    /// The document ID: the last segment of the path.
     public var documentID: String {
         switch location {
         case .success(let path): path.id
@@ -42,10 +43,10 @@ public final class DocumentReference: Sendable {
         }
     }
 
-    /// The path below the database's root, such as `cities/SF`.
+    /// The path relative to the database's root, such as `cities/SF`.
     public var path: String { text }
 
-    /// The collection that the document is in.
+    /// The collection that contains the document.
     public var parent: CollectionReference {
         switch location {
         case .success(let path):
@@ -58,9 +59,9 @@ public final class DocumentReference: Sendable {
         }
     }
 
-    /// The collection at a path below the document, such as `landmarks`.
+    /// The collection at a path relative to the document, such as `landmarks`.
     ///
-    /// With a path that is not a collection's every operation fails with `invalidArgument`.
+    /// If the path is not that of a collection, every operation fails with `invalidArgument`.
     public func collection(_ collectionPath: String) -> CollectionReference {
         switch location {
         case .success(let path):
@@ -70,14 +71,14 @@ public final class DocumentReference: Sendable {
         }
     }
 
-    /// The query for the document alone.
+    /// The query that matches only the document.
     var query: Result<LarderQuery.Query, LarderError> {
         location.map { LarderQuery.Query(.document($0)) }
     }
 }
 
 extension DocumentReference: Hashable {
-    /// Whether both name the same document of the same database object.
+    /// True if both refer to the same document of the same `Firestore` object.
     public static func == (left: DocumentReference, right: DocumentReference) -> Bool {
         guard left.firestore === right.firestore else { return false }
         switch (left.location, right.location) {
@@ -96,4 +97,37 @@ extension DocumentReference: Hashable {
 extension DocumentReference: CustomStringConvertible {
     /// The path.
     public var description: String { text }
+}
+
+// MARK: - Value
+
+extension DocumentReference: DocumentReferenceConvertible {
+    /// The database of the document.
+    var databaseID: DatabaseID { firestore.databaseID }
+
+    /// The document's full resource name; invalid for a malformed path.
+    var resourceName: ResourceName {
+        ResourceName("\(firestore.databaseID)/documents/\(path)")
+    }
+}
+
+extension UserDataWriter {
+    /// Creates a writer whose references belong to a `Firestore` object.
+    init(serverTimestamps: ServerTimestampBehavior, references firestore: Firestore) {
+        self.init(serverTimestamps: serverTimestamps) { name in
+            guard let (database, path) = name.parts else {
+                return DocumentReference(
+                    firestore, text: name.string,
+                    failure: LarderError(
+                        .invalidArgument,
+                        "'\(name)' is stored as a reference and names no document."))
+            }
+            if database != firestore.databaseID {
+                firestore.logger.warning(
+                    "A document refers to the database \(database); the reference is read as one of \(firestore.databaseID)."
+                )
+            }
+            return DocumentReference(firestore, path)
+        }
+    }
 }

@@ -1,10 +1,10 @@
 public import Dispatch
 public import Foundation
 
-/// How a database of the shared-instance form is opened: its cache, and where callbacks run.
+/// The settings of a shared database: cache, backend host and callback queue.
 ///
-/// A database takes a copy when the settings are assigned to it, and opens with the last ones
-/// assigned before its first use.
+/// A database copies the settings when they are assigned and opens with the last ones assigned
+/// before its first use.
 ///
 /// ```swift
 /// let settings = FirestoreSettings()
@@ -14,7 +14,7 @@ public import Foundation
 public final class FirestoreSettings: NSObject {
     var values: SettingsValues
 
-    /// The defaults: a store on disk of up to 100 MiB, callbacks on the main queue.
+    /// Creates the default settings: a store on disk of up to 100 MiB, callbacks on the main queue.
     public override init() {
         values = SettingsValues()
     }
@@ -23,8 +23,7 @@ public final class FirestoreSettings: NSObject {
         self.values = values
     }
 
-    /// The backend's host, such as `localhost:8080`, for a backend that was named by a
-    /// `RemoteConnector`.
+    /// The host that a `RemoteConnector` connects to, such as `localhost:8080`.
     public var host: String {
         get { values.host }
         set { values.host = newValue }
@@ -36,61 +35,81 @@ public final class FirestoreSettings: NSObject {
         set { values.isSSLEnabled = newValue }
     }
 
-    /// The queue that listeners and completion handlers are called on; a serial one keeps their
+    /// The queue that listeners and completion handlers run on; use a serial queue to keep their
     /// order.
     ///
-    /// The default is the main queue, as on Apple's systems: closures that are written where the
-    /// main actor is the context, as in an `async` main, belong to it, and Swift may stop a
-    /// program that runs them elsewhere. An `async` main serves the main queue by itself, and so
-    /// do `dispatchMain()` and `RunLoop.main`. A program that blocks its main thread sets a
-    /// serial queue of its own here. Async functions and sequences do not use the queue.
+    /// The default is the main queue, as in Apple's SDK, because closures written in a main-actor
+    /// context, such as an `async` main, are inferred `@MainActor`, and Swift may terminate a
+    /// program that runs them elsewhere. An `async` main, `dispatchMain()` and `RunLoop.main` all
+    /// serve the main queue. A program that blocks its main thread must set another serial queue.
+    /// Async functions and sequences do not use the queue.
     public var dispatchQueue: DispatchQueue {
         get { values.queue }
         set { values.queue = newValue }
     }
 
-    /// Where documents are kept.
+    /// The storage of the documents.
     public var cacheSettings: any LocalCacheSettings & NSObjectProtocol {
         get { values.cache.settings }
         set { values.cache = CachePolicy(newValue) }
     }
 
-    /// The time that gets, first snapshots and transactions wait for a silent backend.
+    /// The time that gets, first snapshots and transactions wait for an unresponsive backend.
     ///
-    /// Apple's settings have no such property; the default is what its SDK does.
+    /// Not in Apple's SDK; the default matches its behavior.
     public var serverWait: FirestoreConfiguration.ServerWait {
         get { values.serverWait }
         set { values.serverWait = newValue }
     }
 
-    /// Whether documents are kept on disk.
+    /// Whether documents are stored on disk.
     @available(*, deprecated, message: "Set cacheSettings.")
     public var isPersistenceEnabled: Bool {
         get { values.cache.isPersistent }
         set { values.cache = values.cache.persistent(newValue) }
     }
 
-    /// How many bytes the cache may occupy.
+    /// The cache size in bytes.
     @available(*, deprecated, message: "Set cacheSettings.")
     public var cacheSizeBytes: Int64 {
         get { values.cache.sizeBytes }
         set { values.cache = values.cache.sized(newValue) }
     }
 
-    /// Settings of their own with the same values.
+    /// An independent copy.
     public override func copy() -> Any { FirestoreSettings(values) }
 
-    /// Whether the other object is settings with the same values.
+    /// True if the other object is settings with the same values.
     public override func isEqual(_ object: Any?) -> Bool {
         (object as? FirestoreSettings)?.values == values
     }
 
-    /// A hash of host, cache and wait.
+    /// The hash of host, cache and server wait.
     public override var hash: Int {
         var hasher = Hasher()
         hasher.combine(values.host)
         hasher.combine(values.cache)
         hasher.combine(values.serverWait)
         return hasher.finalize()
+    }
+}
+
+/// The content of ``FirestoreSettings`` as a value.
+struct SettingsValues: Sendable, Equatable {
+    private static let cloudHost = "firestore.googleapis.com"
+
+    var host = Self.cloudHost
+    var isSSLEnabled = true
+    var queue = DispatchQueue.main
+    var cache = CachePolicy.persistentDefault
+    var serverWait = FirestoreConfiguration.ServerWait.likeFirebase
+
+    /// Whether the backend's host was set.
+    var namesHost: Bool { host != Self.cloudHost || !isSSLEnabled }
+
+    static func == (left: SettingsValues, right: SettingsValues) -> Bool {
+        left.host == right.host && left.isSSLEnabled == right.isSSLEnabled
+            && left.queue === right.queue && left.cache == right.cache
+            && left.serverWait == right.serverWait
     }
 }

@@ -1,24 +1,24 @@
-import Foundation
+public import Foundation
 
-/// The cache size that stands for "no limit": nothing is ever evicted.
+/// The cache size that disables eviction.
 public let FirestoreCacheSizeUnlimited: Int64 = -1
 
-/// Where a database keeps its documents: ``PersistentCacheSettings`` or ``MemoryCacheSettings``.
+/// The kind of cache: ``PersistentCacheSettings`` or ``MemoryCacheSettings``.
 ///
-/// Only these two are understood; a type of one's own means the default, a store on disk.
+/// Custom conforming types are treated as the default, a store on disk.
 public protocol LocalCacheSettings {}
 
-/// How a store in memory lets go of documents: ``MemoryEagerGCSetting`` or
+/// The garbage collection of a cache in memory: ``MemoryEagerGCSetting`` or
 /// ``MemoryLRUGCSettings``.
 public protocol MemoryGarbageCollectorSettings {}
 
-/// What cache settings come to.
+/// The meaning of cache settings as a value.
 enum CachePolicy: Hashable, Sendable {
-    /// On disk, with at most so many bytes.
+    /// On disk, with a size in bytes.
     case persistent(Int64)
-    /// In memory, with at most so many bytes.
+    /// In memory, with a size in bytes.
     case memory(Int64)
-    /// In memory, without what no listener and no pending write needs.
+    /// In memory, keeping only what a listener or a pending write needs.
     case eagerMemory
 
     static let defaultBytes: Int64 = 104_857_600
@@ -32,7 +32,7 @@ enum CachePolicy: Hashable, Sendable {
         }
     }
 
-    /// The settings that come to this.
+    /// The settings with this meaning.
     var settings: any LocalCacheSettings & NSObjectProtocol {
         switch self {
         case .persistent(let bytes): PersistentCacheSettings(policyBytes: bytes)
@@ -44,7 +44,7 @@ enum CachePolicy: Hashable, Sendable {
         }
     }
 
-    /// The same, on disk or in memory, with as many bytes.
+    /// The same size, on disk or in memory.
     func persistent(_ isPersistent: Bool) -> CachePolicy {
         switch self {
         case .persistent(let bytes): isPersistent ? self : .memory(bytes)
@@ -71,4 +71,128 @@ enum CachePolicy: Hashable, Sendable {
         case .eagerMemory: self
         }
     }
+}
+
+/// A cache on disk that survives restarts; the default.
+///
+/// Above the size, the least recently used unpinned documents are evicted. It is
+/// ``FirestoreCacheSizeUnlimited`` or at least 1 MiB; with any other size every operation of the
+/// database fails with `invalidArgument`.
+public final class PersistentCacheSettings: NSObject, LocalCacheSettings, @unchecked Sendable {
+    // Immutable; NSObject is not declared Sendable.
+
+    let sizeBytes: Int64
+
+    /// Creates settings with a size of 100 MiB.
+    public override convenience init() {
+        self.init(policyBytes: CachePolicy.defaultBytes)
+    }
+
+    /// Creates settings with a size in bytes.
+    public convenience init(sizeBytes: NSNumber) {
+        self.init(policyBytes: sizeBytes.int64Value)
+    }
+
+    /// Creates settings with a size in bytes.
+    public convenience init(sizeBytes: Int) {
+        self.init(policyBytes: Int64(sizeBytes))
+    }
+
+    init(policyBytes: Int64) {
+        sizeBytes = policyBytes
+    }
+
+    /// True if the other object is such settings with the same size.
+    public override func isEqual(_ object: Any?) -> Bool {
+        (object as? PersistentCacheSettings)?.sizeBytes == sizeBytes
+    }
+
+    /// The hash of the size.
+    public override var hash: Int { sizeBytes.hashValue }
+}
+
+/// A cache in memory, lost when the database is terminated or the program ends.
+public final class MemoryCacheSettings: NSObject, LocalCacheSettings, @unchecked Sendable {
+    // Immutable; NSObject is not declared Sendable.
+
+    let policy: CachePolicy
+
+    /// Creates settings with LRU garbage collection above 100 MiB.
+    public override init() {
+        policy = .memory(CachePolicy.defaultBytes)
+    }
+
+    /// Creates settings with a garbage collector.
+    public init(
+        garbageCollectorSettings: any MemoryGarbageCollectorSettings & NSObjectProtocol
+    ) {
+        switch garbageCollectorSettings {
+        case is MemoryEagerGCSetting: policy = .eagerMemory
+        case let settings as MemoryLRUGCSettings: policy = .memory(settings.sizeBytes)
+        default: policy = .memory(CachePolicy.defaultBytes)
+        }
+    }
+
+    /// True if the other object is memory cache settings with the same collector and size.
+    public override func isEqual(_ object: Any?) -> Bool {
+        (object as? MemoryCacheSettings)?.policy == policy
+    }
+
+    /// The hash of the collector and its size.
+    public override var hash: Int { policy.hashValue }
+}
+
+/// Removes documents from a memory cache as soon as no listener or pending write needs them.
+public final class MemoryEagerGCSetting: NSObject, MemoryGarbageCollectorSettings,
+    @unchecked Sendable
+{
+    // Immutable; NSObject is not declared Sendable.
+
+    /// Creates the setting.
+    public override init() {}
+
+    /// True if the other object is such a setting.
+    public override func isEqual(_ object: Any?) -> Bool { object is MemoryEagerGCSetting }
+
+    /// The same for all instances.
+    public override var hash: Int { 1 }
+}
+
+/// Evicts the least recently used documents from a memory cache above a size.
+///
+/// The size is ``FirestoreCacheSizeUnlimited`` or at least 1 MiB; with any other size every
+/// operation of the database fails with `invalidArgument`.
+public final class MemoryLRUGCSettings: NSObject, MemoryGarbageCollectorSettings,
+    @unchecked Sendable
+{
+    // Immutable; NSObject is not declared Sendable.
+
+    let sizeBytes: Int64
+
+    /// Creates settings with a size of 100 MiB.
+    public override convenience init() {
+        self.init(policyBytes: CachePolicy.defaultBytes)
+    }
+
+    /// Creates settings with a size in bytes.
+    public convenience init(sizeBytes: NSNumber) {
+        self.init(policyBytes: sizeBytes.int64Value)
+    }
+
+    /// Creates settings with a size in bytes.
+    public convenience init(sizeBytes: Int) {
+        self.init(policyBytes: Int64(sizeBytes))
+    }
+
+    init(policyBytes: Int64) {
+        sizeBytes = policyBytes
+    }
+
+    /// True if the other object is such settings with the same size.
+    public override func isEqual(_ object: Any?) -> Bool {
+        (object as? MemoryLRUGCSettings)?.sizeBytes == sizeBytes
+    }
+
+    /// The hash of the size.
+    public override var hash: Int { sizeBytes.hashValue }
 }

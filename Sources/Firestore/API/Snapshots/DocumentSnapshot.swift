@@ -1,3 +1,4 @@
+import Foundation
 package import LarderModel
 import LarderSync
 import Logging
@@ -36,7 +37,7 @@ public class DocumentSnapshot: @unchecked Sendable {
     /// Where the document is.
     public var reference: DocumentReference { DocumentReference(firestore, path) }
 
-    /// The document's id: the last segment of its path.
+    /// The document ID: the last segment of the path.
     public var documentID: String { path.id }
 
     /// Whether writes are pending in it, and whether it comes from the cache.
@@ -110,5 +111,50 @@ extension DocumentSnapshot: Hashable {
         hasher.combine(path)
         hasher.combine(state.hasPendingWrites)
         hasher.combine(state.isFromCache)
+    }
+}
+
+// MARK: - Coding
+
+extension DocumentSnapshot {
+    /// The document as a value of a type.
+    ///
+    /// A document that does not exist is decoded as null: it is nil for an optional type, and an
+    /// error for others.
+    ///
+    /// - Parameters:
+    ///   - type: the type.
+    ///   - serverTimestampBehavior: how server timestamps read that the server has not set.
+    ///   - decoder: how fields become properties.
+    /// - Throws: Swift's `DecodingError` where the document does not fit the type.
+    public func data<T: Decodable>(
+        as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
+        decoder: Firestore.Decoder = Firestore.Decoder()
+    ) throws -> T {
+        let fields: Any = data(with: serverTimestampBehavior) ?? NSNull()
+        return try decoder.decode(type, fromValue: fields, reference: reference)
+    }
+}
+
+/// A document among the results of a query; it exists.
+public final class QueryDocumentSnapshot: DocumentSnapshot, @unchecked Sendable {
+    // Immutable, as the class that it inherits from.
+
+    init(_ firestore: Firestore, _ document: Document, _ state: SnapshotState) {
+        super.init(firestore, document.path, document, state)
+    }
+
+    /// All fields by name, as ``DocumentSnapshot/data()`` gives them.
+    public override func data() -> [String: Any] {
+        data(with: .none)
+    }
+
+    /// All fields by name, with server timestamps that the server has not set as the parameter
+    /// says.
+    public override func data(
+        with serverTimestampBehavior: ServerTimestampBehavior
+    ) -> [String: Any] {
+        guard let document else { return [:] }
+        return fields(of: document, serverTimestampBehavior)
     }
 }

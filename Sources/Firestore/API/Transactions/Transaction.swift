@@ -8,13 +8,13 @@ import Synchronization
 /// `invalidArgument`.
 public final class Transaction: Sendable {
     private let firestore: Firestore
-    private let ground: any TransactionGround
+    private let backend: any TransactionBackend
     private let writes: WriteCollection
     private let reads = Mutex<[DocumentPath: TransactionRead]>([:])
 
-    init(_ firestore: Firestore, _ ground: any TransactionGround) {
+    init(_ firestore: Firestore, _ backend: any TransactionBackend) {
         self.firestore = firestore
-        self.ground = ground
+        self.backend = backend
         writes = WriteCollection(
             firestore, lateness: "A transaction cannot be used after its closure has ended.")
     }
@@ -51,7 +51,7 @@ public final class Transaction: Sendable {
         if let known = reads.withLock({ $0[path] }) {
             read = known
         } else {
-            let new = try ground.read(path)
+            let new = try backend.read(path)
             read = reads.withLock { reads in
                 if let known = reads[path] { return known }
                 reads[path] = new
@@ -61,7 +61,7 @@ public final class Transaction: Sendable {
         return DocumentSnapshot(firestore, path, read.existing, read.state)
     }
 
-    /// Makes a document consist of these fields.
+    /// Replaces a document with these fields.
     @discardableResult
     public func setData(
         _ data: [String: Any], forDocument document: DocumentReference
@@ -69,7 +69,7 @@ public final class Transaction: Sendable {
         setData(data, forDocument: document, merge: false)
     }
 
-    /// Sets these fields of a document, and with `merge` leaves the others as they are.
+    /// Sets these fields of a document; with `merge`, other fields are kept.
     @discardableResult
     public func setData(
         _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
@@ -80,8 +80,8 @@ public final class Transaction: Sendable {
         return self
     }
 
-    /// Sets the named fields of a document, each a `String` or ``FieldPath``, to what the data has
-    /// for them.
+    /// Sets the listed fields of a document, given as `String` or ``FieldPath``, to their values in
+    /// the data.
     @discardableResult
     public func setData(
         _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
@@ -92,7 +92,7 @@ public final class Transaction: Sendable {
         return self
     }
 
-    /// Changes fields of a document that exists; keys are dotted paths or ``FieldPath``s.
+    /// Updates fields of an existing document; keys are dotted paths or ``FieldPath``s.
     ///
     /// For a document that the transaction has read and not found, the transaction fails with
     /// `invalidArgument`.
@@ -113,7 +113,7 @@ public final class Transaction: Sendable {
         return self
     }
 
-    /// Deletes a document; what lies below it stays.
+    /// Deletes a document, but not its subcollections.
     @discardableResult
     public func deleteDocument(_ document: DocumentReference) -> Transaction {
         writes.add(document) { (writes, path) in writes.delete(path) }
@@ -124,7 +124,7 @@ public final class Transaction: Sendable {
     func commit(_ done: @escaping Completion<Void>) {
         switch writes.close() {
         case .success(let mutations):
-            ground.commit(mutations, on: reads.withLock { $0 }, done)
+            backend.commit(mutations, on: reads.withLock { $0 }, done)
         case .failure(let error): done(.failure(error))
         }
     }
@@ -132,5 +132,43 @@ public final class Transaction: Sendable {
     /// Ends the closure's part without writing anything.
     func discard() {
         _ = writes.close()
+    }
+}
+
+// MARK: - Coding
+
+extension Transaction {
+    /// Replaces a document with the properties of a value.
+    ///
+    /// - Throws: errors of the encoder.
+    @discardableResult
+    public func setData<T: Encodable>(
+        from value: T, forDocument document: DocumentReference,
+        encoder: Firestore.Encoder = Firestore.Encoder()
+    ) throws -> Transaction {
+        setData(try encoder.encode(value), forDocument: document)
+    }
+
+    /// Sets the properties of a value in a document; with `merge`, other fields are kept.
+    ///
+    /// - Throws: errors of the encoder.
+    @discardableResult
+    public func setData<T: Encodable>(
+        from value: T, forDocument document: DocumentReference, merge: Bool,
+        encoder: Firestore.Encoder = Firestore.Encoder()
+    ) throws -> Transaction {
+        setData(try encoder.encode(value), forDocument: document, merge: merge)
+    }
+
+    /// Sets the listed fields of a document, given as `String` or ``FieldPath``, to their values in
+    /// `value`.
+    ///
+    /// - Throws: errors of the encoder.
+    @discardableResult
+    public func setData<T: Encodable>(
+        from value: T, forDocument document: DocumentReference, mergeFields: [Any],
+        encoder: Firestore.Encoder = Firestore.Encoder()
+    ) throws -> Transaction {
+        setData(try encoder.encode(value), forDocument: document, mergeFields: mergeFields)
     }
 }

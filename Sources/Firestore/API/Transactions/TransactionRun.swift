@@ -1,6 +1,8 @@
+import Dispatch
 import Foundation
 import LarderModel
 import LarderSync
+import Synchronization
 
 /// A transaction from its first attempt to its last.
 final class TransactionRun: Sendable {
@@ -35,54 +37,112 @@ final class TransactionRun: Sendable {
             let client = try firestore.connection.client()
             let gate = firestore.transactions
             let isLocal = !firestore.connection.configuration.hasBackend
-            let ground: any TransactionGround =
+            let backend: any TransactionBackend =
                 isLocal
-                ? LocalTransactionGround(client: client, gate: gate)
-                : ServerTransactionGround(client, gate)
-            attempt(1, on: ground)
+                ? LocalTransactionBackend(client: client, gate: gate)
+                : ServerTransactionBackend(client, gate)
+            attempt(1, on: backend)
         } catch {
             done(.failure(error))
         }
     }
 
-    private func attempt(_ number: Int, on ground: any TransactionGround) {
-        ground.enter(attempt: number) { [self] result in
+    private func attempt(_ number: Int, on backend: any TransactionBackend) {
+        backend.enter(attempt: number) { [self] result in
             switch result {
-            case .success: run(number, on: ground)
+            case .success: run(number, on: backend)
             case .failure(let error):
-                ground.leave()
+                backend.leave()
                 done(.failure(error))
             }
         }
     }
 
-    private func run(_ number: Int, on ground: any TransactionGround) {
-        let transaction = Transaction(firestore, ground)
+    private func run(_ number: Int, on backend: any TransactionBackend) {
+        let transaction = Transaction(firestore, backend)
         var failure: NSError?
         let value = Outcome(block.value(transaction, &failure))
         if let failure {
             transaction.discard()
-            return finish(number, on: ground, failure, isOfClosure: true)
+            return finish(number, on: backend, failure, isOfClosure: true)
         }
         transaction.commit { [self] result in
             switch result {
             case .success:
-                ground.leave()
+                backend.leave()
                 done(.success(value))
-            case .failure(let error): finish(number, on: ground, error, isOfClosure: false)
+            case .failure(let error): finish(number, on: backend, error, isOfClosure: false)
             }
         }
     }
 
     /// Ends an attempt that failed, and begins another one where that may help.
     private func finish(
-        _ number: Int, on ground: any TransactionGround, _ error: NSError, isOfClosure: Bool
+        _ number: Int, on backend: any TransactionBackend, _ error: NSError, isOfClosure: Bool
     ) {
-        ground.leave()
-        if number < maxAttempts, ground.isWorthRetrying(error, isOfClosure: isOfClosure) {
-            attempt(number + 1, on: ground)
+        backend.leave()
+        if number < maxAttempts, backend.isWorthRetrying(error, isOfClosure: isOfClosure) {
+            attempt(number + 1, on: backend)
         } else {
             done(.failure(error))
         }
+    }
+}
+
+/// Decides when attempts of transactions run, so that none is overtaken for ever.
+///
+/// First attempts run side by side and are checked when they commit. One that has to be tried again
+/// runs alone: it waits for those under way, and others wait for it. On a queue of its own threads,
+/// never on Swift's cooperative ones, since the closures block.
+final class TransactionGate: Sendable {
+    private struct Waiting: Sendable {
+        let isExclusive: Bool
+        let body: @Sendable () -> Void
+    }
+
+    private struct State {
+        var waiting: [Waiting] = []
+        var runningCount = 0
+        var isExclusive = false
+
+        /// What may start now, in order of arrival.
+        mutating func admit() -> [Waiting] {
+            var admitted: [Waiting] = []
+            while let next = waiting.first, !isExclusive, !next.isExclusive || runningCount == 0 {
+                waiting.removeFirst()
+                runningCount += 1
+                isExclusive = next.isExclusive
+                admitted.append(next)
+            }
+            return admitted
+        }
+    }
+
+    private let state = Mutex(State())
+    private let queue = DispatchQueue(
+        label: "larder.transactions", qos: .userInitiated, attributes: .concurrent)
+
+    /// Runs an attempt when its turn comes; ``leave()`` is to be called when it has committed or
+    /// failed.
+    func enter(alone isExclusive: Bool, _ body: @escaping @Sendable () -> Void) {
+        start { state in
+            state.waiting.append(Waiting(isExclusive: isExclusive, body: body))
+        }
+    }
+
+    /// Ends an attempt.
+    func leave() {
+        start { state in
+            state.runningCount -= 1
+            state.isExclusive = false
+        }
+    }
+
+    private func start(_ change: (inout State) -> Void) {
+        let admitted = state.withLock { state in
+            change(&state)
+            return state.admit()
+        }
+        for attempt in admitted { queue.async(execute: attempt.body) }
     }
 }

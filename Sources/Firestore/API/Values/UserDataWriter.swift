@@ -1,5 +1,5 @@
-internal import Foundation
-internal import LarderModel
+import Foundation
+import LarderModel
 
 /// Makes Swift values of stored ones, as Apple's SDK hands them over: null as `NSNull`, booleans
 /// and numbers as `NSNumber`, so that they cast to any number type, bytes as `Data`, arrays as
@@ -77,4 +77,49 @@ struct UserDataWriter {
         case .previous: return value.withPreviousValue { self.value($0) } ?? NSNull()
         }
     }
+}
+
+// MARK: - Value
+
+extension UserDataWriter {
+    /// A value that is in memory, such as the result of an aggregate.
+    func value(_ value: Value) -> Any {
+        switch value {
+        case .null, .max: NSNull()
+        case .boolean(let boolean): NSNumber(value: boolean)
+        case .integer(let integer): NSNumber(value: integer)
+        case .double(let number): NSNumber(value: number)
+        case .timestamp(let time): time
+        case .serverTimestamp(let pending): self.value(pending.resolved(serverTimestamps.model))
+        case .string(let text): text
+        case .bytes(let bytes): Data(bytes)
+        case .reference(let name): makeReference(name)
+        case .geoPoint(let place): place
+        case .array(let values): values.map { self.value($0) }
+        case .vector(let vector): vector
+        case .map(let entries):
+            [String: Any](entries.lazy.map { ($0.name, self.value($0.value)) }) { _, last in last }
+        }
+    }
+}
+
+extension ServerTimestampBehavior {
+    /// The same for values.
+    var model: PendingServerTimestamp.Behavior {
+        switch self {
+        case .none: .none
+        case .estimate: .estimate
+        case .previous: .previous
+        }
+    }
+}
+
+/// How a snapshot gives a server timestamp that the server has not set yet.
+public enum ServerTimestampBehavior: Hashable, Sendable {
+    /// As null.
+    case none
+    /// As the time of the local write, by the local clock.
+    case estimate
+    /// As the field's value before the write, or null where it had none.
+    case previous
 }

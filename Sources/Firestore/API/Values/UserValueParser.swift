@@ -1,4 +1,4 @@
-internal import LarderModel
+import LarderModel
 
 /// Walks through an application's values and encodes them, collecting the sentinels and, for
 /// merging writes, the leaves on its way.
@@ -155,6 +155,100 @@ struct UserValueParser {
             return try UserValue(value, in: database)
         } catch {
             throw error.inside(location.description)
+        }
+    }
+}
+
+// MARK: - Value
+
+extension UserValueParser {
+    /// A value that stands alone: of a query, or an element of a union or removal.
+    ///
+    /// - Parameter isElement: whether an array would stand inside another.
+    mutating func value(_ value: Any, isElement: Bool = false) throws(UserValueProblem) -> Value {
+        switch try classify(value) {
+        case .scalar(let scalar): return scalar
+        case .sentinel(let sentinel): throw misplaced(sentinel)
+        case .array where isElement:
+            throw problem("an array stands inside another, where a map may stand between them")
+        case .array, .map:
+            builder.reset()
+            try append(value)
+            do throws(LarderError) {
+                return try builder.finishValue()
+            } catch {
+                throw UserValueProblem(error, at: location.description)
+            }
+        }
+    }
+
+    /// The document whose map was ended.
+    func finishRecord() throws(UserValueProblem) -> Record {
+        do throws(LarderError) {
+            return try builder.finishRecord()
+        } catch {
+            throw UserValueProblem(error, at: "")
+        }
+    }
+}
+
+// MARK: - Update
+
+extension UserValueParser {
+    /// One field of an update.
+    typealias Field = (path: LarderModel.FieldPath, value: Any)
+
+    /// Builds the document that holds the fields, and gives the paths to set or delete.
+    ///
+    /// - Parameter fields: in the order of their paths, no two of them overlapping, so that
+    ///   fields of one map follow each other.
+    mutating func appendFields(_ fields: [Field]) throws(UserValueProblem)
+        -> [LarderModel.FieldPath]
+    {
+        var mask: [LarderModel.FieldPath] = []
+        mask.reserveCapacity(fields.count)
+        try build { () throws(LarderError) in try builder.beginMap() }
+        var open: ArraySlice<String> = []
+        for field in fields {
+            location = UserValueLocation()
+            for name in field.path.segments {
+                location.push(name)
+                try checkName(name)
+            }
+            let value = try classify(field.value)
+            if case .sentinel(let sentinel) = value {
+                if sentinel.operation == .delete {
+                    mask.append(field.path)
+                } else {
+                    try note(sentinel)
+                }
+                continue
+            }
+            mask.append(field.path)
+            try enter(field.path.segments.dropLast(), from: open)
+            open = field.path.segments.dropLast()
+            try appendEntry(field.path.last, value)
+        }
+        try enter([], from: open)
+        try build { () throws(LarderError) in try builder.endMap() }
+        return mask
+    }
+
+    /// Ends the maps that are open and not on the way, and begins those that are missing.
+    private mutating func enter(
+        _ way: ArraySlice<String>, from open: ArraySlice<String>
+    ) throws(UserValueProblem) {
+        let shared = zip(way, open).prefix { $0.hasSameUTF8(as: $1) }.count
+        for _ in shared..<open.count {
+            ascend()
+            try build { () throws(LarderError) in try builder.endMap() }
+        }
+        for name in way.dropFirst(shared) {
+            try descend()
+            try build { () throws(LarderError) in
+                try builder.appendName(name)
+                try builder.beginMap()
+            }
         }
     }
 }

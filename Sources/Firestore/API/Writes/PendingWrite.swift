@@ -2,33 +2,31 @@ public import Foundation
 public import LarderModel
 import LarderSync
 
-/// A write, or a batch of them, that the backend has not acknowledged.
+/// A write or batch that the backend has not acknowledged.
 public struct PendingWrite: Sendable, Identifiable {
-    /// The number under which ``Firestore/cancelPendingWrite(_:)`` takes it back; later writes
-    /// have larger ones.
+    /// The ID for ``Firestore/cancelPendingWrite(_:)``; later writes have larger IDs.
     public let id: Int64
 
-    /// What it does, in order.
+    /// The changes of the write, in order.
     public let changes: [WriteChange]
 
-    /// The documents that it changes, each once, in the order of the changes.
+    /// The affected documents without duplicates, in the order of the changes.
     public var documents: [DocumentReference] { changes.documents }
 
-    /// When it was made, by the local clock.
+    /// The local time of the write.
     public let writeTime: Timestamp
 
-    /// How often the database tried in vain to have it committed, also where no connection came
-    /// about or the backend refused to listen; counted for the oldest write alone, which the others
-    /// wait for.
+    /// The number of failed attempts to commit it, including failed connections and rejected
+    /// streams; counted only for the oldest write, which the others wait for.
     public let attemptCount: Int
 
-    /// When that was tried last; nil for never.
+    /// The time of the last attempt; nil if there was none.
     public let lastAttempt: Timestamp?
 
-    /// What the backend or the network said last; nil for nothing.
+    /// The last error of the backend or the network; nil if there was none.
     public let lastError: String?
 
-    /// How long ago it was made.
+    /// The time since the write was made, in seconds.
     public var age: TimeInterval {
         -writeTime.dateValue().timeIntervalSinceNow
     }
@@ -40,5 +38,126 @@ public struct PendingWrite: Sendable, Identifiable {
         attemptCount = Int(batch.attemptCount)
         lastAttempt = batch.lastAttempt
         lastError = batch.lastError
+    }
+}
+
+// MARK: - PendingWrites
+
+extension Firestore {
+    /// The writes that the backend has not acknowledged, oldest first, including those of earlier
+    /// runs of the program.
+    ///
+    /// Runs on the calling thread, once this instance's earlier writes are committed locally.
+    ///
+    /// - Throws: `failedPrecondition` for a terminated database, `dataLoss` for a damaged store.
+    public nonisolated(nonsending) func pendingWrites() async throws(LarderError) -> [PendingWrite]
+    {
+        try await read { (client) throws(LarderError) in
+            try client.pendingWrites().map { PendingWrite($0, of: self) }
+        }
+    }
+
+    /// The writes that the backend has not acknowledged, now and after each change.
+    ///
+    /// Only the newest list is buffered: a slow consumer skips lists, but never the last one.
+    public var pendingWriteUpdates: SnapshotSequence<[PendingWrite]> {
+        SnapshotSequence(.bufferingNewest(1)) { [self] deliver in
+            let registration = Registration()
+            do throws(LarderError) {
+                registration.attach(
+                    try connection.client().observePendingWrites { result in
+                        guard registration.isActive else { return }
+                        deliver(result.map { $0.map { PendingWrite($0, of: self) } })
+                    })
+            } catch {
+                deliver(.failure(error))
+            }
+            return registration
+        }
+    }
+
+    /// Cancels a pending write and reverts its effect on documents, unless it has been sent and not
+    /// yet answered.
+    ///
+    /// Anything awaiting its acknowledgement receives `cancelled`. If the response to an earlier
+    /// attempt was lost, the backend may have committed the write nevertheless. With several
+    /// processes on one store, the one connected to the backend performs the cancellation.
+    ///
+    /// - Returns: true if it was cancelled; false if it is no longer pending, or was sent and has
+    ///   not been answered.
+    /// - Throws: `failedPrecondition` for a terminated database; errors of the store.
+    @discardableResult
+    public nonisolated(nonsending) func cancelPendingWrite(
+        _ id: Int64
+    ) async throws(LarderError) -> Bool {
+        try await answer { done in
+            withClient(done) { $0.cancelWrite(id, completion: $1) }
+        }
+    }
+}
+
+/// A change of one document as requested by a write.
+public struct WriteChange: Sendable {
+    /// The kind of a change.
+    public enum Kind: Hashable, Sendable {
+        /// Replaces the document with the fields.
+        case set
+        /// Sets the fields, creating the document if it does not exist.
+        case merge
+        /// Sets the fields; rejected if the document does not exist.
+        case update
+        /// Deletes the document.
+        case delete
+    }
+
+    /// The document.
+    public let document: DocumentReference
+
+    /// The kind of the change.
+    public let kind: Kind
+
+    private let mutation: Mutation
+
+    init(_ mutation: Mutation, of firestore: Firestore) {
+        self.mutation = mutation
+        document = DocumentReference(firestore, mutation.path)
+        kind =
+            switch mutation.operation {
+            case .set: .set
+            case .patch where mutation.precondition == .exists(true): .update
+            case .patch, .verify: .merge
+            case .delete: .delete
+            }
+    }
+
+    /// The fields by path as in `updateData`: values, and ``FieldValue``s for removed fields and
+    /// values computed by the backend.
+    ///
+    /// Decoded on each call.
+    public var fields: [FieldPath: Any] {
+        let writer = UserDataWriter(serverTimestamps: .none, references: document.firestore)
+        var fields: [FieldPath: Any] = [:]
+        switch mutation.operation {
+        case .set(let record):
+            for (name, value) in record.fields { fields[FieldPath([name])] = writer.value(value) }
+        case .patch(let record, let mask):
+            for path in mask.paths {
+                fields[FieldPath(path.segments)] =
+                    record[path].map { writer.value($0) } ?? FieldValue.delete()
+            }
+        case .delete, .verify: break
+        }
+        for transform in mutation.transforms {
+            fields[FieldPath(transform.path.segments)] = FieldValue(for: transform.operation)
+        }
+        return fields
+    }
+}
+
+extension [WriteChange] {
+    /// The changed documents without duplicates, in order.
+    var documents: [DocumentReference] {
+        var seen: Set<DocumentReference> = []
+        return compactMap { seen.insert($0.document).inserted ? $0.document : nil }
     }
 }

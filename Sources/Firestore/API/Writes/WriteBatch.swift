@@ -1,11 +1,11 @@
 import LarderModel
 
-/// Several writes that are made together or not at all.
+/// A set of writes that is committed atomically.
 ///
-/// Data that Firestore does not take, a document of another database object or an unsound path is
-/// reported by the commit, which then writes nothing. After `commit()` a batch takes no more
-/// writes; Apple's SDK stops the program over that, here it is logged, and a second commit fails
-/// with `failedPrecondition`.
+/// If the data is invalid, a document belongs to another `Firestore` object or a path is malformed,
+/// the commit fails and writes nothing. A batch cannot be used after `commit()`: writes are logged
+/// as errors, where Apple's SDK terminates the program, and a second commit fails with
+/// `failedPrecondition`.
 public final class WriteBatch: Sendable {
     private let firestore: Firestore
     private let writes: WriteCollection
@@ -16,7 +16,7 @@ public final class WriteBatch: Sendable {
             firestore, lateness: "A write batch cannot be used after it was committed.")
     }
 
-    /// Makes a document consist of these fields.
+    /// Replaces a document with these fields.
     @discardableResult
     public func setData(
         _ data: [String: Any], forDocument document: DocumentReference
@@ -24,7 +24,7 @@ public final class WriteBatch: Sendable {
         setData(data, forDocument: document, merge: false)
     }
 
-    /// Sets these fields of a document, and with `merge` leaves the others as they are.
+    /// Sets these fields of a document; with `merge`, other fields are kept.
     @discardableResult
     public func setData(
         _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
@@ -35,8 +35,8 @@ public final class WriteBatch: Sendable {
         return self
     }
 
-    /// Sets the named fields of a document, each a `String` or ``FieldPath``, to what the data has
-    /// for them.
+    /// Sets the listed fields of a document, given as `String` or ``FieldPath``, to their values in
+    /// the data.
     @discardableResult
     public func setData(
         _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
@@ -47,7 +47,7 @@ public final class WriteBatch: Sendable {
         return self
     }
 
-    /// Changes fields of a document that exists; keys are dotted paths or ``FieldPath``s.
+    /// Updates fields of an existing document; keys are dotted paths or ``FieldPath``s.
     @discardableResult
     public func updateData(
         _ fields: [AnyHashable: Any], forDocument document: DocumentReference
@@ -58,45 +58,84 @@ public final class WriteBatch: Sendable {
         return self
     }
 
-    /// Deletes a document; what lies below it stays.
+    /// Deletes a document, but not its subcollections.
     @discardableResult
     public func deleteDocument(_ document: DocumentReference) -> WriteBatch {
         writes.add(document) { (writes, path) in writes.delete(path) }
         return self
     }
 
-    /// Makes the writes.
+    /// Commits the writes.
     ///
-    /// Returns at once; they are seen by every later read and listener. When they are refused here,
-    /// that is logged; those that the backend refuses are among ``Firestore/deadLetters()``. The
-    /// forms with a completion handler report both.
+    /// Returns immediately; the writes are visible to all later reads and listeners. Local failures
+    /// are logged; writes that the backend rejects are among ``Firestore/deadLetters()``. The
+    /// methods with a completion handler report both.
     public func commit() {
         enqueueCommit().logRefusal()
     }
 
-    /// Makes the writes.
+    /// Commits the writes.
     ///
-    /// The handler is called once the backend has accepted them, which offline may be never, or
-    /// with why they were refused.
+    /// The handler is called when the backend has accepted the writes, which may never happen while
+    /// offline, or with the error of the rejection.
     public func commit(completion: (((any Error)?) -> Void)?) {
         enqueueCommit().report(to: completion)
     }
 
-    /// Makes the writes, and waits until the backend has accepted them; offline it waits.
+    /// Commits the writes and suspends until the backend acknowledges them, indefinitely while
+    /// offline.
     ///
-    /// - Throws: why they were refused; `cancelled` when the task is cancelled, while the writes
-    ///   go on.
+    /// - Throws: the error of the rejection; `cancelled` if the task is cancelled, in which case
+    ///   the writes stay pending.
     public nonisolated(nonsending) func commit() async throws {
         try await enqueueCommit().acknowledged()
     }
 
-    /// Makes the writes, and tells how they come along.
+    /// Commits the writes and returns a handle to their progress.
     ///
-    /// Returns at once.
+    /// Returns immediately.
     @discardableResult
     public func enqueueCommit() -> WriteHandle {
         let handle = WriteHandle(firestore)
         handle.start(writes.close())
         return handle
+    }
+}
+
+// MARK: - Coding
+
+extension WriteBatch {
+    /// Replaces a document with the properties of a value.
+    ///
+    /// - Throws: errors of the encoder.
+    @discardableResult
+    public func setData<T: Encodable>(
+        from value: T, forDocument document: DocumentReference,
+        encoder: Firestore.Encoder = Firestore.Encoder()
+    ) throws -> WriteBatch {
+        setData(try encoder.encode(value), forDocument: document)
+    }
+
+    /// Sets the properties of a value in a document; with `merge`, other fields are kept.
+    ///
+    /// - Throws: errors of the encoder.
+    @discardableResult
+    public func setData<T: Encodable>(
+        from value: T, forDocument document: DocumentReference, merge: Bool,
+        encoder: Firestore.Encoder = Firestore.Encoder()
+    ) throws -> WriteBatch {
+        setData(try encoder.encode(value), forDocument: document, merge: merge)
+    }
+
+    /// Sets the listed fields of a document, given as `String` or ``FieldPath``, to their values in
+    /// `value`.
+    ///
+    /// - Throws: errors of the encoder.
+    @discardableResult
+    public func setData<T: Encodable>(
+        from value: T, forDocument document: DocumentReference, mergeFields: [Any],
+        encoder: Firestore.Encoder = Firestore.Encoder()
+    ) throws -> WriteBatch {
+        setData(try encoder.encode(value), forDocument: document, mergeFields: mergeFields)
     }
 }

@@ -1,10 +1,11 @@
 public import LarderModel
 import LarderSync
+import Logging
 import Synchronization
 
-/// A write on its way: first committed locally, then acknowledged by the backend.
+/// A handle to a write, which is first committed locally and then acknowledged by the backend.
 ///
-/// It need not be kept: the write goes on without it.
+/// The write proceeds even if the handle is deallocated.
 ///
 /// ```swift
 /// let write = db.document("cities/SF").enqueueUpdateData(["population": 860_000])
@@ -13,69 +14,66 @@ import Synchronization
 /// ```
 public final class WriteHandle: Sendable {
     let firestore: Firestore
-    private let commit = Stage<Int64?>()
-    private let acknowledgement = Stage<Void>()
+    private let commit = OneShot<Int64?>()
+    private let acknowledgement = OneShot<Void>()
 
     init(_ firestore: Firestore) {
         self.firestore = firestore
     }
 
-    /// Suspends until the write is durable on this machine, as the database's durability says.
+    /// Suspends until the write is committed locally, with the durability of the database.
     ///
-    /// - Returns: the id under which ``Firestore/pendingWrites()`` lists it; nil for a batch
-    ///   without writes.
-    /// - Throws: why the write was refused, such as `invalidArgument` for data beyond Firestore's
-    ///   limits, `failedPrecondition` for a terminated database or `resourceExhausted` for a full
-    ///   disk; it then left nothing behind. `cancelled` when the task is cancelled; the write goes
-    ///   on.
+    /// - Returns: the ID of the write in ``Firestore/pendingWrites()``; nil for an empty batch.
+    /// - Throws: the reason why nothing was written, such as `invalidArgument` for data beyond
+    ///   Firestore's limits, `failedPrecondition` for a terminated database or `resourceExhausted`
+    ///   for a full disk; `cancelled` if the task is cancelled, in which case the write proceeds.
     @discardableResult
     public nonisolated(nonsending) func committedLocally() async throws(LarderError) -> Int64? {
         try await commit.value()
     }
 
-    /// Suspends until the backend has accepted the write; offline that may be never.
+    /// Suspends until the backend acknowledges the write, indefinitely while offline.
     ///
-    /// - Throws: why the write was refused here or by the backend, where it then is among
-    ///   ``Firestore/deadLetters()``; `cancelled` when it was taken
-    ///   back by ``cancel()``, the database was terminated, or the task was cancelled. In the
-    ///   last two cases the write stays pending.
+    /// - Throws: the error of a local failure or of the backend's rejection, after which the write
+    ///   is among ``Firestore/deadLetters()``; `cancelled` if the write was cancelled by
+    ///   ``cancel()``, the database was terminated or the task was cancelled. In the last two cases
+    ///   the write stays pending.
     public nonisolated(nonsending) func acknowledged() async throws(LarderError) {
         try await acknowledgement.value()
     }
 
-    /// The id under which ``Firestore/pendingWrites()`` lists the write; nil until it is
-    /// committed locally.
+    /// The ID of the write in ``Firestore/pendingWrites()``; nil until it is committed locally.
     public var batchID: Int64? {
         (try? commit.result?.get()) ?? nil
     }
 
-    /// Takes the write back unless its answer is awaited: its documents become as if it had never
-    /// been made.
+    /// Cancels the write and reverts its effect on documents, unless it has been sent and not yet
+    /// answered.
     ///
-    /// Waits until the write is committed locally. An earlier attempt to send it, whose answer was
-    /// lost, may have been committed all the same.
+    /// Waits until the write is committed locally. If the response to an earlier attempt was lost,
+    /// the backend may have committed the write nevertheless.
     ///
-    /// - Returns: whether it was taken back; false where it is not pending any more, or was sent
-    ///   and is not answered yet.
-    /// - Throws: why the write was refused; `failedPrecondition` for a terminated database;
-    ///   `cancelled` when the task is cancelled; what the store reports.
+    /// - Returns: true if it was cancelled; false if it is no longer pending, or was sent and has
+    ///   not been answered.
+    /// - Throws: the error of a local failure; `failedPrecondition` for a terminated database;
+    ///   `cancelled` if the task is cancelled; errors of the store.
     @discardableResult
     public nonisolated(nonsending) func cancel() async throws(LarderError) -> Bool {
         guard let id = try await commit.value() else { return false }
         return try await firestore.cancelPendingWrite(id)
     }
 
-    /// Tells a completion handler in Apple's form what the backend said.
+    /// Calls a closure with the backend's response.
     func whenAcknowledged(_ completion: @escaping Completion<Void>) {
         acknowledgement.whenFinished(completion)
     }
 
-    /// Calls a closure once the write is durable, or refused.
+    /// Calls a closure when the write is committed locally or has failed.
     func whenCommitted(_ completion: @escaping Completion<Int64?>) {
         commit.whenFinished(completion)
     }
 
-    /// Hands changes to the client.
+    /// Passes changes to the client.
     func start(_ mutations: Result<[Mutation], LarderError>) {
         do throws(LarderError) {
             let mutations = try mutations.get()
@@ -96,7 +94,7 @@ public final class WriteHandle: Sendable {
         }
     }
 
-    /// Has the client make a write again that the backend has refused.
+    /// Retries a rejected write.
     func retry(_ deadLetter: Int64, _ client: Client, _ done: @escaping Completion<Int64?>) {
         let (commit, acknowledgement) = (commit, acknowledgement)
         client.retryDeadLetter(
@@ -111,5 +109,25 @@ public final class WriteHandle: Sendable {
     private func didCommit(_ result: Result<Int64, LarderError>) {
         commit.finish(result.map(Optional.some))
         if case .failure(let error) = result { acknowledgement.finish(.failure(error)) }
+    }
+}
+
+// MARK: - Reporting
+
+extension WriteHandle {
+    /// Reports the backend's response to a completion handler, or logs local failures if there is
+    /// none.
+    func report(to completion: (((any Error)?) -> Void)?) {
+        guard let completion else { return logRefusal() }
+        whenAcknowledged(firestore.callbackQueue.completion(completion))
+    }
+
+    /// Logs a local failure, which is not reported elsewhere.
+    func logRefusal() {
+        let logger = firestore.logger
+        whenCommitted { result in
+            guard case .failure(let error) = result, error.kind != .cancelled else { return }
+            logger.error("A write was refused: \(error.message)")
+        }
     }
 }

@@ -38,7 +38,7 @@ struct CommitGroup {
     ///   not hold; `aborted` where something has changed since it was read; `permissionDenied`;
     ///   `invalidArgument` for what no backend takes. The group is as it was before then.
     mutating func add(_ request: CommitRequest, at now: Timestamp)
-        throws(LarderError) -> MadeCommit
+        throws(LarderError) -> CommitResult
     {
         try request.checkAcceptable()
         try load(request.mutations.map(\.path) + (request.reads.map { Array($0.paths) } ?? []))
@@ -60,7 +60,7 @@ struct CommitGroup {
             results.append(
                 try apply(
                     isVerified ? mutation.withoutPrecondition : mutation, to: &entry, at: version,
-                    request.gate))
+                    request.rulesCheck))
             if changed.updateValue(entry, forKey: mutation.path) == nil {
                 order.append(mutation.path)
             }
@@ -74,7 +74,7 @@ struct CommitGroup {
         }
         self.clock = clock
         isEmpty = false
-        return MadeCommit(
+        return CommitResult(
             response: CommitResponse(commitVersion: version, results: results),
             documents: order.compactMap { changed[$0]?.state })
     }
@@ -109,12 +109,13 @@ struct CommitGroup {
     }
 
     private func apply(
-        _ mutation: Mutation, to entry: inout Entry, at version: SnapshotVersion, _ gate: Gate?
+        _ mutation: Mutation, to entry: inout Entry, at version: SnapshotVersion,
+        _ rulesCheck: RulesCheck?
     ) throws(LarderError) -> MutationResult {
         let before = entry
         let result = try entry.document.commit(mutation, at: version, using: builder)
         // Who may not write learns nothing of the document.
-        try gate?.check(
+        try rulesCheck?.require(
             mutation.asked(of: before.document.isFound),
             existing: before.document.isFound ? before.state : nil,
             written: entry.document.record)
@@ -166,5 +167,53 @@ extension WorkingDocument {
                 "the stored version (\(version)) of \(name) does not match the required base "
                     + "version (\(expected))")
         }
+    }
+}
+
+/// What a commit has done.
+struct CommitResult {
+    /// What its client is told.
+    let response: CommitResponse
+    /// The documents that it names, each once, as it has left them.
+    let documents: [Document]
+}
+
+/// What commits did to a document.
+struct CommittedChange: Sendable {
+    let path: DocumentPath
+    /// The document before; nil where there was nothing, not even knowledge of a delete.
+    let before: Document?
+    /// The document since.
+    let after: Document
+
+    /// The fields before and after, where the document existed.
+    var states: [Record] { [before?.record, after.record].compactMap { $0 } }
+}
+
+/// The versions of commits: the time of the clock, and always later than the one before.
+struct CommitClock: Sendable {
+    /// The last version; none before the first.
+    private(set) var last: SnapshotVersion
+
+    /// Goes on behind a version.
+    init(after last: SnapshotVersion) {
+        self.last = last
+    }
+
+    /// The version of the next commit, in whole microseconds.
+    mutating func advance(to now: Timestamp) -> SnapshotVersion {
+        last = max(SnapshotVersion(now.truncatedToMicroseconds), last.successor)
+        return last
+    }
+}
+
+extension SnapshotVersion {
+    /// The version a microsecond later.
+    var successor: SnapshotVersion {
+        let nanoseconds = timestamp.nanoseconds + 1000
+        let carry: Int32 = nanoseconds >= 1_000_000_000 ? 1 : 0
+        return SnapshotVersion(
+            Timestamp(
+                unchecked: timestamp.seconds + Int64(carry), nanoseconds - carry * 1_000_000_000))
     }
 }

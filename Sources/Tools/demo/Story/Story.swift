@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 package import Larder
 
@@ -178,3 +179,87 @@ private struct Unequal: Error, CustomStringConvertible {
         self.description = description
     }
 }
+
+/// A city of the sample.
+struct City: Codable, Equatable {
+    /// Where it is, in degrees.
+    struct Place: Codable, Equatable {
+        var latitude: Double
+        var longitude: Double
+    }
+
+    var id: String
+    var name: String
+    var country: String
+    var population: Int
+    var location: Place?
+    var timezone: String?
+    var alternateNames: [String]?
+
+    /// The cities of a file, a JSON object a line.
+    static func read(_ file: String) throws -> [City] {
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        let decoder = JSONDecoder()
+        return try text.split(separator: "\n").map { line in
+            try decoder.decode(City.self, from: Data(line.utf8))
+        }
+    }
+}
+
+/// Tells what happens, a line each, with the time that it took.
+struct Transcript {
+    private let clock = ContinuousClock()
+
+    /// Begins a chapter.
+    func title(_ text: String) {
+        print("\n\(text)")
+    }
+
+    /// Something that takes no time.
+    func line(_ text: String) {
+        tell("", text)
+    }
+
+    /// Does a step, and says how long it took and what came of it.
+    func step(_ text: String, _ body: () async throws -> String) async throws {
+        let start = clock.now
+        let result = try await body()
+        let (seconds, attoseconds) = start.duration(to: clock.now).components
+        let milliseconds = Double(seconds) * 1e3 + Double(attoseconds) / 1e15
+        tell(String(format: "%.1f ms", milliseconds), "\(text): \(result)")
+    }
+
+    private func tell(_ time: String, _ text: String) {
+        let blanks = String(repeating: " ", count: max(0, 11 - time.count))
+        print(blanks + time + "  " + text)
+        // Whoever is killed has said what it did.
+        fflush(nil)
+    }
+}
+
+/// What every program that tells the story is asked for.
+package struct StoryArguments: ParsableArguments {
+    /// What such a program says of itself.
+    package static let abstract =
+        "Tells a chapter of a database that loses its network and its process."
+
+    @Argument(help: "The chapter to tell, in this order.")
+    private var chapter: Story.Chapter
+
+    @Option(help: "The directory of the cache.")
+    private var cache: String
+
+    @Option(help: "Cities, a JSON object a line.")
+    private var cities: String
+
+    package init() {}
+
+    /// Tells the chapter.
+    ///
+    /// - Parameter connection: the backend.
+    package func tell(with connection: RemoteConnection) async throws {
+        try await Story(directory: cache, connection: connection).tell(chapter, citiesIn: cities)
+    }
+}
+
+extension Story.Chapter: ExpressibleByArgument {}

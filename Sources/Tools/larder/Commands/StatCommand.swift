@@ -35,3 +35,181 @@ struct StatCommand: ParsableCommand {
         try output.flush()
     }
 }
+
+/// The figures of a store, grouped for people and for programs.
+struct StoreFigures {
+    /// What the core counts.
+    let statistics: StoreStatistics
+    private let dictionaries: [CompressionDictionary]
+    private let indexes: [IndexInfo]
+
+    /// Reads them as of the newest commit.
+    init(_ store: Store) throws(LarderError) {
+        (statistics, dictionaries, indexes) = try store.read { txn throws(LarderError) in
+            (try txn.statistics(), try txn.dictionaries(), try txn.indexes())
+        }
+    }
+
+    private var categories: [(name: String, usage: StoreStatistics.Usage)] {
+        [
+            ("documents", statistics.documents), ("overlays", statistics.overlays),
+            ("mutations", statistics.mutations), ("indexes", statistics.indexes),
+            ("targets", statistics.targets), ("nodes", statistics.nodes),
+            ("catalog", statistics.catalog),
+        ]
+    }
+
+    /// Read transactions of others: the figures are read in one, too.
+    private var otherReaderCount: Int { max(0, statistics.readerCount - 1) }
+
+    // MARK: For people
+
+    /// Sections with aligned columns.
+    var lines: [String] {
+        var lines = contents.lines + [""] + usage.lines + [""] + file.lines
+        if !indexes.isEmpty { lines += [""] + indexTable.lines }
+        if !dictionaries.isEmpty { lines += [""] + dictionaryTable.lines }
+        return lines
+    }
+
+    private var contents: TextTable {
+        var table = TextTable([("", .left), ("", .right), ("", .left)])
+        table.add("documents", NumberText.count(statistics.documentCount))
+        if statistics.absentCount > 0 {
+            table.add(
+                "absent, unknown", NumberText.count(statistics.absentCount),
+                "known not to exist, or without contents")
+        }
+        table.add("collections", NumberText.count(statistics.collectionCount))
+        table.add("pending batches", NumberText.count(statistics.pendingBatchCount))
+        table.add(
+            "fields as written", ByteSize(statistics.rawRecordBytes).text,
+            perDocument(statistics.rawRecordBytes))
+        table.add(
+            "as stored", ByteSize(statistics.storedRecordBytes).text,
+            perDocument(statistics.storedRecordBytes) + ", "
+                + "\(NumberText.share(statistics.storedRecordBytes, of: statistics.rawRecordBytes))"
+                + " of it")
+        return table
+    }
+
+    private func perDocument(_ bytes: Int64) -> String {
+        guard statistics.documentCount > 0 else { return "no documents" }
+        return "\(bytes / statistics.documentCount) B a document"
+    }
+
+    private var usage: TextTable {
+        var table = TextTable([
+            ("category", .left), ("rows", .right), ("size", .right), ("share", .right),
+        ])
+        for (name, usage) in categories {
+            table.add(
+                name, NumberText.count(usage.rowCount), ByteSize(usage.sizeBytes).text,
+                NumberText.share(usage.sizeBytes, of: statistics.totalBytes))
+        }
+        table.add(
+            "total", NumberText.count(categories.reduce(0) { $0 + $1.usage.rowCount }),
+            ByteSize(statistics.totalBytes).text)
+        return table
+    }
+
+    private var file: TextTable {
+        var table = TextTable([("", .left), ("", .right), ("", .left)])
+        table.add("data file", ByteSize(statistics.fileBytes).text)
+        table.add(
+            "free in it", ByteSize(statistics.freeBytes).text,
+            NumberText.share(statistics.freeBytes, of: statistics.fileBytes))
+        table.add("budget", statistics.budgetBytes.map { ByteSize($0).text } ?? "none")
+        table.add("commits", NumberText.count(Int64(clamping: statistics.commitNumber)))
+        table.add("other readers", NumberText.count(otherReaderCount))
+        table.add("field name sets", NumberText.count(statistics.shapeCount))
+        table.add("format", "\(statistics.formatVersion)")
+        return table
+    }
+
+    private var indexTable: TextTable {
+        var table = TextTable([
+            ("index", .right), ("group", .left), ("fields", .left), ("entries", .right),
+            ("size", .right), ("state", .left),
+        ])
+        for index in indexes {
+            table.add(
+                "\(index.id)", index.definition.collectionGroup,
+                IndexArgument.text(of: index.definition),
+                NumberText.count(index.entryCount), ByteSize(index.sizeBytes).text,
+                index.isComplete ? "complete" : "being built")
+        }
+        return table
+    }
+
+    private var dictionaryTable: TextTable {
+        var table = TextTable([
+            ("dictionary", .right), ("size", .right), ("records", .right), ("", .left),
+        ])
+        for dictionary in dictionaries {
+            table.add(
+                "\(dictionary.id)", ByteSize(dictionary.sizeBytes).text,
+                NumberText.count(dictionary.recordCount),
+                dictionary.id == statistics.dictionaryID ? "in use" : "")
+        }
+        return table
+    }
+
+    // MARK: For programs
+
+    /// The same as JSON, sizes in bytes.
+    var report: JSONReport {
+        let ratio =
+            statistics.rawRecordBytes > 0
+            ? Double(statistics.storedRecordBytes) / Double(statistics.rawRecordBytes) : .nan
+        return [
+            "documentCount": .integer(statistics.documentCount),
+            "absentCount": .integer(statistics.absentCount),
+            "collectionCount": .integer(statistics.collectionCount),
+            "pendingBatchCount": .integer(statistics.pendingBatchCount),
+            "rawRecordBytes": .integer(statistics.rawRecordBytes),
+            "storedRecordBytes": .integer(statistics.storedRecordBytes),
+            "storedShare": .rounded(ratio),
+            "usage": .object(
+                categories.map { name, usage in
+                    (
+                        name,
+                        [
+                            "rowCount": .integer(usage.rowCount),
+                            "sizeBytes": .integer(usage.sizeBytes),
+                        ]
+                    )
+                }),
+            "totalBytes": .integer(statistics.totalBytes),
+            "budgetBytes": statistics.budgetBytes.map { .integer($0) } ?? .null,
+            "fileBytes": .integer(statistics.fileBytes),
+            "freeBytes": .integer(statistics.freeBytes),
+            "commitNumber": .integer(Int64(clamping: statistics.commitNumber)),
+            "otherReaderCount": .integer(otherReaderCount),
+            "shapeCount": .integer(statistics.shapeCount),
+            "formatVersion": .integer(statistics.formatVersion),
+            "dictionaryID": statistics.dictionaryID.map { .integer(Int64($0)) } ?? .null,
+            "indexes": .array(indexes.map(Self.report)),
+            "dictionaries": .array(dictionaries.map(Self.report)),
+        ]
+    }
+
+    private static func report(_ index: IndexInfo) -> JSONReport {
+        [
+            "id": .integer(Int64(index.id)),
+            "group": .string(index.definition.collectionGroup),
+            "fields": .string(IndexArgument.text(of: index.definition)),
+            "entryCount": .integer(index.entryCount),
+            "sizeBytes": .integer(index.sizeBytes),
+            "isComplete": .boolean(index.isComplete),
+        ]
+    }
+
+    private static func report(_ dictionary: CompressionDictionary) -> JSONReport {
+        [
+            "id": .integer(Int64(dictionary.id)),
+            "sizeBytes": .integer(dictionary.sizeBytes),
+            "recordCount": .integer(dictionary.recordCount),
+        ]
+    }
+}

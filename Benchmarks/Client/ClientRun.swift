@@ -1,0 +1,151 @@
+import Foundation
+import Measuring
+
+/// One run of the program: what it was asked for, where it works, what it found.
+final class Run {
+    /// Something was found that no system may get wrong.
+    struct Wrong: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// One system's way to do an operation; the result is how many documents it found.
+    typealias Body = (system: System, run: () async throws -> Int)
+
+    let options: Options
+    let report = Report()
+    let directory: String
+    /// The numbers of documents that stores were built of.
+    var built: Set<Int> = []
+
+    init(_ options: Options) throws {
+        self.options = options
+        directory =
+            options.parent + "/client-benchmarks-\(ProcessInfo.processInfo.processIdentifier)"
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true)
+    }
+
+    func removeDirectory() { try? FileManager.default.removeItem(atPath: directory) }
+
+    func path(_ name: String) -> String { directory + "/" + name }
+
+    /// A copy of a closed store, without lock files.
+    func copy(_ name: String, to copy: String) throws -> String {
+        try? FileManager.default.removeItem(atPath: path(copy))
+        try FileManager.default.createDirectory(
+            atPath: path(copy), withIntermediateDirectories: true)
+        for file in try FileManager.default.contentsOfDirectory(atPath: path(name))
+        where !file.contains("lock") && !file.hasSuffix("-shm") {
+            try FileManager.default.copyItem(
+                atPath: path(name) + "/" + file, toPath: path(copy) + "/" + file)
+        }
+        return path(copy)
+    }
+
+    /// Measures an operation: systems in turn, rounds after a first pass that does not count.
+    ///
+    /// - Parameters:
+    ///   - units: how many of what the row is of one pass does.
+    ///   - first: whose turn it is in the first round.
+    func measure(
+        _ row: Row, count: Int, units: Int, expected: Int, warmsUp: Bool = true,
+        rounds: Int? = nil, isPrinted: Bool = true, startingAt first: Int = 0, _ bodies: [Body]
+    ) async throws {
+        let bodies = bodies.filter { options.systems.contains($0.system) }
+        for round in (warmsUp ? -1 : 0)..<(rounds ?? options.rounds) {
+            for turn in bodies.indices {
+                let body = bodies[(turn + round + 1 + first) % bodies.count]
+                let start = Elapsed.now
+                let found = try await body.run()
+                let elapsed = Elapsed.now - start
+                guard found == expected else {
+                    throw Wrong(
+                        description: "\(body.system.label), \(row.title): \(found) found, "
+                            + "\(expected) expected")
+                }
+                if round >= 0 {
+                    report.add(row, count: count, body.system, elapsed / Double(units))
+                }
+            }
+        }
+        if isPrinted { report.printRow(row.id, count: count) }
+    }
+}
+
+/// The same documents in each of the systems that were asked for.
+final class Stores {
+    let count: Int
+    let larder: LarderPeer?
+    let floor: FloorPeer?
+    let grdb: GRDBPeer?
+
+    /// Opens copies of the stores of that many documents.
+    init(_ run: Run, count: Int) throws {
+        self.count = count
+        let systems = run.options.systems
+        try Self.build(run, count: count)
+        func directory(_ system: System) throws -> String {
+            try run.copy("\(system)-\(count)", to: "\(system)-copy")
+        }
+        larder = systems.contains(.larder) ? try LarderPeer(directory: directory(.larder)) : nil
+        floor = systems.contains(.floor) ? FloorPeer(directory: try directory(.floor)) : nil
+        grdb = systems.contains(.grdb) ? try GRDBPeer(directory: directory(.grdb)) : nil
+    }
+
+    func close() async throws {
+        try await larder?.close()
+        try grdb?.close()
+    }
+
+    /// Makes the closed stores that operations copy: without indexes, nothing pending.
+    static func build(_ run: Run, count: Int) throws {
+        guard run.built.insert(count).inserted else { return }
+        if run.options.systems.contains(.larder) {
+            try LarderPeer.fill(directory: run.path("larder-\(count)"), count: count)
+        }
+        if run.options.systems.contains(.floor) {
+            let floor = FloorPeer(directory: run.path("floor-\(count)"), isDurable: false)
+            floor.fill(count: count)
+        }
+        if run.options.systems.contains(.grdb) {
+            let grdb = try GRDBPeer(directory: run.path("grdb-\(count)"), isDurable: false)
+            try grdb.fill(count: count)
+            try grdb.close()
+        }
+    }
+
+    /// One way each, of the systems that are open.
+    func bodies(
+        larder: @escaping (LarderPeer) async throws -> Int,
+        floor: @escaping (FloorPeer) -> Int,
+        grdb: @escaping (GRDBPeer) throws -> Int
+    ) -> [Run.Body] {
+        var bodies: [Run.Body] = []
+        if let peer = self.larder { bodies.append((.larder, { try await larder(peer) })) }
+        if let peer = self.floor { bodies.append((.floor, { floor(peer) })) }
+        if let peer = self.grdb { bodies.append((.grdb, { try grdb(peer) })) }
+        return bodies
+    }
+}
+
+/// A program of Larder's own package that measures what the public API does not show.
+struct MeasuringProgram {
+    /// Where it is.
+    let path: String
+
+    /// Runs it to its end, and reads what it has measured from its standard output.
+    func run<Figures: Decodable>(_ arguments: [String]) throws -> Figures {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(filePath: path)
+        process.arguments = arguments
+        process.standardOutput = output
+        try process.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw Run.Wrong(description: "\(path) failed")
+        }
+        return try JSONDecoder().decode(Figures.self, from: data)
+    }
+}

@@ -1,0 +1,204 @@
+import BenchmarkMeasuring
+import Foundation
+
+/// What the rows have in common: programs, a directory that ends with the run, the report.
+final class Run {
+    let report = Report()
+    let rounds: Int
+    let isQuick: Bool
+    /// The path of Google's emulator; nil where it is not installed.
+    let emulator: String?
+    private let larderd: String
+    private let directory: String
+
+    /// - Throws: where a program that was named is not there.
+    init(larderd: String, emulator: String?, parent: String, rounds: Int, isQuick: Bool) throws {
+        for path in [larderd, emulator].compactMap({ $0 }) {
+            guard FileManager.default.isExecutableFile(atPath: path) else {
+                throw WireConnection.Problem(description: "there is no program \(path)")
+            }
+        }
+        self.larderd = larderd
+        self.emulator = emulator ?? Self.installedEmulator
+        self.rounds = max(1, rounds)
+        self.isQuick = isQuick
+        directory = "\(parent)/larder-wire-\(ProcessInfo.processInfo.processIdentifier)"
+    }
+
+    /// Removes what was kept.
+    func removeDirectory() {
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    /// A path of its own for a row.
+    func path(_ name: String) -> String { "\(directory)/\(name)" }
+
+    /// Starts `larderd` with the databases of a name.
+    func startServer(_ name: String) throws -> ServerProcess {
+        try FileManager.default.createDirectory(
+            atPath: path(name), withIntermediateDirectories: true)
+        return try ServerProcess.larderd(larderd, directory: path(name))
+    }
+
+    /// Starts `larderd` with databases in memory.
+    func startServerInMemory() throws -> ServerProcess {
+        try ServerProcess.larderd(larderd, directory: nil)
+    }
+
+    /// A count, smaller in a quick run.
+    func count(_ count: Int, quick: Int) -> Int { isQuick ? quick : count }
+
+    /// Sets documents in commits of some.
+    func load(
+        _ server: ServerProcess, _ collection: String, count: Int, isLarge: Bool = false
+    ) throws {
+        let size = isLarge ? 40 : 200
+        let load = try Load(server, connections: 4, callsAtATime: 4)
+        let commits = Load.Call(method: "Commit") { number in
+            try Requests.commit(
+                (min(number * size, count)..<min((number + 1) * size, count)).map {
+                    Requests.document(collection, $0, isLarge: isLarge)
+                })
+        }
+        // A whole number for each connection; those behind the last document are empty.
+        _ = try load.run(commits, count: (count + size * 4 - 1) / (size * 4) * 4)
+    }
+
+    /// Where Google's emulator is: in `PATH`, or in one of the usual places of its packages; nil
+    /// where there is no Java to run it.
+    private static var installedEmulator: String? {
+        let environment = ProcessInfo.processInfo.environment
+        let path = (environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        guard program("java", in: path) != nil else { return nil }
+        let packages = [
+            environment["CLOUDSDK_ROOT_DIR"], "/usr/lib/google-cloud-sdk",
+            environment["HOME"].map { "\($0)/google-cloud-sdk" },
+        ].compactMap { $0.map { "\($0)/platform/cloud-firestore-emulator" } }
+        return program("cloud_firestore_emulator", in: path + packages)
+    }
+
+    private static func program(_ name: String, in folders: [String]) -> String? {
+        folders.map { "\($0)/\(name)" }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+}
+
+/// A server in a process of its own, which ends with this object.
+final class ServerProcess {
+    /// What is measured.
+    enum Kind: String, CaseIterable {
+        case larderd
+        case emulator
+    }
+
+    /// The port that it listens at.
+    let port: Int
+    private let process = Process()
+
+    /// Starts `larderd` on a free port, and waits until it listens.
+    ///
+    /// - Parameters:
+    ///   - program: its path.
+    ///   - directory: where its databases are kept; nil for memory.
+    static func larderd(_ program: String, directory: String?) throws -> ServerProcess {
+        let storage = directory.map { ["--data", $0] } ?? ["--memory"]
+        return try ServerProcess(program) { storage + ["--port", "\($0)"] }
+    }
+
+    /// Starts Google's emulator on a free port, and waits until it listens.
+    ///
+    /// - Parameter program: the path of its script; the archive beside it is what runs, so that
+    ///   there is no shell between.
+    static func emulator(_ program: String) throws -> ServerProcess {
+        let archive = URL(fileURLWithPath: program).resolvingSymlinksInPath()
+            .deletingLastPathComponent().appendingPathComponent("cloud-firestore-emulator.jar")
+        return try ServerProcess("/usr/bin/env") {
+            [
+                "java", "-Duser.language=en", "-cp", archive.path,
+                "com.google.cloud.datastore.emulator.firestore.CloudFirestore", "start",
+                "--host=127.0.0.1", "--port=\($0)",
+            ]
+        }
+    }
+
+    private init(_ program: String, _ arguments: (Int) -> [String]) throws {
+        port = try Self.freePort()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments(port)
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let deadline = Date(timeIntervalSinceNow: 60)
+        while (try? WireConnection(port: port)) == nil {
+            guard process.isRunning, Date() < deadline else {
+                stop()
+                throw WireConnection.Problem(description: "\(program) does not listen")
+            }
+            usleep(20_000)
+        }
+    }
+
+    deinit { stop() }
+
+    /// Ends it in good order, or after a while without.
+    func stop() {
+        guard process.isRunning else { return }
+        process.terminate()
+        let deadline = Date(timeIntervalSinceNow: 10)
+        while process.isRunning, Date() < deadline { usleep(10_000) }
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        process.waitUntilExit()
+    }
+
+    /// Waits until it does nothing of its own accord, as compiling what it has run, which Java does
+    /// beside it; not for ever.
+    func rest() {
+        let deadline = Date(timeIntervalSinceNow: 5)
+        var before = processorTime
+        while Date() < deadline {
+            usleep(200_000)
+            let now = processorTime
+            // No more than a tick of the clock that counts it.
+            if now - before < 0.015 { return }
+            before = now
+        }
+    }
+
+    // MARK: What it uses
+
+    /// Seconds that its threads have run so far, to a hundredth.
+    var processorTime: Double {
+        let path = "/proc/\(process.processIdentifier)/stat"
+        let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+        // Behind the program's name in brackets: user and system time are the 12th and 13th.
+        let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
+        guard fields.count > 12 else { return 0 }
+        return (Double(fields[11]) ?? 0) / 100 + (Double(fields[12]) ?? 0) / 100
+    }
+
+    /// Bytes that lie in memory, mapped files among them.
+    var residentBytes: Double {
+        Double(ProcessStatus.bytes("VmRSS", of: "\(process.processIdentifier)"))
+    }
+
+    /// Bytes that lie in memory and that no file backs.
+    var anonymousBytes: Double {
+        Double(ProcessStatus.bytes("RssAnon", of: "\(process.processIdentifier)"))
+    }
+
+    private static func freePort() throws -> Int {
+        let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+        var count = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutableBytes(of: &address) { bytes in
+            let pointer = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self)
+            return bind(socket, pointer, count) | getsockname(socket, pointer, &count)
+        }
+        guard result == 0 else { throw WireConnection.Problem(description: "no port is free") }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+}

@@ -1,0 +1,243 @@
+import LarderModel
+import LarderPlanning
+import LarderQuery
+import LarderRemote
+import LarderStorage
+
+/// How targets begin and end.
+extension WatchRegistry {
+    /// What a target's client is to be told first.
+    private struct Beginning {
+        /// Whether what the client knows does not count.
+        var resets = false
+        /// The documents to tell of.
+        var paths: [DocumentPath]
+    }
+
+    /// Below so many changes a target is resumed, whatever it has.
+    private static let cheapChangeCount = 100
+
+    /// Begins to watch a target for a stream.
+    ///
+    /// A target that is refused is told as any other first, and then as removed with the cause.
+    func add(
+        _ target: WatchTarget, to session: WatchSession, checking: () throws(LarderError) -> Void
+    ) {
+        session.outbox.say(.targets(TargetChange(.added, targetIDs: [target.id])))
+        do throws(LarderError) {
+            try checking()
+            session.targets[target.id] = WatchSession.Target()
+            var beginning = Beginning(paths: [])
+            for asked in target.all {
+                let query = try subscribe(
+                    WatchedQuery.Subscriber(stream: session.id, targetID: target.id), to: asked)
+                session.targets[target.id]?.queries.append(query)
+                let part = try begin(target, query)
+                beginning.resets = beginning.resets || part.resets
+                beginning.paths += part.paths
+            }
+            if beginning.resets {
+                session.outbox.say(.targets(TargetChange(.reset, targetIDs: [target.id])))
+            } else {
+                session.targets[target.id]?.expectedCount = target.expectedCount
+            }
+            session.outbox.load(target.id, beginning.paths)
+        } catch {
+            fail(target.id, of: session, error)
+        }
+    }
+
+    /// Answers a target that is refused before it is watched.
+    func refuse(_ targetID: Int32, of session: WatchSession, _ error: LarderError) {
+        session.outbox.say(.targets(TargetChange(.added, targetIDs: [targetID])))
+        session.outbox.say(.targets(TargetChange(.removed(error), targetIDs: [targetID])))
+    }
+
+    /// Ends a target because its client does not want it any longer.
+    func remove(_ targetID: Int32, from session: WatchSession) {
+        drop(targetID, from: session)
+        session.outbox.say(.targets(TargetChange(.removed(nil), targetIDs: [targetID])))
+    }
+
+    /// Ends a target for a reason.
+    func fail(_ targetID: Int32, of session: WatchSession, _ error: LarderError) {
+        drop(targetID, from: session)
+        session.outbox.say(.targets(TargetChange(.removed(error), targetIDs: [targetID])))
+    }
+
+    private func drop(_ targetID: Int32, from session: WatchSession) {
+        if let target = session.targets.removeValue(forKey: targetID) {
+            unsubscribe(target, targetID, of: session.id)
+        }
+        session.outbox.drop(targetID)
+    }
+
+    /// What a target's client is to be told first of one of its queries.
+    private func begin(_ target: WatchTarget, _ query: WatchedQuery)
+        throws(LarderError) -> Beginning
+    {
+        switch target.resumption {
+        case .none:
+            return try Beginning(paths: paths(of: query))
+        case .token(let bytes):
+            guard let token = ResumeToken(bytes: bytes), token.identity == identity else {
+                return try Beginning(resets: true, paths: paths(of: query))
+            }
+            return try beginning(after: token.version, query)
+        case .readTime(let version):
+            return try beginning(after: version, query)
+        }
+    }
+
+    private func paths(of query: WatchedQuery) throws(LarderError) -> [DocumentPath] {
+        if case .document(let path) = query.target.source { return [path] }
+        return try query.paths(version, store, runner)
+    }
+
+    /// For a client that has been told everything up to a version.
+    ///
+    /// It is told of the documents that have changed since, unless deletes may be missing among
+    /// those, or telling it everything is less.
+    private func beginning(after known: SnapshotVersion, _ query: WatchedQuery)
+        throws(LarderError) -> Beginning
+    {
+        if case .document(let path) = query.target.source { return Beginning(paths: [path]) }
+        let changed = try store.read { (transaction) throws(LarderError) -> [DocumentPath]? in
+            guard known <= version, try transaction.deletesForgottenBefore() <= known else {
+                return nil
+            }
+            return try transaction.changes(since: known, at: query.target.source)
+        }
+        if let changed, changed.isEmpty { return Beginning(paths: []) }
+        // What moved up behind a limit has not changed, so that changes do not tell.
+        guard let changed, query.target.limit == nil else {
+            return try Beginning(resets: true, paths: paths(of: query))
+        }
+        if changed.count > Self.cheapChangeCount, try changed.count > query.count(store, runner) {
+            return try Beginning(resets: true, paths: paths(of: query))
+        }
+        return Beginning(paths: changed)
+    }
+}
+
+extension ReadableTransaction where Self: ~Copyable {
+    /// The documents of a place that have changed since a version, deleted ones among them.
+    fileprivate func changes(since version: SnapshotVersion, at source: Query.Source)
+        throws(LarderError) -> [DocumentPath]
+    {
+        let collections: [CollectionPath] =
+            switch source {
+            case .collection(let path): [path]
+            case .group(let id): try allCollections().map(\.path).filter { $0.id == id }
+            case .document: []
+            }
+        var options = ScanOptions(includesAllStates: true)
+        options.readsNamesOnly = true
+        let known = SnapshotVersion(version.timestamp.truncatedToMicroseconds)
+        var paths: [DocumentPath] = []
+        for collection in collections {
+            try documents(
+                in: .readAfter(known, in: collection), options: options
+            ) { entry throws(LarderError) in
+                paths.append(entry.path)
+                return .continue
+            }
+        }
+        return paths
+    }
+}
+
+// MARK: - Serving
+
+/// How streams are told what there is to tell.
+extension WatchRegistry {
+    private static let maxPageCount = 64
+    /// Which part of the documents that are gone a client may keep.
+    private static let falsePositiveRate = 0.01
+
+    /// Says what there is to say, as far as the client takes it.
+    func serve(_ session: WatchSession) {
+        defer { noteProgress(of: session) }
+        while session.demand > 0 {
+            switch session.outbox.next(limit: min(session.demand, Self.maxPageCount)) {
+            case .nothing: return
+            case .response(let response): session.say(response)
+            case .change(let change):
+                session.say(session.response(to: change, session.outbox.lastSnapshot))
+            case .page(let targetID, let paths):
+                do throws(LarderError) {
+                    try tell(paths, of: targetID, to: session)
+                } catch {
+                    fail(targetID, of: session, error)
+                }
+            case .snapshot:
+                session.outbox.beginSnapshot(ending(for: session))
+            }
+        }
+    }
+
+    /// Reads documents and makes ready what is said of them in view of a target.
+    private func tell(_ paths: [DocumentPath], of targetID: Int32, to session: WatchSession)
+        throws(LarderError)
+    {
+        let documents = try store.read { (transaction) throws(LarderError) -> [Document?] in
+            var documents: [Document?] = []
+            for path in paths { documents.append(try transaction.document(at: path)) }
+            return documents
+        }
+        let queries = session.targets[targetID]?.queries ?? []
+        for (path, document) in zip(paths, documents) {
+            // Of several documents each that exists is in the target, which has no others.
+            let isMember = document.map {
+                queries.count > 1 ? $0.exists : queries.first?.contains($0) == true
+            }
+            var change = PendingChanges.Change(path: path, document: document, isChanged: true)
+            change.add(targetID, isMember: isMember ?? false)
+            session.count(isMember: isMember ?? false, in: targetID)
+            session.outbox.say(session.response(to: change, version))
+        }
+    }
+
+    private func ending(for session: WatchSession) -> WatchOutbox.Ending {
+        var filters: [(Int32, WatchResponse)] = []
+        for targetID in session.outbox.loaded {
+            do throws(LarderError) {
+                if let filter = try filter(for: targetID, of: session) {
+                    filters.append((targetID, filter))
+                }
+            } catch {
+                fail(targetID, of: session, error)
+            }
+        }
+        return WatchOutbox.Ending(
+            version: version,
+            token: ResumeToken(identity: identity, version: version).bytes, filters: filters)
+    }
+
+    /// What a client is told to compare its documents of a resumed target with; nil where the
+    /// numbers leave no doubt.
+    private func filter(for targetID: Int32, of session: WatchSession)
+        throws(LarderError) -> WatchResponse?
+    {
+        guard let target = session.targets[targetID], let expected = target.expectedCount else {
+            return nil
+        }
+        session.targets[targetID]?.expectedCount = nil
+        var count = 0
+        for query in target.queries { count += try query.count(store, runner) }
+        // What it was not told of it knows already; of the rest it may have known any.
+        let possible = (count - target.joinedCount)...(count + target.leftCount)
+        if possible.contains(expected) {
+            return target.joinedCount + target.leftCount == 0
+                ? nil : .existenceFilter(targetID: targetID, count: count, unchanged: nil)
+        }
+        var names: [String] = []
+        for query in target.queries {
+            names += try query.paths(version, store, runner).map {
+                ResourceName(database: runner.databaseID, document: $0).string
+            }
+        }
+        let filter = BloomFilter(keys: names, falsePositiveRate: Self.falsePositiveRate)
+        return .existenceFilter(targetID: targetID, count: count, unchanged: filter.bits)
+    }
+}

@@ -1,0 +1,233 @@
+import LarderModel
+import LarderPlanning
+import LarderQuery
+import LarderRemote
+import LarderStorage
+
+/// The watch streams of a backend and the queries that they watch; the backend's core alone uses
+/// it.
+final class WatchRegistry {
+    let store: Store
+    let runner: QueryRunner
+    /// The number that tells the backend from others.
+    let identity: UInt64
+    /// The last commit.
+    private(set) var version: SnapshotVersion
+
+    private var sessions: [StreamID: WatchSession] = [:]
+    /// Whether nobody watches anything.
+    var isEmpty: Bool { sessions.isEmpty }
+    private var queries: [ViewID: WatchedQuery] = [:]
+    private var ids: [QueryTarget: ViewID] = [:]
+    private var dispatch = DispatchIndex()
+    private var lastID = 0
+    /// Streams whose clients have not taken all changes.
+    private var behind: Set<StreamID> = []
+    /// Streams in the order in which they hear of the time.
+    private var rotation: [StreamID] = []
+
+    /// How many queries commits have made it look at, for tests.
+    private(set) var examinedCount = 0
+
+    /// No streams yet.
+    init(store: Store, runner: QueryRunner, identity: UInt64, version: SnapshotVersion) {
+        self.store = store
+        self.runner = runner
+        self.identity = identity
+        self.version = version
+    }
+
+    // MARK: Streams
+
+    /// The stream of a number; nil when it has ended.
+    func session(_ id: StreamID) -> WatchSession? { sessions[id] }
+
+    /// Begins to serve a stream.
+    func add(_ session: WatchSession) {
+        sessions[session.id] = session
+        rotation.append(session.id)
+        session.open()
+    }
+
+    /// Ends a stream: whose client has left, or with a last word to its client.
+    func end(_ id: StreamID, telling error: LarderError? = nil) {
+        guard let session = sessions.removeValue(forKey: id) else { return }
+        rotation.removeAll { $0 == id }
+        behind.remove(id)
+        for (targetID, target) in session.targets {
+            unsubscribe(target, targetID, of: id)
+        }
+        if let error { session.close(error) }
+    }
+
+    /// Ends all streams with an error.
+    func endAll(_ error: LarderError) {
+        for id in sessions.keys.sorted() { end(id, telling: error) }
+    }
+
+    // MARK: Queries
+
+    /// The query of a target, watched for a stream from now on.
+    func subscribe(_ subscriber: WatchedQuery.Subscriber, to target: QueryTarget)
+        throws(LarderError) -> WatchedQuery
+    {
+        if let query = ids[target].flatMap({ queries[$0] }) {
+            query.add(subscriber)
+            return query
+        }
+        lastID += 1
+        let query = try WatchedQuery(ViewID(number: lastID), target, store, runner)
+        query.add(subscriber)
+        queries[query.id] = query
+        ids[target] = query.id
+        dispatch.insert(query.id, target.query)
+        return query
+    }
+
+    /// Stops watching what a target asks for a stream.
+    func unsubscribe(_ target: WatchSession.Target, _ targetID: Int32, of stream: StreamID) {
+        for query in target.queries {
+            query.remove(WatchedQuery.Subscriber(stream: stream, targetID: targetID))
+            guard query.subscribers.isEmpty else { continue }
+            queries[query.id] = nil
+            ids[query.target] = nil
+            dispatch.remove(query.id, query.target.query)
+        }
+    }
+
+    // MARK: Commits
+
+    /// Tells the streams what commits have done, which are in the store.
+    ///
+    /// - Parameters:
+    ///   - changes: in order.
+    ///   - version: the last of the commits.
+    func publish(_ changes: [CommittedChange], _ version: SnapshotVersion) {
+        self.version = version
+        var told: Set<StreamID> = []
+        for (id, changes) in route(changes).sorted(by: { $0.key < $1.key }) {
+            guard let query = queries[id] else { continue }
+            examinedCount += 1
+            do throws(LarderError) {
+                let effects = try query.effects(of: changes, store, runner)
+                for subscriber in query.subscribers where !effects.isEmpty {
+                    for effect in effects {
+                        sessions[subscriber.stream]?.tell(effect, to: subscriber.targetID)
+                    }
+                    told.insert(subscriber.stream)
+                }
+            } catch {
+                for subscriber in query.subscribers {
+                    guard let session = sessions[subscriber.stream] else { continue }
+                    fail(subscriber.targetID, of: session, error)
+                    told.insert(subscriber.stream)
+                }
+            }
+        }
+        // A target that a document has left earlier is not told of it again, but the document is
+        // told as it is now.
+        for id in told.union(behind) {
+            for change in changes { sessions[id]?.outbox.refresh(change.after) }
+        }
+        if let quiet = nextInRotation(), told.insert(quiet.id).inserted { quiet.outbox.tellTime() }
+        for id in told.sorted() {
+            if let session = sessions[id] { serve(session) }
+        }
+    }
+
+    /// The queries that changes may concern, each with those changes.
+    private func route(_ changes: [CommittedChange]) -> [ViewID: [CommittedChange]] {
+        var routed: [ViewID: [Int]] = [:]
+        for (position, change) in changes.enumerated() {
+            dispatch.forEachView(of: change.path, states: change.states) { id in
+                // One change may name a query several times, but only one after the other.
+                guard routed[id]?.last != position else { return }
+                routed[id, default: []].append(position)
+            }
+        }
+        return routed.mapValues { $0.map { changes[$0] } }
+    }
+
+    /// With each commit another stream hears of the time, so that one without changes does not
+    /// fall behind for good.
+    private func nextInRotation() -> WatchSession? {
+        guard let id = rotation.first else { return nil }
+        rotation.removeFirst()
+        rotation.append(id)
+        return sessions[id]
+    }
+
+    /// Notes whether a stream's client has taken all changes.
+    func noteProgress(of session: WatchSession) {
+        if session.outbox.hasChanges {
+            behind.insert(session.id)
+        } else {
+            behind.remove(session.id)
+        }
+    }
+}
+
+// MARK: - Watching
+
+extension BackendCore {
+    /// How many responses may be ready for a stream whose client asks on without taking any.
+    private static let maxReadyCount = 10_000
+
+    /// Begins to serve a watch stream.
+    func openWatchStream(
+        _ id: StreamID, as credentials: Credentials,
+        _ handler: @escaping @Sendable (WatchEvent) -> Void
+    ) {
+        let session = WatchSession(id, rulesCheck(credentials), handler)
+        if isClosed { session.close(Self.closed) } else { watchRegistry.add(session) }
+    }
+
+    /// Takes a request of a stream, unless that has ended.
+    func receive(_ request: WatchRequest, onWatchStream id: StreamID) {
+        guard let session = watchRegistry.session(id) else { return }
+        switch request {
+        case .add(let target):
+            guard isFree(target.id, of: session) else { return }
+            watchRegistry.add(target, to: session) { () throws(LarderError) in
+                for asked in target.all { try check(asked.query, session.rulesCheck) }
+            }
+        case .remove(let targetID): watchRegistry.remove(targetID, from: session)
+        }
+        serve(session)
+    }
+
+    /// Answers a request of a stream for a target that is refused, unless the stream has ended.
+    func refuse(_ targetID: Int32, _ error: LarderError, onWatchStream id: StreamID) {
+        guard let session = watchRegistry.session(id), isFree(targetID, of: session) else { return }
+        watchRegistry.refuse(targetID, of: session, error)
+        serve(session)
+    }
+
+    /// Whether a target may have a number; a stream that asks for one that is taken is ended.
+    private func isFree(_ targetID: Int32, of session: WatchSession) -> Bool {
+        if targetID > 0, session.targets[targetID] == nil { return true }
+        let error = LarderError.invalidArgument("the target id \(targetID) is not free")
+        watchRegistry.end(session.id, telling: error)
+        return false
+    }
+
+    private func serve(_ session: WatchSession) {
+        watchRegistry.serve(session)
+        guard session.outbox.readyCount > Self.maxReadyCount else { return }
+        let error = LarderError(
+            .resourceExhausted, "the stream asks on, and does not take what it is answered")
+        watchRegistry.end(session.id, telling: error)
+    }
+
+    /// Lets a stream's client have more responses.
+    func addDemand(_ count: Int, onWatchStream id: StreamID) {
+        guard let session = watchRegistry.session(id) else { return }
+        session.add(demand: count)
+        watchRegistry.serve(session)
+    }
+
+    /// Ends a stream whose client has left.
+    func endWatchStream(_ id: StreamID) {
+        watchRegistry.end(id)
+    }
+}

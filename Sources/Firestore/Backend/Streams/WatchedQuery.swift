@@ -1,0 +1,188 @@
+import Foundation
+import LarderModel
+import LarderPlanning
+import LarderQuery
+import LarderStorage
+
+/// A query that streams watch, evaluated once for all of them.
+///
+/// Without a limit it keeps nothing: what a document was and is tells whether it comes or goes.
+final class WatchedQuery {
+    /// A stream's target that asks this query.
+    struct Subscriber: Hashable {
+        let stream: StreamID
+        let targetID: Int32
+    }
+
+    /// Its number among the watched queries.
+    let id: ViewID
+    /// What is asked.
+    let target: QueryTarget
+    /// Who asks, the earliest first.
+    private(set) var subscribers: [Subscriber] = []
+
+    private let query: Query
+    private let matcher: QueryMatcher
+    private var window: LimitWindow?
+    /// What the query had after a commit, for those who ask for it one after the other.
+    private var lastResult: (version: SnapshotVersion, paths: [DocumentPath])?
+
+    /// Begins to watch a query on the store as it is.
+    init(
+        _ id: ViewID, _ target: QueryTarget, _ store: Store, _ runner: QueryRunner
+    ) throws(LarderError) {
+        self.id = id
+        self.target = target
+        query = target.query
+        matcher = try QueryMatcher(query)
+        if target.limit != nil { window = try Self.window(query, store, runner) }
+    }
+
+    func add(_ subscriber: Subscriber) {
+        subscribers.append(subscriber)
+    }
+
+    func remove(_ subscriber: Subscriber) {
+        subscribers.removeAll { $0 == subscriber }
+    }
+
+    /// Whether the query has a document that is as the store has it.
+    func contains(_ document: Document) -> Bool {
+        window?.documents.contains(document.path) ?? matcher.matches(document)
+    }
+
+    /// The documents that the query has.
+    ///
+    /// - Parameter version: the last commit of the store.
+    func paths(_ version: SnapshotVersion, _ store: Store, _ runner: QueryRunner)
+        throws(LarderError) -> [DocumentPath]
+    {
+        if let window { return window.documents.map(\.path) }
+        if let lastResult, lastResult.version == version { return lastResult.paths }
+        let paths = try store.read { (transaction) throws(LarderError) -> [DocumentPath] in
+            var paths: [DocumentPath] = []
+            try runner.forEachMatch(of: query, in: transaction) { entry throws(LarderError) in
+                paths.append(entry.path)
+            }
+            return paths
+        }
+        lastResult = (version, paths)
+        return paths
+    }
+
+    /// How many documents the query has.
+    func count(_ store: Store, _ runner: QueryRunner) throws(LarderError) -> Int {
+        if let window { return window.documents.count }
+        return try store.read { (transaction) throws(LarderError) in
+            let result = try runner.aggregate([.count], over: query, in: transaction)
+            guard case .integer(let count)? = result.values[.count] else { return 0 }
+            return Int(count)
+        }
+    }
+
+    /// What commits that are in the store mean to the query.
+    ///
+    /// - Parameter changes: those of the documents that the query may have or have had, in order.
+    func effects(
+        of changes: [CommittedChange], _ store: Store, _ runner: QueryRunner
+    ) throws(LarderError) -> [WatchEffect] {
+        lastResult = nil
+        guard var window else {
+            return changes.compactMap { change in
+                let isMember = matcher.matches(change.after)
+                guard isMember || matches(change.before) else { return nil }
+                return WatchEffect(document: change.after, isMember: isMember, isChanged: true)
+            }
+        }
+        let before = window.documents
+        var latest: [DocumentPath: Document] = [:]
+        for change in changes { latest[change.path] = change.after }
+        let changed = latest.values.sorted { $0.path < $1.path }
+        if !window.apply(changed, matches: matcher.matches) {
+            window = try Self.window(query, store, runner)
+        }
+        self.window = window
+        var effects: [WatchEffect] = []
+        for document in changed {
+            let isMember = window.documents.contains(document.path)
+            // A document that came and went within these commits is known to who made it.
+            let wasMember = changes.contains { $0.path == document.path && matches($0.before) }
+            guard isMember || wasMember else { continue }
+            effects.append(WatchEffect(document: document, isMember: isMember, isChanged: true))
+        }
+        let after = window.documents
+        // Documents that have not changed keep their order: as many of them, the same ones.
+        let unchanged = [before, after].map { documents in
+            documents.count - changed.count { documents.contains($0.path) }
+        }
+        guard unchanged[0] != unchanged[1] else { return effects }
+        for (old, new, isMember) in [(before, after, false), (after, before, true)] {
+            for document in old
+            where latest[document.path] == nil && !new.contains(document.path) {
+                effects.append(
+                    WatchEffect(document: document, isMember: isMember, isChanged: false))
+            }
+        }
+        return effects
+    }
+
+    private func matches(_ document: Document?) -> Bool {
+        document.map(matcher.matches) ?? false
+    }
+
+    private static func window(_ query: Query, _ store: Store, _ runner: QueryRunner)
+        throws(LarderError) -> LimitWindow
+    {
+        try store.read { (transaction) throws(LarderError) in
+            LimitWindow(query, try runner.run(query, in: transaction).documents)
+        }
+    }
+}
+
+/// The documents that a query with a limit has, kept up to date by the changes of documents.
+struct LimitWindow {
+    private let limit: Int
+    private(set) var documents: DocumentSet
+
+    /// The documents of a query, as many as its limit lets in.
+    init(_ query: Query, _ documents: [Document]) {
+        limit = query.limit?.count ?? .max
+        self.documents = DocumentSet(
+            documents, comparator: DocumentComparator(orders: query.orders))
+    }
+
+    /// Takes in changed documents, each as it is now; false where documents that were behind the
+    /// limit may have moved up, so that the query must be run again.
+    ///
+    /// - Parameter matches: whether a document matches the query, but for the limit.
+    mutating func apply(_ changed: [Document], matches: (Document) -> Bool) -> Bool {
+        // What is not here comes behind the last one, as long as it does not change.
+        let bound = documents.count < limit ? nil : documents.last
+        for document in changed {
+            if matches(document) {
+                documents.insert(document)
+            } else {
+                documents.remove(document.path)
+            }
+        }
+        if let bound {
+            guard documents.count >= limit else { return false }
+            let last = documents[documents.index(documents.startIndex, offsetBy: limit - 1)]
+            guard documents.comparator.compare(last, bound) != .orderedDescending else {
+                return false
+            }
+        }
+        while documents.count > limit, let last = documents.last { documents.remove(last.path) }
+        return true
+    }
+}
+
+/// What commits mean to a watched query in view of one document.
+struct WatchEffect {
+    /// The document as it is now.
+    let document: Document
+    /// Whether the query has it.
+    let isMember: Bool
+    /// Whether the document itself has changed; else others have taken or left its place.
+    let isChanged: Bool
+}

@@ -1,0 +1,98 @@
+import Synchronization
+
+public import class Foundation.NSObject
+
+/// A stand-in for Firebase's application object that makes existing code compile: a name and a
+/// project.
+///
+/// `Firestore.firestore()` works without a call to ``configure()``, which happens at the first use.
+public final class FirebaseApp: NSObject, @unchecked Sendable {
+    // Immutable, and options are copied on the way in and out; NSObject is not declared Sendable.
+
+    /// The name of the application object that ``configure()`` creates.
+    public static let defaultName = "__FIRAPP_DEFAULT"
+
+    private static let apps = Mutex<[String: FirebaseApp]>([:])
+
+    /// The name; ``defaultName`` for the default one.
+    public let name: String
+
+    private let storedOptions: FirebaseOptions
+
+    /// A copy of the options that the object was configured with.
+    public var options: FirebaseOptions { storedOptions.duplicate() }
+
+    /// The project ID, or the placeholder for options without one.
+    package let projectID: String
+
+    /// An object that ``app(name:)`` does not know.
+    package init(name: String, options: FirebaseOptions) {
+        self.name = name
+        storedOptions = options.duplicate()
+        projectID = options.projectID ?? FirebaseOptions.placeholderProjectID
+    }
+
+    /// Creates the default application object with the project named by the environment.
+    ///
+    /// The project is the first of these that is set: `projectId` in the JSON of `FIREBASE_CONFIG`,
+    /// `GOOGLE_CLOUD_PROJECT`, `GCLOUD_PROJECT`, `FIREBASE_PROJECT_ID`. If none is set, it is
+    /// `demo-larder`, which is the name of no Google Cloud project. Configuring again has no effect.
+    public static func configure() {
+        configure(options: .fromEnvironment())
+    }
+
+    /// Creates the default application object; configuring again has no effect.
+    public static func configure(options: FirebaseOptions) {
+        configure(name: defaultName, options: options)
+    }
+
+    /// Creates a named application object; configuring the same name again has no effect.
+    public static func configure(name: String, options: FirebaseOptions) {
+        let app = FirebaseApp(name: name, options: options)
+        apps.withLock { apps in
+            if apps[name] == nil { apps[name] = app }
+        }
+    }
+
+    /// The default application object; nil until it is configured.
+    public static func app() -> FirebaseApp? { app(name: defaultName) }
+
+    /// The application object with a name; nil until it is configured.
+    public static func app(name: String) -> FirebaseApp? {
+        apps.withLock { $0[name] }
+    }
+
+    /// All application objects by name; nil if there are none.
+    public static var allApps: [String: FirebaseApp]? {
+        apps.withLock { $0.isEmpty ? nil : $0 }
+    }
+
+    /// The default application object, configured from the environment if it does not exist.
+    package static var configuredDefault: FirebaseApp {
+        if let app = app() { return app }
+        configure()
+        return app() ?? FirebaseApp(name: defaultName, options: .fromEnvironment())
+    }
+
+    /// Removes the object from ``allApps``; its databases remain usable.
+    ///
+    /// - Parameter completion: called on the calling thread before this returns; receives true if
+    ///   the object was registered.
+    public func delete(_ completion: @escaping (Bool) -> Void) {
+        let wasThere = Self.apps.withLock { apps in
+            guard apps[name] === self else { return false }
+            apps[name] = nil
+            return true
+        }
+        completion(wasThere)
+    }
+
+    /// Removes the object from ``allApps``; its databases remain usable.
+    ///
+    /// - Returns: true if the object was registered.
+    public nonisolated(nonsending) func delete() async -> Bool {
+        await withCheckedContinuation { continuation in
+            delete { continuation.resume(returning: $0) }
+        }
+    }
+}
