@@ -232,7 +232,7 @@ let package = Package(
         // depends on this package builds it.
         .executableTarget(
             name: "AcknowledgementBenchmark",
-            dependencies: ["LarderModel", "LarderStorage", "LarderSync"],
+            dependencies: ["BenchmarkMeasuring", "LarderModel", "LarderStorage", "LarderSync"],
             path: "Benchmarks/Acknowledgement", swiftSettings: swiftSettings),
         // JSON beside Foundation's.
         .executableTarget(

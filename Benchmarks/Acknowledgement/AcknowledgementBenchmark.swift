@@ -1,3 +1,4 @@
+import BenchmarkMeasuring
 import Dispatch
 import Foundation
 import LarderModel
@@ -55,11 +56,11 @@ struct AcknowledgementBenchmark {
         in local: LocalStore, groups: [[BatchAcknowledgement]]
     ) throws(LarderError) -> Figure {
         let firstCommit = try commitNumber(local.store)
-        let started = (wall: seconds(CLOCK_MONOTONIC), processor: seconds(CLOCK_PROCESS_CPUTIME_ID))
+        let start = Elapsed.now
         for group in groups { _ = try local.acknowledge(group) }
+        let elapsed = Elapsed.now - start
         return Figure(
-            wall: seconds(CLOCK_MONOTONIC) - started.wall,
-            processor: seconds(CLOCK_PROCESS_CPUTIME_ID) - started.processor,
+            wall: elapsed.wall, processor: elapsed.processor,
             count: groups.reduce(0) { $0 + $1.count },
             commits: Int(try commitNumber(local.store) - firstCommit))
     }
@@ -68,11 +69,5 @@ struct AcknowledgementBenchmark {
         try store.read { transaction throws(LarderError) in
             try transaction.statistics().commitNumber
         }
-    }
-
-    private static func seconds(_ clock: clockid_t) -> Double {
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
     }
 }

@@ -51,7 +51,7 @@ struct ClientBenchmarks {
     }
 }
 
-/// What the program was asked for.
+/// The options of the program.
 struct Options {
     var sizes = [10_000, 100_000]
     var rounds = 5
@@ -111,7 +111,7 @@ struct Options {
         }
     }
 
-    /// Whether an operation was asked for.
+    /// Whether an operation was requested.
     func includes(_ operation: String) -> Bool {
         operations.isEmpty || operations.contains(operation)
     }
@@ -151,7 +151,7 @@ struct Options {
     }
 }
 
-/// Where and with what the figures were measured.
+/// The environment of the measurements.
 extension Machine {
     static func facts(_ options: Options) -> [(name: String, text: String)] {
         [

@@ -1,7 +1,7 @@
 import Foundation
 import Measuring
 
-/// Collects figures, prints them, and judges them by the limits.
+/// Collects measurements, prints them, and compares them with the limits.
 final class Report {
     struct Entry {
         let row: Row
@@ -9,7 +9,7 @@ final class Report {
         var series: [System: Series] = [:]
     }
 
-    /// One limit and what was reached.
+    /// A limit and the value reached.
     struct Verdict {
         let entry: Entry
         let limit: String
@@ -21,7 +21,7 @@ final class Report {
 
     private(set) var entries: [Entry] = []
 
-    /// Adds a round's figure in seconds, of one of what the row counts.
+    /// Adds the time of a round in seconds per unit of the row.
     func add(_ row: Row, count: Int, _ system: System, _ seconds: Elapsed) {
         if !entries.contains(where: { $0.row.id == row.id && $0.count == count }) {
             entries.append(Entry(row: row, count: count))
@@ -32,14 +32,15 @@ final class Report {
         }
     }
 
-    /// What a row's round was, to compare another row's with.
+    /// The measurements of a row, to compare another row with.
     func series(_ id: String, count: Int, _ system: System) -> Series? {
         entries.first { $0.row.id == id && $0.count == count }?.series[system]
     }
 
     // MARK: Judging
 
-    /// Of each row at the largest number of documents; smaller ones are there for growth.
+    /// The verdicts of each row at the largest number of documents; smaller numbers serve to judge
+    /// growth.
     var verdicts: [Verdict] {
         entries.filter { entry in
             !entries.contains { $0.row.id == entry.row.id && $0.count > entry.count }
@@ -189,13 +190,13 @@ struct Row {
         case wall, processor
     }
 
-    /// What has to be reached.
+    /// A limit.
     enum Limit {
-        /// Larder takes at most so many times as long as another.
+        /// Larder takes at most this many times as long as another system.
         case atMost(Double, times: System, Quantity = .wall)
-        /// Larder is at least so many times as fast as another.
+        /// Larder is at least this many times as fast as another system.
         case atLeast(Double, timesAsFastAs: System, Quantity = .wall)
-        /// Larder's figure itself.
+        /// An absolute limit for Larder.
         case value(Double, Quantity = .wall)
     }
 
@@ -205,7 +206,7 @@ struct Row {
         case bytes = "bytes"
         case times = "times"
 
-        /// How many there are in a second; what is no time is itself.
+        /// The number of units per second; 1 for units other than times.
         var scale: Double {
             switch self {
             case .microseconds: 1e6
@@ -218,15 +219,15 @@ struct Row {
         var isTime: Bool { scale > 1 }
     }
 
-    /// For programs, and to ask for the operation by its first part.
+    /// The ID for programs; its first part names the operation.
     let id: String
-    /// For people.
+    /// The title.
     let title: String
     let unit: Unit
     let limits: [Limit]
-    /// What the reference is, where there is one.
+    /// The description of the reference, if any.
     var reference = ""
-    /// The figure does not grow with the number of documents.
+    /// Whether the result must not grow with the number of documents.
     var isIndependentOfCount = false
 }
 
@@ -253,10 +254,10 @@ struct Series {
     }
 }
 
-/// Whose figure it is.
+/// The measured system.
 enum System: String, CaseIterable {
     case larder, floor, grdb
-    /// Larder's own, of what the row compares with: another operation, or the same with less.
+    /// Larder's reference measurement of the row: another operation, or the same with less work.
     case reference
 
     var label: String {

@@ -1,20 +1,20 @@
 import Foundation
 import Measuring
 
-/// One run of the program: what it was asked for, where it works, what it found.
+/// A run of the program: its options, working directory and report.
 final class Run {
-    /// Something was found that no system may get wrong.
+    /// A wrong result of a system.
     struct Wrong: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// One system's way to do an operation; the result is how many documents it found.
+    /// A system's implementation of an operation, which returns the number of documents found.
     typealias Body = (system: System, run: () async throws -> Int)
 
     let options: Options
     let report = Report()
     let directory: String
-    /// The numbers of documents that stores were built of.
+    /// The sizes of the stores built so far.
     var built: Set<Int> = []
 
     init(_ options: Options) throws {
@@ -42,11 +42,11 @@ final class Run {
         return path(copy)
     }
 
-    /// Measures an operation: systems in turn, rounds after a first pass that does not count.
+    /// Measures an operation with all systems in turn, after a warm-up round.
     ///
     /// - Parameters:
-    ///   - units: how many of what the row is of one pass does.
-    ///   - first: whose turn it is in the first round.
+    ///   - units: the number of units per pass.
+    ///   - first: the index of the system that starts the first round.
     func measure(
         _ row: Row, count: Int, units: Int, expected: Int, warmsUp: Bool = true,
         rounds: Int? = nil, isPrinted: Bool = true, startingAt first: Int = 0, _ bodies: [Body]

@@ -45,7 +45,7 @@ struct SyncBenchmark {
 
 /// One round's figure of one row, as `ClientBenchmarks` reads it.
 struct Figure: Encodable {
-    /// Whose figure it is.
+    /// The measured system.
     enum Side: String, Encodable {
         case larder
         /// What the row compares with.

@@ -160,7 +160,7 @@ struct EmulatorRows {
     }
 }
 
-/// Commits that share a flush of the disk.
+/// Commits that share a disk flush.
 struct CommitRow {
     let run: Run
 

@@ -2,7 +2,7 @@ import BenchmarkMeasuring
 import Foundation
 import Synchronization
 
-/// A commit until those who listen are told.
+/// The latency from a commit to its listeners.
 struct FanOutRow {
     let run: Run
 
@@ -97,7 +97,7 @@ final class Listeners: Sendable {
         }
     }
 
-    /// Waits until a change has been told to all.
+    /// Waits until all listeners have received a change.
     ///
     /// - Returns: when the last was.
     func waitUntilTold() throws -> Double {

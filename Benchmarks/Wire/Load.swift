@@ -2,7 +2,7 @@ import BenchmarkMeasuring
 import Foundation
 import Synchronization
 
-/// Calls to a server from several connections, each with its thread.
+/// Calls to a server on several connections, each with its own thread.
 final class Load {
     /// A call that is made again and again.
     struct Call {
@@ -13,7 +13,7 @@ final class Load {
         var isListening = false
     }
 
-    /// What a number of calls took.
+    /// The cost of a number of calls.
     struct Figure {
         /// Seconds.
         var wall: Double

@@ -84,7 +84,7 @@ struct StreamRow {
     }
 }
 
-/// Listeners that nothing happens for.
+/// Idle listeners.
 struct IdleRow {
     let run: Run
 

@@ -1,15 +1,15 @@
 import BenchmarkMeasuring
 
-/// A row of the report: what was measured, and what has to be reached.
+/// A row of the report: measurements and limit.
 struct Row: Encodable {
-    /// A figure of the row.
+    /// A measurement of the row.
     struct Line: Encodable {
         let label: String
         let value: Summary
         let unit: String
     }
 
-    /// What was reached of a limit.
+    /// The value reached, compared with a limit.
     struct Verdict: Encodable {
         enum Direction: String, Encodable {
             case atLeast = "at least"
@@ -20,7 +20,7 @@ struct Row: Encodable {
         let direction: Direction
         let limit: Double
         let unit: String
-        /// The same by processor time, where there is such a figure.
+        /// The same by processor time, if it was measured.
         var byProcessor: Double?
 
         var isReached: Bool {
@@ -30,12 +30,12 @@ struct Row: Encodable {
 
     /// For programs.
     let id: String
-    /// For people.
+    /// The title.
     let title: String
     var lines: [Line] = []
     /// nil for a row without a limit, or where nothing was measured.
     var verdict: Verdict?
-    /// What one should know of the row.
+    /// A remark about the row.
     var note: String?
 }
 

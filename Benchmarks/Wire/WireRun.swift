@@ -1,7 +1,7 @@
 import BenchmarkMeasuring
 import Foundation
 
-/// What the rows have in common: programs, a directory that ends with the run, the report.
+/// The state shared by the rows: programs, a temporary directory, the report.
 final class Run {
     let report = Report()
     let rounds: Int

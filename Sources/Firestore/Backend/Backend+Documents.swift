@@ -2,11 +2,11 @@ public import LarderModel
 import LarderRemote
 import LarderStorage
 
-/// What tests and tools ask of the backend itself; rules do not count.
+/// Operations for tests and tools, which bypass the rules.
 extension Backend {
-    /// A document as the backend has it; nil where there is none.
+    /// The backend's document; nil if there is none.
     ///
-    /// Reads the newest commit on the calling thread, and waits for nobody.
+    /// Reads the newest commit on the calling thread without waiting.
     ///
     /// - Throws: `dataLoss` for a damaged document; `failedPrecondition` for a closed backend.
     public func document(at path: DocumentPath) throws(LarderError) -> Document? {
@@ -16,7 +16,7 @@ extension Backend {
         return document.flatMap { $0.exists ? $0 : nil }
     }
 
-    /// How many documents there are: in a collection, not below it, or in all.
+    /// The number of documents in a collection, not counting subcollections, or in total.
     ///
     /// Reads the newest commit on the calling thread; linear in the number of collections.
     public func documentCount(in collection: CollectionPath? = nil) throws(LarderError) -> Int {
@@ -34,10 +34,9 @@ extension Backend {
         }
     }
 
-    /// Deletes all documents, as users would: those who listen are told.
+    /// Deletes all documents; listeners are notified.
     ///
-    /// Done in several commits where there are many. Documents that are written meanwhile may
-    /// stay.
+    /// Large numbers are deleted in several commits. Documents written meanwhile may remain.
     public func deleteAllDocuments() async throws(LarderError) {
         let result = await withCheckedContinuation { continuation in
             deleteAllDocuments { continuation.resume(returning: $0) }
@@ -45,19 +44,19 @@ extension Backend {
         try result.get()
     }
 
-    /// As ``deleteAllDocuments()``; returns at once.
+    /// Like ``deleteAllDocuments()``; returns immediately.
     package func deleteAllDocuments(
         _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
     ) {
         core.perform { $0.deleteAllDocuments(completion) }
     }
 
-    /// Forgets which documents were deleted before a moment, to make room.
+    /// Discards the tombstones of documents deleted before a time, to free space.
     ///
-    /// Clients that were not told by then ask for everything anew. Blocks its thread for a scan
-    /// of all documents' names.
+    /// Clients that have not received these deletes have to read their queries again. Blocks the
+    /// calling thread for a scan of all document names.
     ///
-    /// - Returns: how many deletes were forgotten.
+    /// - Returns: the number of discarded tombstones.
     @discardableResult
     public func forgetDeletes(before moment: Timestamp) throws(LarderError) -> Int {
         try core.store.forgetDeletes(before: SnapshotVersion(moment))
@@ -67,7 +66,6 @@ extension Backend {
 extension BackendCore {
     private static let deletesPerCommit = 1_000
 
-    /// Deletes documents until there are none.
     func deleteAllDocuments(
         _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
     ) {
@@ -91,8 +89,7 @@ extension BackendCore {
 }
 
 extension Store {
-    /// The paths of some documents that exist; all of them where there are no more than the
-    /// limit says.
+    /// The paths of existing documents, up to a limit.
     fileprivate func somePaths(limit: Int) throws(LarderError) -> [DocumentPath] {
         try read { (transaction) throws(LarderError) in
             var paths: [DocumentPath] = []
@@ -108,7 +105,7 @@ extension Store {
         }
     }
 
-    /// Removes what is known of deletes before a version, and notes that it is gone.
+    /// Removes tombstones before a version, and records that they are gone.
     fileprivate func forgetDeletes(before version: SnapshotVersion) throws(LarderError) -> Int {
         try write { transaction throws(LarderError) in
             // Deletes to come are not forgotten.

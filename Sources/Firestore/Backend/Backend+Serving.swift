@@ -2,24 +2,24 @@ package import LarderModel
 package import LarderQuery
 package import LarderRemote
 
-/// What a server that stands before the backend offers beyond ``Remote``.
+/// Operations of a server in front of the backend beyond ``Remote``.
 extension Backend {
-    /// Lends the documents that a query matches to a closure, in the query's order, as of one
-    /// commit, until it answers stop.
+    /// Passes the documents that match a query to a closure, in the query's order and as of one
+    /// commit, until the closure returns stop.
     ///
-    /// Runs on the calling thread and blocks it as long as the closure takes: commits wait for
-    /// nobody. No more documents are held in memory than a sort needs.
+    /// Runs on the calling thread for as long as the closure takes, without blocking commits. Holds
+    /// no more documents in memory than a sort requires.
     ///
     /// - Parameters:
-    ///   - query: what to find.
-    ///   - credentials: who asks.
-    ///   - transaction: the transaction that the query belongs to, if any.
-    ///   - moment: as of when; none for now.
-    ///   - began: told the version of the commit that is read, before the first document.
+    ///   - query: the query.
+    ///   - credentials: the credentials of the request.
+    ///   - transaction: the transaction of the query, if any.
+    ///   - moment: the read time; none for now.
+    ///   - began: called with the version of the commit before the first document.
     ///   - body: called with each document.
-    /// - Returns: the version of the commit that was read.
-    /// - Throws: what the closure throws; `invalidArgument` for a query that is not sound;
-    ///   `permissionDenied`; `aborted` where something that the transaction read has changed.
+    /// - Returns: the version of the commit.
+    /// - Throws: errors of the closure; `invalidArgument` for an invalid query; `permissionDenied`;
+    ///   `aborted` if something that the transaction read has changed.
     package func runQuery(
         _ query: Query, as credentials: Credentials, in transaction: TransactionID? = nil,
         asOf moment: SnapshotVersion = .none,
@@ -29,9 +29,9 @@ extension Backend {
         try core.run(query, as: credentials, in: transaction, asOf: moment, began: began, body)
     }
 
-    /// Reads documents, all as of one commit, on the calling thread.
+    /// Reads documents as of one commit, on the calling thread.
     ///
-    /// - Returns: a reading for each path, in order, and the version of the commit.
+    /// - Returns: the readings in the order of the paths, and the version of the commit.
     package func documents(
         at paths: [DocumentPath], as credentials: Credentials,
         in transaction: TransactionID? = nil, asOf moment: SnapshotVersion = .none
@@ -39,13 +39,13 @@ extension Backend {
         try core.documents(at: paths, as: credentials, in: transaction, asOf: moment)
     }
 
-    /// Lends documents to a closure, in the order of their paths, all as of one commit.
+    /// Passes documents to a closure, in the order of the paths and as of one commit.
     ///
-    /// Runs on the calling thread and blocks it as long as the closure takes: commits wait for
-    /// nobody. About 1 MiB of documents is held in memory at a time, or one document.
+    /// Runs on the calling thread for as long as the closure takes, without blocking commits. Holds
+    /// about 1 MiB of documents, or one document, in memory at a time.
     ///
-    /// - Parameter began: told the version of that commit before the first document.
-    /// - Throws: what the closure throws; else as ``documents(at:as:in:asOf:)``.
+    /// - Parameter began: called with the version of the commit before the first document.
+    /// - Throws: errors of the closure; otherwise like ``documents(at:as:in:asOf:)``.
     package func forEachDocument(
         at paths: [DocumentPath], as credentials: Credentials,
         in transaction: TransactionID? = nil, asOf moment: SnapshotVersion = .none,
@@ -56,8 +56,8 @@ extension Backend {
             at: paths, as: credentials, in: transaction, asOf: moment, began: began, body)
     }
 
-    /// Figures over what a query matches, in the order of the aggregates, and the version of the
-    /// commit that they are of; on the calling thread.
+    /// Computes aggregations over the documents that match a query, on the calling thread. Returns
+    /// the values in the order of the aggregates, and the version of the commit.
     package func aggregates(
         _ aggregates: [Aggregate], over query: Query, as credentials: Credentials,
         in transaction: TransactionID? = nil, asOf moment: SnapshotVersion = .none
@@ -65,7 +65,7 @@ extension Backend {
         try core.aggregate(aggregates, over: query, as: credentials, in: transaction, asOf: moment)
     }
 
-    /// Makes one change, and gives the document as that has left it; returns at once.
+    /// Commits one change and completes with the resulting document; returns immediately.
     package func write(
         _ mutation: Mutation, as credentials: Credentials,
         _ completion: @escaping @Sendable (Result<Document, LarderError>) -> Void
@@ -85,7 +85,7 @@ extension Backend {
         }
     }
 
-    /// Opens a watch stream on which a server can also answer targets that it refuses itself.
+    /// Opens a watch stream on which a server can also reject targets itself.
     package func serveWatchStream(
         as credentials: Credentials, _ handler: @escaping @Sendable (WatchEvent) -> Void
     ) -> WatchConnection {
@@ -98,26 +98,26 @@ extension Backend {
         return WatchConnection(handle)
     }
 
-    /// Opens a transaction: what is read in it is of one moment, and its commit is refused with
-    /// `aborted` where any of that has changed since.
+    /// Begins a transaction with snapshot reads, whose commit fails with `aborted` if anything that
+    /// it read has changed.
     ///
-    /// It locks nothing. Its reads come one after the other. It ends with its commit or rollback,
-    /// or by itself after 270 seconds, or 60 without a read.
+    /// Takes no locks. Reads must be sequential. It ends with its commit or rollback, or expires
+    /// after 270 seconds in total or 60 seconds without a read.
     ///
     /// - Parameters:
-    ///   - isReadOnly: whether it may not write.
-    ///   - asOf: the moment that all is to be read of; none for one that the first read decides.
-    ///     Where the last commit up to then is not kept reads end with `failedPrecondition`.
-    /// - Throws: `unavailable` once the backend is closed.
+    ///   - isReadOnly: true if it cannot write.
+    ///   - asOf: the read time; none for that of the first read. If the last commit up to this time
+    ///     is not retained, reads fail with `failedPrecondition`.
+    /// - Throws: `unavailable` if the backend is closed.
     package func beginTransaction(
         readOnly isReadOnly: Bool = false, asOf: SnapshotVersion = .none
     ) throws(LarderError) -> TransactionID {
         try core.transactions.begin(isReadOnly: isReadOnly, asOf: asOf, at: core.clock())
     }
 
-    /// Ends a transaction with changes, which may be none.
+    /// Commits a transaction, possibly without changes.
     ///
-    /// Returns at once.
+    /// Returns immediately.
     package func commit(
         _ mutations: [Mutation], in transaction: TransactionID, as credentials: Credentials,
         _ completion: @escaping @Sendable (Result<CommitResponse, LarderError>) -> Void
@@ -138,10 +138,9 @@ extension Backend {
         }
     }
 
-    /// Ends a transaction without changes.
+    /// Rolls a transaction back.
     ///
-    /// - Throws: `invalidArgument` for one that is not open; `unavailable` once the backend is
-    ///   closed.
+    /// - Throws: `invalidArgument` if it is not open; `unavailable` if the backend is closed.
     package func rollBack(_ transaction: TransactionID) throws(LarderError) {
         _ = try core.transactions.end(transaction, writes: false, at: core.clock())
     }

@@ -4,22 +4,21 @@ package import LarderQuery
 package import LarderRemote
 import LarderStorage
 
-/// What there is below a document or in a collection, and how queries are answered; rules do not
-/// count.
+/// The structure of collections, and plans of queries; bypasses the rules.
 ///
-/// All of it reads the newest commit on the calling thread.
+/// All methods read the newest commit on the calling thread.
 extension Backend {
-    /// The ids of the collections below a document, or at the root for nil, that have documents
-    /// or have documents somewhere below.
+    /// The IDs of the collections below a document, or at the root for nil, that contain documents
+    /// or have descendants.
     ///
-    /// In order. Linear in the number of collections.
+    /// In order; linear in the number of collections.
     package func collectionIDs(below parent: DocumentPath?, asOf moment: SnapshotVersion = .none)
         throws(LarderError) -> [String]
     {
         try firstSegments(below: parent.map { $0.string + "/" } ?? "", moment) { !$0.isEmpty }.ids
     }
 
-    /// The documents of a collection that do not exist but have documents below, in order.
+    /// The missing documents of a collection, which do not exist but have descendants, in order.
     ///
     /// Linear in the number of collections.
     package func missingDocuments(
@@ -37,7 +36,7 @@ extension Backend {
         return missing.sorted()
     }
 
-    /// The plan that a query is answered by, without running it.
+    /// The plan of a query, without running it.
     package func explain(_ query: Query) throws(LarderError) -> QueryExecution {
         try core.check(query, core.rulesCheck(.init()))
         return try core.read { (snapshot) throws(LarderError) in
@@ -45,9 +44,9 @@ extension Backend {
         }
     }
 
-    /// What a query finds, and how it was found.
+    /// Runs a query and returns its results and execution.
     ///
-    /// - Returns: the result, and the version of the commit that it is of.
+    /// - Returns: the result and the version of the commit.
     package func analyze(_ query: Query)
         throws(LarderError) -> (result: QueryResult, version: SnapshotVersion)
     {
@@ -57,8 +56,8 @@ extension Backend {
         }
     }
 
-    /// The first segments behind a beginning of the paths of collections with documents, where
-    /// the segments behind it are as a closure wants, in order.
+    /// The first segments after a prefix in the paths of collections with documents, filtered by a
+    /// closure on all segments after the prefix, in order.
     private func firstSegments(
         below prefix: String, _ moment: SnapshotVersion,
         where wanted: ([Substring.UTF8View]) -> Bool
@@ -84,32 +83,31 @@ extension Backend {
 
 // MARK: - Descendants
 
-/// A range of names in their order.
+/// A range of document names.
 package struct DocumentNameRange: Sendable {
-    /// An end of a range; the path need not be one that a document may have.
+    /// A bound of a range; the path need not be valid for a document.
     package struct End: Sendable {
         let path: DocumentPath
         let isInclusive: Bool
 
-        /// An end at a path.
+        /// Creates a bound.
         package init(_ path: DocumentPath, isInclusive: Bool) {
             self.path = path
             self.isInclusive = isInclusive
         }
 
-        /// Whether another end lies behind this one.
+        /// True if another bound is greater.
         package func isBefore(_ other: End) -> Bool { path < other.path }
     }
 
-    /// Where it begins; nil for the first name.
+    /// The lower bound; nil for none.
     package var lower: End?
-    /// Where it ends; nil for the last name.
+    /// The upper bound; nil for none.
     package var upper: End?
 
-    /// All names.
+    /// Creates a range of all names.
     package init() {}
 
-    /// Whether a name is in the range.
     func contains(_ path: DocumentPath) -> Bool {
         if let lower, path < lower.path || !lower.isInclusive && path == lower.path {
             return false
@@ -120,10 +118,10 @@ package struct DocumentNameRange: Sendable {
         return true
     }
 
-    /// Whether a collection may have documents in the range.
+    /// Whether a collection can have documents in the range.
     ///
-    /// Its documents lie behind its own path, and before any that its path is before and is not
-    /// the beginning of.
+    /// The documents of a collection sort after its path, and before every greater path that does
+    /// not start with it.
     func mayContain(documentsOf collection: CollectionPath) -> Bool {
         if let lower, collection < CollectionPath(unchecked: lower.path.string),
             !lower.path.string.utf8.starts(with: "\(collection.string)/".utf8)
@@ -136,20 +134,20 @@ package struct DocumentNameRange: Sendable {
 }
 
 extension Backend {
-    /// Lends documents of all collections below a document, or of all collections for nil, to
-    /// a closure, in the order of their names, as of one commit, until it answers stop.
+    /// Passes the documents of all collections below a document, or of all collections for nil, to
+    /// a closure, in name order and as of one commit, until the closure returns stop.
     ///
-    /// Runs on the calling thread, and keeps the names of all documents in the range.
+    /// Runs on the calling thread, and holds the names of all documents in the range in memory.
     ///
     /// - Parameters:
-    ///   - parent: what they are below.
-    ///   - isDirect: whether right below, and not at any depth.
-    ///   - range: which names.
-    ///   - credentials: who asks.
-    ///   - began: told the version of the commit that is read, before the first document.
+    ///   - parent: the ancestor document.
+    ///   - isDirect: true for only the direct subcollections, false for any depth.
+    ///   - range: the range of names.
+    ///   - credentials: the credentials of the request.
+    ///   - began: called with the version of the commit before the first document.
     ///   - body: called with each document.
-    /// - Returns: the version of the commit that was read.
-    /// - Throws: what the closures throw; `permissionDenied` where one may not be read.
+    /// - Returns: the version of the commit.
+    /// - Throws: errors of the closures; `permissionDenied` if a document may not be read.
     package func descendants(
         of parent: DocumentPath?, directly isDirect: Bool = false, in range: DocumentNameRange,
         as credentials: Credentials,

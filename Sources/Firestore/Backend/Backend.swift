@@ -2,36 +2,35 @@ public import LarderModel
 package import LarderQuery
 public import LarderRemote
 
-/// A Firestore backend in this process: documents with versions and preconditions, transforms,
-/// atomic commits, transactions, and streams that tell of changes.
+/// A Firestore backend in this process: versioned documents, preconditions, transforms, atomic
+/// commits, transactions, and watch streams.
 ///
-/// Clients are configured with its ``connection``. In memory it is what tests run against; in a
-/// directory it keeps its documents, and clients go on where they were after it was closed and
-/// opened again.
+/// Clients are configured with its ``connection``. A backend in memory is suited for tests; a
+/// backend in a directory is persistent, and clients resume after it was closed and reopened.
 ///
-/// Any thread may call. Commits and streams are served one after the other on a queue of the
-/// backend's own; what reads here says where it runs.
+/// Methods can be called from any thread. Commits and streams are served serially on the backend's
+/// queue; methods that read document where they run.
 public final class Backend: Sendable {
     let core: BackendCore
 
-    /// Opens a backend; its directory is made where there is none.
+    /// Opens a backend, creating its directory if it does not exist.
     ///
-    /// Blocks for the disk.
+    /// Blocks on disk I/O.
     ///
-    /// - Throws: `failedPrecondition` while this or another process has the directory open;
-    ///   `dataLoss` for damaged files; `permissionDenied`, `unavailable` or `resourceExhausted`
-    ///   from the system.
+    /// - Throws: `failedPrecondition` if this or another process has the directory open; `dataLoss`
+    ///   for damaged files; `permissionDenied`, `unavailable` or `resourceExhausted` for system
+    ///   errors.
     public init(_ configuration: BackendConfiguration) throws(LarderError) {
         core = try BackendCore(configuration)
     }
 
-    /// What clients are configured with; any number of them may use it.
+    /// The connection for the configuration of any number of clients.
     public var connection: RemoteConnection { RemoteConnection(self) }
 
-    /// Ends all streams, refuses what comes later with `unavailable`, and closes the files once
-    /// reads that are under way have ended.
+    /// Ends all streams, rejects later requests with `unavailable`, and closes the files when reads
+    /// in progress have ended.
     ///
-    /// A second call does nothing but wait.
+    /// A second call only waits.
     public func close() async throws(LarderError) {
         let result = await withCheckedContinuation { continuation in
             close { continuation.resume(returning: $0) }
@@ -39,9 +38,9 @@ public final class Backend: Sendable {
         try result.get()
     }
 
-    /// As ``close()``, unless there are streams, transactions or commits under way.
+    /// Like ``close()``, unless there are streams, transactions or commits in progress.
     ///
-    /// - Parameter completion: told whether it is closed.
+    /// - Parameter completion: called with true if the backend was closed.
     package func closeIfUnused(
         _ completion: @escaping @Sendable (Result<Bool, LarderError>) -> Void
     ) {
@@ -51,7 +50,7 @@ public final class Backend: Sendable {
         }
     }
 
-    /// As ``close()``; returns at once.
+    /// Like ``close()``; returns immediately.
     package func close(_ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void) {
         core.perform { $0.close(completion) }
     }
@@ -60,7 +59,7 @@ public final class Backend: Sendable {
 // MARK: - Remote
 
 extension Backend: Remote {
-    /// As many as a commit is worth making for.
+    /// The number of writes that are worth a common commit.
     package var writePipelineDepth: Int { 1_000 }
 
     package func openWatchStream(
@@ -111,6 +110,6 @@ extension Backend: Remote {
         }
     }
 
-    /// Does nothing: there are no tokens of access.
+    /// Has no effect: there are no access tokens.
     package func invalidateToken() {}
 }

@@ -1,45 +1,44 @@
 public import LarderModel
 package import LarderStorage
 
-/// How a backend is opened.
+/// The configuration of a backend.
 public struct BackendConfiguration: Sendable {
-    /// Where a backend keeps its documents.
+    /// The location of a backend's documents.
     public enum Location: Hashable, Sendable {
-        /// In memory: nothing is left after closing.
+        /// In memory; lost when the backend is closed.
         case memory
-        /// In a directory of a local file system, which is made where there is none.
+        /// In a directory of a local file system, which is created if it does not exist.
         case directory(String)
     }
 
-    /// The project's id; the same as that of the clients.
+    /// The project ID, which must match that of the clients.
     public var project: String
 
-    /// The database's name in the project; the same as that of the clients.
+    /// The database ID within the project, which must match that of the clients.
     public var database = "(default)"
 
-    /// Where the documents are kept.
+    /// The location of the documents.
     public var location: Location
 
-    /// Who may do what; everybody everything unless said otherwise.
+    /// The security rules; by default everything is allowed.
     public var rules: Backend.Rules = { _ in .allow }
 
-    /// What a commit survives.
+    /// The durability of commits.
     package var durability = StoreConfiguration.Durability.everyCommit
 
-    /// How many of the last commits are kept, so that they can be read again.
+    /// The number of recent commits retained for reads in the past.
     package var historyCount = 0
 
-    /// The clock that commit times follow.
+    /// The clock for commit times.
     package var clock: @Sendable () -> Timestamp = { .now() }
 
-    /// Where the backend works: it is given pieces of work, to run them one after the other in
-    /// order; nil for a queue of its own.
+    /// The serial executor of the backend's work; nil for a dispatch queue.
     package var enqueue: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
 
-    /// Numbers that two backends do not have in common.
+    /// Generates unique numbers.
     package var makeIdentity: @Sendable () -> UInt64 = { .random(in: 0...UInt64.max) }
 
-    /// A backend for a project, in memory unless said otherwise.
+    /// Creates the configuration of a backend for a project, in memory by default.
     public init(project: String, location: Location = .memory) {
         self.project = project
         self.location = location
@@ -59,50 +58,50 @@ public struct BackendConfiguration: Sendable {
 }
 
 extension Backend {
-    /// Decides on a request.
+    /// Decides whether a request is allowed.
     ///
-    /// Called on any thread, also on the backend's own: it must return soon, and not wait for
+    /// Called on any thread, including the backend's: it must return quickly and must not wait for
     /// the backend.
     public typealias Rules = @Sendable (Request) -> Decision
 
-    /// What is done with a request.
+    /// The decision about a request.
     public enum Decision: Hashable, Sendable {
-        /// It is served.
+        /// The request is allowed.
         case allow
-        /// It fails with `permissionDenied`, and with this reason in the message.
+        /// The request fails with `permissionDenied` and a message with this reason.
         case deny(reason: String)
     }
 
-    /// What a user asks for.
+    /// A request to be authorized.
     public struct Request: Sendable {
-        /// What is to be done.
+        /// The requested operation.
         public enum Operation: Hashable, Sendable {
-            /// One document is read or listened to.
+            /// Reading or listening to a document.
             case get(DocumentPath)
-            /// A collection is queried.
+            /// Querying a collection.
             case list(CollectionPath)
-            /// All collections with an id are queried.
+            /// Querying all collections with an ID.
             case listGroup(String)
-            /// A document is written that does not exist.
+            /// Writing a document that does not exist.
             case create(DocumentPath)
-            /// A document is written that exists.
+            /// Writing a document that exists.
             case update(DocumentPath)
-            /// A document is deleted.
+            /// Deleting a document.
             case delete(DocumentPath)
         }
 
-        /// What is to be done.
+        /// The requested operation.
         public let operation: Operation
-        /// Who asks; empty for nobody who signed in.
+        /// The user ID; empty if no user is signed in.
         public let userID: String
-        /// The document as it is, where the request is about one that exists.
+        /// The existing document of the request, if any.
         public let existing: Document?
-        /// The fields that a write leaves; nil for other requests.
+        /// The fields after a write; nil for other requests.
         public let written: Record?
     }
 }
 
-/// Asks a backend's rules in the name of a user.
+/// Checks a user's operations against the rules.
 struct RulesCheck: Sendable {
     let rules: Backend.Rules
     let userID: String

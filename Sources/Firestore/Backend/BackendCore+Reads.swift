@@ -5,15 +5,15 @@ import LarderRemote
 import LarderStorage
 import Synchronization
 
-/// What runs on the caller's thread, on the newest commit.
+/// Reads, which run on the caller's thread.
 extension BackendCore {
-    /// About how many bytes of documents are read at a time.
+    /// The approximate size of a page of documents.
     private nonisolated static let pageBytes: Int64 = 1 << 20
 
-    /// Documents as of one commit, in the order of their paths, and the version of that commit.
+    /// Documents as of one commit, in the order of the paths, and the version of the commit.
     ///
-    /// - Throws: `permissionDenied` where the rules deny one of them; in a transaction `aborted`
-    ///   where something read before has changed.
+    /// - Throws: `permissionDenied` if the rules deny a document; in a transaction, `aborted` if
+    ///   something read before has changed.
     nonisolated func documents(
         at paths: [DocumentPath], as credentials: Credentials, in transaction: TransactionID?,
         asOf moment: SnapshotVersion = .none
@@ -29,12 +29,12 @@ extension BackendCore {
         return (readings, version)
     }
 
-    /// Lends documents to a closure, in the order of their paths, as of one commit.
+    /// Passes documents to a closure, in the order of the paths and as of one commit.
     ///
-    /// They are read a page at a time, so that neither the rules nor the closure are within a read
+    /// Reads page by page, so that neither the rules nor the closure run inside a read transaction
     /// of the store.
     ///
-    /// - Parameter began: told the version of that commit before the first document.
+    /// - Parameter began: called with the version of the commit before the first document.
     nonisolated func forEachDocument(
         at paths: [DocumentPath], as credentials: Credentials, in transaction: TransactionID?,
         asOf moment: SnapshotVersion = .none,
@@ -70,8 +70,8 @@ extension BackendCore {
         }
     }
 
-    /// Figures over what a query matches, in the order of the aggregates, and the version of the
-    /// commit that they are of.
+    /// Aggregations over the documents that match a query, in the order of the aggregates, and the
+    /// version of the commit.
     nonisolated func aggregate(
         _ aggregates: [Aggregate], over query: Query, as credentials: Credentials,
         in transaction: TransactionID?, asOf moment: SnapshotVersion = .none
@@ -86,11 +86,11 @@ extension BackendCore {
         return (aggregates.map { values[$0] ?? .null }, version)
     }
 
-    /// Lends the documents that a query matches to a closure, in the query's order, as of one
+    /// Passes the documents that match a query to a closure, in the query's order and as of one
     /// commit.
     ///
-    /// - Parameter began: told the version of that commit before the first document.
-    /// - Returns: the version of that commit.
+    /// - Parameter began: called with the version of the commit before the first document.
+    /// - Returns: the version of the commit.
     nonisolated func run(
         _ query: Query, as credentials: Credentials, in transaction: TransactionID?,
         asOf moment: SnapshotVersion = .none,
@@ -130,7 +130,7 @@ extension BackendCore {
         }
     }
 
-    /// Throws unless a query is sound and the rules allow it.
+    /// Throws unless a query is valid and allowed by the rules.
     nonisolated func check(_ query: Query, _ rulesCheck: RulesCheck) throws(LarderError) {
         try query.validate()
         try query.validateForService()
@@ -145,7 +145,7 @@ extension BackendCore {
         }
     }
 
-    /// The last commit up to a moment, where that is kept; else the newest, kept from now on.
+    /// The last retained commit up to a time, otherwise the newest commit, pinned.
     private nonisolated func keptSnapshot(at moment: SnapshotVersion)
         throws(LarderError) -> PinnedSnapshot
     {
@@ -153,9 +153,9 @@ extension BackendCore {
         return try store.pinSnapshot()
     }
 
-    /// Reads from a kept commit, or from the newest.
+    /// Reads from a pinned commit or from the newest.
     ///
-    /// - Throws: what the closure throws; `unavailable` once the backend is closed.
+    /// - Throws: errors of the closure; `unavailable` if the backend is closed.
     nonisolated func read<R: ~Copyable>(
         from snapshot: PinnedSnapshot? = nil,
         _ body: (borrowing ReadTransaction) throws(LarderError) -> R
@@ -166,9 +166,9 @@ extension BackendCore {
         }
     }
 
-    /// Runs a closure that reads the store, which is in use as long.
+    /// Runs a closure and counts it as a read in progress.
     ///
-    /// - Throws: what the closure throws; `unavailable` once the backend is closed.
+    /// - Throws: errors of the closure; `unavailable` if the backend is closed.
     private nonisolated func countingRead<R: ~Copyable>(
         _ body: () throws(LarderError) -> R
     ) throws(LarderError) -> R {
@@ -182,14 +182,14 @@ extension BackendCore {
         }
     }
 
-    /// Reads from the newest commit, from the last one up to a moment or from that of a
-    /// transaction, and notes in the transaction what is read.
+    /// Reads from the newest commit, from the last one up to a time or from that of a transaction,
+    /// and adds the reads to the transaction's read set.
     ///
-    /// - Parameter snapshot: the commit to read where that is known, outside of a transaction.
-    /// - Parameter body: given the commit, its version, what keeps it where it is kept, and what
-    ///   is read of it.
+    /// - Parameter snapshot: the commit to read if it is known, outside of a transaction.
+    /// - Parameter body: called with the commit, its version, its pin if any, and the read set to
+    ///   fill.
     /// - Returns: the version of the commit.
-    /// - Throws: `failedPrecondition` where the commit is not kept.
+    /// - Throws: `failedPrecondition` if the commit is not retained.
     nonisolated func read(
         in id: TransactionID?, asOf moment: SnapshotVersion = .none,
         from snapshot: PinnedSnapshot? = nil,
@@ -236,7 +236,7 @@ extension BackendCore {
 }
 
 extension LarderError {
-    /// The error for a moment that is gone: documents are kept as they are, not as they were.
+    /// The error for a read time whose commit is not retained.
     package static func pastNotKept(_ moment: SnapshotVersion) -> LarderError {
         LarderError(
             .failedPrecondition,
@@ -246,7 +246,7 @@ extension LarderError {
 }
 
 extension ReadTransaction {
-    /// The first of some documents, at least one; nil for each that does not exist.
+    /// Reads the first documents of a list, at least one; nil for each that does not exist.
     fileprivate borrowing func page(of paths: ArraySlice<DocumentPath>, bytes limit: Int64)
         throws(LarderError) -> [(path: DocumentPath, document: Document?)]
     {

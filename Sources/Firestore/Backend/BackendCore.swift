@@ -6,37 +6,36 @@ import LarderRemote
 import LarderStorage
 import Synchronization
 
-/// The number of a stream.
+/// Identifies a stream.
 typealias StreamID = UInt64
 
-/// The one place where a backend's commits are made and those who watch are told, one after the
-/// other.
+/// The actor that commits writes and notifies watch streams, serially.
 ///
-/// Commits that wait when one is made share its flush of the disk. Nobody else writes documents,
-/// so that what is read here stays so until the work at hand is done.
+/// Commits that are waiting at the same time share a disk flush. Documents are written only here,
+/// so data read in a job stays valid until its end.
 actor BackendCore {
     nonisolated let store: Store
     nonisolated let runner: QueryRunner
     nonisolated let rules: Backend.Rules
     nonisolated let clock: @Sendable () -> Timestamp
     nonisolated let transactions: TransactionRegistry
-    /// The last commits, for reads of the past.
+    /// The recent commits, for reads in the past.
     nonisolated let history: SnapshotHistory
-    /// Reads that are under way.
+    /// The number of reads in progress.
     nonisolated let readCount = Atomic<Int>(0)
     private nonisolated let queue: WorkQueue
     private nonisolated let lastStreamID = Atomic<StreamID>(0)
 
-    /// The streams that watch.
+    /// The watch streams.
     let watchRegistry: WatchRegistry
-    /// The streams that take writes.
+    /// The write streams.
     var writeSessions: [StreamID: WriteSession] = [:]
     private var commitClock: CommitClock
     private(set) var isClosed = false
     private var waiting: [CommitRequest] = []
     private let builder: RecordBuilder
 
-    /// Where a group of commits ends, so that a flood cannot outgrow a transaction.
+    /// The maximum number of changes in a group, which limits the size of a store transaction.
     private static let changesPerGroup = 2_000
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -73,17 +72,17 @@ actor BackendCore {
             store: store, runner: runner, identity: identity, version: clock.last)
     }
 
-    /// A number that no other stream of this backend has.
+    /// A unique stream ID.
     nonisolated func newStreamID() -> StreamID {
         lastStreamID.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    /// Does something behind all that was asked for before; returns at once.
+    /// Enqueues work after all previously enqueued work; returns immediately.
     nonisolated func perform(_ body: @escaping @Sendable (isolated BackendCore) -> Void) {
         queue.async { self.assumeIsolated { body($0) } }
     }
 
-    /// Does something and tells what came of it: `unavailable` once the backend is closed.
+    /// Enqueues work and completes with its result, or with `unavailable` if the backend is closed.
     nonisolated func answer<T: Sendable>(
         _ completion: @escaping @Sendable (Result<T, LarderError>) -> Void,
         _ body: @escaping @Sendable (isolated BackendCore) throws(LarderError) -> T
@@ -97,14 +96,14 @@ actor BackendCore {
         }
     }
 
-    /// Asks the rules in the name of a user.
+    /// The rules check for the user of a request.
     nonisolated func rulesCheck(_ credentials: Credentials) -> RulesCheck {
         RulesCheck(rules: rules, userID: credentials.userID)
     }
 
     // MARK: Commits
 
-    /// Makes a commit together with those that wait.
+    /// Enqueues a commit, which is grouped with other waiting ones.
     func commit(_ request: CommitRequest) {
         guard !isClosed else {
             request.completion(.failure(Self.closed))
@@ -121,7 +120,7 @@ actor BackendCore {
         while !requests.isEmpty { commitFirst(of: &requests) }
     }
 
-    /// Makes commits from the beginning of a list, as many as can go together.
+    /// Commits the longest possible group from the front of a list.
     private func commitFirst(of requests: inout ArraySlice<CommitRequest>) {
         var group = CommitGroup(
             store: store, clock: commitClock, builder: builder, database: runner.databaseID)
@@ -166,13 +165,13 @@ actor BackendCore {
 
     // MARK: The end
 
-    /// Whether there are no streams and no transactions, and no reads and commits under way.
+    /// True if there are no streams and transactions, and no reads and commits in progress.
     var isUnused: Bool {
         readCount.load(ordering: .relaxed) == 0 && watchRegistry.isEmpty && writeSessions.isEmpty
             && waiting.isEmpty && transactions.isEmpty(at: clock())
     }
 
-    /// Refuses everything from now on, and closes the store once reads have ended.
+    /// Rejects all further requests, and closes the store when reads have ended.
     func close(_ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void) {
         isClosed = true
         transactions.close()
@@ -188,15 +187,14 @@ actor BackendCore {
     }
 }
 
-/// Runs a backend's work piece by piece, in order, on one thread at a time: on a dispatch queue,
-/// or wherever a simulation wants it.
+/// A serial executor on a dispatch queue or on a simulation's scheduler.
 final class WorkQueue: SerialExecutor {
-    /// Takes a piece of work, to run it behind all that was taken before.
+    /// Runs work after all previously enqueued work.
     typealias Enqueue = @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
 
     private let enqueue: Enqueue
 
-    /// A queue of its own, or one that is given.
+    /// Creates an executor with a custom function, or with a dispatch queue for nil.
     init(_ enqueue: Enqueue?) {
         guard let enqueue else {
             let queue = DispatchQueue(label: "larder.backend", qos: .userInitiated)
@@ -206,7 +204,6 @@ final class WorkQueue: SerialExecutor {
         self.enqueue = enqueue
     }
 
-    /// Runs a closure behind all that came before.
     func async(_ work: @escaping @Sendable () -> Void) {
         enqueue(work)
     }
@@ -220,6 +217,6 @@ final class WorkQueue: SerialExecutor {
         UnownedSerialExecutor(ordinary: self)
     }
 
-    /// Nothing is to be checked: isolation is assumed in closures of ``async(_:)`` alone.
+    /// No check is needed: isolation is assumed only in closures of ``async(_:)``.
     func checkIsolated() {}
 }

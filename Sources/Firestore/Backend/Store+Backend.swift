@@ -1,19 +1,19 @@
 import LarderModel
 import LarderStorage
 
-/// What a backend keeps beside its documents.
+/// The backend's own values in the store.
 extension ReadableTransaction where Self: ~Copyable {
     /// The version of the last commit; none before the first.
     func commitVersion() throws(LarderError) -> SnapshotVersion {
         try namedValue(.global, BackendNames.commitVersion)?.time ?? .none
     }
 
-    /// The version before which deletes are forgotten; none where all are kept.
+    /// The version before which tombstones were discarded; none if all are kept.
     func deletesForgottenBefore() throws(LarderError) -> SnapshotVersion {
         try namedValue(.global, BackendNames.forgottenDeletes)?.time ?? .none
     }
 
-    /// The number that tells this backend from others; nil in a store that was never one's.
+    /// The backend's unique identity; nil in a store that was never used by a backend.
     func backendIdentity() throws(LarderError) -> UInt64? {
         guard let bytes = try namedValue(.global, BackendNames.identity)?.payload,
             bytes.count == 8
@@ -23,17 +23,17 @@ extension ReadableTransaction where Self: ~Copyable {
 }
 
 extension WriteTransaction {
-    /// Notes the version of the last commit.
+    /// Saves the version of the last commit.
     mutating func putCommitVersion(_ version: SnapshotVersion) throws(LarderError) {
         try putNamedValue(.global, BackendNames.commitVersion, [], time: version)
     }
 
-    /// Notes that deletes before a version are forgotten.
+    /// Records that tombstones before a version were discarded.
     mutating func putDeletesForgotten(before version: SnapshotVersion) throws(LarderError) {
         try putNamedValue(.global, BackendNames.forgottenDeletes, [], time: version)
     }
 
-    /// Notes the number that tells this backend from others.
+    /// Saves the backend's unique identity.
     mutating func putBackendIdentity(_ identity: UInt64) throws(LarderError) {
         try putNamedValue(
             .global, BackendNames.identity,

@@ -1,13 +1,13 @@
 import ArgumentParser
 import LarderModel
 
-/// `larder`: documents in and out of a store, and a look at the store itself.
+/// The command-line tool `larder`.
 @main
 struct LarderTool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "larder",
         abstract:
-            "Fills, queries, changes and watches a store of documents, and looks after it.",
+            "Imports, queries, changes, watches and maintains a document store.",
         discussion: """
             EXAMPLES
               larder import cities.ndjson --collection cities --id id
@@ -57,7 +57,7 @@ struct LarderTool: AsyncParsableCommand {
         }
     }
 
-    /// Says what went wrong and ends the process.
+    /// Prints an error and exits.
     private static func end(with error: any Error) -> Never {
         switch error {
         case is QuietExit:
@@ -75,7 +75,7 @@ struct LarderTool: AsyncParsableCommand {
         }
     }
 
-    /// Puts `--store DIR` and `--json` behind the command's name where they stand before it.
+    /// Moves `--store DIR` and `--json` that precede the command's name after it.
     static func storeOptionsLast(_ arguments: [String]) -> [String] {
         var moved: [String] = []
         var rest = arguments[...]

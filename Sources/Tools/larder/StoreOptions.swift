@@ -4,9 +4,9 @@ import Larder
 import LarderModel
 import LarderStorage
 
-/// What every command takes: which store, and how to print.
+/// The options of every command: the store and the output format.
 struct StoreOptions: ParsableArguments {
-    /// The directory that is meant where nothing else is said.
+    /// The default directory.
     static let defaultDirectory = "larder-store"
 
     @Option(
@@ -16,7 +16,7 @@ struct StoreOptions: ParsableArguments {
             valueName: "dir"))
     var store: String?
 
-    @Flag(help: "Print JSON for programs instead of text for people.")
+    @Flag(help: "Print JSON instead of text.")
     var json = false
 
     /// The directory: the option, else the environment, else the default.
@@ -29,10 +29,10 @@ struct StoreOptions: ParsableArguments {
     }
 
     mutating func validate() throws {
-        if store?.isEmpty == true { throw ValidationError("--store takes a directory.") }
+        if store?.isEmpty == true { throw ValidationError("--store needs a directory.") }
     }
 
-    /// Opens the store, which must be there.
+    /// Opens an existing store.
     func open(_ access: StoreConfiguration.Access) throws -> Store {
         var configuration = StoreConfiguration(directory: directory)
         configuration.access = access
@@ -40,14 +40,14 @@ struct StoreOptions: ParsableArguments {
         return try open(configuration)
     }
 
-    /// Opens a store as configured; errors name the directory and what to do.
+    /// Opens a store; errors name the directory and the remedy.
     func open(_ configuration: StoreConfiguration) throws -> Store {
         try opening(createsStore: configuration.createsStore) { () throws(LarderError) in
             try Store(configuration)
         }
     }
 
-    /// Runs what opens the store; errors name the directory and what to do.
+    /// Runs a closure that opens the store; errors name the directory and the remedy.
     func opening<Opened>(
         createsStore: Bool, _ open: () throws(LarderError) -> Opened
     ) throws -> Opened {
@@ -79,9 +79,9 @@ struct StoreOptions: ParsableArguments {
     }
 }
 
-/// The paths that a command line names.
+/// Parsing of path arguments.
 enum PathArgument {
-    /// What a path names: an odd number of segments a collection, an even one a document.
+    /// A path: an odd number of segments for a collection, an even one for a document.
     enum Kind {
         case collection(CollectionPath)
         case document(DocumentPath)
@@ -113,12 +113,12 @@ enum PathArgument {
     }
 }
 
-/// What commands take that work on documents as an application does, with pending writes in them.
+/// The options of commands that use the database API, which includes pending writes.
 struct DatabaseOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The project that references name.", valueName: "id"))
+    @Option(help: ArgumentHelp("The project ID of document references.", valueName: "id"))
     var project: String?
 
-    @Option(help: ArgumentHelp("The database that references name.", valueName: "name"))
+    @Option(help: ArgumentHelp("The database ID of document references.", valueName: "name"))
     var database: String?
 
     @OptionGroup var options: StoreOptions
@@ -126,7 +126,7 @@ struct DatabaseOptions: ParsableArguments {
     mutating func validate() throws {
         for (name, value) in [("--project", project), ("--database", database)] {
             if let value, value.isEmpty || value.utf8.contains(UInt8(ascii: "/")) {
-                throw ValidationError("\(name) takes a name without '/'.")
+                throw ValidationError("\(name) needs a name without '/'.")
             }
         }
     }
@@ -137,19 +137,19 @@ struct DatabaseOptions: ParsableArguments {
     /// The store's directory.
     var directory: String { options.directory }
 
-    /// The database whose documents references name.
+    /// The database of references.
     var databaseID: DatabaseID {
         let defaults = FirestoreConfiguration(directory: directory)
         return DatabaseID(
             project: project ?? defaults.project, database: database ?? defaults.database)
     }
 
-    /// Opens the store's database, runs the body with it and closes it.
+    /// Opens the database, runs the body and closes it.
     ///
     /// - Parameters:
-    ///   - access: whether the body writes.
-    ///   - subject: what errors of what was asked are about.
-    ///   - createsStore: whether a store is made where there is none.
+    ///   - access: the access that the body needs.
+    ///   - subject: the subject of invalid-argument errors.
+    ///   - createsStore: whether a missing store is created.
     func withDatabase<Result>(
         _ access: FirestoreConfiguration.Access, about subject: String = "",
         createsStore: Bool = false, _ body: (Firestore) async throws -> Result
@@ -160,13 +160,13 @@ struct DatabaseOptions: ParsableArguments {
 }
 
 extension StoreOptions {
-    /// Opens the store's database, runs the body with it and closes it.
+    /// Opens the database, runs the body and closes it.
     ///
     /// - Parameters:
-    ///   - access: whether the body writes.
-    ///   - databaseID: what references name; nil where it does not matter.
-    ///   - subject: what errors of what was asked are about.
-    ///   - createsStore: whether a store is made where there is none.
+    ///   - access: the access that the body needs.
+    ///   - databaseID: the database of references; nil if it is irrelevant.
+    ///   - subject: the subject of invalid-argument errors.
+    ///   - createsStore: whether a missing store is created.
     func withDatabase<Result>(
         _ access: FirestoreConfiguration.Access, _ databaseID: DatabaseID? = nil,
         about subject: String = "", createsStore: Bool = false,

@@ -1,33 +1,33 @@
 import LarderModel
 
-/// Why a command ends early: one line for people, what to do about it, and the exit status.
+/// An error of a command: message, hint and exit status.
 struct ToolError: Error, CustomStringConvertible {
-    /// How the process ends.
+    /// The exit status.
     let status: ExitStatus
-    /// What happened.
+    /// The error message.
     let message: String
-    /// What to do about it, empty where there is nothing to say.
+    /// The remedy, or empty.
     let hint: String
 
-    /// An error with what to do about it.
+    /// Creates an error.
     init(_ status: ExitStatus, _ message: String, hint: String = "") {
         self.status = status
         self.message = message
         self.hint = hint
     }
 
-    /// Both in one line.
+    /// Message and hint on one line.
     var description: String {
         hint.isEmpty ? message : "\(message); \(hint)"
     }
 }
 
 extension ToolError {
-    /// What a command ends with that was stopped by a signal.
+    /// The error of an interrupted command.
     static let interrupted = ToolError(
-        .interrupted, "interrupted", hint: "what was committed stays; the rest is as before")
+        .interrupted, "interrupted", hint: "commits so far are kept")
 
-    /// The error of a call to the storage core; `place` says what it was about.
+    /// Converts an error of the storage core; `place` is its subject.
     init(_ error: LarderError, about place: String) {
         let status: ExitStatus
         var hint = ""
@@ -37,7 +37,7 @@ extension ToolError {
             hint = "'larder import' creates a store; --store or LARDER_STORE names another one"
         case .locked:
             status = .temporary
-            hint = "another process has it open; end that one or try again later"
+            hint = "stop the other process or try again later"
         case .busy, .alreadyOpen:
             status = .temporary
             hint = "try again later"
@@ -65,7 +65,7 @@ extension ToolError {
             hint = "name a directory that is missing or empty"
         case .noSpace:
             status = .inputOutput
-            hint = "make room on the disk; the store is as it was before"
+            hint = "free disk space; the store is unchanged"
         case .io, .writesRefused:
             status = .inputOutput
         case .noMemory, .readersFull, .mapFull:
@@ -83,56 +83,55 @@ extension ToolError {
     }
 }
 
-/// How the tool ends, in the numbers of `sysexits.h`.
+/// The exit status of the tool, as in `sysexits.h`.
 enum ExitStatus: Int32, CaseIterable {
-    /// Everything was done.
+    /// Success.
     case success = 0
-    /// Done, with findings: `check` found problems, `import` left lines out, `get` missed
-    /// documents.
+    /// Done with findings: `check` found problems, `import` skipped lines, `get` missed documents.
     case findings = 1
-    /// The command line is wrong.
+    /// Invalid command line.
     case usage = 64
-    /// The data is wrong: no JSON, a damaged store, a file that is not a store.
+    /// Invalid data: malformed JSON, a damaged store, a file that is not a store.
     case badData = 65
-    /// The store or the input file is not there.
+    /// The store or the input file does not exist.
     case noInput = 66
-    /// A fault of the tool itself.
+    /// An internal error.
     case software = 70
-    /// The system has no memory or no free reader left.
+    /// Out of memory or reader slots.
     case system = 71
     /// A file or a store cannot be created.
     case cannotCreate = 73
     /// Reading or writing failed, or the disk is full.
     case inputOutput = 74
-    /// Not now: another process has the store open.
+    /// Temporary failure: another process has the store open.
     case temporary = 75
     /// The system denies access.
     case noPermission = 77
-    /// The store needs another set-up: a newer version, another file system.
+    /// The store needs a newer version or another file system.
     case configuration = 78
-    /// Stopped by control-C or SIGTERM; what was committed stays.
+    /// Interrupted by control-C or SIGTERM; commits so far are kept.
     case interrupted = 130
 
-    /// What the number means, in a few words.
+    /// A short description.
     var meaning: String {
         switch self {
-        case .success: "everything was done"
-        case .findings: "done, with findings: problems, lines left out, documents not found"
-        case .usage: "the command line is wrong"
-        case .badData: "the data is wrong: no JSON, a damaged store, a foreign file"
-        case .noInput: "the store or the input file is not there"
-        case .software: "a fault of the tool itself"
-        case .system: "no memory or no free reader left"
+        case .success: "success"
+        case .findings: "done with findings: problems, skipped lines, missing documents"
+        case .usage: "invalid command line"
+        case .badData: "invalid data: malformed JSON, a damaged store, not a store"
+        case .noInput: "the store or the input file does not exist"
+        case .software: "internal error"
+        case .system: "out of memory or reader slots"
         case .cannotCreate: "a file or a store cannot be created"
         case .inputOutput: "reading or writing failed, or the disk is full"
-        case .temporary: "not now: another process has the store open"
+        case .temporary: "temporary failure: another process has the store open"
         case .noPermission: "the system denies access"
         case .configuration: "the store needs a newer version or another file system"
-        case .interrupted: "stopped by control-C; what was committed stays"
+        case .interrupted: "interrupted by control-C; commits so far are kept"
         }
     }
 
-    /// All of them as lines of a help text.
+    /// All statuses as a help text.
     static var table: String {
         allCases.map { status in
             let number = String(status.rawValue)

@@ -12,7 +12,7 @@ struct BackendRulesTests {
         try TestBackend(rules: { $0.userID == "ann" ? .allow : rules($0) })
     }
 
-    @Test("Each request is asked for by what it does to the document that is there")
+    @Test("The operation of a request depends on the existing document")
     func operations() throws {
         let seen = Answers<Backend.Request>()
         let backend = try backend {
@@ -34,7 +34,7 @@ struct BackendRulesTests {
         #expect(requests.allSatisfy { $0.userID == "bob" })
     }
 
-    @Test("What is denied is not done, and says why")
+    @Test("Denied requests have no effect and report the reason")
     func denial() throws {
         let backend = try backend { request in
             if case .create = request.operation { return .deny(reason: "no") }
@@ -61,7 +61,7 @@ struct BackendRulesTests {
         }
     }
 
-    @Test("Reads, queries and figures are asked for by document, collection or group")
+    @Test("Reads, queries and aggregations are authorized by document, collection or group")
     func reads() throws {
         let allowed = Mutex<Backend.Request.Operation?>(nil)
         let backend = try backend { request in

@@ -63,7 +63,7 @@ struct BackendStructureTests {
         return paths
     }
 
-    @Test("Descendants come in the order of their names, whatever their collections")
+    @Test("Descendants are ordered by name across collections")
     func order() throws {
         let all = ["b/a", "c/a", "c/a/d/x", "c/b/d/x/e/y", "cc/a"]
         #expect(try descendants(of: nil) == all)
@@ -75,7 +75,7 @@ struct BackendStructureTests {
         #expect(try descendants(of: "c/b", directly: true).isEmpty)
     }
 
-    @Test("Ranges of names hold what they say, at their ends, too")
+    @Test("Ranges of names include and exclude their bounds correctly")
     func ranges() throws {
         let first = "__id-9223372036854775808__"
         #expect(
@@ -103,7 +103,7 @@ struct BackendStructureTests {
         }
     }
 
-    @Test("A plan is told without running it, and with what running it took")
+    @Test("A plan is explained without running it, and analyzed with its cost")
     func plans() throws {
         let query = Query(.collection(try CollectionPath("c")))
         let plan = try backend.backend.explain(query)
@@ -115,7 +115,7 @@ struct BackendStructureTests {
         #expect(version > result.documents[0].version)
     }
 
-    @Test("A precondition that does not hold says so in Firestore's words, with the whole name")
+    @Test("A failed precondition has Firestore's message with the full name")
     func words() throws {
         func message(_ mutation: Mutation) -> String? {
             do throws(LarderError) {

@@ -167,7 +167,7 @@ import Testing
         }
         for arguments in [["evict", "1MiB"], ["train"], ["import", "-", "-c", "a"]] {
             let result = try Tool.run(arguments + ["--store", folder.store], in: folder)
-            expectError(result, 75, "another process has it open")
+            expectError(result, 75, "stop the other process")
         }
 
         let result = try writer.finish()

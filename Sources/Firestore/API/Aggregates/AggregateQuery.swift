@@ -5,7 +5,7 @@ import LarderQuery
 import LarderSync
 import Logging
 
-/// A question for figures over the documents that a query matches, instead of the documents.
+/// A query for aggregations over the documents of a query.
 public final class AggregateQuery: Sendable {
     /// The query.
     public let query: Query
@@ -17,7 +17,7 @@ public final class AggregateQuery: Sendable {
         self.fields = fields
     }
 
-    /// Computes the figures where the source says.
+    /// Computes the aggregations at a source.
     ///
     /// The handler is called on the callback queue.
     public func getAggregation(
@@ -36,11 +36,11 @@ public final class AggregateQuery: Sendable {
         }
     }
 
-    /// Computes the figures where the source says.
+    /// Computes the aggregations at a source.
     ///
-    /// - Throws: `unavailable` when the server is asked for and cannot be reached;
-    ///   `invalidArgument` for an invalid query or field; what the store reports and what the
-    ///   backend answers, such as `permissionDenied`.
+    /// - Throws: `unavailable` if the requested server cannot be reached; `invalidArgument` for an
+    ///   invalid query or field; errors of the store and of the backend, such as
+    ///   `permissionDenied`.
     public nonisolated(nonsending) func getAggregation(
         source: AggregateSource
     ) async throws -> AggregateQuerySnapshot {
@@ -50,11 +50,11 @@ public final class AggregateQuery: Sendable {
         }
     }
 
-    /// What is asked, each figure once.
+    /// The aggregations without duplicates.
     private var aggregates: [Aggregate] {
         get throws(LarderError) {
             guard !fields.isEmpty else {
-                throw .invalidArgument("An aggregate query asks for one figure at least.")
+                throw .invalidArgument("An aggregate query needs at least one aggregation.")
             }
             var aggregates: [Aggregate] = []
             for field in fields {
@@ -85,12 +85,12 @@ public final class AggregateQuery: Sendable {
 }
 
 extension AggregateQuery: Hashable {
-    /// Whether both ask for the same figures of equal queries.
+    /// True if queries and aggregations are equal.
     public static func == (left: AggregateQuery, right: AggregateQuery) -> Bool {
         left.query == right.query && left.fields == right.fields
     }
 
-    /// Hashes query and figures.
+    /// Hashes query and aggregations.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(query)
         hasher.combine(fields)
@@ -98,18 +98,18 @@ extension AggregateQuery: Hashable {
 }
 
 extension Query {
-    /// The question how many documents match.
+    /// A query for the number of matching documents.
     public var count: AggregateQuery { aggregate([.count()]) }
 
-    /// The question for figures over the documents that match.
+    /// A query for aggregations over the matching documents.
     public func aggregate(_ aggregateFields: [AggregateField]) -> AggregateQuery {
         AggregateQuery(self, aggregateFields)
     }
 }
 
-/// Figures over the documents that a query matched.
+/// The results of an aggregate query.
 public final class AggregateQuerySnapshot: Sendable {
-    /// What was asked.
+    /// The aggregate query.
     public let query: AggregateQuery
 
     private let values: [Aggregate: Value]
@@ -119,34 +119,34 @@ public final class AggregateQuerySnapshot: Sendable {
         self.values = values
     }
 
-    /// What the server answered to a list of questions.
+    /// Creates the results from the server's list of values.
     convenience init(_ query: AggregateQuery, _ aggregates: [Aggregate], _ values: [Value]) {
         self.init(query, Dictionary(zip(aggregates, values)) { first, _ in first })
     }
 
-    /// How many documents matched.
+    /// The number of documents.
     ///
-    /// 0, and an error in the log, when the count was not asked for; Apple's SDK stops the program
-    /// over that.
+    /// If the count was not requested, it is 0 and an error is logged; Apple's SDK terminates the
+    /// program.
     public var count: NSNumber {
         self.get(.count()) as? NSNumber ?? 0
     }
 
-    /// A figure: an `NSNumber` or, for a minimum or maximum, any value; `NSNull` for an average,
-    /// minimum or maximum of nothing.
+    /// The value of an aggregation: an `NSNumber` or, for a minimum or maximum, any value; `NSNull`
+    /// for an average, minimum or maximum over no values.
     ///
-    /// nil, and an error in the log, for a figure that was not asked for; Apple's SDK stops the
-    /// program over that.
+    /// If the aggregation was not requested, it is nil and an error is logged; Apple's SDK
+    /// terminates the program.
     public func get(_ aggregateField: AggregateField) -> Any? {
         let firestore = query.query.firestore
         guard let value = value(aggregateField) else {
-            firestore.logger.error("An aggregate was read that its query does not ask for.")
+            firestore.logger.error("An aggregation was read that its query does not contain.")
             return nil
         }
         return UserDataWriter(serverTimestamps: .none, references: firestore).value(value)
     }
 
-    /// A figure as it is computed; nil for one that was not asked for.
+    /// The value of an aggregation; nil if it was not requested.
     package func value(_ aggregateField: AggregateField) -> Value? {
         guard let aggregate = try? aggregateField.aggregate.get() else { return nil }
         return values[aggregate]
@@ -154,7 +154,7 @@ public final class AggregateQuerySnapshot: Sendable {
 }
 
 extension AggregateQuerySnapshot: Hashable {
-    /// Whether both are equal figures of equal queries.
+    /// True if queries and values are equal.
     public static func == (
         left: AggregateQuerySnapshot, right: AggregateQuerySnapshot
     ) -> Bool {
@@ -167,19 +167,19 @@ extension AggregateQuerySnapshot: Hashable {
     }
 }
 
-/// Where figures over documents are computed.
+/// The source of an aggregation.
 public enum AggregateSource: Int, Hashable, Sendable {
-    /// By the server, over its documents alone; fails with `unavailable` when it cannot be
-    /// reached.
+    /// The server, over its documents without pending writes; fails with `unavailable` if it cannot
+    /// be reached.
     case server = 0
-    /// Here, exactly, over what the cache holds with pending writes in it; on the calling
-    /// thread unless earlier writes have to be waited for.
+    /// The cache, exactly and including pending writes; on the calling thread unless it has to wait
+    /// for earlier writes.
     case cache = 1
 }
 
-/// A figure that is asked of a query's documents.
+/// An aggregation over the documents of a query.
 ///
-/// A field that is no field path is reported by the aggregate query, as `invalidArgument`.
+/// With an invalid field path, the aggregate query fails with `invalidArgument`.
 public final class AggregateField: Sendable {
     let aggregate: Result<Aggregate, LarderError>
 
@@ -192,62 +192,62 @@ public final class AggregateField: Sendable {
             Result { () throws(LarderError) in make(try FieldPath.resolving(field)) })
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     public static func count() -> AggregateField {
         AggregateField(.success(.count))
     }
 
-    /// The sum of a field's numbers: 0 without any.
+    /// The sum of a field's numbers; 0 if there are none.
     public static func sum(_ field: String) -> AggregateField {
         AggregateField(field) { .sum($0) }
     }
 
-    /// The sum of a field's numbers: 0 without any.
+    /// The sum of a field's numbers; 0 if there are none.
     public static func sum(_ path: FieldPath) -> AggregateField {
         AggregateField(path) { .sum($0) }
     }
 
-    /// The average of a field's numbers: null without any.
+    /// The average of a field's numbers; null if there are none.
     public static func average(_ field: String) -> AggregateField {
         AggregateField(field) { .average($0) }
     }
 
-    /// The average of a field's numbers: null without any.
+    /// The average of a field's numbers; null if there are none.
     public static func average(_ path: FieldPath) -> AggregateField {
         AggregateField(path) { .average($0) }
     }
 
-    /// A field's first value in Firestore's order: null without any.
+    /// The smallest value of a field in Firestore's order; null if there is none.
     ///
-    /// From the cache only.
+    /// Supported only by the cache.
     public static func minimum(_ field: String) -> AggregateField {
         AggregateField(field) { .minimum($0) }
     }
 
-    /// A field's first value in Firestore's order: null without any.
+    /// The smallest value of a field in Firestore's order; null if there is none.
     ///
-    /// From the cache only.
+    /// Supported only by the cache.
     public static func minimum(_ path: FieldPath) -> AggregateField {
         AggregateField(path) { .minimum($0) }
     }
 
-    /// A field's last value in Firestore's order: null without any.
+    /// The largest value of a field in Firestore's order; null if there is none.
     ///
-    /// From the cache only.
+    /// Supported only by the cache.
     public static func maximum(_ field: String) -> AggregateField {
         AggregateField(field) { .maximum($0) }
     }
 
-    /// A field's last value in Firestore's order: null without any.
+    /// The largest value of a field in Firestore's order; null if there is none.
     ///
-    /// From the cache only.
+    /// Supported only by the cache.
     public static func maximum(_ path: FieldPath) -> AggregateField {
         AggregateField(path) { .maximum($0) }
     }
 }
 
 extension AggregateField: Hashable {
-    /// Whether both ask for the same figure.
+    /// True if both are the same aggregation.
     public static func == (left: AggregateField, right: AggregateField) -> Bool {
         switch (left.aggregate, right.aggregate) {
         case (.success(let left), .success(let right)): left == right
@@ -256,7 +256,7 @@ extension AggregateField: Hashable {
         }
     }
 
-    /// Hashes what is asked for.
+    /// Hashes the aggregation.
     public func hash(into hasher: inout Hasher) {
         if case .success(let aggregate) = aggregate { hasher.combine(aggregate) }
     }

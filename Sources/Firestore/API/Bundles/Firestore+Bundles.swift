@@ -5,22 +5,22 @@ import Logging
 import Synchronization
 
 extension Firestore {
-    /// Loads a bundle: its documents into the cache, its queries under their names.
+    /// Loads a bundle's documents into the cache and its named queries.
     ///
-    /// Returns at once; other work goes on beside it. Documents that the cache has in a newer
-    /// version stay. A bundle that was loaded before, or a newer one of its id, is not loaded
-    /// again, which is a success. What comes before an error in a malformed bundle stays in the
-    /// cache.
+    /// Returns immediately; loading does not block other work. Newer cached versions of documents
+    /// win. A bundle with an ID that was loaded before, in this or a newer version, is not loaded
+    /// again, which counts as success. Documents that precede an error in a malformed bundle are
+    /// kept.
     ///
-    /// The documents are kept from eviction until the database is terminated.
+    /// The documents are not evicted until the database is terminated.
     @discardableResult
     public func loadBundle(_ bundleData: Data) -> LoadBundleTask {
         loadBundle(from: BundleData(bundleData)) { _ in }
     }
 
-    /// Loads a bundle, and calls a closure on the callback queue at its end.
+    /// Loads a bundle and calls a closure on the callback queue when it is done.
     ///
-    /// See `loadBundle` of data. The closure gets the last progress or, for a malformed
+    /// See `loadBundle` of data. The closure receives the final progress or, for a malformed
     /// bundle, `invalidArgument`.
     @discardableResult
     public func loadBundle(
@@ -30,15 +30,15 @@ extension Firestore {
         loadBundle(from: BundleData(bundleData), callbackQueue.completion(completion))
     }
 
-    /// Loads a bundle from a stream, which is opened, read to its end and closed.
+    /// Loads a bundle from a stream, which it opens, reads to the end and closes.
     ///
-    /// See `loadBundle` of data. The stream is the database's until then.
+    /// See `loadBundle` of data. Do not use the stream meanwhile.
     @discardableResult
     public func loadBundle(_ bundleStream: InputStream) -> LoadBundleTask {
         loadBundle(from: BundleStream(bundleStream)) { _ in }
     }
 
-    /// Loads a bundle from a stream, and calls a closure on the callback queue at its end.
+    /// Loads a bundle from a stream and calls a closure on the callback queue when it is done.
     ///
     /// See `loadBundle` of a stream.
     @discardableResult
@@ -49,10 +49,10 @@ extension Firestore {
         loadBundle(from: BundleStream(bundleStream), callbackQueue.completion(completion))
     }
 
-    /// Loads a bundle, and waits for its end.
+    /// Loads a bundle and waits until it is done.
     ///
-    /// - Throws: `invalidArgument` for a malformed bundle, or one of another database; what the
-    ///   store reports.
+    /// - Throws: `invalidArgument` for a malformed bundle or one of another database; errors of the
+    ///   store.
     @discardableResult
     public nonisolated(nonsending) func loadBundle(
         _ bundleData: Data
@@ -60,9 +60,9 @@ extension Firestore {
         try await answer { _ = loadBundle(from: BundleData(bundleData), $0) }
     }
 
-    /// Loads a bundle from a stream, and waits for its end.
+    /// Loads a bundle from a stream and waits until it is done.
     ///
-    /// - Throws: as `loadBundle` of data; `unavailable` when the stream cannot be read.
+    /// - Throws: like `loadBundle` of data; `unavailable` if the stream cannot be read.
     @discardableResult
     public nonisolated(nonsending) func loadBundle(
         _ bundleStream: InputStream
@@ -70,8 +70,7 @@ extension Firestore {
         try await answer { _ = loadBundle(from: BundleStream(bundleStream), $0) }
     }
 
-    /// Gives the query that a bundle has brought under a name, on the callback queue; nil where
-    /// none has.
+    /// Passes a bundle's named query to a closure on the callback queue; nil if there is none.
     public func getQuery(named name: String, completion: @escaping (Query?) -> Void) {
         let completion = Transferred(completion)
         let queue = callbackQueue
@@ -81,7 +80,7 @@ extension Firestore {
         }
     }
 
-    /// The query that a bundle has brought under a name; nil where none has.
+    /// A bundle's named query; nil if there is none.
     public nonisolated(nonsending) func getQuery(named name: String) async -> Query? {
         namedQuery(name)
     }
@@ -133,7 +132,7 @@ final class BundleData: BundleSource {
     }
 }
 
-/// A bundle that is read from a stream, on a thread that may block.
+/// A bundle read from a stream, on a thread that may block.
 final class BundleStream: BundleSource {
     private static let partBytes = 1 << 16
 

@@ -3,16 +3,16 @@ import LarderModel
 import LarderSync
 import Synchronization
 
-/// The number of an observer of a ``LoadBundleTask``.
+/// The handle of an observer of a ``LoadBundleTask``.
 public typealias LoadBundleObserverHandle = Int
 
-/// A bundle that is being loaded; it need not be kept.
+/// The loading of a bundle, which proceeds even if this object is deallocated.
 public final class LoadBundleTask: Sendable {
     private struct State {
         var observers: [LoadBundleObserverHandle: Transferred<(LoadBundleTaskProgress) -> Void>] =
             [:]
         var lastHandle = 0
-        /// How it ended, once the observers have been told.
+        /// The final progress, once it was delivered.
         var end: LoadBundleTaskProgress?
     }
 
@@ -23,13 +23,11 @@ public final class LoadBundleTask: Sendable {
         self.queue = queue
     }
 
-    /// Calls a closure with every step forward from now on, on the callback queue; the last one
-    /// says how it ended.
+    /// Calls a closure with each progress on the callback queue; the last one contains the outcome.
     ///
-    /// An observer that comes after the end hears how it ended, so that none waits in vain for a
-    /// small bundle.
+    /// An observer added after the end receives the final progress.
     ///
-    /// - Returns: what ``removeObserverWith(handle:)`` takes.
+    /// - Returns: the handle for ``removeObserverWith(handle:)``.
     @discardableResult
     public func addObserver(
         _ observer: @escaping (LoadBundleTaskProgress) -> Void
@@ -44,17 +42,17 @@ public final class LoadBundleTask: Sendable {
         return handle
     }
 
-    /// Calls an observer no longer; does nothing for one that is not there.
+    /// Removes an observer; has no effect for an unknown handle.
     public func removeObserverWith(handle: LoadBundleObserverHandle) {
         state.withLock { $0.observers[handle] = nil }
     }
 
-    /// Calls no observer any longer.
+    /// Removes all observers.
     public func removeAllObservers() {
         state.withLock { $0.observers = [:] }
     }
 
-    /// Tells the observers, in the order in which they were added.
+    /// Notifies the observers in the order in which they were added.
     func tell(_ progress: LoadBundleProgress) {
         queue.async { [self] in
             let progress = LoadBundleTaskProgress(progress)
@@ -66,7 +64,7 @@ public final class LoadBundleTask: Sendable {
         }
     }
 
-    /// Tells an observer, unless it has been removed, as one may remove another.
+    /// Notifies an observer unless it was removed, possibly by another observer.
     private func tell(_ progress: LoadBundleTaskProgress, _ handle: LoadBundleObserverHandle) {
         state.withLock { $0.observers[handle] }?.value(progress)
     }
@@ -87,31 +85,31 @@ extension LoadBundleTaskProgress {
     }
 }
 
-/// What has become of the loading of a bundle so far.
+/// The state of loading a bundle.
 public enum LoadBundleTaskState: Int, Hashable, Sendable {
-    /// It has failed; ``LoadBundleTaskProgress`` says how far it came.
+    /// Loading failed; ``LoadBundleTaskProgress`` contains what was loaded before.
     case error = 0
-    /// It goes on.
+    /// Loading is in progress.
     case inProgress = 1
-    /// All of the bundle is there.
+    /// Loading is complete.
     case success = 2
 }
 
-/// How far the loading of a bundle is.
+/// The progress of loading a bundle.
 public final class LoadBundleTaskProgress: Sendable {
-    /// Documents that were loaded.
+    /// The number of documents loaded.
     public let documentsLoaded: Int
 
-    /// Documents of the bundle.
+    /// The number of documents in the bundle.
     public let totalDocuments: Int
 
-    /// Bytes that were loaded, without those of the bundle's description of itself.
+    /// The number of bytes loaded, without the bundle's metadata.
     public let bytesLoaded: Int
 
-    /// Bytes of the bundle, without those of its description of itself.
+    /// The number of bytes in the bundle, without its metadata.
     public let totalBytes: Int
 
-    /// What has become of it so far.
+    /// The state of loading.
     public let state: LoadBundleTaskState
 
     init(
@@ -127,7 +125,7 @@ public final class LoadBundleTaskProgress: Sendable {
 }
 
 extension LoadBundleTaskProgress: Hashable {
-    /// Whether both say the same.
+    /// True if counts, sizes and state are equal.
     public static func == (left: LoadBundleTaskProgress, right: LoadBundleTaskProgress) -> Bool {
         left.documentsLoaded == right.documentsLoaded
             && left.totalDocuments == right.totalDocuments
@@ -135,7 +133,7 @@ extension LoadBundleTaskProgress: Hashable {
             && left.state == right.state
     }
 
-    /// Hashes what was loaded, and the state.
+    /// Hashes counts and state.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(documentsLoaded)
         hasher.combine(bytesLoaded)

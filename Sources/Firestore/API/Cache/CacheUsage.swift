@@ -4,31 +4,31 @@ import LarderStorage
 import LarderSync
 import Logging
 
-/// What a database's store holds and occupies, as of one commit; sizes in bytes.
+/// The content and size of a database's store as of one commit; sizes are in bytes.
 public struct CacheUsage: Hashable, Sendable {
-    /// What is stored: the figure that is compared with the cache size.
+    /// The size of all stored data, which is compared with the cache size.
     public let totalBytes: Int64
-    /// The cache size; nil for an unlimited one.
+    /// The cache size; nil if it is unlimited.
     public let limitBytes: Int64?
-    /// Documents that exist.
+    /// The number of existing documents.
     public let documentCount: Int64
-    /// Documents that are known not to exist, or whose contents are not known.
+    /// The number of documents known not to exist or with unknown contents.
     public let absentDocumentCount: Int64
-    /// What documents occupy.
+    /// The size of documents.
     public let documentBytes: Int64
-    /// Writes that the backend has not acknowledged, batches counted once.
+    /// The number of pending writes; a batch counts as one.
     public let pendingWriteCount: Int64
-    /// What pending writes occupy, with the documents as they make them.
+    /// The size of pending writes, including the resulting documents.
     public let pendingWriteBytes: Int64
-    /// What indexes occupy.
+    /// The size of indexes.
     public let indexBytes: Int64
     /// The size of the store's file.
     public let fileBytes: Int64
-    /// What of the file holds nothing and will be used again.
+    /// The free space in the file, which will be reused.
     public let freeBytes: Int64
-    /// Documents evicted since the store was opened.
+    /// The number of documents evicted since the store was opened.
     public let evictedDocumentCount: Int64
-    /// What they occupied.
+    /// The size of the evicted documents.
     public let evictedBytes: Int64
 
     init(_ statistics: StoreStatistics) {
@@ -47,31 +47,32 @@ public struct CacheUsage: Hashable, Sendable {
     }
 }
 
-/// What an eviction did.
+/// The result of an eviction.
 public struct EvictionReport: Hashable, Sendable {
-    /// Documents that were removed from the cache.
+    /// The number of documents removed from the cache.
     public let evictedCount: Int
-    /// Documents that matched and were kept: they have pending writes.
+    /// The number of matching documents that were kept because of pending writes.
     public let keptCount: Int
-    /// What was freed, in bytes.
+    /// The freed size in bytes.
     public let freedBytes: Int64
 }
 
 extension Query {
-    /// Keeps what matches, now and later, from eviction until the registration is removed or the
-    /// database is terminated.
+    /// Prevents the eviction of all documents that match, now or later, until the registration is
+    /// removed or the database is terminated.
     ///
-    /// An invalid query pins nothing, and is logged.
+    /// An invalid query is logged and has no effect.
     public func pin() -> any ListenerRegistration {
         firestore.pin(executable)
     }
 
-    /// Removes what matches from the cache, apart from documents with pending writes; listeners
-    /// see it go.
+    /// Removes matching documents from the cache, except those with pending writes; listeners are
+    /// notified.
     ///
-    /// The server's documents stay as they are; a later read from the server brings them back.
+    /// The documents on the server are not affected; a later read from the server caches them
+    /// again.
     ///
-    /// - Throws: `invalidArgument` for an invalid query; what the store reports.
+    /// - Throws: `invalidArgument` for an invalid query; errors of the store.
     @discardableResult
     public nonisolated(nonsending) func evict() async throws(LarderError) -> EvictionReport {
         try await firestore.evict(executable)
@@ -79,19 +80,19 @@ extension Query {
 }
 
 extension DocumentReference {
-    /// Keeps the document from eviction until the registration is removed or the database is
+    /// Prevents the eviction of the document until the registration is removed or the database is
     /// terminated.
     ///
-    /// A reference with an unsound path pins nothing, and is logged.
+    /// A reference with an invalid path is logged and has no effect.
     public func pin() -> any ListenerRegistration {
         firestore.pin(query)
     }
 
-    /// Removes the document from the cache, unless it has pending writes; listeners see it go.
+    /// Removes the document from the cache, unless it has pending writes; listeners are notified.
     ///
-    /// The server's document stays as it is; a later read from the server brings it back.
+    /// The document on the server is not affected; a later read from the server caches it again.
     ///
-    /// - Throws: `invalidArgument` for an unsound path; what the store reports.
+    /// - Throws: `invalidArgument` for an invalid path; errors of the store.
     @discardableResult
     public nonisolated(nonsending) func evict() async throws(LarderError) -> EvictionReport {
         try await firestore.evict(query)
@@ -99,7 +100,7 @@ extension DocumentReference {
 }
 
 extension Firestore {
-    /// What the store holds and occupies; read on the calling thread.
+    /// The content and size of the store; runs on the calling thread.
     ///
     /// - Throws: `failedPrecondition` for a terminated database; errors of the store.
     public func cacheUsage() throws(LarderError) -> CacheUsage {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where a coder is in what it codes: keys back to the root, put into an array only on request.
+/// The coding path, stored as a linked list that is converted to an array only on request.
 struct CodingLocation {
     private indirect enum Chain {
         case root
@@ -12,11 +12,10 @@ struct CodingLocation {
     /// The number of keys.
     let depth: Int
 
-    /// How deep a coder goes: deeper than documents may be nested, and shallow enough for any
+    /// The maximum depth of coders: deeper than documents can be nested, and shallow enough for any
     /// thread's stack.
     static let maxDepth = 100
 
-    /// The outermost value.
     static var root: CodingLocation { CodingLocation(chain: .root, depth: 0) }
 
     private init(chain: Chain, depth: Int) {
@@ -24,12 +23,12 @@ struct CodingLocation {
         self.depth = depth
     }
 
-    /// The place below a key.
+    /// The path extended by a key.
     func appending(_ key: any CodingKey) -> CodingLocation {
         CodingLocation(chain: .key(key, chain), depth: depth + 1)
     }
 
-    /// The place of an element.
+    /// The path extended by an array index.
     func appending(position: Int) -> CodingLocation {
         appending(PlainKey(intValue: position))
     }
@@ -47,7 +46,7 @@ struct CodingLocation {
     }
 }
 
-/// A key that belongs to no type: a position, `super`, or a converted name.
+/// A generic coding key: an index, `super` or a converted name.
 struct PlainKey: CodingKey {
     let stringValue: String
     let intValue: Int?
@@ -62,18 +61,17 @@ struct PlainKey: CodingKey {
         self.intValue = intValue
     }
 
-    /// Where a class puts what its superclass encodes.
+    /// The key of a superclass's encoded data.
     static let superclass = PlainKey(stringValue: "super")
 }
 
-/// Conversion of names between `camelCase` and `snake_case`, with the results of `JSONEncoder`
-/// and `JSONDecoder`.
+/// Conversion between `camelCase` and `snake_case`, with the same results as `JSONEncoder` and
+/// `JSONDecoder`.
 enum SnakeCase {
-    /// `camelCase` with its words in lower case between underscores: `myURLField` becomes
-    /// `my_url_field`.
+    /// Converts `camelCase` to `snake_case`: `myURLField` becomes `my_url_field`.
     ///
-    /// A word begins at a capital; of several capitals in a row the last begins one, where a
-    /// small letter follows, and the others are one.
+    /// A word starts at an uppercase letter; in a run of uppercase letters followed by a lowercase
+    /// letter, the last one starts a new word.
     static func encoding(_ name: String) -> String {
         let letters = Array(name)
         var words: [ArraySlice<Character>] = []
@@ -98,7 +96,7 @@ enum SnakeCase {
         return words.map { String($0).lowercased() }.joined(separator: "_")
     }
 
-    /// `snake_case` as `camelCase`; underscores at the ends stay.
+    /// Converts `snake_case` to `camelCase`; leading and trailing underscores are kept.
     static func decoding(_ name: String) -> String {
         guard let first = name.firstIndex(where: { $0 != "_" }),
             let last = name.lastIndex(where: { $0 != "_" })

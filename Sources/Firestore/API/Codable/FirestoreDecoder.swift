@@ -1,39 +1,39 @@
 public import Foundation
 import LarderModel
 
-/// Decodes values of `Decodable` types from the data of documents: `Firestore.Decoder`.
+/// A decoder of `Decodable` types from document data, also available as `Firestore.Decoder`.
 ///
-/// `Timestamp`, `GeoPoint`, `VectorValue` and references are taken from the data as they are.
-/// Use a decoder on one thread at a time.
+/// `Timestamp`, `GeoPoint`, `VectorValue` and references are passed through unchanged. Use a
+/// decoder on one thread at a time.
 public final class FirestoreDecoder {
-    /// What dates are decoded from; timestamps unless set.
+    /// The representation of dates; timestamps by default.
     public var dateDecodingStrategy = DateDecodingStrategy.timestamp
 
-    /// What `Data` is decoded from; bytes unless set.
+    /// The representation of `Data`; bytes by default.
     public var dataDecodingStrategy = DataDecodingStrategy.blob
 
-    /// What strings stand for infinities and NaN; none unless set.
+    /// The strings that represent infinities and NaN; none by default.
     public var nonConformingFloatDecodingStrategy = NonConformingFloatDecodingStrategy.throw
 
-    /// How names of fields become names of properties; as they are unless set.
+    /// The conversion of field names to property names; none by default.
     public var keyDecodingStrategy = KeyDecodingStrategy.useDefaultKeys
 
-    /// What the decoder hands to the values' own `init(from:)`.
+    /// The user info passed to `init(from:)`.
     public var userInfo: [CodingUserInfoKey: Any] = [:]
 
-    /// A decoder with the default strategies.
+    /// Creates a decoder with the default strategies.
     public init() {}
 
-    /// A value from fields that come from no document, so that `@DocumentID` fails.
+    /// Decodes a value from fields without a document, so that `@DocumentID` fails.
     ///
-    /// - Throws: Swift's `DecodingError` where the data does not fit the type, and whatever the
-    ///   value's own `init(from:)` throws. These are Swift errors, as other decoders throw them,
-    ///   so that their cases can be matched; on Linux they cannot be caught `as NSError`.
+    /// - Throws: Swift's `DecodingError` if the data does not match the type, and errors of the
+    ///   value's `init(from:)`. These are Swift errors, as of other decoders; on Linux they cannot
+    ///   be caught `as NSError`.
     public func decode<T: Decodable>(_ type: T.Type, from fields: [String: Any]) throws -> T {
         try decode(type, fromValue: fields, reference: nil)
     }
 
-    /// A value from data of any shape; a document that does not exist is `NSNull`.
+    /// Decodes a value from data of any shape; a document that does not exist is `NSNull`.
     func decode<T: Decodable>(
         _ type: T.Type, fromValue value: Any, reference: (any DocumentReferenceConvertible)?
     ) throws -> T {
@@ -52,11 +52,11 @@ public final class FirestoreDecoder {
 // MARK: - Strategies
 
 extension FirestoreDecoder {
-    /// What dates are decoded from.
+    /// The representation that dates are decoded from.
     public enum DateDecodingStrategy {
         /// A timestamp.
         case timestamp
-        /// What `Date` encodes of itself: seconds since 2001.
+        /// The default encoding of `Date`: seconds since 2001.
         case deferredToDate
         /// A number of seconds since 1970.
         case secondsSince1970
@@ -64,57 +64,58 @@ extension FirestoreDecoder {
         case millisecondsSince1970
         /// A string such as `2026-11-21T13:00:00Z`.
         case iso8601
-        /// A string that the formatter reads.
+        /// A string parsed by a formatter.
         case formatted(DateFormatter)
-        /// What the closure decodes.
+        /// A custom closure.
         case custom((any Decoder) throws -> Date)
     }
 
-    /// What `Data` is decoded from.
+    /// The representation that `Data` is decoded from.
     public enum DataDecodingStrategy {
         /// Bytes.
         case blob
-        /// What `Data` encodes of itself: an array of numbers.
+        /// The default encoding of `Data`: an array of numbers.
         case deferredToData
-        /// A string in Base64.
+        /// A Base64 string.
         case base64
-        /// What the closure decodes.
+        /// A custom closure.
         case custom((any Decoder) throws -> Data)
     }
 
-    /// What strings stand for infinities and NaN; stored infinities and NaN are always taken.
+    /// The strings that represent infinities and NaN; stored infinities and NaN are always
+    /// accepted.
     public enum NonConformingFloatDecodingStrategy {
-        /// None.
+        /// No strings.
         case `throw`
-        /// These strings.
+        /// Represents them as strings.
         case convertFromString(positiveInfinity: String, negativeInfinity: String, nan: String)
     }
 
-    /// How names of fields become names of properties.
+    /// The conversion of field names to property names.
     ///
-    /// Keys of dictionaries are data and stay as they are.
+    /// Keys of dictionaries are data and are not converted.
     public enum KeyDecodingStrategy {
-        /// As they are.
+        /// No conversion.
         case useDefaultKeys
         /// From `snake_case` to `camelCase`.
         case convertFromSnakeCase
-        /// As the closure says, which gets the keys from the root.
+        /// A custom closure, called with the coding path from the root.
         case custom(([any CodingKey]) -> any CodingKey)
     }
 }
 
-/// Why a value of Firestore's own cannot be decoded; an `NSError`.
+/// An error of decoding a Firestore-specific value; an `NSError`.
 public final class FirestoreDecodingError: NSError, @unchecked Sendable {
     // Immutable after initialisation, apart from NSError's own user info, which is a value.
 
-    /// A value that only `Firestore.Decoder` can give, with a document at hand.
+    /// A value that only `Firestore.Decoder` with a document supports.
     public static func decodingIsNotSupported(_ message: String) -> FirestoreDecodingError {
         FirestoreDecodingError(message)
     }
 
-    /// A field with the name of a property that is filled from outside the data.
+    /// A field with the name of a property that is not part of the data.
     ///
-    /// Kept for source compatibility: such a field is ignored, and nothing throws this.
+    /// Exists for source compatibility: such fields are ignored, and this error is never thrown.
     public static func fieldNameConflict(_ message: String) -> FirestoreDecodingError {
         FirestoreDecodingError(message)
     }
@@ -135,25 +136,25 @@ public final class FirestoreDecodingError: NSError, @unchecked Sendable {
 // MARK: - Document
 
 extension CodingUserInfoKey {
-    /// The reference of the document that is being decoded.
+    /// The reference of the document being decoded.
     static let documentReference = CodingUserInfoKey(rawValue: "LarderDocumentReference")
 }
 
 // MARK: - Coding
 
 extension Firestore {
-    /// Encodes values of `Encodable` types into data for `setData`.
+    /// An encoder of `Encodable` types to data for `setData`.
     public typealias Encoder = FirestoreEncoder
 
-    /// Decodes values of `Decodable` types from the data of documents.
+    /// A decoder of `Decodable` types from document data.
     public typealias Decoder = FirestoreDecoder
 }
 
 extension FirestoreDecoder {
-    /// A value from the fields of a document, whose reference `@DocumentID` takes; without one a
-    /// type with `@DocumentID` cannot be decoded.
+    /// Decodes a value from the fields of a document, whose reference is used by `@DocumentID`;
+    /// without a document, types with `@DocumentID` cannot be decoded.
     ///
-    /// - Throws: as ``decode(_:from:)``.
+    /// - Throws: like ``decode(_:from:)``.
     public func decode<T: Decodable>(
         _ type: T.Type, from fields: [String: Any], in document: DocumentReference?
     ) throws -> T {

@@ -1,35 +1,35 @@
 public import Foundation
 import LarderModel
 
-/// Encodes values of `Encodable` types into data for `setData`: `Firestore.Encoder`.
+/// An encoder of `Encodable` types to data for `setData`, also available as `Firestore.Encoder`.
 ///
-/// `Timestamp`, `GeoPoint`, `VectorValue`, `FieldValue` and references stand in the data as they
-/// are. Booleans and numbers become `NSNumber`, so that they cast to any number type. Use an
+/// `Timestamp`, `GeoPoint`, `VectorValue`, `FieldValue` and references are passed through
+/// unchanged. Booleans and numbers become `NSNumber`, which casts to any number type. Use an
 /// encoder on one thread at a time.
 public final class FirestoreEncoder {
-    /// How dates are encoded; as timestamps unless set.
+    /// The representation of dates; timestamps by default.
     public var dateEncodingStrategy = DateEncodingStrategy.timestamp
 
-    /// How `Data` is encoded; as bytes unless set.
+    /// The representation of `Data`; bytes by default.
     public var dataEncodingStrategy = DataEncodingStrategy.blob
 
-    /// What happens to infinities and NaN; an error unless set.
+    /// The treatment of infinities and NaN; an error by default.
     public var nonConformingFloatEncodingStrategy = NonConformingFloatEncodingStrategy.throw
 
-    /// How names of properties become names of fields; as they are unless set.
+    /// The conversion of property names to field names; none by default.
     public var keyEncodingStrategy = KeyEncodingStrategy.useDefaultKeys
 
-    /// What the encoder hands to the values' own `encode(to:)`.
+    /// The user info passed to `encode(to:)`.
     public var userInfo: [CodingUserInfoKey: Any] = [:]
 
-    /// An encoder with the default strategies.
+    /// Creates an encoder with the default strategies.
     public init() {}
 
-    /// The fields of a value.
+    /// Encodes a value as fields of a document.
     ///
-    /// - Throws: Swift's `EncodingError` for a value that has no fields, is nested deeper than 100
-    ///   levels or fails a strategy, and whatever the value's own `encode(to:)` throws. These are
-    ///   Swift errors, as other encoders throw them, and cannot be caught `as NSError` on Linux.
+    /// - Throws: Swift's `EncodingError` for a value that is not encoded as a map, is nested deeper
+    ///   than 100 levels or violates a strategy, and errors of the value's `encode(to:)`. These are
+    ///   Swift errors, as of other encoders; on Linux they cannot be caught `as NSError`.
     public func encode<T: Encodable>(_ value: T) throws -> [String: Any] {
         let options = ValueEncoding.Options(
             date: dateEncodingStrategy, data: dataEncodingStrategy,
@@ -40,7 +40,8 @@ public final class FirestoreEncoder {
             throw EncodingError.invalidValue(
                 value,
                 EncodingError.Context(
-                    codingPath: [], debugDescription: "a \(T.self) has no fields to be a document"))
+                    codingPath: [], debugDescription: "\(T.self) is not encoded as a map of fields")
+            )
         }
         return fields
     }
@@ -49,62 +50,62 @@ public final class FirestoreEncoder {
 // MARK: - Strategies
 
 extension FirestoreEncoder {
-    /// How dates are encoded.
+    /// The representation of encoded dates.
     public enum DateEncodingStrategy {
-        /// As a timestamp.
+        /// A timestamp.
         case timestamp
-        /// As `Date` encodes itself: seconds since 2001.
+        /// The default encoding of `Date`: seconds since 2001.
         case deferredToDate
-        /// As a number of seconds since 1970.
+        /// A number of seconds since 1970.
         case secondsSince1970
-        /// As a number of milliseconds since 1970.
+        /// A number of milliseconds since 1970.
         case millisecondsSince1970
-        /// As a string such as `2026-11-21T13:00:00Z`.
+        /// A string such as `2026-11-21T13:00:00Z`.
         case iso8601
-        /// As a string that the formatter makes.
+        /// A string created by a formatter.
         case formatted(DateFormatter)
-        /// As the closure encodes it.
+        /// A custom closure.
         case custom((Date, any Encoder) throws -> Void)
     }
 
-    /// How `Data` is encoded.
+    /// The representation of encoded `Data`.
     public enum DataEncodingStrategy {
-        /// As bytes.
+        /// Bytes.
         case blob
-        /// As `Data` encodes itself: an array of numbers.
+        /// The default encoding of `Data`: an array of numbers.
         case deferredToData
-        /// As a string in Base64.
+        /// A Base64 string.
         case base64
-        /// As the closure encodes it.
+        /// A custom closure.
         case custom((Data, any Encoder) throws -> Void)
     }
 
-    /// What happens to infinities and NaN.
+    /// The treatment of infinities and NaN.
     public enum NonConformingFloatEncodingStrategy {
-        /// An error.
+        /// Throws an error.
         case `throw`
-        /// These strings.
+        /// Represents them as strings.
         case convertToString(positiveInfinity: String, negativeInfinity: String, nan: String)
     }
 
-    /// How names of properties become names of fields.
+    /// The conversion of property names to field names.
     ///
-    /// Keys of dictionaries are data and stay as they are.
+    /// Keys of dictionaries are data and are not converted.
     public enum KeyEncodingStrategy {
-        /// As they are.
+        /// No conversion.
         case useDefaultKeys
         /// From `camelCase` to `snake_case`.
         case convertToSnakeCase
-        /// As the closure says, which gets the keys from the root.
+        /// A custom closure, called with the coding path from the root.
         case custom(([any CodingKey]) -> any CodingKey)
     }
 }
 
-/// Why a value of Firestore's own cannot be encoded; an `NSError`.
+/// An error of encoding a Firestore-specific value; an `NSError`.
 public final class FirestoreEncodingError: NSError, @unchecked Sendable {
     // Immutable after initialisation, apart from NSError's own user info, which is a value.
 
-    /// A value that only `Firestore.Encoder` can take, or a property that is never encoded.
+    /// A value that only `Firestore.Encoder` supports, or a property that is never encoded.
     public static func encodingIsNotSupported(_ message: String) -> FirestoreEncodingError {
         FirestoreEncodingError(message)
     }

@@ -1,7 +1,7 @@
 import Foundation
 public import LarderModel
 
-/// A type that stands in data as it is: coders do not look into it.
+/// A type that coders pass through unchanged.
 protocol FirestorePassthrough {}
 
 extension Timestamp: FirestorePassthrough {}
@@ -9,17 +9,17 @@ extension GeoPoint: FirestorePassthrough {}
 extension VectorValue: FirestorePassthrough {}
 extension FieldValue: FirestorePassthrough {}
 
-/// A property that is filled from outside the data and never goes into it: `@DocumentID`.
+/// A property that is not part of the data: `@DocumentID`.
 protocol OutsideTheData {}
 
-/// A dictionary whose keys are data, which key strategies leave alone.
+/// A dictionary, whose keys are data and not subject to key strategies.
 protocol StringKeyedDictionary {}
 
 extension Dictionary: StringKeyedDictionary where Key == String {}
 
 // MARK: - Codable
 
-/// For other coders than Firestore's, which take timestamps as they are.
+/// For coders other than Firestore's, which pass timestamps through.
 extension Timestamp: Codable {
     private enum Key: String, CodingKey {
         case seconds, nanoseconds
@@ -27,7 +27,7 @@ extension Timestamp: Codable {
 
     /// Decodes `{"seconds": …, "nanoseconds": …}`.
     ///
-    /// - Throws: `DecodingError.dataCorrupted` for an instant out of range.
+    /// - Throws: `DecodingError.dataCorrupted` for a timestamp out of range.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         let seconds = try container.decode(Int64.self, forKey: .seconds)
@@ -50,7 +50,7 @@ extension Timestamp: Codable {
 
 // MARK: - Codable
 
-/// For other coders than Firestore's, which take geo points as they are.
+/// For coders other than Firestore's, which pass geo points through.
 extension GeoPoint: Codable {
     private enum Key: String, CodingKey {
         case latitude, longitude
@@ -58,7 +58,7 @@ extension GeoPoint: Codable {
 
     /// Decodes `{"latitude": …, "longitude": …}`.
     ///
-    /// - Throws: `DecodingError.dataCorrupted` for a place out of range.
+    /// - Throws: `DecodingError.dataCorrupted` for coordinates out of range.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         let latitude = try container.decode(Double.self, forKey: .latitude)
@@ -81,7 +81,7 @@ extension GeoPoint: Codable {
 
 // MARK: - Codable
 
-/// For other coders than Firestore's, which take vectors as they are.
+/// For coders other than Firestore's, which pass vectors through.
 extension VectorValue: Codable {
     private enum Key: String, CodingKey {
         case array
@@ -102,9 +102,9 @@ extension VectorValue: Codable {
 
 // MARK: - Codable
 
-/// Firestore's coders take references as they are; others cannot.
+/// Only Firestore's coders support references.
 extension DocumentReference: Codable {
-    /// Fails: `Firestore.Decoder` alone gives references.
+    /// Always fails: only `Firestore.Decoder` supports references.
     ///
     /// - Throws: `FirestoreDecodingError.decodingIsNotSupported`.
     public convenience init(from decoder: any Decoder) throws {
@@ -112,7 +112,7 @@ extension DocumentReference: Codable {
             "a DocumentReference can be decoded with Firestore.Decoder only")
     }
 
-    /// Fails: `Firestore.Encoder` alone takes references.
+    /// Always fails: only `Firestore.Encoder` supports references.
     ///
     /// - Throws: `FirestoreEncodingError.encodingIsNotSupported`.
     public func encode(to encoder: any Encoder) throws {
@@ -124,7 +124,7 @@ extension DocumentReference: Codable {
 // MARK: - Encodable
 
 extension FieldValue: Encodable {
-    /// Fails: `Firestore.Encoder` alone takes sentinels, as they are.
+    /// Always fails: only `Firestore.Encoder` supports sentinels.
     ///
     /// - Throws: `FirestoreEncodingError.encodingIsNotSupported`.
     public func encode(to encoder: any Encoder) throws {

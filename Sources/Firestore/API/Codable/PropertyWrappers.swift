@@ -1,24 +1,24 @@
 public import Foundation
 public import LarderModel
 
-/// A property that holds the id of the document that it was read from, or its reference.
+/// A property that contains the ID or the reference of the decoded document.
 ///
-/// It is filled when a document is decoded and is never encoded; a stored field of its name is
-/// ignored. Setting it changes nothing in the database.
+/// It is set when a document is decoded and is never encoded; a stored field with its name is
+/// ignored. Setting it has no effect on the database.
 @propertyWrapper
 public struct DocumentID<Value: DocumentIDWrappable & Codable>: Codable {
-    /// The id or reference; nil in a value that was not read from a document.
+    /// The ID or reference; nil in a value that was not decoded from a document.
     public var wrappedValue: Value?
 
-    /// A property with an id or nil.
+    /// Creates a property with an ID or nil.
     public init(wrappedValue value: Value?) {
         wrappedValue = value
     }
 
-    /// Takes the id of the document that is being decoded.
+    /// Creates a property with the ID of the document being decoded.
     ///
-    /// - Throws: `FirestoreDecodingError.decodingIsNotSupported` with another decoder than
-    ///   `Firestore.Decoder`, or where it has no document.
+    /// - Throws: `FirestoreDecodingError.decodingIsNotSupported` for decoders other than
+    ///   `Firestore.Decoder`, or if there is no document.
     public init(from decoder: any Decoder) throws {
         guard let key = CodingUserInfoKey.documentReference,
             let reference = decoder.userInfo[key] as? DocumentReference
@@ -29,12 +29,12 @@ public struct DocumentID<Value: DocumentIDWrappable & Codable>: Codable {
         wrappedValue = try Value.wrap(reference)
     }
 
-    /// Fails: `Firestore.Encoder` leaves the property out, others cannot.
+    /// Always fails: `Firestore.Encoder` omits the property, other encoders cannot.
     ///
     /// - Throws: `FirestoreEncodingError.encodingIsNotSupported`.
     public func encode(to encoder: any Encoder) throws {
         throw FirestoreEncodingError.encodingIsNotSupported(
-            "@DocumentID can be left out by Firestore.Encoder only")
+            "@DocumentID can be omitted by Firestore.Encoder only")
     }
 }
 
@@ -43,9 +43,9 @@ extension DocumentID: Equatable where Value: Equatable {}
 extension DocumentID: Hashable where Value: Hashable {}
 extension DocumentID: Sendable where Value: Sendable {}
 
-/// A type that ``DocumentID`` can hold.
+/// A type that ``DocumentID`` can wrap.
 public protocol DocumentIDWrappable {
-    /// What stands for the document at a reference.
+    /// The value for a document.
     static func wrap(_ documentReference: DocumentReference) throws -> Self
 }
 
@@ -63,16 +63,17 @@ extension DocumentReference: DocumentIDWrappable {
     }
 }
 
-/// A property that the server sets to the time of the write when it is nil.
+/// A property that the server sets to the commit time if it is nil.
 ///
-/// It encodes nil as `FieldValue.serverTimestamp()` and decodes null as nil, which is what a
-/// timestamp reads as that the server has not set yet. The field itself must be there.
+/// Nil is encoded as `FieldValue.serverTimestamp()`, and null, the value of a pending server
+/// timestamp, is decoded as nil. The field must exist: a missing field throws
+/// `DecodingError.keyNotFound`.
 @propertyWrapper
 public struct ServerTimestamp<Value: ServerTimestampWrappable & Codable>: Codable {
-    /// The time; nil asks for the server's.
+    /// The time; nil requests the server's time.
     public var wrappedValue: Value?
 
-    /// A property with a time, or nil for the server's.
+    /// Creates a property with a time, or nil for the server's time.
     public init(wrappedValue value: Value?) {
         wrappedValue = value
     }
@@ -84,7 +85,7 @@ public struct ServerTimestamp<Value: ServerTimestampWrappable & Codable>: Codabl
             container.decodeNil() ? nil : try Value.wrap(container.decode(Timestamp.self))
     }
 
-    /// Encodes a timestamp, or the sentinel for nil, which `Firestore.Encoder` alone takes.
+    /// Encodes a timestamp, or for nil the sentinel, which only `Firestore.Encoder` supports.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         if let wrappedValue {
@@ -99,14 +100,14 @@ extension ServerTimestamp: Equatable where Value: Equatable {}
 extension ServerTimestamp: Hashable where Value: Hashable {}
 extension ServerTimestamp: Sendable where Value: Sendable {}
 
-/// A type of times that ``ServerTimestamp`` can hold.
+/// A type of times that ``ServerTimestamp`` can wrap.
 public protocol ServerTimestampWrappable {
-    /// The time of a timestamp.
+    /// Creates a time from a timestamp.
     static func wrap(_ timestamp: Timestamp) throws -> Self
 
     /// The timestamp of a time.
     ///
-    /// - Throws: an error for a time that is no timestamp.
+    /// - Throws: an error for a time that cannot be represented as a timestamp.
     static func unwrap(_ value: Self) throws -> Timestamp
 }
 
@@ -136,15 +137,15 @@ extension Timestamp: ServerTimestampWrappable {
     }
 }
 
-/// An optional property that is null in the data when it is nil, instead of missing.
+/// An optional property that is encoded as null if it is nil, instead of being omitted.
 ///
-/// It decodes null as nil. The field itself must be there.
+/// Null is decoded as nil; the field must exist.
 @propertyWrapper
 public struct ExplicitNull<Value> {
     /// The value.
     public var wrappedValue: Value?
 
-    /// A property with a value or nil.
+    /// Creates a property with a value or nil.
     public init(wrappedValue value: Value?) {
         wrappedValue = value
     }

@@ -1,9 +1,9 @@
 import Foundation
 import LarderModel
 
-/// The decoder that values see: looks at one piece of data.
+/// The decoder of one value.
 struct ValueDecoding: Decoder {
-    /// What the application chose.
+    /// The strategies chosen by the application.
     struct Options {
         let date: FirestoreDecoder.DateDecodingStrategy
         let data: FirestoreDecoder.DataDecodingStrategy
@@ -15,7 +15,7 @@ struct ValueDecoding: Decoder {
     let value: Any
     let location: CodingLocation
     let options: Options
-    /// Whether the names of a map here are names of properties, not data.
+    /// Whether the keys of a map are property names, not data.
     var convertsKeys = true
 
     var codingPath: [any CodingKey] { location.path }
@@ -42,13 +42,13 @@ struct ValueDecoding: Decoder {
         SingleValueDecoding(decoding: self)
     }
 
-    /// The decoder of what stands below a key.
+    /// The decoder of a nested value.
     func below(_ key: any CodingKey, value: Any) -> ValueDecoding {
         ValueDecoding(value: value, location: location.appending(key), options: options)
     }
 
-    /// The fields under the names of properties; of names that become one the first in order
-    /// stays.
+    /// The fields under their property names; if several names convert to the same one, the first
+    /// in order wins.
     private func converted(_ fields: [String: Any]) -> [String: Any] {
         guard convertsKeys else { return fields }
         let convert: (String) -> String
@@ -67,7 +67,7 @@ struct ValueDecoding: Decoder {
 // MARK: - Options
 
 extension ValueDecoding.Options {
-    /// A value of a type, from data.
+    /// Decodes a value from data.
     func decoded<T: Decodable>(
         _ type: T.Type, from value: Any, at location: @autoclosure () -> CodingLocation
     ) throws -> T {
@@ -85,7 +85,7 @@ extension ValueDecoding.Options {
         return try nested(T.self, value, at: location(), T.init(from:))
     }
 
-    /// A converted value as the type that was asked for.
+    /// Casts a converted value to the requested type.
     private func cast<T>(
         _ converted: Any, _ value: Any, _ location: @autoclosure () -> CodingLocation
     ) throws -> T {
@@ -93,7 +93,7 @@ extension ValueDecoding.Options {
         return result
     }
 
-    /// What a type decodes for itself.
+    /// Decodes a value with its own `init(from:)`.
     private func nested<T>(
         _ type: T.Type, _ value: Any, at location: CodingLocation,
         _ decode: (ValueDecoding) throws -> T
@@ -122,13 +122,13 @@ extension ValueDecoding.Options {
         case .iso8601:
             let text = try string(value, at: location)
             guard let date = try? Date(text, strategy: .iso8601) else {
-                throw corrupted("'\(text)' is no date of ISO 8601", at: location)
+                throw corrupted("'\(text)' is not an ISO 8601 date", at: location)
             }
             return date
         case .formatted(let formatter):
             let text = try string(value, at: location)
             guard let date = formatter.date(from: text) else {
-                throw corrupted("'\(text)' is no date that the formatter reads", at: location)
+                throw corrupted("'\(text)' does not match the formatter", at: location)
             }
             return date
         case .custom(let decode): return try nested(Date.self, value, at: location, decode)
@@ -153,7 +153,7 @@ extension ValueDecoding.Options {
     private func url(_ value: Any, at location: CodingLocation) throws -> URL {
         let text = try string(value, at: location)
         guard let url = URL(string: text) else {
-            throw corrupted("'\(text)' is no URL", at: location)
+            throw corrupted("'\(text)' is not a URL", at: location)
         }
         return url
     }
@@ -170,7 +170,7 @@ extension ValueDecoding.Options {
 // MARK: - Numbers
 
 extension Value {
-    /// A boolean or a number, boxed or native, of any width; nil for anything else.
+    /// A boolean or number, boxed or native, of any width; nil for other types.
     init?(number value: Any) {
         guard let known = try? UserValue(value, in: nil), case .scalar(let scalar) = known else {
             return nil
@@ -183,7 +183,7 @@ extension Value {
 }
 
 extension ValueDecoding.Options {
-    /// A boolean; numbers are none.
+    /// Decodes a boolean; numbers are rejected.
     func boolean(_ value: Any, at location: @autoclosure () -> CodingLocation) throws -> Bool {
         guard case .boolean(let boolean)? = Value(number: value) else {
             throw mismatch(Bool.self, value, at: location())
@@ -191,7 +191,7 @@ extension ValueDecoding.Options {
         return boolean
     }
 
-    /// A string.
+    /// Decodes a string.
     func string(_ value: Any, at location: @autoclosure () -> CodingLocation) throws -> String {
         guard let text = value as? String else {
             throw mismatch(String.self, value, at: location())
@@ -199,7 +199,7 @@ extension ValueDecoding.Options {
         return text
     }
 
-    /// An integer of any width, also from a double without a fraction.
+    /// Decodes an integer of any width, also from a double without a fraction.
     func integer<T: FixedWidthInteger>(
         _ value: Any, at location: @autoclosure () -> CodingLocation
     ) throws -> T {
@@ -219,7 +219,7 @@ extension ValueDecoding.Options {
         return exact
     }
 
-    /// A double, also the nearest to an integer.
+    /// Decodes a double, also from an integer.
     func double(_ value: Any, at location: @autoclosure () -> CodingLocation) throws -> Double {
         switch Value(number: value) {
         case .integer(let integer): return Double(integer)
@@ -234,7 +234,7 @@ extension ValueDecoding.Options {
         }
     }
 
-    /// A float; a finite number beyond its range is an error.
+    /// Decodes a float; finite numbers out of range are rejected.
     func float(_ value: Any, at location: @autoclosure () -> CodingLocation) throws -> Float {
         let number = try double(value, at: location())
         let float = Float(number)
@@ -255,7 +255,7 @@ extension ValueDecoding.Options {
         }
     }
 
-    /// The error for data of another type, or for null.
+    /// The error for data of the wrong type or null.
     func mismatch(_ type: Any.Type, _ value: Any, at location: CodingLocation) -> DecodingError {
         if value is NSNull {
             return .valueNotFound(
@@ -270,7 +270,7 @@ extension ValueDecoding.Options {
                 debugDescription: "\(type) expected, \(Swift.type(of: value)) found"))
     }
 
-    /// The error for data of the right type that does not do.
+    /// The error for invalid data of the right type.
     func corrupted(_ text: String, at location: CodingLocation) -> DecodingError {
         .dataCorrupted(
             DecodingError.Context(codingPath: location.path, debugDescription: text))

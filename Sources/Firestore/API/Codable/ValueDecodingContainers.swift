@@ -1,6 +1,6 @@
 import Foundation
 
-/// Looks at a map.
+/// The keyed container of the decoder.
 struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let fields: [String: Any]
     let decoding: ValueDecoding
@@ -17,7 +17,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
                 key,
                 DecodingError.Context(
                     codingPath: codingPath,
-                    debugDescription: "there is no field '\(key.stringValue)'"))
+                    debugDescription: "no field '\(key.stringValue)'"))
         }
         return value
     }
@@ -106,7 +106,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 }
 
-/// Looks at a list, one element after the other; an element that fails is not passed.
+/// The unkeyed container of the decoder; an element that fails to decode is not skipped.
 struct UnkeyedDecoding: UnkeyedDecodingContainer {
     let elements: [Any]
     let decoding: ValueDecoding
@@ -234,7 +234,7 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
     }
 }
 
-/// Looks at one value.
+/// The single-value container of the decoder.
 struct SingleValueDecoding: SingleValueDecodingContainer {
     let decoding: ValueDecoding
 

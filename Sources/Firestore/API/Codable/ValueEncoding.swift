@@ -1,9 +1,9 @@
 import Foundation
 import LarderModel
 
-/// The encoder that values see: fills one slot.
+/// The encoder of one value, which fills a slot.
 struct ValueEncoding: Encoder {
-    /// What the application chose.
+    /// The strategies chosen by the application.
     struct Options {
         let date: FirestoreEncoder.DateEncodingStrategy
         let data: FirestoreEncoder.DataEncodingStrategy
@@ -15,7 +15,7 @@ struct ValueEncoding: Encoder {
     let slot: EncodingSlot
     let location: CodingLocation
     let options: Options
-    /// Whether the keys of the next map are names of properties, not data.
+    /// Whether the keys of the next map are property names, not data.
     var convertsKeys = true
 
     var codingPath: [any CodingKey] { location.path }
@@ -35,12 +35,12 @@ struct ValueEncoding: Encoder {
         SingleValueEncoding(encoding: self)
     }
 
-    /// The encoder of what stands below a key.
+    /// The encoder of a nested value.
     func below(_ key: any CodingKey, in slot: EncodingSlot) -> ValueEncoding {
         ValueEncoding(slot: slot, location: location.appending(key), options: options)
     }
 
-    /// The field's name for a key.
+    /// The field name of a key.
     func name(of key: any CodingKey) -> String {
         guard convertsKeys else { return key.stringValue }
         switch options.key {
@@ -54,7 +54,7 @@ struct ValueEncoding: Encoder {
 // MARK: - Options
 
 extension ValueEncoding.Options {
-    /// A value as it stands in data.
+    /// Encodes a value.
     func encoded<T: Encodable>(_ value: T, at location: @autoclosure () -> CodingLocation) throws
         -> Any
     {
@@ -72,7 +72,7 @@ extension ValueEncoding.Options {
         return try nested(value, at: location()) { try value.encode(to: $0) }
     }
 
-    /// A double as it stands in data.
+    /// Encodes a double.
     func encoded(_ number: Double, at location: @autoclosure () -> CodingLocation) throws -> Any {
         if number.isFinite { return NSNumber(value: number) }
         switch float {
@@ -110,7 +110,7 @@ extension ValueEncoding.Options {
         }
     }
 
-    /// What a value encodes of itself; an empty map when that is nothing.
+    /// Encodes a value with its own `encode(to:)`; an empty map if that encodes nothing.
     private func nested<T>(
         _ value: T, at location: CodingLocation, _ encode: (ValueEncoding) throws -> Void
     ) throws -> Any {
@@ -135,9 +135,9 @@ extension ValueEncoding.Options {
     }
 }
 
-/// A place in encoded data that containers fill, at once or later.
+/// A position in encoded data that containers fill, possibly later.
 final class EncodingSlot {
-    /// What stands at a place: a finished value, or another slot.
+    /// The content at a position: a finished value or another slot.
     enum Entry {
         case value(Any)
         case slot(EncodingSlot)
@@ -159,7 +159,7 @@ final class EncodingSlot {
 
     private var content = Content.empty
 
-    /// The data; nil when nothing was encoded.
+    /// The data; nil if nothing was encoded.
     var finished: Any? {
         switch content {
         case .empty: return nil
@@ -177,13 +177,11 @@ final class EncodingSlot {
         content = .value(value)
     }
 
-    /// Makes the slot a map, unless it is one.
     func becomeMap() {
         if case .map = content { return }
         content = .map([])
     }
 
-    /// Makes the slot a list, unless it is one.
     func becomeList() {
         if case .list = content { return }
         content = .list([])
@@ -194,7 +192,7 @@ final class EncodingSlot {
         if case .list(let entries) = content { entries.count } else { 0 }
     }
 
-    /// Puts an entry into the map that this slot is; the last of equal names stays.
+    /// Adds an entry to a map; the last of several equal names wins.
     func put(_ entry: Entry, named name: String) {
         guard case .map(var entries) = content else { return }
         content = .empty
@@ -202,7 +200,7 @@ final class EncodingSlot {
         content = .map(entries)
     }
 
-    /// Puts an entry behind the list that this slot is.
+    /// Appends an entry to a list.
     func append(_ entry: Entry) {
         guard case .list(var entries) = content else { return }
         content = .empty
@@ -210,7 +208,7 @@ final class EncodingSlot {
         content = .list(entries)
     }
 
-    /// The slot of a name that is to be a container, which may have been asked for before.
+    /// The slot of a nested container, reused if it was requested before.
     func slot(named name: String) -> EncodingSlot {
         if case .map(let entries) = content,
             case .slot(let known)? = entries.last(where: { $0.name == name })?.entry
@@ -222,7 +220,7 @@ final class EncodingSlot {
         return slot
     }
 
-    /// A new slot behind the list that this slot is.
+    /// Appends a new slot to a list.
     func appendedSlot() -> EncodingSlot {
         let slot = EncodingSlot()
         append(.slot(slot))

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Fills a slot with a map.
+/// The keyed container of the encoder.
 struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let encoding: ValueEncoding
 
@@ -55,7 +55,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func superEncoder(forKey key: Key) -> any Encoder { below(key) }
 }
 
-/// Fills a slot with a list.
+/// The unkeyed container of the encoder.
 struct UnkeyedEncoding: UnkeyedEncodingContainer {
     let encoding: ValueEncoding
 
@@ -103,7 +103,7 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     func superEncoder() -> any Encoder { below() }
 }
 
-/// Fills a slot with one value.
+/// The single-value container of the encoder.
 struct SingleValueEncoding: SingleValueEncodingContainer {
     let encoding: ValueEncoding
 

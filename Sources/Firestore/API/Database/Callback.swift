@@ -121,6 +121,6 @@ final class OneShot<Value: Sendable>: Sendable {
 
     private func giveUp(_ id: Int) {
         let completion = state.withLock { $0.waiting.removeValue(forKey: id) }
-        completion?(.failure(LarderError(.cancelled, "The task that waited was cancelled.")))
+        completion?(.failure(LarderError(.cancelled, "The waiting task was cancelled.")))
     }
 }

@@ -86,8 +86,8 @@ final class Connection: Sendable {
             guard !state.isStarted || state.isTerminated else {
                 throw LarderError(
                     .failedPrecondition,
-                    "clearPersistence is for a database that is not in use: call it before "
-                        + "anything else, or after terminate.")
+                    "clearPersistence needs a database that is not in use: call it before "
+                        + "the first use or after terminate.")
             }
             var configuration = state.configuration
             configuration.connector = nil

@@ -73,7 +73,8 @@ public final class Firestore: Sendable {
             guard connection.configure({ $0.apply(new, default: defaultDirectory) }) else {
                 if new != values.withLock({ $0 }) {
                     logger.error(
-                        "Settings were changed after the first use; they stay as they were.")
+                        "settings were assigned after the first use of the database; the assignment has no effect."
+                    )
                 }
                 return
             }
@@ -125,8 +126,8 @@ public final class Firestore: Sendable {
         if !connection.configure(change) {
             logger.error(
                 """
-                A backend was named after the first use, or for a database with a configuration \
-                of its own; it is not used.
+                useBackend was called after the first use, or on a database created with \
+                init(configuration:); the call has no effect.
                 """)
         }
     }

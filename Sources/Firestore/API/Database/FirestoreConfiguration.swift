@@ -222,7 +222,7 @@ extension FirestoreConfiguration {
             case .bytes(let bytes):
                 guard bytes >= 1_048_576 else {
                     throw .invalidArgument(
-                        "The cache size is \(bytes) bytes; it is at least 1048576 (1 MiB), or "
+                        "The cache size is \(bytes) bytes; it must be at least 1048576 (1 MiB) or "
                             + "FirestoreCacheSizeUnlimited.")
                 }
                 return .bytes(bytes)

@@ -1,7 +1,7 @@
 import LarderModel
 import LarderStorage
 
-/// An index of the documents of a collection group, as it is asked for.
+/// The definition of an index on a collection group.
 ///
 /// ```swift
 /// try await db.setIndexes([
@@ -11,34 +11,34 @@ import LarderStorage
 public struct CacheIndex: Hashable, Sendable {
     /// One field of an index.
     public struct Field: Hashable, Sendable {
-        /// How the field is in the index.
+        /// The kind of an index field.
         public enum Order: Hashable, Sendable {
-            /// Small values first.
+            /// Ascending.
             case ascending
-            /// Large values first.
+            /// Descending.
             case descending
-            /// One entry for each element of an array, for `arrayContains`.
+            /// One entry per array element, for `arrayContains`.
             case contains
         }
 
         /// The field.
         public let path: FieldPath
-        /// How it is in the index.
+        /// The kind of the field.
         public let order: Order
 
-        /// A field of an index.
+        /// Creates an index field.
         public init(_ path: FieldPath, _ order: Order) {
             self.path = path
             self.order = order
         }
 
-        /// A field, named by a dotted path, small values first.
+        /// An ascending field, given by a dotted path.
         public static func ascending(_ field: String) -> Field { Field(field, .ascending) }
 
-        /// A field, named by a dotted path, large values first.
+        /// A descending field, given by a dotted path.
         public static func descending(_ field: String) -> Field { Field(field, .descending) }
 
-        /// A field, named by a dotted path, with one entry for each element of an array.
+        /// A field, given by a dotted path, with one entry per array element.
         public static func contains(_ field: String) -> Field { Field(field, .contains) }
 
         private init(_ field: String, _ order: Order) {
@@ -49,19 +49,19 @@ public struct CacheIndex: Hashable, Sendable {
         }
     }
 
-    /// The collections' id.
+    /// The collection ID.
     public let collectionGroup: String
 
-    /// The fields, 1 to 16, at most one of them ``Field/Order/contains``.
+    /// The 1 to 16 fields, at most one of which is ``Field/Order/contains``.
     public let fields: [Field]
 
-    /// An index of a collection group.
+    /// Creates an index on a collection group.
     public init(_ collectionGroup: String, _ fields: [Field]) {
         self.collectionGroup = collectionGroup
         self.fields = fields
     }
 
-    /// The index in the store's terms.
+    /// The definition for the store.
     var definition: IndexDefinition {
         get throws(LarderError) {
             var segments: [IndexDefinition.Segment] = []
@@ -99,15 +99,15 @@ extension CacheIndex {
     }
 }
 
-/// An index as it is in the cache.
+/// The state of an index in the cache.
 public struct CacheIndexState: Hashable, Sendable {
-    /// What it orders by.
+    /// The index definition.
     public let index: CacheIndex
-    /// Whether every document is in it; only then queries use it.
+    /// Whether all documents are indexed; queries use only complete indexes.
     public let isComplete: Bool
-    /// Its entries.
+    /// The number of entries.
     public let entryCount: Int64
-    /// What they occupy, in bytes.
+    /// The size of the entries in bytes.
     public let sizeBytes: Int64
 
     init(_ info: IndexInfo) {

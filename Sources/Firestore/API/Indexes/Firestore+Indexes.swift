@@ -6,17 +6,17 @@ import LarderSync
 import Logging
 
 extension Firestore {
-    /// Says whether queries that scan make indexes; nil for a store in memory.
+    /// Controls automatic index creation; nil for a store in memory.
     public var persistentCacheIndexManager: PersistentCacheIndexManager? {
         guard case .directory = connection.configuration.storage else { return nil }
         return PersistentCacheIndexManager(self)
     }
 
-    /// Makes these the indexes of the cache, in the JSON of the Firebase CLI's
+    /// Replaces the indexes of the cache, given as JSON in the format of the Firebase CLI's
     /// `firestore.indexes.json`.
     ///
-    /// Equal ones stay, others go, and new ones are filled in the background. The handler is called
-    /// when the definitions are stored, not when they are filled.
+    /// Equal indexes are kept, others are dropped, and new ones are built in the background. The
+    /// handler is called when the definitions are stored, before the indexes are built.
     public func setIndexConfiguration(
         _ json: String, completion: (((any Error)?) -> Void)? = nil
     ) {
@@ -25,12 +25,12 @@ extension Firestore {
             callbackQueue.completion(completion))
     }
 
-    /// Makes these the indexes of the cache, in the JSON of the Firebase CLI's
+    /// Replaces the indexes of the cache, given as JSON in the format of the Firebase CLI's
     /// `firestore.indexes.json`.
     ///
-    /// Equal ones stay, others go, and new ones are filled in the background.
+    /// Equal indexes are kept, others are dropped, and new ones are built in the background.
     ///
-    /// - Throws: `invalidArgument` for what is no such JSON; what the store reports.
+    /// - Throws: `invalidArgument` for invalid JSON; errors of the store.
     public nonisolated(nonsending) func setIndexConfiguration(_ json: String) async throws {
         let configuration = Result { () throws(LarderError) in
             try IndexConfiguration(json: json)
@@ -38,7 +38,7 @@ extension Firestore {
         try await answer { configureIndexes(configuration, $0) }
     }
 
-    /// Makes these the indexes of the cache, in JSON from a stream; it is read at once.
+    /// Replaces the indexes of the cache, given as JSON from a stream, which is read synchronously.
     public func setIndexConfiguration(
         _ stream: InputStream, completion: (((any Error)?) -> Void)? = nil
     ) {
@@ -49,21 +49,20 @@ extension Firestore {
             callbackQueue.completion(completion))
     }
 
-    /// Makes these the indexes of the cache, in JSON from a stream; it is read at once.
+    /// Replaces the indexes of the cache, given as JSON from a stream, which is read synchronously.
     ///
-    /// - Throws: `invalidArgument` for what is no such JSON; what the stream or the store
-    ///   reports.
+    /// - Throws: `invalidArgument` for invalid JSON; errors of the stream and of the store.
     public nonisolated(nonsending) func setIndexConfiguration(_ stream: InputStream) async throws {
         try await setIndexConfiguration(try stream.text())
     }
 
-    /// Makes these the indexes of the cache.
+    /// Replaces the indexes of the cache.
     ///
-    /// Equal ones stay, others go, and new ones are filled in the background; queries use them from
-    /// when they are complete.
+    /// Equal indexes are kept, others are dropped, and new ones are built in the background;
+    /// queries use them once they are complete.
     ///
-    /// - Throws: `invalidArgument` for an index without fields, with more than 16, or with two
-    ///   of ``CacheIndex/Field/Order/contains``; what the store reports.
+    /// - Throws: `invalidArgument` for an index without fields, with more than 16 fields, or with
+    ///   two of ``CacheIndex/Field/Order/contains``; errors of the store.
     public nonisolated(nonsending) func setIndexes(
         _ indexes: [CacheIndex]
     ) async throws(LarderError) {
@@ -73,10 +72,9 @@ extension Firestore {
         try await answer { configureIndexes(.success(configuration), $0) }
     }
 
-    /// The indexes of the cache as they are now; on the calling thread.
+    /// The current indexes of the cache; runs on the calling thread.
     ///
-    /// - Throws: `failedPrecondition` for a terminated database; what the store or its opening
-    ///   reports.
+    /// - Throws: `failedPrecondition` for a terminated database; errors of the store.
     public func indexes() throws(LarderError) -> [CacheIndexState] {
         try connection.client().indexes().map(CacheIndexState.init)
     }
@@ -95,7 +93,7 @@ extension Firestore {
 }
 
 extension InputStream {
-    /// All that is left in the stream, as text.
+    /// The rest of the stream as text.
     fileprivate func text() throws(LarderError) -> String {
         if streamStatus == .notOpen { open() }
         defer { close() }
@@ -117,9 +115,9 @@ extension InputStream {
     }
 }
 
-/// Says whether queries that scan make indexes by themselves.
+/// Controls the automatic creation of indexes by queries.
 ///
-/// The calls return at once; what goes wrong is logged.
+/// Methods return immediately; errors are logged.
 public final class PersistentCacheIndexManager: Sendable {
     private let firestore: Firestore
 
@@ -127,28 +125,28 @@ public final class PersistentCacheIndexManager: Sendable {
         self.firestore = firestore
     }
 
-    /// Has queries that scan much and find little make indexes for the next ones, until the
-    /// database is terminated or the program ends; the indexes stay.
+    /// Enables automatic index creation for selective queries that scan many documents, until the
+    /// database is terminated or the program ends; created indexes are kept.
     public func enableIndexAutoCreation() {
         enableIndexAutoCreation(acrossStarts: false)
     }
 
-    /// Has queries that scan much and find little make indexes for the next ones, with
-    /// `acrossStarts` also after the next start, until ``disableIndexAutoCreation()``.
+    /// Enables automatic index creation for selective queries that scan many documents; with
+    /// `acrossStarts`, it stays enabled across restarts until ``disableIndexAutoCreation()``.
     public func enableIndexAutoCreation(acrossStarts: Bool) {
         firestore.withClient(logged("enableIndexAutoCreation")) {
             $0.enableAutomaticIndexes(persistently: acrossStarts, completion: $1)
         }
     }
 
-    /// Has no more indexes made, nor after the next start; those there are stay and are used.
+    /// Disables automatic index creation, also across restarts; existing indexes are kept and used.
     public func disableIndexAutoCreation() {
         firestore.withClient(logged("disableIndexAutoCreation")) {
             $0.disableAutomaticIndexes(completion: $1)
         }
     }
 
-    /// Removes every index, those that were configured, too.
+    /// Deletes all indexes, including configured ones.
     public func deleteAllIndexes() {
         firestore.withClient(logged("deleteAllIndexes")) { $0.deleteAllIndexes(completion: $1) }
     }

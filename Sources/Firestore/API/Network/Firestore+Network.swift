@@ -173,7 +173,7 @@ extension UserID {
         }
         guard (1...Self.maxBytes).contains(id.utf8.count) else {
             throw .invalidArgument(
-                "A user's id has 1 to \(Self.maxBytes) bytes; this one has \(id.utf8.count).")
+                "The user ID has \(id.utf8.count) bytes; 1 to \(Self.maxBytes) are allowed.")
         }
         self.init(id)
     }

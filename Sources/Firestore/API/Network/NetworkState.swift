@@ -65,12 +65,12 @@ extension NetworkState.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
         case .noBackend: "there is no backend"
-        case .notAsked: "nothing was asked of the backend"
-        case .connecting: "waiting for the backend's first answer"
-        case .answered: "the backend has answered"
+        case .notAsked: "nothing was requested from the backend"
+        case .connecting: "waiting for the backend's first response"
+        case .answered: "the backend responds"
         case .disabled: "the application has disabled the network"
         case .storeFailure: "the store cannot be written to"
-        case .anotherProcess: "another process speaks to the backend"
+        case .anotherProcess: "another process is connected to the backend"
         case .failed(let error): "the connection has failed: \(error.description)"
         case .timedOut: "the backend has not answered in time"
         case .terminated: "the database was terminated"

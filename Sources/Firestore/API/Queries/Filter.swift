@@ -1,24 +1,25 @@
 import LarderModel
 import LarderQuery
 
-/// A condition on documents: one field's, or several joined with "and" or "or".
+/// A condition on documents: a comparison of a field, or several conditions joined by "and" or
+/// "or".
 ///
-/// A field that is no field path, or a value that cannot be compared with, is reported by whatever
-/// is asked of a query with the filter, as `invalidArgument`.
+/// With an invalid field path, or a value that cannot be compared, every operation on a query with
+/// the filter fails with `invalidArgument`.
 public final class Filter: Sendable {
-    /// The condition as data, or what was wrong in the making of it.
+    /// The condition, or the error of an invalid one.
     let content: Result<LarderQuery.Filter, LarderError>
 
     private init(_ content: Result<LarderQuery.Filter, LarderError>) {
         self.content = content
     }
 
-    /// Matches when every one of the filters does; without filters always.
+    /// Matches if all filters match; always matches without filters.
     public static func andFilter(_ filters: [Filter]) -> Filter {
         joined(filters) { .and($0) }
     }
 
-    /// Matches when one of the filters does; without filters always.
+    /// Matches if at least one filter matches; always matches without filters.
     public static func orFilter(_ filters: [Filter]) -> Filter {
         joined(filters) { .or($0) }
     }
@@ -49,102 +50,102 @@ public final class Filter: Sendable {
 }
 
 extension Filter {
-    /// Matches when a field equals a value.
+    /// Matches if a field equals a value.
     public static func whereField(_ field: String, isEqualTo value: Any) -> Filter {
         Self.field(field, .equal, value)
     }
 
-    /// Matches when a field equals a value.
+    /// Matches if a field equals a value.
     public static func whereField(_ path: FieldPath, isEqualTo value: Any) -> Filter {
         Self.field(path, .equal, value)
     }
 
-    /// Matches when a field is there and is neither null nor equal to a value.
+    /// Matches if a field exists and is neither null nor equal to a value.
     public static func whereField(_ field: String, isNotEqualTo value: Any) -> Filter {
         Self.field(field, .notEqual, value)
     }
 
-    /// Matches when a field is there and is neither null nor equal to a value.
+    /// Matches if a field exists and is neither null nor equal to a value.
     public static func whereField(_ path: FieldPath, isNotEqualTo value: Any) -> Filter {
         Self.field(path, .notEqual, value)
     }
 
-    /// Matches when a field is of a value's type and greater than it.
+    /// Matches if a field has a value's type and is greater.
     public static func whereField(_ field: String, isGreaterThan value: Any) -> Filter {
         Self.field(field, .greaterThan, value)
     }
 
-    /// Matches when a field is of a value's type and greater than it.
+    /// Matches if a field has a value's type and is greater.
     public static func whereField(_ path: FieldPath, isGreaterThan value: Any) -> Filter {
         Self.field(path, .greaterThan, value)
     }
 
-    /// Matches when a field is of a value's type and not less than it.
+    /// Matches if a field has a value's type and is greater or equal.
     public static func whereField(_ field: String, isGreaterOrEqualTo value: Any) -> Filter {
         Self.field(field, .greaterThanOrEqual, value)
     }
 
-    /// Matches when a field is of a value's type and not less than it.
+    /// Matches if a field has a value's type and is greater or equal.
     public static func whereField(_ path: FieldPath, isGreaterOrEqualTo value: Any) -> Filter {
         Self.field(path, .greaterThanOrEqual, value)
     }
 
-    /// Matches when a field is of a value's type and less than it.
+    /// Matches if a field has a value's type and is less.
     public static func whereField(_ field: String, isLessThan value: Any) -> Filter {
         Self.field(field, .lessThan, value)
     }
 
-    /// Matches when a field is of a value's type and less than it.
+    /// Matches if a field has a value's type and is less.
     public static func whereField(_ path: FieldPath, isLessThan value: Any) -> Filter {
         Self.field(path, .lessThan, value)
     }
 
-    /// Matches when a field is of a value's type and not greater than it.
+    /// Matches if a field has a value's type and is less or equal.
     public static func whereField(_ field: String, isLessThanOrEqualTo value: Any) -> Filter {
         Self.field(field, .lessThanOrEqual, value)
     }
 
-    /// Matches when a field is of a value's type and not greater than it.
+    /// Matches if a field has a value's type and is less or equal.
     public static func whereField(_ path: FieldPath, isLessThanOrEqualTo value: Any) -> Filter {
         Self.field(path, .lessThanOrEqual, value)
     }
 
-    /// Matches when a field is an array with an element equal to a value.
+    /// Matches if a field is an array that contains a value.
     public static func whereField(_ field: String, arrayContains value: Any) -> Filter {
         Self.field(field, .arrayContains, value)
     }
 
-    /// Matches when a field is an array with an element equal to a value.
+    /// Matches if a field is an array that contains a value.
     public static func whereField(_ path: FieldPath, arrayContains value: Any) -> Filter {
         Self.field(path, .arrayContains, value)
     }
 
-    /// Matches when a field is an array with an element equal to one of the values.
+    /// Matches if a field is an array that contains at least one of the values.
     public static func whereField(_ field: String, arrayContainsAny values: [Any]) -> Filter {
         Self.field(field, .arrayContainsAny, values)
     }
 
-    /// Matches when a field is an array with an element equal to one of the values.
+    /// Matches if a field is an array that contains at least one of the values.
     public static func whereField(_ path: FieldPath, arrayContainsAny values: [Any]) -> Filter {
         Self.field(path, .arrayContainsAny, values)
     }
 
-    /// Matches when a field equals one of the values.
+    /// Matches if a field equals one of the values.
     public static func whereField(_ field: String, in values: [Any]) -> Filter {
         Self.field(field, .in, values)
     }
 
-    /// Matches when a field equals one of the values.
+    /// Matches if a field equals one of the values.
     public static func whereField(_ path: FieldPath, in values: [Any]) -> Filter {
         Self.field(path, .in, values)
     }
 
-    /// Matches when a field is there and is neither null nor equal to one of the values.
+    /// Matches if a field exists and is neither null nor equal to one of the values.
     public static func whereField(_ field: String, notIn values: [Any]) -> Filter {
         Self.field(field, .notIn, values)
     }
 
-    /// Matches when a field is there and is neither null nor equal to one of the values.
+    /// Matches if a field exists and is neither null nor equal to one of the values.
     public static func whereField(_ path: FieldPath, notIn values: [Any]) -> Filter {
         Self.field(path, .notIn, values)
     }
@@ -153,7 +154,7 @@ extension Filter {
 // MARK: - Comparing
 
 extension Value {
-    /// What a user compares fields with; references may be of any database.
+    /// A value to compare fields with; references may belong to any database.
     init(comparing value: Any, allowsNestedArrays: Bool = false) throws(LarderError) {
         do throws(UserValueProblem) {
             var parser = try UserValueParser(.query(nestedArrays: allowsNestedArrays))

@@ -4,16 +4,16 @@ import LarderQuery
 import LarderSync
 
 extension Query {
-    /// Reads what matches: from the server, or from the cache when that cannot be reached.
+    /// Reads the results from the server, or from the cache if the server cannot be reached.
     public func getDocuments(completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
         getDocuments(source: .default, completion: completion)
     }
 
-    /// Reads what matches, from where the source says.
+    /// Reads the results from a source.
     ///
-    /// From the cache it is read on the calling thread, unless earlier writes have to be waited
-    /// for, and nothing that matches is an empty snapshot. `.server` fails with `unavailable` when
-    /// the server cannot be reached.
+    /// Reads from the cache run on the calling thread, unless they have to wait for earlier writes;
+    /// if nothing matches, the snapshot is empty. `.server` fails with `unavailable` if the server
+    /// cannot be reached.
     public func getDocuments(
         source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void
     ) {
@@ -25,22 +25,21 @@ extension Query {
         }
     }
 
-    /// Reads what matches: from the server, or from the cache when that cannot be reached.
+    /// Reads the results from the server, or from the cache if the server cannot be reached.
     ///
-    /// - Throws: `invalidArgument` for an invalid query; what the store reports and what the
-    ///   backend answers, such as `permissionDenied`, or `failedPrecondition` for want of an index.
+    /// - Throws: `invalidArgument` for an invalid query; errors of the store and of the backend,
+    ///   such as `permissionDenied`, or `failedPrecondition` for a missing index.
     public nonisolated(nonsending) func getDocuments() async throws -> QuerySnapshot {
         try await getDocuments(source: .default)
     }
 
-    /// Reads what matches, from where the source says.
+    /// Reads the results from a source.
     ///
-    /// From the cache it is read on the calling thread, and nothing that matches is an empty
-    /// snapshot.
+    /// Reads from the cache run on the calling thread; if nothing matches, the snapshot is empty.
     ///
-    /// - Throws: `invalidArgument` for an invalid query; `unavailable` when the server is asked
-    ///   for and cannot be reached; what the store reports and what the backend answers, such as
-    ///   `permissionDenied`, or `failedPrecondition` for want of an index.
+    /// - Throws: `invalidArgument` for an invalid query; `unavailable` if the requested server
+    ///   cannot be reached; errors of the store and of the backend, such as `permissionDenied`, or
+    ///   `failedPrecondition` for a missing index.
     public nonisolated(nonsending) func getDocuments(
         source: FirestoreSource
     ) async throws -> QuerySnapshot {
@@ -67,7 +66,7 @@ extension Query {
                     if source == .server, view.isFromCache {
                         throw LarderError(
                             .unavailable,
-                            "The server was asked for the documents, and the client is offline.")
+                            "Failed to get documents from the server: the client is offline.")
                     }
                     return QuerySnapshot(self, view)
                 })
@@ -78,10 +77,10 @@ extension Query {
 // MARK: - Listening
 
 extension Query {
-    /// Calls a closure with the results, now and after each change of them.
+    /// Listens to the results: calls a closure with the current results and after each change.
     ///
-    /// On the callback queue, in order, until the registration is removed. Offline the results
-    /// are those of the cache. After an error the closure is not called again.
+    /// Calls happen in order on the callback queue until the registration is removed. While
+    /// offline, the results come from the cache. After an error the closure is not called again.
     @discardableResult
     public func addSnapshotListener(
         _ listener: @escaping (QuerySnapshot?, (any Error)?) -> Void
@@ -89,8 +88,7 @@ extension Query {
         addSnapshotListener(options: SnapshotListenOptions(), listener: listener)
     }
 
-    /// Calls a closure with the results, now and after each change of them or, where that is
-    /// asked for, of their metadata.
+    /// Listens to the results and, if requested, to changes of their metadata alone.
     @discardableResult
     public func addSnapshotListener(
         includeMetadataChanges: Bool,
@@ -101,7 +99,7 @@ extension Query {
             listener: listener)
     }
 
-    /// Calls a closure with the results, now and after each change that the options ask for.
+    /// Listens to the results with options.
     @discardableResult
     public func addSnapshotListener(
         options: SnapshotListenOptions,
@@ -113,15 +111,14 @@ extension Query {
         ) { view throws(LarderError) in QuerySnapshot(source, view) }
     }
 
-    /// The results, now and after each change of them.
+    /// The results, now and after each change.
     ///
     /// See ``SnapshotSequence`` for the buffering.
     public var snapshots: SnapshotSequence<QuerySnapshot> {
         snapshots(includeMetadataChanges: false)
     }
 
-    /// The results, now and after each change of them or, where that is asked for, of their
-    /// metadata.
+    /// The results, now and after each change, if requested also of their metadata alone.
     public func snapshots(
         includeMetadataChanges: Bool
     ) -> SnapshotSequence<QuerySnapshot> {
@@ -129,7 +126,7 @@ extension Query {
             options: SnapshotListenOptions().withIncludeMetadataChanges(includeMetadataChanges))
     }
 
-    /// The results, now and after each change that the options ask for.
+    /// The results, now and after each change that the options select.
     public func snapshots(
         options: SnapshotListenOptions
     ) -> SnapshotSequence<QuerySnapshot> {

@@ -1,20 +1,20 @@
 import LarderModel
 import LarderQuery
 
-/// A question about the documents of a collection or a collection group: which match, in what
-/// order, how many.
+/// A query for documents of a collection or collection group, with filters, orders, cursors and
+/// limits.
 ///
-/// Immutable: every method that narrows it gives a new query. What Apple's SDK stops the program
-/// over (conflicting filters, a limit of 0, an order behind a cursor) the new query keeps as an
-/// error; whatever is asked of it, or of a query made from it, reports that first error as
+/// Queries are immutable; methods return new queries. Where Apple's SDK terminates the program
+/// (conflicting filters, a limit of 0, an order after a cursor), the new query keeps the error;
+/// every operation on it, or on a query derived from it, fails with that first error as
 /// `invalidArgument`.
 public class Query: @unchecked Sendable {
     // Immutable; not final only because CollectionReference is a query, as in Apple's SDK.
 
-    /// The database that is asked.
+    /// The database of the query.
     public let firestore: Firestore
 
-    /// The query as data, or what was wrong in the making of it.
+    /// The query, or the error of an invalid one.
     let content: Result<LarderQuery.Query, LarderError>
 
     init(_ firestore: Firestore, _ content: Result<LarderQuery.Query, LarderError>) {
@@ -22,7 +22,7 @@ public class Query: @unchecked Sendable {
         self.content = content
     }
 
-    /// The query as data, when it can be asked.
+    /// The query, validated for execution.
     var executable: Result<LarderQuery.Query, LarderError> {
         content.flatMap { query in
             Result { () throws(LarderError) in
@@ -32,10 +32,10 @@ public class Query: @unchecked Sendable {
         }
     }
 
-    /// Where it looks.
+    /// The collection, collection group or document that is queried.
     var place: Result<LarderQuery.Query.Source, LarderError> { content.map { $0.source } }
 
-    /// A query with something added to this one.
+    /// A query derived from this one.
     func adding(
         _ change: (LarderQuery.Query, DatabaseID) throws(LarderError) -> LarderQuery.Query
     ) -> Query {
@@ -48,7 +48,7 @@ public class Query: @unchecked Sendable {
 }
 
 extension Query: Hashable {
-    /// Whether both ask the same of the same database object.
+    /// True if both are the same query of the same `Firestore` object.
     public static func == (left: Query, right: Query) -> Bool {
         guard left.firestore === right.firestore else { return false }
         return switch (left.content, right.content) {
@@ -58,7 +58,7 @@ extension Query: Hashable {
         }
     }
 
-    /// Hashes the question.
+    /// Hashes the query.
     public func hash(into hasher: inout Hasher) {
         if case .success(let query) = content { hasher.combine(query) }
     }
@@ -67,22 +67,22 @@ extension Query: Hashable {
 // MARK: - Ordering
 
 extension Query {
-    /// This query's documents that have a field, small values of it first.
+    /// Orders the results by a field, ascending; documents without the field are excluded.
     public func order(by field: String) -> Query {
         ordered(by: field, isDescending: false)
     }
 
-    /// This query's documents that have a field, small values of it first.
+    /// Orders the results by a field, ascending; documents without the field are excluded.
     public func order(by path: FieldPath) -> Query {
         ordered(by: path, isDescending: false)
     }
 
-    /// This query's documents that have a field, in the order of its values.
+    /// Orders the results by a field; documents without the field are excluded.
     public func order(by field: String, descending: Bool) -> Query {
         ordered(by: field, isDescending: descending)
     }
 
-    /// This query's documents that have a field, in the order of its values.
+    /// Orders the results by a field; documents without the field are excluded.
     public func order(by path: FieldPath, descending: Bool) -> Query {
         ordered(by: path, isDescending: descending)
     }
@@ -93,14 +93,14 @@ extension Query {
         }
     }
 
-    /// The first documents of this query, at most so many, at least 1.
+    /// Limits the results to the first documents; the limit is at least 1.
     public func limit(to limit: Int) -> Query {
         adding { (query, _) throws(LarderError) in try query.limited(to: .first(limit)) }
     }
 
-    /// The last documents of this query, at most so many, at least 1, in its order.
+    /// Limits the results to the last documents, in the query's order; the limit is at least 1.
     ///
-    /// The query needs an ``order(by:)-(String)``.
+    /// The query must have an ``order(by:)-(String)``.
     public func limit(toLast limit: Int) -> Query {
         adding { (query, _) throws(LarderError) in try query.limited(to: .last(limit)) }
     }
@@ -109,45 +109,48 @@ extension Query {
 // MARK: - Cursors
 
 extension Query {
-    /// This query's documents from a place in its order on, what lies there included.
+    /// Starts the results at a position in the query's order, including documents at that position.
     ///
-    /// The values are those of the query's orders, one for each or for the first of them; for the
-    /// document id a string.
+    /// The values correspond to the query's orders or a prefix of them; a document ID is given as a
+    /// string.
     public func start(at fieldValues: [Any]) -> Query {
         cut(at: fieldValues, isInclusive: true, \.start)
     }
 
-    /// This query's documents behind a place in its order.
+    /// Starts the results after a position in the query's order.
     public func start(after fieldValues: [Any]) -> Query {
         cut(at: fieldValues, isInclusive: false, \.start)
     }
 
-    /// This query's documents up to a place in its order, what lies there included.
+    /// Ends the results at a position in the query's order, including documents at that position.
     public func end(at fieldValues: [Any]) -> Query {
         cut(at: fieldValues, isInclusive: true, \.end)
     }
 
-    /// This query's documents before a place in its order.
+    /// Ends the results before a position in the query's order.
     public func end(before fieldValues: [Any]) -> Query {
         cut(at: fieldValues, isInclusive: false, \.end)
     }
 
-    /// This query's documents from a document on; it must exist and have the query's fields.
+    /// Starts the results at a document, which must exist and have the fields of the query's
+    /// orders.
     public func start(atDocument document: DocumentSnapshot) -> Query {
         cut(at: document, isInclusive: true, \.start)
     }
 
-    /// This query's documents behind a document; it must exist and have the query's fields.
+    /// Starts the results after a document, which must exist and have the fields of the query's
+    /// orders.
     public func start(afterDocument document: DocumentSnapshot) -> Query {
         cut(at: document, isInclusive: false, \.start)
     }
 
-    /// This query's documents up to a document; it must exist and have the query's fields.
+    /// Ends the results at a document, which must exist and have the fields of the query's orders.
     public func end(atDocument document: DocumentSnapshot) -> Query {
         cut(at: document, isInclusive: true, \.end)
     }
 
-    /// This query's documents before a document; it must exist and have the query's fields.
+    /// Ends the results before a document, which must exist and have the fields of the query's
+    /// orders.
     public func end(beforeDocument document: DocumentSnapshot) -> Query {
         cut(at: document, isInclusive: false, \.end)
     }

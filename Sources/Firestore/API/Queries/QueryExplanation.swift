@@ -2,35 +2,35 @@ public import LarderModel
 import LarderPlanning
 import LarderSync
 
-/// How a query was answered from the cache, and what that took.
+/// The execution of a query on the cache: plan, alternatives and cost.
 public struct QueryExplanation: Sendable, Hashable, CustomStringConvertible {
-    /// A plan that was thought of.
+    /// A plan that was considered.
     public struct Alternative: Sendable, Hashable {
-        /// The plan in words.
+        /// The plan as text.
         public let plan: String
-        /// Its estimated cost; reading and testing one document in a scan is 1.
+        /// The estimated cost; reading and filtering one document in a scan costs 1.
         public let cost: Double
-        /// Whether it is the one that ran.
+        /// Whether the plan was executed.
         public let isChosen: Bool
     }
 
     /// The kind of the plan, such as `index scan` or `collection scan`.
     public let kind: String
-    /// The plan as a tree, a node a line.
+    /// The plan as a tree, one node per line.
     public let plan: String
-    /// The indexes that were used.
+    /// The indexes used.
     public let indexes: [String]
-    /// The plans that were thought of, the one that ran included.
+    /// The plans considered, including the executed one.
     public let alternatives: [Alternative]
-    /// Documents that were read and tested.
+    /// The number of documents read and filtered.
     public let documentsScanned: Int
-    /// Documents that matched.
+    /// The number of matching documents.
     public let documentsReturned: Int
-    /// Index entries that were passed over.
+    /// The number of index entries read.
     public let indexEntriesScanned: Int
-    /// What the documents that were read occupy in the store, in bytes.
+    /// The stored size of the documents read, in bytes.
     public let bytesRead: Int64
-    /// The time it took, planning included.
+    /// The time taken, including planning, in microseconds.
     public let microseconds: Int64
 
     init(_ execution: QueryExecution) {
@@ -47,7 +47,7 @@ public struct QueryExplanation: Sendable, Hashable, CustomStringConvertible {
         microseconds = execution.microseconds
     }
 
-    /// The plan, and below it the figures on one line.
+    /// The plan, followed by a line of counters.
     public var description: String {
         """
         \(plan)
@@ -60,11 +60,12 @@ public struct QueryExplanation: Sendable, Hashable, CustomStringConvertible {
 // MARK: - Explaining
 
 extension Query {
-    /// Runs the query on the cache, and tells how: the plan, the indexes, what was read.
+    /// Runs the query on the cache and reports the plan, the indexes used and the amount of data
+    /// read.
     ///
-    /// On the calling thread, once this object's earlier writes are committed.
+    /// Runs on the calling thread, once this instance's earlier writes are committed locally.
     ///
-    /// - Throws: `invalidArgument` for an invalid query; what the store reports.
+    /// - Throws: `invalidArgument` for an invalid query; errors of the store.
     public nonisolated(nonsending) func explain() async throws(LarderError) -> QueryExplanation {
         try await firestore.read(place) { client throws(LarderError) in
             QueryExplanation(try client.run(try executable.get()).execution)

@@ -80,7 +80,7 @@ extension DocumentReference {
         if let known = try known(client) { return known }
         throw LarderError(
             .unavailable,
-            "The cache knows nothing of the document '\(path)'. (The server was not asked.)")
+            "The document '\(path)' is not in the cache. (The server was not asked.)")
     }
 
     private func getFromListener(
@@ -103,7 +103,7 @@ extension DocumentReference {
         guard source == .default else {
             throw LarderError(
                 .unavailable,
-                "The server was asked for the document '\(path)', and the client is offline.")
+                "Failed to get document '\(path)' from the server: the client is offline.")
         }
         if snapshot.exists { return snapshot }
         // A document that is known not to exist is an answer, too.
@@ -182,7 +182,7 @@ extension DocumentReference {
     func snapshot(_ view: ViewSnapshot) throws(LarderError) -> DocumentSnapshot {
         let path = try location.get()
         let document = view.documents.first
-        // 6.12: a document that is deleted has no pending writes to show.
+        // As in Firebase's SDKs, a deleted document has no pending writes.
         return DocumentSnapshot(
             firestore, path, document,
             SnapshotState(

@@ -120,7 +120,7 @@ extension UserDataWriter {
                     firestore, text: name.string,
                     failure: LarderError(
                         .invalidArgument,
-                        "'\(name)' is stored as a reference and names no document."))
+                        "The stored reference '\(name)' does not name a document."))
             }
             if database != firestore.databaseID {
                 firestore.logger.warning(

@@ -3,16 +3,15 @@ package import LarderModel
 import LarderSync
 import Logging
 
-/// A document as it was at one moment, or the knowledge that there is none.
+/// The state of a document at a point in time, possibly that it does not exist.
 ///
-/// Its fields stay encoded until they are asked for: ``get(_:)-(Any)`` decodes one of them,
-/// ``data()`` all.
+/// Fields are decoded on access: ``get(_:)-(Any)`` decodes one field, ``data()`` all of them.
 public class DocumentSnapshot: @unchecked Sendable {
     // Immutable; not final only because QueryDocumentSnapshot is one, as in Apple's SDK.
 
     let firestore: Firestore
     let path: DocumentPath
-    /// What the store knows of the document, its fields as they are stored.
+    /// The stored document, with its fields in stored form.
     package let document: Document?
     private let state: SnapshotState
 
@@ -25,49 +24,49 @@ public class DocumentSnapshot: @unchecked Sendable {
         self.state = state
     }
 
-    /// The document, when there is one.
+    /// The document if it exists.
     var existingDocument: Document? {
         guard let document, document.exists else { return nil }
         return document
     }
 
-    /// Whether there is such a document.
+    /// Whether the document exists.
     public var exists: Bool { existingDocument != nil }
 
-    /// Where the document is.
+    /// The reference to the document.
     public var reference: DocumentReference { DocumentReference(firestore, path) }
 
     /// The document ID: the last segment of the path.
     public var documentID: String { path.id }
 
-    /// Whether writes are pending in it, and whether it comes from the cache.
+    /// Whether the snapshot contains pending writes and whether it comes from the cache.
     public var metadata: SnapshotMetadata { state.metadata() }
 
-    /// All fields by name; nil when there is no such document.
+    /// All fields by name; nil if the document does not exist.
     ///
-    /// Null is `NSNull`, booleans and numbers are `NSNumber`s, bytes are `Data`; the rest are
+    /// Null is `NSNull`, booleans and numbers are `NSNumber`s, bytes are `Data`; other values are
     /// `String`, ``LarderModel/Timestamp``, ``LarderModel/GeoPoint``, ``DocumentReference``,
-    /// ``LarderModel/VectorValue``, `[Any]` and `[String: Any]`. A server timestamp that the
-    /// server has not set is `NSNull`.
+    /// ``LarderModel/VectorValue``, `[Any]` and `[String: Any]`. A pending server timestamp is
+    /// `NSNull`.
     public func data() -> [String: Any]? {
         data(with: .none)
     }
 
-    /// All fields by name, with server timestamps that the server has not set as the parameter
-    /// says; nil when there is no such document.
+    /// All fields by name, with a behavior for pending server timestamps; nil if the document does
+    /// not exist.
     public func data(with serverTimestampBehavior: ServerTimestampBehavior) -> [String: Any]? {
         existingDocument.map { fields(of: $0, serverTimestampBehavior) }
     }
 
-    /// The value of a field, named by a dotted path or a ``FieldPath``; nil when there is none.
+    /// The value of a field, given by a dotted path or a ``FieldPath``; nil if there is none.
     ///
-    /// What is no field path names no field, and is logged.
+    /// An invalid field path yields nil and is logged.
     public func get(_ field: Any) -> Any? {
         get(field, serverTimestampBehavior: .none)
     }
 
-    /// The value of a field, named by a dotted path or a ``FieldPath``, with a server timestamp
-    /// that the server has not set as the parameter says; nil when there is none.
+    /// The value of a field, given by a dotted path or a ``FieldPath``, with a behavior for a
+    /// pending server timestamp; nil if there is none.
     public func get(
         _ field: Any, serverTimestampBehavior: ServerTimestampBehavior
     ) -> Any? {
@@ -82,7 +81,7 @@ public class DocumentSnapshot: @unchecked Sendable {
         }
     }
 
-    /// The value of a field, named by a dotted path or a ``FieldPath``; nil when there is none.
+    /// The value of a field, given by a dotted path or a ``FieldPath``; nil if there is none.
     public subscript(key: Any) -> Any? { self.get(key) }
 
     func fields(
@@ -97,8 +96,8 @@ public class DocumentSnapshot: @unchecked Sendable {
 }
 
 extension DocumentSnapshot: Hashable {
-    /// Whether both are of the same document of the same database object, with equal contents and
-    /// metadata.
+    /// True if both are of the same document of the same `Firestore` object, with equal contents
+    /// and metadata.
     public static func == (left: DocumentSnapshot, right: DocumentSnapshot) -> Bool {
         left.firestore === right.firestore && left.path == right.path
             && left.state.hasPendingWrites == right.state.hasPendingWrites
@@ -117,16 +116,16 @@ extension DocumentSnapshot: Hashable {
 // MARK: - Coding
 
 extension DocumentSnapshot {
-    /// The document as a value of a type.
+    /// Decodes the document.
     ///
-    /// A document that does not exist is decoded as null: it is nil for an optional type, and an
-    /// error for others.
+    /// A document that does not exist is decoded as null: nil for an optional type, an error for
+    /// others.
     ///
     /// - Parameters:
-    ///   - type: the type.
-    ///   - serverTimestampBehavior: how server timestamps read that the server has not set.
-    ///   - decoder: how fields become properties.
-    /// - Throws: Swift's `DecodingError` where the document does not fit the type.
+    ///   - type: the type to decode.
+    ///   - serverTimestampBehavior: the value of pending server timestamps.
+    ///   - decoder: the decoder.
+    /// - Throws: Swift's `DecodingError` if the document does not match the type.
     public func data<T: Decodable>(
         as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
         decoder: Firestore.Decoder = Firestore.Decoder()
@@ -136,7 +135,7 @@ extension DocumentSnapshot {
     }
 }
 
-/// A document among the results of a query; it exists.
+/// A document in the results of a query, which always exists.
 public final class QueryDocumentSnapshot: DocumentSnapshot, @unchecked Sendable {
     // Immutable, as the class that it inherits from.
 
@@ -144,13 +143,12 @@ public final class QueryDocumentSnapshot: DocumentSnapshot, @unchecked Sendable 
         super.init(firestore, document.path, document, state)
     }
 
-    /// All fields by name, as ``DocumentSnapshot/data()`` gives them.
+    /// All fields by name, as in ``DocumentSnapshot/data()``.
     public override func data() -> [String: Any] {
         data(with: .none)
     }
 
-    /// All fields by name, with server timestamps that the server has not set as the parameter
-    /// says.
+    /// All fields by name, with a behavior for pending server timestamps.
     public override func data(
         with serverTimestampBehavior: ServerTimestampBehavior
     ) -> [String: Any] {

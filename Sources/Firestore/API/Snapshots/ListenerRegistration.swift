@@ -5,12 +5,13 @@ import LarderSync
 import Logging
 import Synchronization
 
-/// A listener that is called until it is removed; letting go of this does not remove it.
+/// The registration of a listener, which stays active until it is removed, even if this object is
+/// deallocated.
 public protocol ListenerRegistration: AnyObject, Sendable {
-    /// Ends the listener; a second call does nothing.
+    /// Removes the listener; a second call has no effect.
     ///
-    /// It is not called any more once this has returned, apart from a call that another thread
-    /// is in the middle of; on the callback queue there is none.
+    /// After this returns, the listener is not called again, except that a call already in progress
+    /// on another thread may still finish; on the callback queue there is none.
     func remove()
 }
 
@@ -19,10 +20,10 @@ final class Registration: ListenerRegistration {
     private let ended = Atomic<Bool>(false)
     private let source = Mutex<ClientRegistration?>(nil)
 
-    /// Whether the listener is still to be called.
+    /// False once ``remove()`` was called.
     var isActive: Bool { !ended.load(ordering: .acquiring) }
 
-    /// Takes what is to be ended with the listener.
+    /// Attaches the client's registration, which is removed with this one.
     func attach(_ registration: ClientRegistration) {
         source.withLock { $0 = registration }
         // It may have been removed, from its first call, before this.
@@ -43,25 +44,25 @@ final class Registration: ListenerRegistration {
     }
 }
 
-/// Where a listener's snapshots come from.
+/// The source of a listener's snapshots.
 public enum ListenSource: Int, Hashable, Sendable {
-    /// The cache first, then the server's word through the cache.
+    /// The cache first, then updates from the server.
     case `default` = 0
-    /// The cache alone; the server is not asked.
+    /// Only the cache, without any request to the server.
     case cache = 1
 }
 
-/// What a listener wants to hear of, and from where.
+/// Options of a listener: its source, and whether it is notified of metadata changes.
 ///
-/// Immutable: the methods give changed copies.
+/// Immutable; methods return changed copies.
 public final class SnapshotListenOptions: Sendable {
-    /// Where the snapshots come from.
+    /// The source of the snapshots.
     public let source: ListenSource
 
-    /// Whether changes of metadata alone give snapshots, too.
+    /// Whether changes of metadata alone produce snapshots.
     public let includeMetadataChanges: Bool
 
-    /// Everything but changes of metadata alone, from cache and server.
+    /// Creates options for the default source without changes of metadata alone.
     public convenience init() {
         self.init(source: .default, includeMetadataChanges: false)
     }
@@ -71,33 +72,33 @@ public final class SnapshotListenOptions: Sendable {
         self.includeMetadataChanges = includeMetadataChanges
     }
 
-    /// The same, with or without snapshots for changes of metadata alone.
+    /// A copy with or without snapshots for changes of metadata alone.
     public func withIncludeMetadataChanges(
         _ includeMetadataChanges: Bool
     ) -> SnapshotListenOptions {
         SnapshotListenOptions(source: source, includeMetadataChanges: includeMetadataChanges)
     }
 
-    /// The same, from another source.
+    /// A copy with another source.
     public func withSource(_ source: ListenSource) -> SnapshotListenOptions {
         SnapshotListenOptions(source: source, includeMetadataChanges: includeMetadataChanges)
     }
 }
 
-/// Where a get reads.
+/// The source of a get.
 public enum FirestoreSource: Int, Hashable, Sendable {
-    /// The server, and the cache when it cannot be reached.
+    /// The server, or the cache if the server cannot be reached.
     case `default` = 0
-    /// The server alone; fails with `unavailable` when it cannot be reached.
+    /// Only the server; fails with `unavailable` if it cannot be reached.
     case server = 1
-    /// The cache alone, on the calling thread unless earlier writes have to be waited for.
+    /// Only the cache, on the calling thread unless the get has to wait for earlier writes.
     case cache = 2
 }
 
 // MARK: - Listening
 
 extension Firestore {
-    /// Adds a listener in Apple's form, called on the callback queue.
+    /// Adds a listener that is called on the callback queue.
     func addListener<Snapshot: Sendable>(
         to query: Result<LarderQuery.Query, LarderError>, options: SnapshotListenOptions,
         listener: @escaping (Snapshot?, (any Error)?) -> Void,
@@ -133,7 +134,7 @@ extension Firestore {
         return registration
     }
 
-    /// Answers with the first snapshot of a listener, which is removed before.
+    /// Completes with the first snapshot of a temporary listener.
     func firstSnapshot(
         of query: Result<LarderQuery.Query, LarderError>, _ done: @escaping Completion<ViewSnapshot>
     ) {
@@ -160,9 +161,9 @@ extension Firestore {
         }
     }
 
-    /// Calls a closure each time all listeners have heard of a change, and once now.
+    /// Calls a closure now and each time all listeners have been notified of a change.
     ///
-    /// On the callback queue, until the registration is removed.
+    /// Calls happen on the callback queue until the registration is removed.
     @discardableResult
     public func addSnapshotsInSyncListener(
         _ listener: @escaping () -> Void

@@ -5,12 +5,12 @@ import LarderSync
 import Logging
 import Synchronization
 
-/// What matched a query at one moment, and how that differs from the snapshot before.
+/// The results of a query at a point in time, with the changes since the previous snapshot.
 public final class QuerySnapshot: Sendable {
     /// The query.
     public let query: Query
 
-    /// Whether writes are pending in the results, and whether they come from the cache.
+    /// Whether the results contain pending writes and whether they come from the cache.
     public let metadata: SnapshotMetadata
 
     private let state: SnapshotState
@@ -18,13 +18,13 @@ public final class QuerySnapshot: Sendable {
     private let built = Mutex<[QueryDocumentSnapshot]?>(nil)
 
     private enum Results: Sendable {
-        /// Of a read from the cache.
+        /// Results of a read from the cache.
         case documents([Document])
-        /// Of a listener.
+        /// Results delivered to a listener.
         case view(ViewSnapshot)
     }
 
-    /// The results of a read from the cache.
+    /// Creates the results of a read from the cache.
     init(_ query: Query, cached documents: [Document], readTime: SnapshotVersion) {
         self.query = query
         results = .documents(documents)
@@ -33,7 +33,7 @@ public final class QuerySnapshot: Sendable {
         metadata = state.metadata(pendingDocumentCount: pendingCount)
     }
 
-    /// The results that a listener was told.
+    /// Creates the results delivered to a listener.
     init(_ query: Query, _ view: ViewSnapshot) {
         self.query = query
         results = .view(view)
@@ -43,7 +43,7 @@ public final class QuerySnapshot: Sendable {
         metadata = state.metadata(pendingDocumentCount: view.mutatedKeys.count)
     }
 
-    /// How many documents matched.
+    /// The number of documents.
     public var count: Int {
         switch results {
         case .documents(let documents): documents.count
@@ -51,12 +51,12 @@ public final class QuerySnapshot: Sendable {
         }
     }
 
-    /// Whether nothing matched.
+    /// Whether there are no documents.
     public var isEmpty: Bool { count == 0 }
 
-    /// The documents that matched, in the query's order.
+    /// The documents in the query's order.
     ///
-    /// Made at the first call, in time linear in their number.
+    /// Created on first access, in time linear in their number.
     public var documents: [QueryDocumentSnapshot] {
         built.withLock { built in
             if let built { return built }
@@ -66,17 +66,18 @@ public final class QuerySnapshot: Sendable {
         }
     }
 
-    /// What changed since the listener's snapshot before; for the first one every document was
+    /// The changes since the listener's previous snapshot; in the first snapshot all documents are
     /// added.
     public var documentChanges: [DocumentChange] {
         documentChanges(includeMetadataChanges: false)
     }
 
-    /// What changed since the listener's snapshot before, with or without documents whose
-    /// metadata alone changed.
+    /// The changes since the listener's previous snapshot, with or without changes of metadata
+    /// alone.
     ///
-    /// Metadata changes are known only to listeners with `includeMetadataChanges`. Where Apple's SDK
-    /// stops the program for others, the other changes are given and an error is logged.
+    /// Metadata changes are available only to listeners with `includeMetadataChanges`. For other
+    /// listeners, where Apple's SDK terminates the program, the remaining changes are returned and
+    /// an error is logged.
     public func documentChanges(includeMetadataChanges: Bool) -> [DocumentChange] {
         switch results {
         case .documents:
@@ -128,7 +129,7 @@ public final class QuerySnapshot: Sendable {
 }
 
 extension QuerySnapshot: Hashable {
-    /// Whether both are of equal queries, with equal documents, changes and metadata.
+    /// True if queries, documents, changes and metadata are equal.
     public static func == (left: QuerySnapshot, right: QuerySnapshot) -> Bool {
         left.query == right.query && left.metadata == right.metadata
             && left.documents == right.documents
@@ -153,32 +154,33 @@ extension DocumentChangeType {
     }
 }
 
-/// What happened to a document in a query's results.
+/// The kind of a ``DocumentChange``.
 public enum DocumentChangeType: Int, Hashable, Sendable {
-    /// It has come into the results.
+    /// The document entered the results.
     case added = 0
-    /// It is in them still, with other contents or, where that was asked for, other metadata.
+    /// The document is still in the results, with different contents or, if requested, different
+    /// metadata.
     case modified = 1
-    /// It has left the results; ``DocumentChange/document`` is as it was before.
+    /// The document left the results; ``DocumentChange/document`` is its last state.
     case removed = 2
 }
 
-/// A document's change from one snapshot of a query to the next.
+/// The change of a document between two consecutive snapshots of a query.
 ///
-/// Applied in their order to the earlier documents, each by removing at ``oldIndex`` and inserting at
-/// ``newIndex``, the changes of a snapshot give its documents.
+/// Applying the changes in order to the previous documents, by removing at ``oldIndex`` and
+/// inserting at ``newIndex``, yields the documents of the snapshot.
 public final class DocumentChange: Sendable {
-    /// What happened.
+    /// The kind of the change.
     public let type: DocumentChangeType
 
-    /// The document after the change, or before it for one that left.
+    /// The document after the change, or before it for a removed document.
     public let document: QueryDocumentSnapshot
 
-    /// Where it was when the changes before this one are applied; `UInt(NSNotFound)` for one that
-    /// was added.
+    /// The index before this change, with all earlier changes applied; `UInt(NSNotFound)` for an
+    /// added document.
     public let oldIndex: UInt
 
-    /// Where it is then; `UInt(NSNotFound)` for one that was removed.
+    /// The index after this change; `UInt(NSNotFound)` for a removed document.
     public let newIndex: UInt
 
     init(
@@ -193,13 +195,13 @@ public final class DocumentChange: Sendable {
 }
 
 extension DocumentChange: Hashable {
-    /// Whether the same happened to equal documents at the same places.
+    /// True if kind, document and indexes are equal.
     public static func == (left: DocumentChange, right: DocumentChange) -> Bool {
         left.type == right.type && left.oldIndex == right.oldIndex
             && left.newIndex == right.newIndex && left.document == right.document
     }
 
-    /// Hashes type, document and places.
+    /// Hashes kind, document and indexes.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(type)
         hasher.combine(document)

@@ -1,15 +1,16 @@
 public import LarderModel
 
-/// What is known of a snapshot's state: whether writes are pending in it, whether the server
-/// has confirmed it.
+/// The metadata of a snapshot: whether it contains pending writes and whether the server has
+/// confirmed it.
 public final class SnapshotMetadata: Sendable {
-    /// Whether it contains writes that the backend has not acknowledged.
+    /// Whether the snapshot contains writes that the backend has not acknowledged.
     public let hasPendingWrites: Bool
 
-    /// Whether it comes from the cache alone, without the server's word that it is up to date.
+    /// Whether the snapshot comes from the cache and has not been confirmed as current by the
+    /// server.
     public let isFromCache: Bool
 
-    /// What the backend has confirmed of it, and when; does not count for equality.
+    /// The extent and time of the backend's confirmation; ignored by equality.
     public let freshness: Freshness
 
     init(hasPendingWrites: Bool, isFromCache: Bool, freshness: Freshness) {
@@ -20,7 +21,7 @@ public final class SnapshotMetadata: Sendable {
 }
 
 extension SnapshotMetadata: Hashable {
-    /// Whether both flags are the same.
+    /// True if both flags are equal.
     public static func == (left: SnapshotMetadata, right: SnapshotMetadata) -> Bool {
         left.hasPendingWrites == right.hasPendingWrites && left.isFromCache == right.isFromCache
     }
@@ -32,37 +33,37 @@ extension SnapshotMetadata: Hashable {
     }
 }
 
-/// How far a snapshot can be relied on: what the backend has confirmed of it, and when.
+/// The freshness of a snapshot: what the backend has confirmed, and when.
 ///
-/// Beside ``SnapshotMetadata/isFromCache``, which says only whether the backend has confirmed it
-/// just now.
+/// More precise than ``SnapshotMetadata/isFromCache``, which only says whether the backend has
+/// confirmed the snapshot as current.
 public struct Freshness: Hashable, Sendable {
-    /// Whose word a snapshot is.
+    /// The origin of a snapshot.
     public enum Source: Hashable, Sendable {
-        /// The cache's alone: the backend may know better.
+        /// The cache; the backend may have newer data.
         case cache
-        /// The backend's, up to the present.
+        /// The backend; the snapshot is current.
         case server
     }
 
-    /// Whose word the snapshot is.
+    /// The origin of the snapshot.
     public let source: Source
 
-    /// The moment, by the backend's clock, of which the snapshot is known to be right but for
-    /// pending writes; nil when the backend has never told all of it.
+    /// The latest time, by the backend's clock, at which the snapshot is known to be complete and
+    /// correct apart from pending writes; nil if the backend has never delivered all of it.
     ///
-    /// For a query, all that matched at that moment is in the results. What a writer other than
-    /// this database has changed since is not in them, unless another query has brought it into the
-    /// cache: such a document is newer than the moment, and gone where it matches no longer.
+    /// For a query, everything that matched at that time is in the results. Later changes by other
+    /// clients are missing, unless another query has brought them into the cache: such documents
+    /// are newer, and are absent if they no longer match.
     public let readTime: Timestamp?
 
-    /// How many documents of the snapshot have pending writes.
+    /// The number of documents in the snapshot with pending writes.
     public let pendingDocumentCount: Int
 
-    /// Whether nothing is missing that matched at ``readTime``.
+    /// Whether the snapshot contains everything that matched at ``readTime``.
     ///
-    /// False for a query that was never listened to, or read, while the backend could be
-    /// reached: its results are what other queries have left in the cache.
+    /// False for a query that has never been read or listened to while the backend was reachable:
+    /// its results are whatever other queries have left in the cache.
     public var isComplete: Bool { readTime != nil }
 
     init(isFromCache: Bool, readTime: SnapshotVersion, pendingDocumentCount: Int) {
@@ -72,16 +73,16 @@ public struct Freshness: Hashable, Sendable {
     }
 }
 
-/// What is known of a snapshot, as its metadata tell it.
+/// The state behind ``SnapshotMetadata``.
 struct SnapshotState: Sendable {
-    /// Whether writes are pending in it.
+    /// Whether it contains pending writes.
     var hasPendingWrites: Bool
-    /// Whether the backend has not confirmed it.
+    /// Whether the backend has not confirmed it as current.
     var isFromCache = true
-    /// The snapshot of the backend of which it is right; none for none.
+    /// The backend's snapshot version that it corresponds to, if any.
     var readTime = SnapshotVersion.none
 
-    /// What an application is shown of it.
+    /// The public metadata.
     func metadata(pendingDocumentCount: Int? = nil) -> SnapshotMetadata {
         SnapshotMetadata(
             hasPendingWrites: hasPendingWrites, isFromCache: isFromCache,

@@ -1,14 +1,14 @@
 import LarderModel
 
-/// What a listener hears, as an asynchronous sequence.
+/// An asynchronous sequence of a listener's events.
 ///
-/// Each iteration has a listener of its own, from its first step until the loop is left or its
-/// task is cancelled, which ends the sequence without an error. Snapshots wait in their order,
-/// however many, until the loop takes them: none is left out, since each tells its differences from
-/// the one before. Of lists of writes and of network states only the newest waits. Elements come on
-/// the task's executor, not on the callback queue.
+/// Each iteration has its own listener, from its start until the loop exits or its task is
+/// cancelled, which ends the sequence without an error. Snapshots are buffered without limit and
+/// never skipped, since each contains the changes since the previous one. For lists of writes and
+/// network states, only the newest element is buffered. Elements are delivered on the task's
+/// executor, not on the callback queue.
 ///
-/// An error of the listener is thrown, and ends the sequence.
+/// An error of the listener is thrown and ends the sequence.
 public struct SnapshotSequence<Element: Sendable>: AsyncSequence, Sendable {
     typealias Stream = AsyncThrowingStream<Element, any Error>
 
@@ -23,7 +23,7 @@ public struct SnapshotSequence<Element: Sendable>: AsyncSequence, Sendable {
         self.listen = listen
     }
 
-    /// Adds a listener, and gives what it hears.
+    /// Adds a listener and returns an iterator over its events.
     public func makeAsyncIterator() -> Iterator {
         let (stream, continuation) = Stream.makeStream(bufferingPolicy: bufferingPolicy)
         let registration = listen { result in
@@ -36,16 +36,16 @@ public struct SnapshotSequence<Element: Sendable>: AsyncSequence, Sendable {
         return Iterator(base: stream.makeAsyncIterator())
     }
 
-    /// One loop over what a listener hears.
+    /// An iterator over a listener's events.
     public struct Iterator: AsyncIteratorProtocol {
         var base: Stream.Iterator
 
-        /// The next value; nil when the task was cancelled.
+        /// The next element; nil if the task was cancelled.
         public mutating func next() async throws -> Element? {
             try await base.next()
         }
 
-        /// The next value; nil when the task was cancelled.
+        /// The next element; nil if the task was cancelled.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> Element? {

@@ -3,28 +3,29 @@ import LarderModel
 import LarderSync
 
 extension Firestore {
-    /// Runs a closure that reads and writes documents, of which either all is done or nothing.
+    /// Runs a transaction: a closure that reads and writes documents atomically.
     ///
-    /// With a backend the transaction reads and commits there: it sees the server's documents
-    /// without pending writes, and without the server it fails with `unavailable`. Listeners hear
-    /// of what it wrote from the server. Without a backend it works on the local view of the
-    /// documents, and its writes are then pending like any others.
+    /// With a backend, the transaction reads and commits there: it sees the server's documents
+    /// without pending writes, and fails with `unavailable` if the server cannot be reached.
+    /// Listeners receive its writes from the server. Without a backend, it operates on the local
+    /// view of the documents, and its writes become pending like any others.
     ///
-    /// The closure runs on a thread of the database's own, and again, up to five times in all, when
-    /// a document that it read was changed before it could commit or, with longer and longer
-    /// waits, when the server could not be reached. It is to have no other effects, and must not
-    /// wait for another transaction. Putting an error into its second parameter ends the
-    /// transaction with that error; one that ``Transaction/getDocument(_:)`` has thrown because of
-    /// the server has the closure run again. A server that has not answered a read or the commit
-    /// in the time of ``FirestoreConfiguration/serverWait-swift.property`` is not asked again.
+    /// The closure runs on a thread of the database. It is retried, up to five attempts in total,
+    /// if a document that it read was changed before the commit or, with exponential backoff, if
+    /// the server could not be reached. It must have no other side effects and must not wait for
+    /// another transaction. Assigning an error to its second parameter ends the transaction with
+    /// that error, except that errors of the server thrown by ``Transaction/getDocument(_:)`` lead
+    /// to a retry. There is no retry after a read or commit that the server has not answered within
+    /// ``FirestoreConfiguration/serverWait-swift.property``.
     ///
     /// - Parameters:
-    ///   - updateBlock: reads first, then writes; what it returns goes to the handler.
-    ///   - completion: called on the callback queue once the writes are made, or with why it
-    ///     failed: the closure's error, that of the last attempt, or `invalidArgument` for what
-    ///     Firestore does not take. Nothing was written then, unless the backend's answer to the
-    ///     last commit was lost (`unavailable`, `deadlineExceeded`, `unknown`, `internal`), and the
-    ///     writes may have been made.
+    ///   - updateBlock: the closure, which reads before it writes; its result is passed to the
+    ///     handler.
+    ///   - completion: called on the callback queue after the commit or with an error: that of the
+    ///     closure, that of the last attempt, or `invalidArgument` for invalid data. After an error
+    ///     nothing was written, unless the response to the last commit was lost (`unavailable`,
+    ///     `deadlineExceeded`, `unknown`, `internal`), in which case the writes may have been
+    ///     committed.
     public func runTransaction(
         _ updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
         completion: @escaping (Any?, (any Error)?) -> Void
@@ -32,7 +33,7 @@ extension Firestore {
         runTransaction(with: nil, block: updateBlock, completion: completion)
     }
 
-    /// Runs a closure that reads and writes documents, as often as the options allow.
+    /// Runs a transaction with options.
     ///
     /// See ``runTransaction(_:completion:)``.
     public func runTransaction(
@@ -52,24 +53,24 @@ extension Firestore {
         }.start()
     }
 
-    /// Runs a closure that reads and writes documents, of which either all is done or nothing.
+    /// Runs a transaction: a closure that reads and writes documents atomically.
     ///
     /// See ``runTransaction(_:completion:)``.
     ///
-    /// - Returns: what the closure returned.
-    /// - Throws: why it failed.
+    /// - Returns: the result of the closure.
+    /// - Throws: the error that the transaction failed with.
     public nonisolated(nonsending) func runTransaction(
         _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?
     ) async throws -> sending Any? {
         try await runTransaction(with: nil, block: updateBlock)
     }
 
-    /// Runs a closure that reads and writes documents, as often as the options allow.
+    /// Runs a transaction with options.
     ///
     /// See ``runTransaction(_:completion:)``.
     ///
-    /// - Returns: what the closure returned.
-    /// - Throws: why it failed.
+    /// - Returns: the result of the closure.
+    /// - Throws: the error that the transaction failed with.
     public nonisolated(nonsending) func runTransaction(
         with options: TransactionOptions?,
         block: @escaping (Transaction, NSErrorPointer) -> sending Any?
@@ -85,12 +86,12 @@ extension Firestore {
     }
 }
 
-/// How a transaction is run.
+/// The options of a transaction.
 public final class TransactionOptions {
-    /// How often the closure is run at most before the transaction fails with the error of the last
-    /// attempt; 5, and at least 1: otherwise the transaction fails with `invalidArgument`.
+    /// The maximum number of attempts, after which the transaction fails with the error of the last
+    /// one; 5 by default, at least 1: otherwise the transaction fails with `invalidArgument`.
     public var maxAttempts = 5
 
-    /// The defaults.
+    /// Creates the default options.
     public init() {}
 }

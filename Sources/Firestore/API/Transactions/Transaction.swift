@@ -1,11 +1,11 @@
 import LarderModel
 import Synchronization
 
-/// Reads and writes of which either all are made, on what was read, or none.
+/// An atomic set of writes based on the documents read.
 ///
-/// Used inside the closure of ``Firestore/runTransaction(_:completion:)`` alone, where all reads come
-/// before the first write. What Apple's SDK stops the program over fails the transaction with
-/// `invalidArgument`.
+/// Valid only inside the closure of ``Firestore/runTransaction(_:completion:)``, where all reads
+/// must precede the first write. Misuse, for which Apple's SDK terminates the program, fails the
+/// transaction with `invalidArgument`.
 public final class Transaction: Sendable {
     private let firestore: Firestore
     private let backend: any TransactionBackend
@@ -19,15 +19,14 @@ public final class Transaction: Sendable {
             firestore, lateness: "A transaction cannot be used after its closure has ended.")
     }
 
-    /// Reads a document: at the server, or without a backend as this machine knows it, pending
-    /// writes in it.
+    /// Reads a document from the server or, without a backend, from the local view including
+    /// pending writes.
     ///
-    /// Blocks for the answer. When the document changes before the transaction commits, the closure
-    /// is run again.
+    /// Blocks until the response arrives. If the document changes before the transaction commits,
+    /// the closure is run again.
     ///
-    /// - Throws: `invalidArgument` after a write of the transaction, or for a document of another
-    ///   database object; `unavailable` when the server cannot be reached; what the store
-    ///   reports.
+    /// - Throws: `invalidArgument` after a write of the transaction or for a document of another
+    ///   `Firestore` object; `unavailable` if the server cannot be reached; errors of the store.
     public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
         do throws(LarderError) {
             return try read(document)
@@ -43,7 +42,8 @@ public final class Transaction: Sendable {
                 .failedPrecondition, "A transaction cannot be used after its closure has ended.")
         }
         guard writes.isEmpty else {
-            throw .invalidArgument("A transaction reads everything before it writes anything.")
+            throw .invalidArgument(
+                "Firestore transactions require all reads to be executed before all writes.")
         }
         let path = try writes.path(of: reference)
         let read: TransactionRead
@@ -94,7 +94,7 @@ public final class Transaction: Sendable {
 
     /// Updates fields of an existing document; keys are dotted paths or ``FieldPath``s.
     ///
-    /// For a document that the transaction has read and not found, the transaction fails with
+    /// If the transaction has read the document and it does not exist, the transaction fails with
     /// `invalidArgument`.
     @discardableResult
     public func updateData(
@@ -120,7 +120,7 @@ public final class Transaction: Sendable {
         return self
     }
 
-    /// Ends the closure's part and commits.
+    /// Closes the transaction for the closure and commits.
     func commit(_ done: @escaping Completion<Void>) {
         switch writes.close() {
         case .success(let mutations):
@@ -129,7 +129,7 @@ public final class Transaction: Sendable {
         }
     }
 
-    /// Ends the closure's part without writing anything.
+    /// Closes the transaction without writing anything.
     func discard() {
         _ = writes.close()
     }

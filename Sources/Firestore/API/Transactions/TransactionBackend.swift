@@ -6,42 +6,42 @@ import LarderRemote
 import LarderSync
 import Synchronization
 
-/// What a transaction reads from and commits to, and when its attempts run.
+/// The place that a transaction reads from and commits to.
 protocol TransactionBackend: Sendable {
-    /// Calls a closure when an attempt may run, on a thread that may block; ``leave()`` is to be
-    /// called at the attempt's end.
+    /// Calls a closure when an attempt may run, on a thread that may block; call ``leave()`` at the
+    /// end of the attempt.
     func enter(
         attempt number: Int, _ body: @escaping @Sendable (Result<Void, LarderError>) -> Void)
 
-    /// Ends an attempt that was begun.
+    /// Ends an attempt.
     func leave()
 
     /// Reads a document; blocks.
     func read(_ path: DocumentPath) throws(LarderError) -> TransactionRead
 
-    /// Makes changes, if what was read still holds.
+    /// Commits changes if the documents read have not changed.
     func commit(
         _ mutations: [Mutation], on reads: [DocumentPath: TransactionRead],
         _ done: @escaping Completion<Void>)
 
-    /// Whether an attempt that ended so is followed by another one.
+    /// Whether an error should lead to another attempt.
     ///
-    /// - Parameter isOfClosure: whether the closure gave the error.
+    /// - Parameter isOfClosure: whether the error was set by the closure.
     func isWorthRetrying(_ error: NSError, isOfClosure: Bool) -> Bool
 }
 
-/// A document as a transaction has read it.
+/// A document as read by a transaction.
 struct TransactionRead: Sendable {
-    /// What there was; nil for nothing known.
+    /// The document; nil if it is unknown.
     let document: Document?
-    /// What the snapshot says of itself.
+    /// The state for the snapshot's metadata.
     let state: SnapshotState
 
-    /// The document, if there was one.
+    /// The document if it exists.
     var existing: Document? { document.flatMap { $0.exists ? $0 : nil } }
 }
 
-/// Transactions without a backend: on the local view, whose writes then are pending like others.
+/// Transactions without a backend, on the local view; their writes become pending.
 struct LocalTransactionBackend: TransactionBackend {
     let client: Client
     let gate: TransactionGate
@@ -82,9 +82,9 @@ struct LocalTransactionBackend: TransactionBackend {
             acknowledged: { _ in })
     }
 
-    /// Whether what was read still holds, for a transaction that writes nothing.
+    /// Validates the reads of a transaction without writes.
     ///
-    /// When each document is the same in a second pass, all were so between the passes.
+    /// If each document is unchanged in a second pass, all had these states between the passes.
     private func check(_ reads: [DocumentPath: TransactionRead]) throws(LarderError) {
         guard reads.count > 1 else { return }
         for (path, read) in reads where try client.document(at: path) != read.document {
@@ -98,14 +98,14 @@ struct LocalTransactionBackend: TransactionBackend {
     }
 }
 
-/// Transactions with a backend: on its documents, without the cache and the queue of writes.
+/// Transactions with a backend, on its documents, bypassing the cache and the write queue.
 ///
-/// For one transaction; its attempts wait longer and longer for each other.
+/// Serves one transaction, with backoff between its attempts.
 final class ServerTransactionBackend: TransactionBackend {
     private let client: Client
     private let gate: TransactionGate
     private let backoff = Mutex(Backoff())
-    /// True for a server that did not answer in time: another attempt would wait as long again.
+    /// Set if the server did not answer in time: another attempt would wait as long again.
     private let isUnanswered = AtomicFlag()
 
     init(_ client: Client, _ gate: TransactionGate) {
@@ -136,7 +136,7 @@ final class ServerTransactionBackend: TransactionBackend {
         }
         isAnswered.wait()
         guard let reading = try answer.withLock({ $0 })?.get().first, reading.path == path else {
-            throw LarderError(.internal, "The server has answered for other documents.")
+            throw LarderError(.internal, "The server returned other documents than requested.")
         }
         return TransactionRead(reading)
     }

@@ -4,9 +4,9 @@ import LarderModel
 import LarderSync
 import Synchronization
 
-/// A transaction from its first attempt to its last.
+/// The attempts of one transaction.
 final class TransactionRun: Sendable {
-    /// What a closure of the user's returned.
+    /// The result of the closure.
     typealias Outcome = Transferred<Any?>
 
     private let firestore: Firestore
@@ -25,13 +25,13 @@ final class TransactionRun: Sendable {
         self.done = done
     }
 
-    /// Runs the closure, and again while what it read was changed meanwhile.
+    /// Starts the first attempt.
     func start() {
         guard maxAttempts > 0 else {
             return done(
                 .failure(
                     LarderError.invalidArgument(
-                        "A transaction has \(maxAttempts) attempts; it needs 1 at least.")))
+                        "maxAttempts is \(maxAttempts); it must be at least 1.")))
         }
         do throws(LarderError) {
             let client = try firestore.connection.client()
@@ -76,7 +76,7 @@ final class TransactionRun: Sendable {
         }
     }
 
-    /// Ends an attempt that failed, and begins another one where that may help.
+    /// Ends a failed attempt and starts another one if the error allows it.
     private func finish(
         _ number: Int, on backend: any TransactionBackend, _ error: NSError, isOfClosure: Bool
     ) {
@@ -89,11 +89,11 @@ final class TransactionRun: Sendable {
     }
 }
 
-/// Decides when attempts of transactions run, so that none is overtaken for ever.
+/// Schedules attempts of transactions so that none starves.
 ///
-/// First attempts run side by side and are checked when they commit. One that has to be tried again
-/// runs alone: it waits for those under way, and others wait for it. On a queue of its own threads,
-/// never on Swift's cooperative ones, since the closures block.
+/// First attempts run concurrently and are validated when they commit. A retry runs exclusively: it
+/// waits for attempts in progress, and later ones wait for it. Attempts run on a dispatch queue,
+/// never on the cooperative pool, because the closures block.
 final class TransactionGate: Sendable {
     private struct Waiting: Sendable {
         let isExclusive: Bool
@@ -105,7 +105,7 @@ final class TransactionGate: Sendable {
         var runningCount = 0
         var isExclusive = false
 
-        /// What may start now, in order of arrival.
+        /// Removes and returns the attempts that may start now, in order of arrival.
         mutating func admit() -> [Waiting] {
             var admitted: [Waiting] = []
             while let next = waiting.first, !isExclusive, !next.isExclusive || runningCount == 0 {
@@ -122,8 +122,7 @@ final class TransactionGate: Sendable {
     private let queue = DispatchQueue(
         label: "larder.transactions", qos: .userInitiated, attributes: .concurrent)
 
-    /// Runs an attempt when its turn comes; ``leave()`` is to be called when it has committed or
-    /// failed.
+    /// Runs an attempt when its turn comes; call ``leave()`` when it has committed or failed.
     func enter(alone isExclusive: Bool, _ body: @escaping @Sendable () -> Void) {
         start { state in
             state.waiting.append(Waiting(isExclusive: isExclusive, body: body))

@@ -2,12 +2,12 @@ public import Foundation
 public import LarderModel
 
 extension Timestamp {
-    /// This moment.
+    /// The current time.
     public init() {
         self = .now()
     }
 
-    /// The order of both instants.
+    /// Compares two timestamps.
     public func compare(_ other: Timestamp) -> ComparisonResult {
         self < other ? .orderedAscending : self > other ? .orderedDescending : .orderedSame
     }
@@ -16,7 +16,7 @@ extension Timestamp {
 // MARK: - Apple
 
 extension GeoPoint {
-    /// The order of both places: by latitude, then by longitude.
+    /// Compares by latitude, then by longitude.
     public func compare(_ other: GeoPoint) -> ComparisonResult {
         let isBefore = (latitude, longitude) < (other.latitude, other.longitude)
         return self == other ? .orderedSame : isBefore ? .orderedAscending : .orderedDescending

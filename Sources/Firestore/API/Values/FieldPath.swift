@@ -1,26 +1,26 @@
 internal import LarderModel
 
-/// Where a field is in a document: the names of the maps on the way, and its own.
+/// The path of a field in a document: the names of the enclosing maps and of the field.
 ///
-/// A string between dots, such as `"stats.area"`, does for plain names; a `FieldPath` takes names
-/// with any characters. Names are checked when the path is used: an empty path, an empty name or
-/// more than 1,500 bytes then give an error with the code `invalidArgument`.
+/// For simple names a dotted string such as `"stats.area"` suffices; a `FieldPath` can contain
+/// names with any characters. Names are validated when the path is used: an empty path, an empty
+/// name or more than 1,500 bytes cause an error with the code `invalidArgument`.
 public struct FieldPath: Sendable {
     let names: [String]
 
-    /// A path of names, which may hold dots and other characters.
+    /// Creates a path of names, which may contain any characters, including dots.
     public init(_ fieldNames: [String]) {
         names = fieldNames
     }
 
-    /// The id of the document, as a field to filter and to order by.
+    /// The document ID as a field for filters and orders.
     public static func documentID() -> FieldPath {
         FieldPath(["__name__"])
     }
 }
 
 extension FieldPath: Hashable {
-    /// Whether the names are the same bytes.
+    /// True if the names are equal byte by byte.
     public static func == (left: FieldPath, right: FieldPath) -> Bool {
         left.names.elementsEqual(right.names) { $0.hasSameUTF8(as: $1) }
     }
@@ -33,23 +33,23 @@ extension FieldPath: Hashable {
 }
 
 extension FieldPath: CustomStringConvertible {
-    /// The names between dots, unusual ones in backticks.
+    /// The names separated by dots, unusual ones in backticks.
     public var description: String {
         LarderModel.FieldPath(unchecked: names).canonicalString
     }
 }
 
 extension FieldPath {
-    /// The path, checked.
+    /// The validated path.
     func resolved() throws(LarderError) -> LarderModel.FieldPath {
         try LarderModel.FieldPath(names)
     }
 
-    /// The path that a caller means by a string with dots or a `FieldPath`.
+    /// The path given by a dotted string or a `FieldPath`.
     static func resolving(_ field: Any) throws(LarderError) -> LarderModel.FieldPath {
         if let text = field as? String { return try LarderModel.FieldPath(dotted: text) }
         if let path = field as? FieldPath { return try path.resolved() }
         throw .invalidArgument(
-            "a field is named by a String or a FieldPath, not by \(type(of: field))")
+            "a field is given by a String or a FieldPath, not by \(type(of: field))")
     }
 }

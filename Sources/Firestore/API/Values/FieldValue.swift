@@ -1,9 +1,9 @@
 import LarderModel
 
-/// What a write does to a field instead of giving it a value.
+/// A sentinel for an operation on a field, used in place of a value.
 ///
-/// Values of this class stand in the data of `setData` and `updateData`, at the top level or
-/// inside maps, never inside arrays. They can be shared between threads.
+/// Sentinels can be used in the data of `setData` and `updateData`, at the top level or inside
+/// maps, but not inside arrays. They can be shared between threads.
 public final class FieldValue: Sendable {
     enum Operation: Sendable, Hashable {
         case delete
@@ -21,93 +21,95 @@ public final class FieldValue: Sendable {
         self.operation = operation
     }
 
-    /// Removes the field.
+    /// Deletes the field.
     ///
-    /// Allowed in `updateData` at the top level, and in `setData` with merging.
+    /// Allowed at the top level of `updateData` and in `setData` with merge.
     public static func delete() -> FieldValue {
         FieldValue(.delete)
     }
 
-    /// Sets the field to the server's time at the commit.
+    /// Sets the field to the server's commit time.
     ///
-    /// Until the server has answered the field reads as the `ServerTimestampBehavior` asks.
+    /// Until the server has committed the write, ``ServerTimestampBehavior`` determines the value
+    /// of the field.
     public static func serverTimestamp() -> FieldValue {
         FieldValue(.serverTimestamp)
     }
 
-    /// Appends those elements to an array that are not in it; a field that is no array becomes one.
+    /// Appends the elements that an array does not contain; a field that is not an array is
+    /// replaced by one.
     ///
-    /// The elements are read now; one that cannot be stored is reported when the write is made.
+    /// The elements are converted immediately; invalid elements are reported by the write.
     public static func arrayUnion(_ elements: [Any]) -> FieldValue {
         FieldValue(.arrayUnion(ElementList(elements)))
     }
 
-    /// Removes every element from an array that equals one of these; a field that is no array
-    /// becomes an empty one.
+    /// Removes all occurrences of the elements from an array; a field that is not an array is
+    /// replaced by an empty one.
     ///
-    /// The elements are read now; one that cannot be stored is reported when the write is made.
+    /// The elements are converted immediately; invalid elements are reported by the write.
     public static func arrayRemove(_ elements: [Any]) -> FieldValue {
         FieldValue(.arrayRemove(ElementList(elements)))
     }
 }
 
 extension FieldValue {
-    /// Adds to a number; a field that is no number becomes this one.
+    /// Adds to a number; a field that is not a number is set to the operand.
     ///
-    /// Two integers give an integer, held at the ends of its range; a double on either side gives
-    /// a double.
+    /// Two integers yield an integer, saturating at the limits of `Int64`; if either operand is a
+    /// double, the result is a double.
     public static func increment(_ amount: Int64) -> FieldValue {
         FieldValue(.increment(.integer(amount)))
     }
 
-    /// Adds to a number; a field that is no number becomes this one.
+    /// Adds to a number; a field that is not a number is set to the operand.
     public static func increment(_ amount: Int) -> FieldValue {
         FieldValue(.increment(.integer(Int64(amount))))
     }
 
-    /// Adds to a number; a field that is no number becomes this one.
+    /// Adds to a number; a field that is not a number is set to the operand.
     public static func increment(_ amount: Double) -> FieldValue {
         FieldValue(.increment(.double(amount)))
     }
 
-    /// Keeps the smaller of the field's number and this one; a field that is no number becomes
-    /// this one.
+    /// Sets the field to the minimum of its number and the operand; a field that is not a number is
+    /// set to the operand.
     public static func minimum(_ number: Int64) -> FieldValue {
         FieldValue(.minimum(.integer(number)))
     }
 
-    /// Keeps the smaller of the field's number and this one.
+    /// Sets the field to the minimum of its number and the operand.
     public static func minimum(_ number: Int) -> FieldValue {
         FieldValue(.minimum(.integer(Int64(number))))
     }
 
-    /// Keeps the smaller of the field's number and this one.
+    /// Sets the field to the minimum of its number and the operand.
     public static func minimum(_ number: Double) -> FieldValue {
         FieldValue(.minimum(.double(number)))
     }
 
-    /// Keeps the larger of the field's number and this one; a field that is no number becomes
-    /// this one.
+    /// Sets the field to the maximum of its number and the operand; a field that is not a number is
+    /// set to the operand.
     public static func maximum(_ number: Int64) -> FieldValue {
         FieldValue(.maximum(.integer(number)))
     }
 
-    /// Keeps the larger of the field's number and this one.
+    /// Sets the field to the maximum of its number and the operand.
     public static func maximum(_ number: Int) -> FieldValue {
         FieldValue(.maximum(.integer(Int64(number))))
     }
 
-    /// Keeps the larger of the field's number and this one.
+    /// Sets the field to the maximum of its number and the operand.
     public static func maximum(_ number: Double) -> FieldValue {
         FieldValue(.maximum(.double(number)))
     }
 
-    /// A vector of doubles, which is an ordinary value and may also stand inside an array.
+    /// A vector of doubles, an ordinary value that is also allowed inside arrays.
     public static func vector(_ components: [Double]) -> VectorValue {
         VectorValue(components)
     }
 
-    /// A vector of floats, kept as doubles.
+    /// A vector of floats, stored as doubles.
     @_disfavoredOverload
     public static func vector(_ components: [Float]) -> VectorValue {
         VectorValue(components.map(Double.init))
@@ -115,7 +117,7 @@ extension FieldValue {
 }
 
 extension FieldValue {
-    /// What asks for a transform.
+    /// The sentinel of a transform.
     convenience init(for transform: FieldTransform.Operation) {
         let operation: Operation =
             switch transform {
@@ -131,22 +133,22 @@ extension FieldValue {
 }
 
 extension FieldValue: Hashable {
-    /// Whether both do the same.
+    /// True if both are the same operation.
     public static func == (left: FieldValue, right: FieldValue) -> Bool {
         left.operation == right.operation
     }
 
-    /// Hashes what it does.
+    /// Hashes the operation.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(operation)
     }
 }
 
 extension FieldValue: CustomStringConvertible {
-    /// The call that made it.
+    /// The call that creates it.
     public var description: String { "FieldValue.\(name)" }
 
-    /// The name of the call that made it, with parentheses.
+    /// The call that creates it, without the type's name.
     var name: String {
         switch operation {
         case .delete: "delete()"
@@ -160,8 +162,8 @@ extension FieldValue: CustomStringConvertible {
     }
 }
 
-/// The elements of an array union or removal: read when the sentinel is made, so that it can be
-/// shared between threads, and complained about when it is used.
+/// The elements of an array union or removal. They are parsed when the sentinel is created, so that
+/// it can be shared between threads; errors are reported when it is used.
 enum ElementList: Sendable, Hashable {
     case values([Value])
     case invalid(UserValueProblem)
@@ -181,7 +183,7 @@ enum ElementList: Sendable, Hashable {
         }
     }
 
-    /// The elements, whose references must be of a database; nil takes any.
+    /// The elements; throws if a reference belongs to a database other than the given one.
     func get(in database: DatabaseID?) throws(UserValueProblem) -> [Value] {
         switch self {
         case .values(let values):

@@ -1,14 +1,14 @@
 import LarderModel
 
-/// Makes mutations and query values of what applications hand over as `[String: Any]`.
+/// Converts the application's data, `[String: Any]`, to mutations.
 ///
-/// All rules are checked here, so that a write that was accepted can neither fail nor block the
-/// queue later: names, depth, sizes, where sentinels may stand, whose references they are.
+/// Validates names, depth, sizes, positions of sentinels and databases of references, so that an
+/// accepted write can neither fail nor block the queue later.
 struct UserDataReader: Sendable {
-    /// The database that references must be of.
+    /// The database that references must belong to.
     let databaseID: DatabaseID
 
-    /// The mutation that makes a document of the data, whatever was there before.
+    /// The mutation that replaces a document with the data.
     func set(
         _ data: [String: Any], at path: DocumentPath, precondition: Precondition = .none
     ) throws(LarderError) -> Mutation {
@@ -18,8 +18,8 @@ struct UserDataReader: Sendable {
             .set(record), at: path, precondition: precondition, transforms: parser.sortedTransforms)
     }
 
-    /// The mutation that merges the data into a document: every leaf of it is set, an empty map
-    /// counts as one, and `FieldValue.delete()` removes.
+    /// The mutation that merges the data into a document: sets every leaf, including empty maps,
+    /// and applies `FieldValue.delete()`.
     func mergeSet(
         _ data: [String: Any], at path: DocumentPath, precondition: Precondition = .none
     ) throws(LarderError) -> Mutation {
@@ -30,11 +30,11 @@ struct UserDataReader: Sendable {
             transforms: parser.sortedTransforms)
     }
 
-    /// The mutation that merges the named fields of the data into a document.
+    /// The mutation that merges the listed fields of the data into a document.
     ///
-    /// Each field must be in the data; what else is in the data must be sound and is ignored.
+    /// Every field must be in the data; other data is validated and ignored.
     ///
-    /// - Parameter fields: strings with dots or `FieldPath`s.
+    /// - Parameter fields: dotted strings or `FieldPath`s.
     func mergeSet(
         _ data: [String: Any], mergeFields fields: [Any], at path: DocumentPath,
         precondition: Precondition = .none
@@ -47,7 +47,8 @@ struct UserDataReader: Sendable {
                 parser.leaves.contains(where: path.isPrefix(of:))
                     || parser.transforms.contains(where: { path.isPrefix(of: $0.path) })
             else {
-                throw .invalidArgument("the field \(path) is to be merged but is not in the data")
+                throw .invalidArgument(
+                    "mergeFields contains the field \(path), which is not in the data")
             }
             paths.append(path)
         }
@@ -62,21 +63,7 @@ struct UserDataReader: Sendable {
             transforms: transforms.filter { mask.covers($0.path) })
     }
 
-    /// A value to compare fields with.
-    ///
-    /// - Parameters:
-    ///   - value: the value; sentinels are refused.
-    ///   - allowArrays: whether arrays may stand in an array, as in the lists of `in` and `notIn`.
-    func queryValue(_ value: Any, allowArrays: Bool = false) throws(LarderError) -> Value {
-        do throws(UserValueProblem) {
-            var parser = try UserValueParser(.query(nestedArrays: allowArrays), in: databaseID)
-            return try parser.value(value)
-        } catch {
-            throw error.error
-        }
-    }
-
-    /// Refuses a document beyond the limit: its fields, its name and 32 bytes.
+    /// Rejects a document whose fields, name and 32 bytes exceed the size limit.
     func checkSize(of record: Record, at path: DocumentPath) throws(LarderError) {
         // No encoded byte counts for more than 16, so that small records need no walk.
         guard record.byteCount > Self.maxBytes / 32 else { return }
@@ -91,7 +78,7 @@ struct UserDataReader: Sendable {
 
     private static let maxBytes: Int64 = 1_048_576
 
-    /// What the name counts: each segment and a byte behind it, and 16 bytes.
+    /// The size of the name: each segment plus one byte, plus 16 bytes.
     private static func nameSize(_ path: DocumentPath) -> Int64 {
         Int64(path.string.utf8.count) + 1 + 16
     }
@@ -115,11 +102,11 @@ struct UserDataReader: Sendable {
 // MARK: - Update
 
 extension UserDataReader {
-    /// The mutation that replaces the named fields of a document and leaves the others.
+    /// The mutation that replaces the listed fields of a document and keeps the others.
     ///
-    /// Keys are strings with dots or `FieldPath`s. A map replaces the whole field, and
-    /// `FieldValue.delete()` may stand at the top level only. Two keys for one field, or for a
-    /// field and one inside it, are refused, since nothing says which comes first.
+    /// Keys are dotted strings or `FieldPath`s. A map replaces the whole field, and
+    /// `FieldValue.delete()` is allowed only at the top level. Overlapping keys are rejected,
+    /// because their order would be undefined.
     func update(
         _ data: [AnyHashable: Any], at path: DocumentPath,
         precondition: Precondition = .exists(true)
@@ -130,7 +117,7 @@ extension UserDataReader {
             .patch(record, mask), at: path, precondition: precondition, transforms: transforms)
     }
 
-    /// The fields in the order of their paths, no two of them overlapping.
+    /// The fields in path order, without overlaps.
     private static func sorted(
         _ data: [AnyHashable: Any]
     ) throws(LarderError) -> [UserValueParser.Field] {

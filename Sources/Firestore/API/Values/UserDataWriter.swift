@@ -1,19 +1,19 @@
 import Foundation
 import LarderModel
 
-/// Makes Swift values of stored ones, as Apple's SDK hands them over: null as `NSNull`, booleans
-/// and numbers as `NSNumber`, so that they cast to any number type, bytes as `Data`, arrays as
-/// `[Any]`, maps as `[String: Any]`.
+/// Converts stored values to the Swift values of Apple's SDK: null to `NSNull`, booleans and
+/// numbers to `NSNumber`, which casts to any number type, bytes to `Data`, arrays to `[Any]`, maps
+/// to `[String: Any]`.
 ///
-/// Fields are decoded straight from the record; nothing is built in between.
+/// Decodes directly from the record without intermediate values.
 struct UserDataWriter {
-    /// How pending server timestamps read.
+    /// The value of pending server timestamps.
     let serverTimestamps: ServerTimestampBehavior
 
-    /// Makes the application's object for a reference.
+    /// Creates the application's object for a reference.
     let makeReference: (ResourceName) -> Any
 
-    /// All fields of a document; none where `Record.load()` fails.
+    /// All fields of a document; empty if `Record.load()` fails.
     func fields(of record: Record) -> [String: Any] {
         var fields = [String: Any](minimumCapacity: record.count)
         try? record.withView { (view) throws(LarderError) in
@@ -25,14 +25,14 @@ struct UserDataWriter {
         return fields
     }
 
-    /// The value of one field; nil when there is none, and where `Record.load()` fails.
+    /// The value of one field; nil if there is none or `Record.load()` fails.
     func value(at path: LarderModel.FieldPath, in record: Record) -> Any? {
         record.withView { view in
             (try? view.withValue(at: path) { self.value($0) }) ?? nil
         }
     }
 
-    /// A value that is lent.
+    /// Converts a borrowed value.
     func value(_ value: borrowing ValueView) -> Any {
         switch value.type {
         case .string: return value.text ?? ""
@@ -82,7 +82,7 @@ struct UserDataWriter {
 // MARK: - Value
 
 extension UserDataWriter {
-    /// A value that is in memory, such as the result of an aggregate.
+    /// Converts a decoded value, such as the result of an aggregation.
     func value(_ value: Value) -> Any {
         switch value {
         case .null, .max: NSNull()
@@ -104,7 +104,7 @@ extension UserDataWriter {
 }
 
 extension ServerTimestampBehavior {
-    /// The same for values.
+    /// The corresponding behavior of values.
     var model: PendingServerTimestamp.Behavior {
         switch self {
         case .none: .none
@@ -114,12 +114,12 @@ extension ServerTimestampBehavior {
     }
 }
 
-/// How a snapshot gives a server timestamp that the server has not set yet.
+/// The value of pending server timestamps in snapshots.
 public enum ServerTimestampBehavior: Hashable, Sendable {
-    /// As null.
+    /// Null.
     case none
-    /// As the time of the local write, by the local clock.
+    /// The local time of the write.
     case estimate
-    /// As the field's value before the write, or null where it had none.
+    /// The field's value before the write, or null if there was none.
     case previous
 }

@@ -1,21 +1,19 @@
 import Foundation
 import LarderModel
 
-/// What one of an application's values is: something to store as it is, something to walk
-/// through, or a sentinel.
+/// The classification of an application's value: a scalar, a container or a sentinel.
 enum UserValue {
     case scalar(Value)
     case array([Any])
     case map([String: Any])
     case sentinel(FieldValue)
 
-    /// Looks at a value by its dynamic type, the likely types first.
+    /// Classifies a value by its dynamic type, common types first.
     ///
-    /// The types are compared before anything is cast: a cast that fails costs more than all
-    /// comparisons here, and on Linux bridging makes a native integer castable to `NSNumber` and
-    /// a boxed 1 to `Bool`.
+    /// Compares types before casting: a failing cast costs more than all comparisons here, and on
+    /// Linux bridging makes a native integer castable to `NSNumber` and a boxed 1 to `Bool`.
     ///
-    /// - Parameter database: the database that references must be of; nil takes any.
+    /// - Parameter database: the database that references must belong to; nil for any.
     init(_ value: Any, in database: DatabaseID?) throws(UserValueProblem) {
         if let known = Self.known(value, ObjectIdentifier(Swift.type(of: value))) {
             self = known
@@ -74,7 +72,7 @@ enum UserValue {
 // MARK: - Uncommon
 
 extension UserValue {
-    /// Looks at a value of a type that is not among the common ones.
+    /// Classifies a value whose type is not among the common ones.
     static func uncommon(_ value: Any, in database: DatabaseID?) throws(UserValueProblem)
         -> UserValue
     {
@@ -84,7 +82,7 @@ extension UserValue {
         }
         if let optional = value as? any OptionalValue {
             guard let wrapped = optional.wrapped else {
-                throw UserValueProblem("nil is no value; NSNull() stands for null")
+                throw UserValueProblem("nil is not a value; use NSNull() for null")
             }
             return try UserValue(wrapped, in: database)
         }
@@ -119,12 +117,12 @@ extension UserValue {
         }
         let name = reference.resourceName
         guard name.document != nil else {
-            throw UserValueProblem("a reference has the path of no document: \(name)")
+            throw UserValueProblem("a reference does not name a document: \(name)")
         }
         return .reference(name)
     }
 
-    /// A number of any width, boxed or not; nil for what is no number.
+    /// A number of any width, boxed or not; nil for other types.
     private static func number(_ value: Any) throws(UserValueProblem) -> Value? {
         if type(of: value) is AnyClass {
             guard let number = value as? NSNumber else { return nil }
@@ -148,10 +146,10 @@ extension UserValue {
 }
 
 extension Value {
-    /// A boxed number by the type that it was made of; nil for an integer above `Int64.max`.
+    /// A boxed number by its original type; nil for an integer above `Int64.max`.
     ///
-    /// Foundation boxes booleans as `c` and no number as that; Apple's boxes `Int8` so, too, and
-    /// has `B` for nothing but booleans.
+    /// swift-corelibs-foundation uses the type code `c` only for booleans; Apple's Foundation uses
+    /// it also for `Int8`, and `B` only for booleans.
     init?(boxed number: NSNumber) {
         switch UInt8(bitPattern: number.objCType.pointee) {
         case UInt8(ascii: "c"), UInt8(ascii: "B"):
@@ -181,10 +179,10 @@ extension Optional: OptionalValue {
     }
 }
 
-/// What can stand in data as a reference to a document.
+/// A type that represents a document reference in data.
 protocol DocumentReferenceConvertible {
     /// The database of the document.
     var databaseID: DatabaseID { get }
-    /// The document's full name.
+    /// The document's full resource name.
     var resourceName: ResourceName { get }
 }

@@ -1,7 +1,7 @@
 internal import LarderModel
 
 extension UserValueParser {
-    /// Whether sentinels may stand in the data, and names must not be reserved.
+    /// Whether sentinels are allowed and reserved names are not.
     var isWrite: Bool {
         switch purpose {
         case .set, .mergeSet, .update: true
@@ -9,12 +9,12 @@ extension UserValueParser {
         }
     }
 
-    /// Whether arrays may stand inside arrays: in the lists of `in` and `notIn`.
+    /// Whether arrays may contain arrays, as in the lists of `in` and `notIn`.
     var allowsNestedArrays: Bool {
         if case .query(nestedArrays: true) = purpose { true } else { false }
     }
 
-    /// Whether a map has entries, and all of them, in maps inside it too, are transforms.
+    /// Whether a map is not empty and all its leaves are transforms.
     static func holdsTransformsAlone(_ entries: [String: Any], depth: Int = 0) -> Bool {
         guard !entries.isEmpty, depth < maxDepth else { return false }
         return entries.values.allSatisfy { value in
@@ -30,18 +30,18 @@ extension UserValueParser {
         }
     }
 
-    /// The transforms that were noted, in the order of their fields.
+    /// The transforms in field order.
     var sortedTransforms: [FieldTransform] {
         transforms.sorted { $0.path < $1.path }
     }
 
-    /// Takes the present place into the mask of a merging write.
+    /// Adds the current position to the mask of a merging write.
     mutating func noteLeaf() {
         guard case .mergeSet = purpose, let path = location.fieldPath else { return }
         leaves.append(path)
     }
 
-    /// Notes a sentinel at the present place: a deletion in the mask, others as transforms.
+    /// Records a sentinel at the current position: a deletion in the mask, others as transforms.
     mutating func note(_ sentinel: FieldValue) throws(UserValueProblem) {
         guard isWrite, let path = location.fieldPath else { throw misplaced(sentinel) }
         switch sentinel.operation {
@@ -59,7 +59,7 @@ extension UserValueParser {
         }
     }
 
-    /// The elements of a union or removal, whose references must be of this database.
+    /// The elements of a union or removal, whose references must belong to this database.
     private func elements(of list: ElementList) throws(UserValueProblem) -> [Value] {
         do throws(UserValueProblem) {
             return try list.get(in: database)
@@ -68,22 +68,22 @@ extension UserValueParser {
         }
     }
 
-    /// The sentence for a sentinel where it may not stand.
+    /// The error for a sentinel at a position where it is not allowed.
     func misplaced(_ sentinel: FieldValue) -> UserValueProblem {
         let name = "FieldValue.\(sentinel.name)"
         guard isWrite else {
-            return problem("\(name) has a meaning only as a field of setData and updateData")
+            return problem("\(name) can only be used as a field of setData and updateData")
         }
         guard location.fieldPath != nil else {
-            return problem("\(name) cannot stand inside an array")
+            return problem("\(name) cannot be used inside an array")
         }
         if case .update = purpose {
-            return problem("\(name) can only stand at the top level of the data of updateData")
+            return problem("\(name) can only be used at the top level of the data of updateData")
         }
-        return problem("\(name) can only be used with updateData and with setData that merges")
+        return problem("\(name) can only be used with updateData and with merging setData")
     }
 
-    /// Checks the name of the entry that the parser is at.
+    /// Validates the name of the current entry.
     func checkName(_ name: String) throws(UserValueProblem) {
         let bytes = name.utf8
         guard let first = bytes.first else { throw problem("a field has an empty name") }

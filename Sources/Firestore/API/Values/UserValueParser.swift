@@ -1,11 +1,10 @@
 import LarderModel
 
-/// Walks through an application's values and encodes them, collecting the sentinels and, for
-/// merging writes, the leaves on its way.
+/// Encodes an application's values, collecting sentinels and, for merging writes, the leaves.
 ///
-/// One parser is for one write or one value; after an error it is thrown away.
+/// A parser handles one write or value; discard it after an error.
 struct UserValueParser {
-    /// What the data is for, which decides what may stand in it.
+    /// The purpose of the data, which determines the allowed values.
     enum Purpose {
         /// A whole document.
         case set
@@ -15,24 +14,25 @@ struct UserValueParser {
         case update
         /// Elements of an array union or removal.
         case transformElements
-        /// A value to compare with; the flag allows arrays inside the outermost.
+        /// A value to compare with; the flag allows arrays inside the outermost one.
         case query(nestedArrays: Bool)
     }
 
-    /// How deep maps and arrays may be nested in a document, whose own map does not count.
+    /// The maximum nesting depth of maps and arrays in a document, not counting the document
+    /// itself.
     static let maxDepth = 20
 
     let purpose: Purpose
     let database: DatabaseID?
     let builder: RecordBuilder
     var location = UserValueLocation()
-    /// The paths that a merging write sets or deletes: every leaf, an empty map too.
+    /// The paths that a merging write sets or deletes: every leaf, including empty maps.
     var leaves: [LarderModel.FieldPath] = []
     var transforms: [FieldTransform] = []
     private var isInArray = false
     private var depth = 0
 
-    /// - Parameter database: the database that references must be of; nil takes any.
+    /// - Parameter database: the database that references must belong to; nil for any.
     init(_ purpose: Purpose, in database: DatabaseID? = nil) throws(UserValueProblem) {
         self.purpose = purpose
         self.database = database
@@ -43,14 +43,14 @@ struct UserValueParser {
         }
     }
 
-    /// What goes wrong at the present place.
+    /// A problem at the current position.
     func problem(
         _ text: String, condition: LarderError.Condition = .invalidArgument
     ) -> UserValueProblem {
         UserValueProblem(text, at: location.description, condition: condition)
     }
 
-    /// Calls the builder.
+    /// Calls the builder, converting its errors.
     func build(_ body: () throws(LarderError) -> Void) throws(UserValueProblem) {
         do throws(LarderError) {
             try body()
@@ -59,7 +59,7 @@ struct UserValueParser {
         }
     }
 
-    /// Appends all entries to the map that the builder is in.
+    /// Appends all entries to the builder's current map.
     mutating func appendEntries(of map: [String: Any]) throws(UserValueProblem) {
         for (name, value) in map {
             location.push(name)
@@ -69,7 +69,7 @@ struct UserValueParser {
         }
     }
 
-    /// Appends one entry, or notes its sentinel, at the present place.
+    /// Appends one entry or records its sentinel.
     mutating func appendEntry(_ name: String, _ value: UserValue) throws(UserValueProblem) {
         switch value {
         case .sentinel(let sentinel):
@@ -96,7 +96,7 @@ struct UserValueParser {
         }
     }
 
-    /// Appends a value that is no entry of a map.
+    /// Appends a value that is not a map entry.
     mutating func append(_ value: Any) throws(UserValueProblem) {
         switch try classify(value) {
         case .sentinel(let sentinel): throw misplaced(sentinel)
@@ -108,7 +108,7 @@ struct UserValueParser {
 
     private mutating func appendArray(_ elements: [Any]) throws(UserValueProblem) {
         guard !isInArray || allowsNestedArrays else {
-            throw problem("an array stands inside another, where a map may stand between them")
+            throw problem("arrays cannot directly contain arrays; put a map between them")
         }
         let wasInArray = isInArray
         isInArray = true
@@ -135,7 +135,7 @@ struct UserValueParser {
         isInArray = wasInArray
     }
 
-    /// Enters a map or an array, or a map on the way to a field.
+    /// Enters a map or an array.
     mutating func descend() throws(UserValueProblem) {
         depth += 1
         let allowed = allowsNestedArrays ? Self.maxDepth + 1 : Self.maxDepth
@@ -149,7 +149,7 @@ struct UserValueParser {
         depth -= 1
     }
 
-    /// What a value at the present place is.
+    /// Classifies the value at the current position.
     func classify(_ value: Any) throws(UserValueProblem) -> UserValue {
         do throws(UserValueProblem) {
             return try UserValue(value, in: database)
@@ -162,15 +162,15 @@ struct UserValueParser {
 // MARK: - Value
 
 extension UserValueParser {
-    /// A value that stands alone: of a query, or an element of a union or removal.
+    /// Parses a standalone value: of a query, or an element of a union or removal.
     ///
-    /// - Parameter isElement: whether an array would stand inside another.
+    /// - Parameter isElement: whether the value is an array element, where arrays are not allowed.
     mutating func value(_ value: Any, isElement: Bool = false) throws(UserValueProblem) -> Value {
         switch try classify(value) {
         case .scalar(let scalar): return scalar
         case .sentinel(let sentinel): throw misplaced(sentinel)
         case .array where isElement:
-            throw problem("an array stands inside another, where a map may stand between them")
+            throw problem("arrays cannot directly contain arrays; put a map between them")
         case .array, .map:
             builder.reset()
             try append(value)
@@ -182,7 +182,7 @@ extension UserValueParser {
         }
     }
 
-    /// The document whose map was ended.
+    /// Finishes the document.
     func finishRecord() throws(UserValueProblem) -> Record {
         do throws(LarderError) {
             return try builder.finishRecord()
@@ -195,13 +195,13 @@ extension UserValueParser {
 // MARK: - Update
 
 extension UserValueParser {
-    /// One field of an update.
+    /// A field of an update.
     typealias Field = (path: LarderModel.FieldPath, value: Any)
 
-    /// Builds the document that holds the fields, and gives the paths to set or delete.
+    /// Builds the document that contains the fields and returns the paths to set or delete.
     ///
-    /// - Parameter fields: in the order of their paths, no two of them overlapping, so that
-    ///   fields of one map follow each other.
+    /// - Parameter fields: in path order and without overlaps, so that fields of one map are
+    ///   adjacent.
     mutating func appendFields(_ fields: [Field]) throws(UserValueProblem)
         -> [LarderModel.FieldPath]
     {
@@ -234,7 +234,7 @@ extension UserValueParser {
         return mask
     }
 
-    /// Ends the maps that are open and not on the way, and begins those that are missing.
+    /// Closes open maps that are not on the path and opens the missing ones.
     private mutating func enter(
         _ way: ArraySlice<String>, from open: ArraySlice<String>
     ) throws(UserValueProblem) {

@@ -1,14 +1,14 @@
 import LarderModel
 
-/// Why a value that an application gave cannot be stored or compared, and where it stands.
+/// The reason why an application's value cannot be stored or compared, and its position.
 struct UserValueProblem: Error, Hashable {
-    /// What is wrong, in words.
+    /// The reason as text.
     let text: String
 
-    /// Where in the data: `a.b[2].c`; empty for a value that stands alone.
+    /// The position in the data, such as `a.b[2].c`; empty for a standalone value.
     let location: String
 
-    /// What it is in the storage core's terms.
+    /// The condition in terms of the storage core.
     let condition: LarderError.Condition
 
     init(
@@ -24,12 +24,12 @@ struct UserValueProblem: Error, Hashable {
         self.init(error.message, at: location, condition: error.condition)
     }
 
-    /// The same problem, met inside what stands at a place.
+    /// The same problem inside an outer position.
     func inside(_ outer: String) -> UserValueProblem {
         UserValueProblem(text, at: outer + location, condition: condition)
     }
 
-    /// The problem as the error that the application sees; names the field.
+    /// The error for the application, which names the field.
     var error: LarderError {
         LarderError(
             .invalidArgument, location.isEmpty ? text : "\(text) (found in field \(location))",
@@ -37,7 +37,7 @@ struct UserValueProblem: Error, Hashable {
     }
 }
 
-/// Where a parser is in the data: names of maps and positions in arrays.
+/// The position of a parser in the data: map keys and array indexes.
 struct UserValueLocation {
     private enum Step {
         case name(String)
@@ -46,7 +46,7 @@ struct UserValueLocation {
 
     private var steps: [Step] = []
 
-    /// Bytes of the field path so far, with its dots.
+    /// The length of the field path so far, including dots, in bytes.
     private(set) var pathBytes = 0
 
     init(_ path: LarderModel.FieldPath? = nil) {
@@ -68,7 +68,7 @@ struct UserValueLocation {
         }
     }
 
-    /// The names as a field path; nil inside an array.
+    /// The position as a field path; nil inside an array.
     var fieldPath: LarderModel.FieldPath? {
         var names: [String] = []
         for step in steps {
@@ -78,7 +78,7 @@ struct UserValueLocation {
         return names.isEmpty ? nil : LarderModel.FieldPath(unchecked: names)
     }
 
-    /// The place in words: `a.b[2].c`.
+    /// The position as text: `a.b[2].c`.
     var description: String {
         var text = ""
         for step in steps {

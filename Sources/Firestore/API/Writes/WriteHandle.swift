@@ -127,7 +127,7 @@ extension WriteHandle {
         let logger = firestore.logger
         whenCommitted { result in
             guard case .failure(let error) = result, error.kind != .cancelled else { return }
-            logger.error("A write was refused: \(error.message)")
+            logger.error("A write failed: \(error.message)")
         }
     }
 }

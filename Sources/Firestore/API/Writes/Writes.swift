@@ -99,7 +99,7 @@ final class WriteCollection: Sendable {
     func path(of document: DocumentReference) throws(LarderError) -> DocumentPath {
         guard document.firestore === firestore else {
             throw .invalidArgument(
-                "The document '\(document.path)' is of another Firestore object than the batch or "
+                "The document '\(document.path)' belongs to another Firestore object than the batch or "
                     + "transaction.")
         }
         return try document.location.get()

@@ -2,21 +2,21 @@ import LarderModel
 import LarderRemote
 import LarderStorage
 
-/// Commits that are prepared one after the other, each over those before it, and go to the disk
+/// A group of commits that are prepared in order, each on top of its predecessors, and written
 /// together.
 struct CommitGroup {
     private struct Entry {
         let path: DocumentPath
         var document: WorkingDocument
-        /// The document with the snapshot in which it became so; nil where there is nothing.
+        /// The resulting document; nil if nothing is stored.
         var state: Document?
     }
 
-    /// Documents as the group has left them so far.
+    /// The documents after the commits so far.
     private var entries: [DocumentPath: Entry] = [:]
-    /// What its commits have changed, in order.
+    /// The changes of the commits, in order.
     private(set) var changes: [CommittedChange] = []
-    /// The clock behind the last commit.
+    /// The clock after the last commit.
     private(set) var clock: CommitClock
     private let store: Store
     private let builder: RecordBuilder
@@ -24,7 +24,7 @@ struct CommitGroup {
     /// Whether there is nothing to write.
     private(set) var isEmpty = true
 
-    /// No commits yet.
+    /// Creates an empty group.
     init(store: Store, clock: CommitClock, builder: RecordBuilder, database: DatabaseID) {
         self.store = store
         self.clock = clock
@@ -32,11 +32,11 @@ struct CommitGroup {
         self.database = database
     }
 
-    /// Adds a commit, whose changes are seen by those after it.
+    /// Adds a commit, whose changes are visible to later ones.
     ///
-    /// - Throws: `notFound`, `alreadyExists` or `failedPrecondition` for a precondition that does
-    ///   not hold; `aborted` where something has changed since it was read; `permissionDenied`;
-    ///   `invalidArgument` for what no backend takes. The group is as it was before then.
+    /// - Throws: `notFound`, `alreadyExists` or `failedPrecondition` for a failed precondition;
+    ///   `aborted` if something that was read has changed; `permissionDenied`; `invalidArgument`
+    ///   for invalid data. The group is unchanged after an error.
     mutating func add(_ request: CommitRequest, at now: Timestamp)
         throws(LarderError) -> CommitResult
     {
@@ -79,7 +79,7 @@ struct CommitGroup {
             documents: order.compactMap { changed[$0]?.state })
     }
 
-    /// Writes what the commits have changed, and the last version with it.
+    /// Writes the changes and the last version.
     func write(to transaction: inout WriteTransaction) throws(LarderError) {
         for path in Set(changes.lazy.map(\.path)).sorted() {
             guard let document = entries[path]?.document else { continue }
@@ -129,12 +129,12 @@ struct CommitGroup {
 }
 
 extension Mutation {
-    /// The same change without a condition.
+    /// The mutation without its precondition.
     fileprivate var withoutPrecondition: Mutation {
         Mutation(operation, at: path, transforms: transforms)
     }
 
-    /// What the rules are asked for.
+    /// The operation for the rules.
     fileprivate func asked(of exists: Bool) -> Backend.Request.Operation {
         switch operation {
         case .set, .patch: exists ? .update(path) : .create(path)
@@ -147,7 +147,7 @@ extension Mutation {
 extension WorkingDocument {
     /// Throws unless a mutation's precondition holds.
     ///
-    /// Names are whole and the words Firestore's: applications show and look for them.
+    /// The messages are Firestore's, because applications display and match them.
     fileprivate func check(
         _ mutation: Mutation, at now: SnapshotVersion, in database: DatabaseID
     ) throws(LarderError) {
@@ -170,32 +170,32 @@ extension WorkingDocument {
     }
 }
 
-/// What a commit has done.
+/// The result of a commit.
 struct CommitResult {
-    /// What its client is told.
+    /// The response for the client.
     let response: CommitResponse
-    /// The documents that it names, each once, as it has left them.
+    /// The resulting documents without duplicates.
     let documents: [Document]
 }
 
-/// What commits did to a document.
+/// The change of a document by commits.
 struct CommittedChange: Sendable {
     let path: DocumentPath
-    /// The document before; nil where there was nothing, not even knowledge of a delete.
+    /// The document before; nil if there was neither a document nor a tombstone.
     let before: Document?
-    /// The document since.
+    /// The document after.
     let after: Document
 
-    /// The fields before and after, where the document existed.
+    /// The fields before and after, as far as the document existed.
     var states: [Record] { [before?.record, after.record].compactMap { $0 } }
 }
 
-/// The versions of commits: the time of the clock, and always later than the one before.
+/// Generates the versions of commits: the clock's time, made strictly increasing.
 struct CommitClock: Sendable {
     /// The last version; none before the first.
     private(set) var last: SnapshotVersion
 
-    /// Goes on behind a version.
+    /// Continues after a version.
     init(after last: SnapshotVersion) {
         self.last = last
     }

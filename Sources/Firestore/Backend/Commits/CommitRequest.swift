@@ -1,27 +1,26 @@
 import LarderModel
 import LarderRemote
 
-/// A commit that somebody asks for.
+/// A requested commit.
 struct CommitRequest {
-    /// What is to be done, together or not at all.
+    /// The mutations to apply atomically.
     let mutations: [Mutation]
-    /// Asks the rules; nil for what the backend does itself.
+    /// The rules check; nil for the backend's own commits.
     let rulesCheck: RulesCheck?
-    /// What must be as it was read; nil for a commit that rests on nothing.
+    /// The reads to validate; nil outside of a transaction.
     var reads: ReadSet?
-    /// The stream that the commit came through, if any: once it has ended its commits are not
-    /// made.
+    /// The write stream of the commit, if any: commits of a closed stream are dropped.
     var stream: WriteSession?
-    /// Told what came of it.
+    /// Receives the result.
     let completion: (Result<CommitResult, LarderError>) -> Void
 
-    /// Whether the commit rests on what queries have found.
+    /// Whether the reads include queries.
     var hasReadQueries: Bool { reads?.hasQueries ?? false }
 
-    /// How large a request may be, in bytes.
+    /// The maximum size of a request in bytes.
     static let maxBytes: Int64 = 10 << 20
 
-    /// Throws `invalidArgument` unless a backend takes the request, whatever its documents are.
+    /// Validates the request independently of existing documents; throws `invalidArgument`.
     func checkAcceptable() throws(LarderError) {
         var size: Int64 = 0
         var writes: [DocumentPath: DocumentWrites] = [:]
@@ -38,13 +37,13 @@ struct CommitRequest {
     }
 }
 
-/// What the writes of one commit to one document come to so far, by which Firestore judges the
-/// next one, whatever the document is.
+/// Validates the sequence of writes of one commit to one document, independently of the existing
+/// document.
 ///
-/// After a write the document exists, after a delete it does not: a precondition that says
-/// otherwise can never hold. The messages are Firestore's: applications show and look for them.
+/// After a write the document exists, after a delete it does not: a contradicting precondition can
+/// never hold. The messages are Firestore's, because applications display and match them.
 struct DocumentWrites {
-    /// The first write's condition on the document.
+    /// The precondition of the first write.
     private let first: Precondition
     private let isVerified: Bool
     /// Whether the document exists after the writes.
@@ -56,9 +55,10 @@ struct DocumentWrites {
         exists = mutation.operation != .delete
     }
 
-    /// Adds the next write of the document.
+    /// Adds the next write to the document.
     ///
-    /// - Throws: `invalidArgument` where the writes contradict each other, or one of them verifies.
+    /// - Throws: `invalidArgument` if the writes contradict each other or one of them is a
+    ///   verification.
     mutating func add(_ mutation: Mutation) throws(LarderError) {
         switch (isVerified, mutation.operation) {
         case (true, .verify):
@@ -103,7 +103,7 @@ struct DocumentWrites {
 }
 
 extension DocumentWrites? {
-    /// Adds the first write of a document, or the next.
+    /// Adds the first or next write.
     mutating func add(_ mutation: Mutation) throws(LarderError) {
         if self == nil {
             self = DocumentWrites(mutation)
@@ -114,7 +114,7 @@ extension DocumentWrites? {
 }
 
 extension Precondition {
-    /// Whether the document's version is asked for.
+    /// Whether it is a precondition on the update time.
     var isUpdateTime: Bool {
         if case .updateTime = self { true } else { false }
     }
@@ -123,10 +123,10 @@ extension Precondition {
 // MARK: - Acceptance
 
 extension Mutation {
-    /// Throws unless a backend takes the mutation, whatever the document is.
+    /// Validates the mutation independently of the existing document.
     ///
-    /// - Throws: `invalidArgument` for reserved field names, for pending server timestamps,
-    ///   for arrays in arrays and for transforms by what is no number.
+    /// - Throws: `invalidArgument` for reserved field names, pending server timestamps, nested
+    ///   arrays and transforms with operands that are not numbers.
     func checkAcceptable() throws(LarderError) {
         switch operation {
         case .set(let record): try record.checkAcceptable()
@@ -153,7 +153,7 @@ extension Mutation {
         }
     }
 
-    /// About how many bytes the mutation takes in a request.
+    /// The approximate size of the mutation in a request.
     var sizeBytes: Int64 {
         switch operation {
         case .set(let record), .patch(let record, _): record.sizeBytes
@@ -163,7 +163,7 @@ extension Mutation {
 }
 
 extension Record {
-    /// Throws `invalidArgument` for what no document of a backend has.
+    /// Throws `invalidArgument` for data that a document cannot contain.
     fileprivate func checkAcceptable() throws(LarderError) {
         var problem: String?
         try withView { (view) throws(LarderError) in
@@ -209,7 +209,7 @@ extension FieldPath {
 }
 
 extension String {
-    /// Whether the text begins and ends with two underscores.
+    /// Whether the name starts and ends with two underscores.
     fileprivate var isReserved: Bool {
         utf8.count >= 4 && utf8.starts(with: "__".utf8) && utf8.reversed().starts(with: "__".utf8)
     }

@@ -2,30 +2,30 @@ import LarderModel
 import LarderStorage
 import Synchronization
 
-/// The last commits of a backend, kept so that they can be read again.
+/// The recent commits of a backend, retained for reads in the past.
 ///
-/// How many is bounded, and so is their age while there are commits: what a kept commit has and
-/// later ones no longer have takes room in the store. Any thread may use it.
+/// Their number is bounded, and so is their age while there are new commits, because data that only
+/// retained commits contain occupies space in the store. Can be used from any thread.
 final class SnapshotHistory: Sendable {
     private struct Entry {
         let version: SnapshotVersion
         let snapshot: PinnedSnapshot
     }
 
-    /// How old a commit may be when another one is made, in seconds.
+    /// The maximum age of a commit when another one is added, in seconds.
     private static let maxSeconds: Int64 = 60
 
     private let limit: Int
     private let entries = Mutex<[Entry]>([])
 
-    /// No commits yet.
+    /// Creates an empty group.
     ///
-    /// - Parameter limit: how many are kept; 0 for none.
+    /// - Parameter limit: the maximum number of commits; 0 for none.
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// Keeps the newest commit of a store.
+    /// Retains the newest commit of a store.
     ///
     /// - Parameter version: the version of that commit.
     func add(_ version: SnapshotVersion, of store: Store) {
@@ -42,13 +42,13 @@ final class SnapshotHistory: Sendable {
         _ = dropped
     }
 
-    /// The last commit up to a moment; nil where that is not kept, and for no moment.
+    /// The last commit up to a time; nil if it is not retained or no time is given.
     func snapshot(at moment: SnapshotVersion) -> PinnedSnapshot? {
         guard !moment.isNone else { return nil }
         return entries.withLock { $0.last { $0.version <= moment }?.snapshot }
     }
 
-    /// Forgets all, so that the store can be closed once reads have ended.
+    /// Releases all commits, so that the store can be closed.
     func dropAll() {
         let dropped = entries.withLock { entries in
             defer { entries = [] }

@@ -2,33 +2,33 @@ import DequeModule
 import LarderModel
 import LarderRemote
 
-/// What a watch stream is still to say, in the order in which it is said.
+/// The outgoing messages of a watch stream, in order.
 ///
-/// Targets are loaded one after the other, in pages; in between come snapshots, each with all
-/// changes up to a commit. What changes meanwhile waits for the next snapshot. Nothing is made
-/// ready before the client asks for it.
+/// Targets are loaded one after the other, in pages, interleaved with snapshots of all changes up
+/// to a commit. Later changes wait for the next snapshot. Nothing is prepared before the client
+/// demands it.
 struct WatchOutbox {
-    /// What comes next.
+    /// The next step.
     enum Step {
-        /// This is said.
+        /// Send a response.
         case response(WatchResponse)
-        /// This change is told.
+        /// Send a change.
         case change(PendingChanges.Change)
-        /// These documents of a target are read and told.
+        /// Read and send documents of a target.
         case page(targetID: Int32, [DocumentPath])
-        /// A snapshot is begun.
+        /// Begin a snapshot.
         case snapshot
-        /// Nothing, until something happens.
+        /// Wait for an event.
         case nothing
     }
 
-    /// What ends a snapshot.
+    /// The end of a snapshot.
     struct Ending {
-        /// The commit that it is of.
+        /// The commit of the snapshot.
         let version: SnapshotVersion
-        /// What goes on from there.
+        /// The resume token.
         let token: [UInt8]
-        /// What is said of the documents that clients know of resumed targets.
+        /// The existence filters of resumed targets.
         let filters: [(targetID: Int32, response: WatchResponse)]
     }
 
@@ -37,23 +37,23 @@ struct WatchOutbox {
         var rest: ArraySlice<DocumentPath>
     }
 
-    /// What is ready to be said.
+    /// Responses that are ready.
     private var ready: Deque<WatchResponse> = []
-    /// The changes of the snapshot that has begun, the last one first.
+    /// The changes of the current snapshot, in reverse order.
     private var sending: [PendingChanges.Change] = []
     private var ending: Ending?
-    /// Changes since that snapshot.
+    /// Changes since the current snapshot.
     private var changes = PendingChanges()
     private var loads: [Load] = []
-    /// Targets that are loaded and become current with the next snapshot.
+    /// Loaded targets, which become current with the next snapshot.
     private(set) var loaded: [Int32] = []
-    /// Targets that are current.
+    /// Current targets.
     private var current: [Int32] = []
     private var isPageNext = true
-    /// Whether the client is to hear of the time, also without changes.
+    /// Whether to send the read time even without changes.
     private var tellsTime = false
 
-    /// The commit of the snapshot that has begun last; none before the first.
+    /// The commit of the last snapshot; none before the first.
     private(set) var lastSnapshot = SnapshotVersion.none
 
     /// Whether a target has become current.
@@ -61,10 +61,10 @@ struct WatchOutbox {
 
     // MARK: What there is to say
 
-    /// How much is ready to be said that the client does not take.
+    /// The number of responses that wait for demand.
     var readyCount: Int { ready.count }
 
-    /// Says something next.
+    /// Appends a response.
     mutating func say(_ response: WatchResponse) {
         ready.append(response)
     }
@@ -74,7 +74,7 @@ struct WatchOutbox {
         loads.append(Load(targetID: targetID, rest: paths[...]))
     }
 
-    /// Tells of what has happened to a document in view of a target.
+    /// Adds an effect on a target.
     mutating func tell(_ effect: WatchEffect, to targetID: Int32) {
         changes.add(effect, to: targetID)
     }
@@ -82,17 +82,17 @@ struct WatchOutbox {
     /// Whether changes wait for the next snapshot.
     var hasChanges: Bool { !changes.isEmpty }
 
-    /// Takes in what a document has become, if it is among the changes that wait.
+    /// Updates a document for which a change is pending.
     mutating func refresh(_ document: Document) {
         changes.refresh(document)
     }
 
-    /// Tells of the time, where that is news.
+    /// Requests a read time if there are current targets.
     mutating func tellTime() {
         tellsTime = !current.isEmpty
     }
 
-    /// Forgets what was to be said of a target.
+    /// Removes everything that concerns a target.
     mutating func drop(_ targetID: Int32) {
         for position in sending.indices { sending[position].drop(targetID) }
         changes.drop(targetID)
@@ -103,9 +103,9 @@ struct WatchOutbox {
 
     // MARK: Saying it
 
-    /// What comes next.
+    /// The next step.
     ///
-    /// - Parameter limit: how many documents a page may have.
+    /// - Parameter limit: the maximum size of a page.
     mutating func next(limit: Int) -> Step {
         if !ready.isEmpty { return .response(ready.removeFirst()) }
         while let change = sending.popLast() {
@@ -134,7 +134,7 @@ struct WatchOutbox {
         return .page(targetID: loads[0].targetID, Array(page))
     }
 
-    /// Begins a snapshot with all changes so far; loaded targets become current with it.
+    /// Begins a snapshot with all pending changes; loaded targets become current with it.
     mutating func beginSnapshot(_ ending: Ending) {
         sending = changes.take().reversed()
         self.ending = ending
@@ -165,29 +165,27 @@ struct WatchOutbox {
     }
 }
 
-/// Changes that a stream is still to tell of, one for each document: of a slow client's changes
-/// none but the last is kept.
+/// The changes to be sent on a stream, coalesced to the last one per document.
 struct PendingChanges {
-    /// A document, as it is now, and the targets that it is in or no longer in.
+    /// A document with the targets that it has joined or left.
     struct Change {
         let path: DocumentPath
-        /// The document; nil where nothing is known of it.
+        /// The document; nil if it is unknown.
         var document: Document?
-        /// Targets that have it.
+        /// The targets that contain the document.
         var joined: [Int32] = []
-        /// Targets that have it no longer, or not.
+        /// The targets that do not contain the document.
         var left: [Int32] = []
-        /// Whether the document has changed; else it only went.
+        /// Whether the document has changed; otherwise it only left targets.
         var isChanged: Bool
     }
 
     private var changes: [Change] = []
     private var positions: [DocumentPath: Int] = [:]
 
-    /// Whether there is nothing to tell.
     var isEmpty: Bool { changes.isEmpty }
 
-    /// Adds what has happened to a document in view of a target.
+    /// Adds an effect on a target.
     mutating func add(_ effect: WatchEffect, to targetID: Int32) {
         let path = effect.document.path
         guard let position = positions[path] else {
@@ -204,19 +202,19 @@ struct PendingChanges {
         changes[position].isChanged = changes[position].isChanged || effect.isChanged
     }
 
-    /// Takes in what a document has become, if anything is to be told of it.
+    /// Updates a document for which a change is pending.
     mutating func refresh(_ document: Document) {
         guard let position = positions[document.path] else { return }
         changes[position].document = document
         changes[position].isChanged = true
     }
 
-    /// Forgets a target.
+    /// Removes a target.
     mutating func drop(_ targetID: Int32) {
         for position in changes.indices { changes[position].drop(targetID) }
     }
 
-    /// The changes, the earliest first; none are left.
+    /// Removes and returns the changes, earliest first.
     mutating func take() -> [Change] {
         defer { self = PendingChanges() }
         return changes.filter { !$0.isEmpty }
@@ -224,15 +222,15 @@ struct PendingChanges {
 }
 
 extension PendingChanges.Change {
-    /// Whether no target is concerned.
+    /// Whether no target is affected.
     var isEmpty: Bool { joined.isEmpty && left.isEmpty }
 
-    /// Adds a target that the document is in, or not.
+    /// Adds a target that contains, or does not contain, the document.
     mutating func add(_ targetID: Int32, isMember: Bool) {
         if isMember { joined.append(targetID) } else { left.append(targetID) }
     }
 
-    /// Forgets a target.
+    /// Removes a target.
     mutating func drop(_ targetID: Int32) {
         joined.removeAll { $0 == targetID }
         left.removeAll { $0 == targetID }

@@ -4,22 +4,22 @@ import LarderQuery
 import LarderRemote
 import LarderStorage
 
-/// How targets begin and end.
+/// Adding and removing targets.
 extension WatchRegistry {
-    /// What a target's client is to be told first.
+    /// The initial responses of a target.
     private struct Beginning {
-        /// Whether what the client knows does not count.
+        /// Whether the client's state is reset.
         var resets = false
-        /// The documents to tell of.
+        /// The documents to send.
         var paths: [DocumentPath]
     }
 
-    /// Below so many changes a target is resumed, whatever it has.
+    /// The number of changes up to which a target is resumed regardless of its size.
     private static let cheapChangeCount = 100
 
-    /// Begins to watch a target for a stream.
+    /// Adds a target to a stream.
     ///
-    /// A target that is refused is told as any other first, and then as removed with the cause.
+    /// A rejected target is first reported as added and then as removed with the cause.
     func add(
         _ target: WatchTarget, to session: WatchSession, checking: () throws(LarderError) -> Void
     ) {
@@ -47,19 +47,19 @@ extension WatchRegistry {
         }
     }
 
-    /// Answers a target that is refused before it is watched.
+    /// Rejects a target before it is watched.
     func refuse(_ targetID: Int32, of session: WatchSession, _ error: LarderError) {
         session.outbox.say(.targets(TargetChange(.added, targetIDs: [targetID])))
         session.outbox.say(.targets(TargetChange(.removed(error), targetIDs: [targetID])))
     }
 
-    /// Ends a target because its client does not want it any longer.
+    /// Removes a target at its client's request.
     func remove(_ targetID: Int32, from session: WatchSession) {
         drop(targetID, from: session)
         session.outbox.say(.targets(TargetChange(.removed(nil), targetIDs: [targetID])))
     }
 
-    /// Ends a target for a reason.
+    /// Removes a target with an error.
     func fail(_ targetID: Int32, of session: WatchSession, _ error: LarderError) {
         drop(targetID, from: session)
         session.outbox.say(.targets(TargetChange(.removed(error), targetIDs: [targetID])))
@@ -72,7 +72,7 @@ extension WatchRegistry {
         session.outbox.drop(targetID)
     }
 
-    /// What a target's client is to be told first of one of its queries.
+    /// The initial responses for one query of a target.
     private func begin(_ target: WatchTarget, _ query: WatchedQuery)
         throws(LarderError) -> Beginning
     {
@@ -94,10 +94,10 @@ extension WatchRegistry {
         return try query.paths(version, store, runner)
     }
 
-    /// For a client that has been told everything up to a version.
+    /// The initial responses for a client that has received everything up to a version.
     ///
-    /// It is told of the documents that have changed since, unless deletes may be missing among
-    /// those, or telling it everything is less.
+    /// Sends the documents changed since then, unless tombstones may be missing or sending all
+    /// results is less work.
     private func beginning(after known: SnapshotVersion, _ query: WatchedQuery)
         throws(LarderError) -> Beginning
     {
@@ -121,7 +121,7 @@ extension WatchRegistry {
 }
 
 extension ReadableTransaction where Self: ~Copyable {
-    /// The documents of a place that have changed since a version, deleted ones among them.
+    /// The documents of a source that have changed since a version, including deleted ones.
     fileprivate func changes(since version: SnapshotVersion, at source: Query.Source)
         throws(LarderError) -> [DocumentPath]
     {
@@ -149,13 +149,13 @@ extension ReadableTransaction where Self: ~Copyable {
 
 // MARK: - Serving
 
-/// How streams are told what there is to tell.
+/// Sending responses on streams.
 extension WatchRegistry {
     private static let maxPageCount = 64
-    /// Which part of the documents that are gone a client may keep.
+    /// The fraction of removed documents that a client may fail to detect.
     private static let falsePositiveRate = 0.01
 
-    /// Says what there is to say, as far as the client takes it.
+    /// Sends responses as long as there is demand.
     func serve(_ session: WatchSession) {
         defer { noteProgress(of: session) }
         while session.demand > 0 {
@@ -176,7 +176,7 @@ extension WatchRegistry {
         }
     }
 
-    /// Reads documents and makes ready what is said of them in view of a target.
+    /// Reads documents and queues responses for a target.
     private func tell(_ paths: [DocumentPath], of targetID: Int32, to session: WatchSession)
         throws(LarderError)
     {
@@ -214,8 +214,7 @@ extension WatchRegistry {
             token: ResumeToken(identity: identity, version: version).bytes, filters: filters)
     }
 
-    /// What a client is told to compare its documents of a resumed target with; nil where the
-    /// numbers leave no doubt.
+    /// The existence filter of a resumed target; nil if the counts match unambiguously.
     private func filter(for targetID: Int32, of session: WatchSession)
         throws(LarderError) -> WatchResponse?
     {

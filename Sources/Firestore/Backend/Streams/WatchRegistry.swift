@@ -4,32 +4,31 @@ import LarderQuery
 import LarderRemote
 import LarderStorage
 
-/// The watch streams of a backend and the queries that they watch; the backend's core alone uses
-/// it.
+/// The watch streams of a backend and their queries; used only by ``BackendCore``.
 final class WatchRegistry {
     let store: Store
     let runner: QueryRunner
-    /// The number that tells the backend from others.
+    /// The backend's unique identity.
     let identity: UInt64
     /// The last commit.
     private(set) var version: SnapshotVersion
 
     private var sessions: [StreamID: WatchSession] = [:]
-    /// Whether nobody watches anything.
+    /// Whether there are no streams.
     var isEmpty: Bool { sessions.isEmpty }
     private var queries: [ViewID: WatchedQuery] = [:]
     private var ids: [QueryTarget: ViewID] = [:]
     private var dispatch = DispatchIndex()
     private var lastID = 0
-    /// Streams whose clients have not taken all changes.
+    /// Streams with unsent changes.
     private var behind: Set<StreamID> = []
-    /// Streams in the order in which they hear of the time.
+    /// Streams in the order in which they receive read times.
     private var rotation: [StreamID] = []
 
-    /// How many queries commits have made it look at, for tests.
+    /// The number of queries evaluated for commits, for tests.
     private(set) var examinedCount = 0
 
-    /// No streams yet.
+    /// Creates an empty registry.
     init(store: Store, runner: QueryRunner, identity: UInt64, version: SnapshotVersion) {
         self.store = store
         self.runner = runner
@@ -39,17 +38,17 @@ final class WatchRegistry {
 
     // MARK: Streams
 
-    /// The stream of a number; nil when it has ended.
+    /// The stream with an ID; nil if it has ended.
     func session(_ id: StreamID) -> WatchSession? { sessions[id] }
 
-    /// Begins to serve a stream.
+    /// Adds a stream.
     func add(_ session: WatchSession) {
         sessions[session.id] = session
         rotation.append(session.id)
         session.open()
     }
 
-    /// Ends a stream: whose client has left, or with a last word to its client.
+    /// Ends a stream, with an error for its client unless the client has closed it.
     func end(_ id: StreamID, telling error: LarderError? = nil) {
         guard let session = sessions.removeValue(forKey: id) else { return }
         rotation.removeAll { $0 == id }
@@ -67,7 +66,7 @@ final class WatchRegistry {
 
     // MARK: Queries
 
-    /// The query of a target, watched for a stream from now on.
+    /// Subscribes a target to its query, which is shared by all subscribers.
     func subscribe(_ subscriber: WatchedQuery.Subscriber, to target: QueryTarget)
         throws(LarderError) -> WatchedQuery
     {
@@ -84,7 +83,7 @@ final class WatchRegistry {
         return query
     }
 
-    /// Stops watching what a target asks for a stream.
+    /// Unsubscribes a target from its queries.
     func unsubscribe(_ target: WatchSession.Target, _ targetID: Int32, of stream: StreamID) {
         for query in target.queries {
             query.remove(WatchedQuery.Subscriber(stream: stream, targetID: targetID))
@@ -97,11 +96,11 @@ final class WatchRegistry {
 
     // MARK: Commits
 
-    /// Tells the streams what commits have done, which are in the store.
+    /// Publishes stored commits to the streams.
     ///
     /// - Parameters:
-    ///   - changes: in order.
-    ///   - version: the last of the commits.
+    ///   - changes: the changes in order.
+    ///   - version: the version of the last commit.
     func publish(_ changes: [CommittedChange], _ version: SnapshotVersion) {
         self.version = version
         var told: Set<StreamID> = []
@@ -135,7 +134,7 @@ final class WatchRegistry {
         }
     }
 
-    /// The queries that changes may concern, each with those changes.
+    /// The possibly affected queries with their changes.
     private func route(_ changes: [CommittedChange]) -> [ViewID: [CommittedChange]] {
         var routed: [ViewID: [Int]] = [:]
         for (position, change) in changes.enumerated() {
@@ -148,8 +147,8 @@ final class WatchRegistry {
         return routed.mapValues { $0.map { changes[$0] } }
     }
 
-    /// With each commit another stream hears of the time, so that one without changes does not
-    /// fall behind for good.
+    /// The stream that receives a read time with this commit, in turn, so that streams without
+    /// changes do not fall behind indefinitely.
     private func nextInRotation() -> WatchSession? {
         guard let id = rotation.first else { return nil }
         rotation.removeFirst()
@@ -157,7 +156,7 @@ final class WatchRegistry {
         return sessions[id]
     }
 
-    /// Notes whether a stream's client has taken all changes.
+    /// Records whether a stream has unsent changes.
     func noteProgress(of session: WatchSession) {
         if session.outbox.hasChanges {
             behind.insert(session.id)
@@ -170,10 +169,10 @@ final class WatchRegistry {
 // MARK: - Watching
 
 extension BackendCore {
-    /// How many responses may be ready for a stream whose client asks on without taking any.
+    /// The maximum number of buffered responses for a client that sends requests without reading.
     private static let maxReadyCount = 10_000
 
-    /// Begins to serve a watch stream.
+    /// Opens a watch stream.
     func openWatchStream(
         _ id: StreamID, as credentials: Credentials,
         _ handler: @escaping @Sendable (WatchEvent) -> Void
@@ -182,7 +181,7 @@ extension BackendCore {
         if isClosed { session.close(Self.closed) } else { watchRegistry.add(session) }
     }
 
-    /// Takes a request of a stream, unless that has ended.
+    /// Handles a request of a stream, unless it has ended.
     func receive(_ request: WatchRequest, onWatchStream id: StreamID) {
         guard let session = watchRegistry.session(id) else { return }
         switch request {
@@ -196,14 +195,14 @@ extension BackendCore {
         serve(session)
     }
 
-    /// Answers a request of a stream for a target that is refused, unless the stream has ended.
+    /// Rejects a target of a stream, unless the stream has ended.
     func refuse(_ targetID: Int32, _ error: LarderError, onWatchStream id: StreamID) {
         guard let session = watchRegistry.session(id), isFree(targetID, of: session) else { return }
         watchRegistry.refuse(targetID, of: session, error)
         serve(session)
     }
 
-    /// Whether a target may have a number; a stream that asks for one that is taken is ended.
+    /// Whether a target ID is free; otherwise the stream is ended with an error.
     private func isFree(_ targetID: Int32, of session: WatchSession) -> Bool {
         if targetID > 0, session.targets[targetID] == nil { return true }
         let error = LarderError.invalidArgument("the target id \(targetID) is not free")
@@ -219,14 +218,14 @@ extension BackendCore {
         watchRegistry.end(session.id, telling: error)
     }
 
-    /// Lets a stream's client have more responses.
+    /// Increases the number of responses that a stream's client accepts.
     func addDemand(_ count: Int, onWatchStream id: StreamID) {
         guard let session = watchRegistry.session(id) else { return }
         session.add(demand: count)
         watchRegistry.serve(session)
     }
 
-    /// Ends a stream whose client has left.
+    /// Ends a stream that its client has closed.
     func endWatchStream(_ id: StreamID) {
         watchRegistry.end(id)
     }

@@ -1,29 +1,29 @@
 package import LarderModel
 package import LarderRemote
 
-/// The backend's side of a watch stream; the backend's core alone uses it.
+/// The backend's side of a watch stream; used only by ``BackendCore``.
 final class WatchSession {
     /// A target of the stream.
     struct Target {
-        /// What is asked: one query, or several documents.
+        /// The queries: one, or one for each of several documents.
         var queries: [WatchedQuery] = []
-        /// How many documents the client knows of it; nil where it was not resumed.
+        /// The client's document count; nil if the target was not resumed.
         var expectedCount: Int?
-        /// Documents that were told to be in it since it was resumed.
+        /// The number of documents reported as members since it was resumed.
         var joinedCount = 0
-        /// Documents that were told not to be in it since it was resumed.
+        /// The number of documents reported as non-members since it was resumed.
         var leftCount = 0
     }
 
     /// Its number among the streams.
     let id: StreamID
-    /// Asks the rules for the stream's user.
+    /// The rules check of the stream's user.
     let rulesCheck: RulesCheck
-    /// The targets by the client's numbers.
+    /// The targets by ID.
     var targets: [Int32: Target] = [:]
-    /// What is still to be said.
+    /// The outgoing messages.
     var outbox = WatchOutbox()
-    /// How many responses the client takes.
+    /// The number of responses that the client accepts.
     private(set) var demand = 0
 
     private let handler: @Sendable (WatchEvent) -> Void
@@ -37,23 +37,23 @@ final class WatchSession {
         self.handler = handler
     }
 
-    /// Lets the client have more responses.
+    /// Increases the demand.
     func add(demand count: Int) {
         demand = min(max(count, 0), .max - demand) + demand
     }
 
-    /// Tells the client that the stream is open.
+    /// Reports the stream as open.
     func open() {
         handler(.opened)
     }
 
-    /// Says something that the client takes.
+    /// Sends a response, which consumes demand.
     func say(_ response: WatchResponse) {
         demand -= 1
         handler(.response(response))
     }
 
-    /// Tells of something that has happened to a document in view of a target.
+    /// Queues an effect on a target.
     func tell(_ effect: WatchEffect, to targetID: Int32) {
         outbox.tell(effect, to: targetID)
         if targets[targetID]?.expectedCount != nil, !outbox.isCurrent(targetID) {
@@ -61,7 +61,7 @@ final class WatchSession {
         }
     }
 
-    /// Counts a document that a resumed target is told of.
+    /// Counts a document reported for a resumed target.
     func count(isMember: Bool, in targetID: Int32) {
         if isMember {
             targets[targetID]?.joinedCount += 1
@@ -70,14 +70,14 @@ final class WatchSession {
         }
     }
 
-    /// Tells the client that the stream has ended.
+    /// Reports the stream as closed.
     func close(_ error: LarderError?) {
         handler(.closed(error))
     }
 
-    /// What the client is told of a change.
+    /// The response for a change.
     ///
-    /// - Parameter version: the commit that the document is as of.
+    /// - Parameter version: the commit of the document.
     func response(to change: PendingChanges.Change, _ version: SnapshotVersion) -> WatchResponse {
         guard let document = change.document, document.exists else {
             let reading = DocumentReading(path: change.path, contents: .absent, version: version)
@@ -113,8 +113,8 @@ package final class WatchConnection: WatchStream {
         handle.perform { $0.receive(request, onWatchStream: $1) }
     }
 
-    /// Answers a target that cannot even be asked for, in its place among the other requests: as
-    /// added and then removed with the error, after which its number is free.
+    /// Rejects a target in order with other requests: it is reported as added and then removed with
+    /// the error, after which its ID is free.
     package func refuse(targetID: Int32, _ error: LarderError) {
         handle.perform { $0.refuse(targetID, error, onWatchStream: $1) }
     }
@@ -128,23 +128,23 @@ package final class WatchConnection: WatchStream {
     }
 }
 
-/// The moment up to which a watch stream has told everything, as bytes for a client to keep.
+/// The version up to which a watch stream has sent everything, encoded for clients.
 struct ResumeToken: Hashable {
-    /// The backend that gave it: another one's times say nothing.
+    /// The identity of the issuing backend; versions of other backends are meaningless.
     let identity: UInt64
-    /// The moment.
+    /// The version.
     let version: SnapshotVersion
 
     private static let format: UInt8 = 1
     private static let byteCount = 21
 
-    /// A token of its parts.
+    /// Creates a token.
     init(identity: UInt64, version: SnapshotVersion) {
         self.identity = identity
         self.version = version
     }
 
-    /// Reads a token; nil for bytes that are none.
+    /// Decodes a token; nil for malformed bytes.
     init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.format else { return nil }
         identity = Self.number(bytes[1..<9])
@@ -156,7 +156,7 @@ struct ResumeToken: Hashable {
         version = SnapshotVersion(time)
     }
 
-    /// The token as bytes, big-endian.
+    /// The encoded token, big-endian.
     var bytes: [UInt8] {
         [Self.format] + Self.bytes(of: identity)
             + Self.bytes(of: UInt64(bitPattern: version.timestamp.seconds))

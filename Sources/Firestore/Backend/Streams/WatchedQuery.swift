@@ -4,30 +4,31 @@ import LarderPlanning
 import LarderQuery
 import LarderStorage
 
-/// A query that streams watch, evaluated once for all of them.
+/// A query watched by streams, evaluated once for all of them.
 ///
-/// Without a limit it keeps nothing: what a document was and is tells whether it comes or goes.
+/// Without a limit it has no state: the previous and current document determine whether it joins or
+/// leaves.
 final class WatchedQuery {
-    /// A stream's target that asks this query.
+    /// A target of a stream that watches this query.
     struct Subscriber: Hashable {
         let stream: StreamID
         let targetID: Int32
     }
 
-    /// Its number among the watched queries.
+    /// The ID of the watched query.
     let id: ViewID
     /// What is asked.
     let target: QueryTarget
-    /// Who asks, the earliest first.
+    /// The subscribers, earliest first.
     private(set) var subscribers: [Subscriber] = []
 
     private let query: Query
     private let matcher: QueryMatcher
     private var window: LimitWindow?
-    /// What the query had after a commit, for those who ask for it one after the other.
+    /// The cached results of the last commit.
     private var lastResult: (version: SnapshotVersion, paths: [DocumentPath])?
 
-    /// Begins to watch a query on the store as it is.
+    /// Starts watching a query on the current state of the store.
     init(
         _ id: ViewID, _ target: QueryTarget, _ store: Store, _ runner: QueryRunner
     ) throws(LarderError) {
@@ -46,12 +47,12 @@ final class WatchedQuery {
         subscribers.removeAll { $0 == subscriber }
     }
 
-    /// Whether the query has a document that is as the store has it.
+    /// Whether a stored document is in the results.
     func contains(_ document: Document) -> Bool {
         window?.documents.contains(document.path) ?? matcher.matches(document)
     }
 
-    /// The documents that the query has.
+    /// The paths of the results.
     ///
     /// - Parameter version: the last commit of the store.
     func paths(_ version: SnapshotVersion, _ store: Store, _ runner: QueryRunner)
@@ -70,7 +71,7 @@ final class WatchedQuery {
         return paths
     }
 
-    /// How many documents the query has.
+    /// The number of results.
     func count(_ store: Store, _ runner: QueryRunner) throws(LarderError) -> Int {
         if let window { return window.documents.count }
         return try store.read { (transaction) throws(LarderError) in
@@ -80,9 +81,9 @@ final class WatchedQuery {
         }
     }
 
-    /// What commits that are in the store mean to the query.
+    /// The effects of commits, already stored, on the query.
     ///
-    /// - Parameter changes: those of the documents that the query may have or have had, in order.
+    /// - Parameter changes: the changes of possibly affected documents, in order.
     func effects(
         of changes: [CommittedChange], _ store: Store, _ runner: QueryRunner
     ) throws(LarderError) -> [WatchEffect] {
@@ -139,22 +140,22 @@ final class WatchedQuery {
     }
 }
 
-/// The documents that a query with a limit has, kept up to date by the changes of documents.
+/// The incrementally maintained results of a query with a limit.
 struct LimitWindow {
     private let limit: Int
     private(set) var documents: DocumentSet
 
-    /// The documents of a query, as many as its limit lets in.
+    /// Creates the window from the query's results.
     init(_ query: Query, _ documents: [Document]) {
         limit = query.limit?.count ?? .max
         self.documents = DocumentSet(
             documents, comparator: DocumentComparator(orders: query.orders))
     }
 
-    /// Takes in changed documents, each as it is now; false where documents that were behind the
-    /// limit may have moved up, so that the query must be run again.
+    /// Applies changed documents; returns false if documents beyond the limit may have moved up, so
+    /// that the query must be run again.
     ///
-    /// - Parameter matches: whether a document matches the query, but for the limit.
+    /// - Parameter matches: whether a document matches the query, ignoring the limit.
     mutating func apply(_ changed: [Document], matches: (Document) -> Bool) -> Bool {
         // What is not here comes behind the last one, as long as it does not change.
         let bound = documents.count < limit ? nil : documents.last
@@ -177,12 +178,12 @@ struct LimitWindow {
     }
 }
 
-/// What commits mean to a watched query in view of one document.
+/// The effect of commits on one document in a watched query.
 struct WatchEffect {
-    /// The document as it is now.
+    /// The current document.
     let document: Document
-    /// Whether the query has it.
+    /// Whether it is in the results.
     let isMember: Bool
-    /// Whether the document itself has changed; else others have taken or left its place.
+    /// Whether the document itself has changed; otherwise a limit moved it in or out.
     let isChanged: Bool
 }

@@ -2,7 +2,7 @@ import LarderModel
 import LarderRemote
 import Synchronization
 
-/// The backend's side of a stream that takes writes; the backend's core alone uses it.
+/// The backend's side of a write stream; used only by ``BackendCore``.
 final class WriteSession {
     private let rulesCheck: RulesCheck
     private let handler: @Sendable (WriteEvent) -> Void
@@ -10,23 +10,23 @@ final class WriteSession {
     private var hasClosed = false
     private var lastToken: UInt64 = 0
 
-    /// Whether its writes are still to be made.
+    /// Whether its writes are still committed.
     private(set) var isOpen = true
 
-    /// A stream of a user.
+    /// Creates a stream.
     init(rulesCheck: RulesCheck, _ handler: @escaping @Sendable (WriteEvent) -> Void) {
         self.rulesCheck = rulesCheck
         self.handler = handler
     }
 
-    /// Tells the client that the stream is open.
+    /// Reports the stream as open.
     func open() {
         handler(.opened)
     }
 
-    /// Takes a request.
+    /// Handles a request.
     ///
-    /// - Returns: a commit to be made, if any.
+    /// - Returns: the commit to perform, if any.
     func receive(_ request: WriteRequest) -> CommitRequest? {
         guard isOpen else { return nil }
         switch request {
@@ -44,12 +44,12 @@ final class WriteSession {
         }
     }
 
-    /// Ends the stream for good, without a word: what it still asks for is not done.
+    /// Ends the stream without notifying the client; its waiting commits are dropped.
     func end() {
         isOpen = false
     }
 
-    /// Ends the stream and tells the client why, once.
+    /// Ends the stream and reports the error to the client, once.
     func close(_ error: LarderError?) {
         end()
         guard !hasClosed else { return }
@@ -70,14 +70,14 @@ final class WriteSession {
         return Array("\(lastToken)".utf8)
     }
 
-    /// Whether the token is one that this stream gave.
+    /// Whether the token was issued by this stream.
     private func isKnown(_ token: [UInt8]) -> Bool {
         guard let number = UInt64(String(decoding: token, as: UTF8.self)) else { return false }
         return (1...max(lastToken, 1)).contains(number)
     }
 }
 
-/// A client's side of a stream that takes writes.
+/// A client's side of a write stream.
 final class WriteConnection: WriteStream {
     private let handle: StreamHandle
 
@@ -101,7 +101,7 @@ final class WriteConnection: WriteStream {
 // MARK: - Writes
 
 extension BackendCore {
-    /// Begins to serve a stream that takes writes.
+    /// Opens a write stream.
     func openWriteStream(
         _ id: StreamID, as credentials: Credentials,
         _ handler: @escaping @Sendable (WriteEvent) -> Void
@@ -112,42 +112,42 @@ extension BackendCore {
         session.open()
     }
 
-    /// Takes a request of a stream, unless that has ended.
+    /// Handles a request of a stream, unless it has ended.
     func receive(_ request: WriteRequest, onWriteStream id: StreamID) {
         let request = writeSessions[id]?.receive(request)
         if let request { commit(request) }
     }
 
-    /// Ends a stream whose client has left.
+    /// Ends a stream that its client has closed.
     func endWriteStream(_ id: StreamID) {
         writeSessions.removeValue(forKey: id)?.end()
     }
 }
 
-/// A client's hold on a stream, until it closes it.
+/// A client's handle to a stream.
 ///
-/// Any thread may use it.
+/// Can be used from any thread.
 final class StreamHandle: Sendable {
     let id: StreamID
     private let core: BackendCore
     private let isOn = Atomic<Bool>(true)
 
-    /// A handle of a stream that is being opened.
+    /// Creates a handle for a new stream.
     init(_ core: BackendCore) {
         self.core = core
         id = core.newStreamID()
     }
 
-    /// Whether the stream's handler may be called.
+    /// Whether the stream's handler may still be called.
     var isOpen: Bool { isOn.load(ordering: .acquiring) }
 
-    /// Does something at the backend, behind all that was asked for before.
+    /// Enqueues work at the backend.
     func perform(_ body: @escaping @Sendable (isolated BackendCore, StreamID) -> Void) {
         let id = id
         core.perform { body($0, id) }
     }
 
-    /// Ends the calls of the handler; the first time the backend is told, too.
+    /// Ends the handler's calls; the first call also closes the stream at the backend.
     func close(_ end: @escaping @Sendable (isolated BackendCore, StreamID) -> Void) {
         if isOn.exchange(false, ordering: .acquiringAndReleasing) { perform(end) }
     }

@@ -3,9 +3,9 @@ import LarderPlanning
 import LarderQuery
 import LarderStorage
 
-/// What a transaction has read: its commit is made only while all of it is still so.
+/// The reads of a transaction, which are validated when it commits.
 struct ReadSet: Sendable {
-    /// A document that a query found.
+    /// A document in the results of a query.
     struct Match: Sendable, Equatable {
         let path: DocumentPath
         let version: SnapshotVersion
@@ -21,37 +21,37 @@ struct ReadSet: Sendable {
         let values: [Aggregate: Value]
     }
 
-    /// The last commit when all of this was so; none while nothing was read.
+    /// The last commit for which the reads are valid; none before the first read.
     private(set) var version = SnapshotVersion.none
-    /// The moment that all is to be read of; none for one that the first read decides.
+    /// The read time; none for that of the first read.
     let asOf: SnapshotVersion
-    /// The documents that were read by name, with their versions; none for those not there.
+    /// The versions of documents read by name; none for absent ones.
     private var documents: [DocumentPath: SnapshotVersion] = [:]
     private var queries: [QueryRead] = []
     private var aggregates: [AggregateRead] = []
 
-    /// Nothing was read yet.
+    /// Creates an empty read set.
     init(asOf: SnapshotVersion = .none) {
         self.asOf = asOf
     }
 
-    /// The documents that were read by name.
+    /// The documents read by name.
     var paths: some Collection<DocumentPath> { documents.keys }
 
-    /// Whether queries must be run again to know that all is still so.
+    /// Whether validation has to run queries again.
     var hasQueries: Bool { !queries.isEmpty || !aggregates.isEmpty }
 
-    /// Notes a document that was read; nil for one that does not exist.
+    /// Adds a document; nil for one that does not exist.
     mutating func add(_ path: DocumentPath, _ version: SnapshotVersion?) {
         documents[path] = version ?? SnapshotVersion.none
     }
 
-    /// Notes what a query found, in order.
+    /// Adds the results of a query, in order.
     mutating func add(_ query: Query, _ matches: [Match]) {
         queries.append(QueryRead(query: query, matches: matches))
     }
 
-    /// Notes the first documents that a query found, in order, where no more were read.
+    /// Adds the first results of a query of which no more were read.
     mutating func add(beginningOf query: Query, _ matches: [Match]) {
         guard !matches.isEmpty else { return }
         if case .last = query.limit {
@@ -64,12 +64,12 @@ struct ReadSet: Sendable {
         add(beginning, matches)
     }
 
-    /// Notes figures over what a query matches.
+    /// Adds aggregations over a query.
     mutating func add(_ query: Query, _ values: [Aggregate: Value]) {
         aggregates.append(AggregateRead(query: query, values: values))
     }
 
-    /// Adds what was read of a later commit, or of the same.
+    /// Adds reads of the same or a later commit.
     mutating func formUnion(_ other: ReadSet, at version: SnapshotVersion) {
         self.version = max(self.version, version)
         documents.merge(other.documents) { earlier, _ in earlier }
@@ -77,16 +77,16 @@ struct ReadSet: Sendable {
         aggregates += other.aggregates
     }
 
-    /// Throws `aborted` unless the documents that were read by name are as they were.
+    /// Throws `aborted` if a document read by name has changed.
     ///
-    /// - Parameter current: the version of a document; nil for one that does not exist.
+    /// - Parameter current: the current version of a document; nil if it does not exist.
     func verify(_ current: (DocumentPath) -> SnapshotVersion?) throws(LarderError) {
         for (path, version) in documents where (current(path) ?? .none) != version {
             throw Self.conflict("the document '\(path)'")
         }
     }
 
-    /// Throws `aborted` unless all that was read is as it was.
+    /// Throws `aborted` if any of the reads has changed.
     func verify<T: ReadableTransaction & ~Copyable>(
         in transaction: borrowing T, _ runner: QueryRunner
     ) throws(LarderError) {
@@ -99,7 +99,7 @@ struct ReadSet: Sendable {
         try verifyQueries(in: transaction, runner)
     }
 
-    /// Throws `aborted` unless the queries find what they found.
+    /// Throws `aborted` if the results of a query or aggregation have changed.
     func verifyQueries<T: ReadableTransaction & ~Copyable>(
         in transaction: borrowing T, _ runner: QueryRunner
     ) throws(LarderError) {

@@ -2,19 +2,19 @@ import LarderModel
 import LarderStorage
 import Synchronization
 
-/// The open transactions and what each has read; any thread may use it.
+/// The open transactions with their read sets; can be used from any thread.
 final class TransactionRegistry: Sendable {
     private struct Entry {
         let isReadOnly: Bool
         let begun: Timestamp
         var lastUse: Timestamp
         var reads: ReadSet
-        /// The commit that it reads; nil before the first read, and where too many are pinned.
+        /// The pinned commit; nil before the first read, or if too many are pinned.
         var snapshot: PinnedSnapshot?
-        /// How many reads are under way.
+        /// The number of reads in progress.
         var readCount = 0
 
-        /// The commit that it reads, where nobody else may.
+        /// The pinned commit if it is not shared.
         var ownSnapshot: PinnedSnapshot? { reads.asOf.isNone ? snapshot : nil }
 
         func hasExpired(at now: Timestamp) -> Bool {
@@ -26,10 +26,10 @@ final class TransactionRegistry: Sendable {
 
     private struct State {
         private(set) var entries: [TransactionID: Entry] = [:]
-        /// How many of them keep a commit.
+        /// The number of transactions with a pinned commit.
         private(set) var pinnedCount = 0
         var nextNumber: UInt64
-        /// The second in which those that have expired were last forgotten.
+        /// The second of the last removal of expired transactions.
         var lastDrop: Int64?
         var isClosed = false
 
@@ -37,14 +37,14 @@ final class TransactionRegistry: Sendable {
             self.nextNumber = nextNumber
         }
 
-        /// Changes, adds or, with nil, forgets a transaction.
+        /// Changes, adds or, with nil, removes a transaction.
         mutating func set(_ id: TransactionID, _ entry: Entry?) {
             let old = entries.removeValue(forKey: id)
             entries[id] = entry
             pinnedCount += (entry?.snapshot == nil ? 0 : 1) - (old?.snapshot == nil ? 0 : 1)
         }
 
-        /// An open transaction, of which something is asked.
+        /// An open transaction, marked as used.
         mutating func entry(_ id: TransactionID, at now: Timestamp) throws(LarderError) -> Entry {
             if isClosed { throw BackendCore.closed }
             guard var entry = entries[id], !entry.hasExpired(at: now) else {
@@ -56,33 +56,32 @@ final class TransactionRegistry: Sendable {
         }
     }
 
-    /// How long a transaction may last, in seconds.
+    /// The maximum duration of a transaction in seconds.
     static let maxSeconds: Int64 = 270
-    /// How long nothing may be asked of a transaction, in seconds.
+    /// The maximum idle time of a transaction in seconds.
     static let maxIdleSeconds: Int64 = 60
-    /// How many transactions at a time keep a commit to read from.
+    /// The maximum number of transactions with a pinned commit.
     ///
-    /// The others read the newest commit, and end with `aborted` where that is not of the same
-    /// moment.
+    /// Others read the newest commit, and fail with `aborted` if it differs from that of their
+    /// first read.
     static let maxPinned = 128
-    /// How many transactions may be open.
+    /// The maximum number of open transactions.
     static let maxOpen = 20_000
 
     private let state: Mutex<State>
 
-    /// No transactions yet.
+    /// Creates an empty registry.
     ///
-    /// - Parameter number: that of the first; where it differs from process to process, the
-    ///   transactions of an earlier one are not taken for those of this one.
+    /// - Parameter number: the first ID; random numbers prevent confusion with transactions of an
+    ///   earlier process.
     init(from number: UInt64) {
         state = Mutex(State(nextNumber: number))
     }
 
-    /// Opens a transaction; those that have expired are forgotten.
+    /// Begins a transaction and removes expired ones.
     ///
-    /// - Parameter asOf: the moment that all is to be read of; none for the newest commit.
-    /// - Throws: `resourceExhausted` where too many are open; `unavailable` once the registry is
-    ///   closed.
+    /// - Parameter asOf: the read time; none for the newest commit.
+    /// - Throws: `resourceExhausted` if too many are open; `unavailable` if the registry is closed.
     func begin(isReadOnly: Bool, asOf: SnapshotVersion = .none, at now: Timestamp)
         throws(LarderError) -> TransactionID
     {
@@ -107,7 +106,7 @@ final class TransactionRegistry: Sendable {
         state.withLock { $0.entries.values.allSatisfy { $0.hasExpired(at: now) } }
     }
 
-    /// Forgets transactions that have expired, once a second: what they keep hinders writers.
+    /// Removes expired transactions, once a second: their pinned commits prevent reuse of space.
     func dropExpired(at now: Timestamp) {
         let isDue = state.withLock { state in
             defer { state.lastDrop = now.seconds }
@@ -117,8 +116,8 @@ final class TransactionRegistry: Sendable {
         drop { $0.hasExpired(at: now) }
     }
 
-    /// Forgets all transactions and refuses what comes later with `unavailable`, so that the store
-    /// can be closed once reads have ended.
+    /// Removes all transactions and rejects later calls with `unavailable`, so that the store can
+    /// be closed when reads have ended.
     func close() {
         state.withLock { $0.isClosed = true }
         drop { _ in true }
@@ -137,14 +136,13 @@ final class TransactionRegistry: Sendable {
         for snapshot in snapshots { snapshot.end() }
     }
 
-    /// Begins a read in an open transaction: what it has read so far, and the commit that it reads.
+    /// Begins a read in an open transaction and returns its read set and pinned commit.
     ///
     /// Call ``endRead(in:adding:at:now:)`` afterwards.
     ///
-    /// - Parameter pin: gives the last commit up to a moment, or the newest for none, to be kept
-    ///   for the transaction; it must not use the registry.
-    /// - Throws: `invalidArgument` for one that is not open, or no longer; `unavailable` once the
-    ///   registry is closed.
+    /// - Parameter pin: pins the last commit up to a time, or the newest for none; must not use the
+    ///   registry.
+    /// - Throws: `invalidArgument` if it is not open; `unavailable` if the registry is closed.
     func beginRead(
         in id: TransactionID, at now: Timestamp,
         pin: (SnapshotVersion) throws(LarderError) -> PinnedSnapshot
@@ -163,11 +161,11 @@ final class TransactionRegistry: Sendable {
         }
     }
 
-    /// Ends a read in a transaction, and adds to what that has read.
+    /// Ends a read in a transaction and extends its read set.
     ///
-    /// - Parameter version: the commit that it was read of; none where nothing was.
-    /// - Throws: `invalidArgument` for one that is no longer open; `unavailable` once the registry
-    ///   is closed.
+    /// - Parameter version: the commit that was read; none if the read failed.
+    /// - Throws: `invalidArgument` if it is no longer open; `unavailable` if the registry is
+    ///   closed.
     func endRead(
         in id: TransactionID, adding reads: ReadSet, at version: SnapshotVersion, now: Timestamp
     ) throws(LarderError) {
@@ -181,12 +179,12 @@ final class TransactionRegistry: Sendable {
 
     /// Ends a transaction.
     ///
-    /// - Parameter writes: whether it is to end with changes.
-    /// - Returns: what must still be so, which is nothing without changes: all that was read was
-    ///   so at one moment.
-    /// - Throws: `invalidArgument` for one that is not open, or that may not write; then it is
-    ///   still open; `aborted` where it is to end with changes and a read is under way;
-    ///   `unavailable` once the registry is closed.
+    /// - Parameter writes: whether the transaction has changes.
+    /// - Returns: the reads to validate; empty without changes, because all reads were of one
+    ///   snapshot.
+    /// - Throws: `invalidArgument` if it is not open, or is read-only, in which case it stays open;
+    ///   `aborted` if it has changes and a read is in progress; `unavailable` if the registry is
+    ///   closed.
     func end(_ id: TransactionID, writes: Bool, at now: Timestamp) throws(LarderError) -> ReadSet {
         let entry = try state.withLock { state throws(LarderError) in
             let entry = try state.entry(id, at: now)
@@ -205,7 +203,7 @@ final class TransactionRegistry: Sendable {
     }
 }
 
-/// The name of an open transaction.
+/// Identifies an open transaction.
 package struct TransactionID: Hashable, Sendable {
     let number: UInt64
 
@@ -213,13 +211,13 @@ package struct TransactionID: Hashable, Sendable {
         self.number = number
     }
 
-    /// A transaction by the bytes that a client gives back; nil for bytes that name none.
+    /// Decodes the bytes sent by a client; nil if they are malformed.
     package init?(bytes: [UInt8]) {
         guard bytes.count == 8 else { return nil }
         number = bytes.reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// The bytes that a client is given.
+    /// The bytes for clients.
     package var bytes: [UInt8] {
         (0..<8).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     }

@@ -2,14 +2,14 @@ import ArgumentParser
 import Larder
 import LarderModel
 
-/// What `count`, `sum`, `avg`, `min` and `max` have in common: one figure over a query's documents.
+/// The common part of `count`, `sum`, `avg`, `min` and `max`: one aggregation over a query.
 protocol AggregateCommand: AsyncParsableCommand {
     var query: QueryOptions { get }
     var options: DatabaseOptions { get }
 }
 
 extension AggregateCommand {
-    /// Computes the figure and prints it.
+    /// Computes and prints the aggregation.
     func print(_ field: AggregateField, named name: String, of path: String?) async throws {
         let parsed = try query.parsed(options.databaseID)
         let output = Output.standard()
@@ -36,7 +36,7 @@ extension AggregateCommand {
         ]
     }
 
-    /// The field that a figure is of.
+    /// Parses the field of an aggregation.
     static func field(_ text: String) throws -> LarderModel.FieldPath {
         do throws(LarderError) {
             return try LarderModel.FieldPath(canonical: text)
@@ -52,7 +52,7 @@ struct CountCommand: AggregateCommand {
         commandName: "count",
         abstract: "Counts the documents that match a query.",
         discussion: """
-            The query is described as for 'larder query'.
+            The query is given as for 'larder query'.
 
             EXAMPLES
               larder count cities
@@ -67,7 +67,7 @@ struct CountCommand: AggregateCommand {
     }
 }
 
-/// A command for a figure of a field.
+/// An aggregation of a field.
 protocol FieldAggregateCommand: AggregateCommand {
     static var name: String { get }
     static func aggregate(_ path: Larder.FieldPath) -> AggregateField
@@ -79,7 +79,7 @@ extension FieldAggregateCommand {
         CommandConfiguration(
             commandName: name, abstract: abstract,
             discussion: """
-                The query is described as for 'larder query'.
+                The query is given as for 'larder query'.
 
                 EXAMPLES
                   larder \(name) cities population
@@ -99,7 +99,7 @@ extension FieldAggregateCommand {
 struct SumCommand: FieldAggregateCommand {
     static let name = "sum"
     static let configuration = described(
-        "Adds up a field's numbers over the documents that match; 0 without any.")
+        "Sums a field over the documents that match a query; 0 if there are no numbers.")
 
     @OptionGroup var query: QueryOptions
     @Argument(help: "The field.") var field: String
@@ -112,7 +112,7 @@ struct SumCommand: FieldAggregateCommand {
 struct AverageCommand: FieldAggregateCommand {
     static let name = "avg"
     static let configuration = described(
-        "Averages a field's numbers over the documents that match; null without any.")
+        "Averages a field over the documents that match a query; null if there are no numbers.")
 
     @OptionGroup var query: QueryOptions
     @Argument(help: "The field.") var field: String
@@ -125,7 +125,8 @@ struct AverageCommand: FieldAggregateCommand {
 struct MinimumCommand: FieldAggregateCommand {
     static let name = "min"
     static let configuration = described(
-        "Prints a field's smallest value over the documents that match; null without any.")
+        "Prints the smallest value of a field over the documents that match a query; null if there is none."
+    )
 
     @OptionGroup var query: QueryOptions
     @Argument(help: "The field.") var field: String
@@ -138,7 +139,8 @@ struct MinimumCommand: FieldAggregateCommand {
 struct MaximumCommand: FieldAggregateCommand {
     static let name = "max"
     static let configuration = described(
-        "Prints a field's largest value over the documents that match; null without any.")
+        "Prints the largest value of a field over the documents that match a query; null if there is none."
+    )
 
     @OptionGroup var query: QueryOptions
     @Argument(help: "The field.") var field: String

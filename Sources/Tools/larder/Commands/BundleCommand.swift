@@ -15,13 +15,12 @@ struct BundleCommand: AsyncParsableCommand {
 struct BundleLoadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "load",
-        abstract: "Loads a bundle that a server has made.",
+        abstract: "Loads a bundle into the store.",
         discussion: """
-            Its documents come into the cache, apart from those of which the cache has a newer \
-            version, and its queries are kept under their names. A bundle that was loaded before, \
-            or a newer one of its id, is not loaded again. --project and --database say whose \
-            documents the bundle has; it must be of that database. What comes before an error in a \
-            malformed bundle stays.
+            Adds its documents to the cache, except those of which the cache has a newer \
+            version, and its named queries. A bundle that was loaded before, in this or a newer \
+            version, is not loaded again. --project and --database must name the database of the \
+            bundle. Documents that precede an error in a malformed bundle are kept.
 
             EXAMPLES
               larder bundle load cities.bundle --project shop
@@ -78,7 +77,7 @@ struct BundleLoadCommand: AsyncParsableCommand {
         } catch let error as LarderError where error.kind == .invalidArgument {
             throw ToolError(
                 .badData, "'\(file)': \(error.message)",
-                hint: "it must be whole, and of the database that --project and --database name")
+                hint: "it must be complete, and of the database given by --project and --database")
         }
         guard let last else { throw ToolError(.badData, "'\(file)' was not loaded") }
         return last

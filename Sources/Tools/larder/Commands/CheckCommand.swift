@@ -6,23 +6,23 @@ import LarderStorage
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Verifies every row and every invariant between tables; changes nothing.",
+        abstract: "Verifies all rows and the invariants between tables; changes nothing.",
         discussion: """
-            Each problem is a line: the table, the key, what is wrong. Exit status 1 when there \
-            is one.
+            Prints one line per problem: table, key, description. Exit status 1 if there are \
+            any.
 
             EXAMPLES
               larder check
               larder check --json | jq .problemCount
             """)
 
-    @Option(help: ArgumentHelp("List at most so many problems.", valueName: "count"))
+    @Option(help: ArgumentHelp("The maximum number of problems to list.", valueName: "count"))
     var maxProblems = 1000
 
     @OptionGroup var options: StoreOptions
 
     mutating func validate() throws {
-        if maxProblems < 0 { throw ValidationError("--max-problems is not below 0.") }
+        if maxProblems < 0 { throw ValidationError("--max-problems must not be negative.") }
     }
 
     func run() throws {
@@ -99,7 +99,7 @@ struct CheckCommand: ParsableCommand {
         ]
     }
 
-    /// A key of a table: as text where it is some, else in hexadecimal.
+    /// A key of a table as text, or in hexadecimal if it is not printable.
     static func text(_ key: [UInt8]) -> String {
         if !key.isEmpty, let text = String(validating: key, as: UTF8.self),
             text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })

@@ -8,20 +8,20 @@ struct CopyCommand: ParsableCommand {
         commandName: "copy",
         abstract: "Copies the store while others read and write.",
         discussion: """
-            The copy is one snapshot and on disk when the command ends. The target is a \
-            directory that is missing or empty.
+            The copy is a consistent snapshot and on disk when the command ends. The target \
+            directory must be missing or empty.
 
             EXAMPLES
               larder copy /backup/larder-2026-01-31
             """)
 
-    @Argument(help: ArgumentHelp("The directory to make.", valueName: "target"))
+    @Argument(help: ArgumentHelp("The directory to create.", valueName: "target"))
     var target: String
 
     @OptionGroup var options: StoreOptions
 
     mutating func validate() throws {
-        if target.isEmpty { throw ValidationError("the target is a directory.") }
+        if target.isEmpty { throw ValidationError("The target directory must not be empty text.") }
     }
 
     func run() throws {
@@ -35,21 +35,21 @@ struct CompactCommand: ParsableCommand {
         commandName: "compact",
         abstract: "Copies the store without its free space.",
         discussion: """
-            Row by row in key order, so that pages are full. The data file itself never \
-            shrinks: to make the store smaller, compact it, end the processes that use it and \
-            put the copy in its place.
+            Copies row by row in key order, so that pages are full. The data file itself never \
+            shrinks: to reduce the size of the store, compact it, stop the processes that use \
+            it, and replace it with the copy.
 
             EXAMPLES
               larder compact smaller && rm -r larder-store && mv smaller larder-store
             """)
 
-    @Argument(help: ArgumentHelp("The directory to make.", valueName: "target"))
+    @Argument(help: ArgumentHelp("The directory to create.", valueName: "target"))
     var target: String
 
     @OptionGroup var options: StoreOptions
 
     mutating func validate() throws {
-        if target.isEmpty { throw ValidationError("the target is a directory.") }
+        if target.isEmpty { throw ValidationError("The target directory must not be empty text.") }
     }
 
     func run() throws {
@@ -57,16 +57,16 @@ struct CompactCommand: ParsableCommand {
     }
 }
 
-/// What both kinds of copy do.
+/// The common part of `copy` and `compact`.
 struct StoreCopy {
-    /// Which store, and how to print.
+    /// The options of the command.
     let options: StoreOptions
-    /// The directory to make.
+    /// The target directory.
     let target: String
-    /// Whether free space is left out.
+    /// Whether free space is omitted.
     let isCompact: Bool
 
-    /// Copies and prints both sizes.
+    /// Copies the store and prints both sizes.
     func run() throws {
         let output = Output.standard()
         let start = System.monotonicNanoseconds()

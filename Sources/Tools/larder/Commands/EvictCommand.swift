@@ -6,13 +6,14 @@ import LarderStorage
 struct EvictCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "evict",
-        abstract: "Removes the least recently used documents until a goal is reached.",
+        abstract: "Evicts the least recently used documents until a goal is reached.",
         discussion: """
-            The goal is what all rows together may occupy ('larder stat', total): a size, or a \
-            share of what they occupy now. Documents with pending writes and pinned ones stay. \
-            It works in small steps, so that other writers wait for milliseconds at most. The \
-            data file keeps its size and uses the freed pages again; 'larder compact' makes a \
-            smaller one. Exit status 1: the goal was not reached, because the rest must stay.
+            The goal is the size of all rows ('larder stat', total), or a percentage of the \
+            current size. Documents with pending writes and pinned documents are kept. Works in \
+            small steps, so that other writers wait for milliseconds at most. The data file \
+            keeps its size and reuses the freed pages; 'larder compact' creates a smaller one. \
+            Exit status 1 if the goal was not reached because the remaining documents must be \
+            kept.
 
             EXAMPLES
               larder evict 16MiB
@@ -27,17 +28,17 @@ struct EvictCommand: ParsableCommand {
         help: ArgumentHelp("Keep this document (may be repeated).", valueName: "document"))
     var pin: [String] = []
 
-    @Option(help: ArgumentHelp("Documents to look at in a step.", valueName: "count"))
+    @Option(help: ArgumentHelp("The number of documents to examine in a step.", valueName: "count"))
     var stepDocuments = 500
 
-    @Option(help: ArgumentHelp("Microseconds of a step.", valueName: "us"))
+    @Option(help: ArgumentHelp("The duration of a step in microseconds.", valueName: "us"))
     var stepMicroseconds = 2000
 
     @OptionGroup var options: StoreOptions
 
     mutating func validate() throws {
         if stepDocuments < 1 || stepMicroseconds < 1 {
-            throw ValidationError("--step-documents and --step-microseconds are above 0.")
+            throw ValidationError("--step-documents and --step-microseconds must be positive.")
         }
     }
 
@@ -64,7 +65,7 @@ struct EvictCommand: ParsableCommand {
     }
 }
 
-/// What is left after an eviction: bytes, or a share of what was there.
+/// The goal of an eviction: a size or a share of the current size.
 enum EvictionGoal: ExpressibleByArgument, Equatable {
     case bytes(Int64)
     case share(Double)
@@ -90,7 +91,7 @@ enum EvictionGoal: ExpressibleByArgument, Equatable {
     }
 }
 
-/// Steps of eviction until a goal is reached or nothing more can go.
+/// Evicts in steps until a goal is reached or nothing more can be evicted.
 struct EvictionRun {
     private let goalBytes: Int64
     private let before: StoreStatistics
@@ -106,7 +107,7 @@ struct EvictionRun {
     /// Whether the goal was reached.
     var isReached: Bool { after.totalBytes <= goalBytes }
 
-    /// Evicts, with a progress bar in bytes.
+    /// Runs the eviction with a progress bar.
     init(
         _ store: Store, goal: EvictionGoal, stepDocuments: Int, stepMicroseconds: Int
     ) throws(LarderError) {
@@ -134,7 +135,7 @@ struct EvictionRun {
         after = try store.statistics()
     }
 
-    /// The run for people.
+    /// The lines of text.
     var lines: [String] {
         var lines = [
             "evicted \(NumberText.things(evictedCount, "document"))"
@@ -156,7 +157,7 @@ struct EvictionRun {
         return lines
     }
 
-    /// The run for programs.
+    /// The JSON report.
     var report: JSONReport {
         [
             "isReached": .boolean(isReached),

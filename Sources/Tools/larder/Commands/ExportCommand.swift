@@ -7,7 +7,7 @@ import LarderStorage
 struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Writes documents as NDJSON, one object a line.",
+        abstract: "Exports documents as NDJSON, one object per line.",
         discussion: """
             One collection, with --recursive also those below its documents; without a path the \
             whole store. It is one snapshot, also while another process writes. Every line has \
@@ -29,16 +29,16 @@ struct ExportCommand: ParsableCommand {
               larder export | gzip > everything.ndjson.gz
             """)
 
-    @Argument(help: "The collection; everything without one.")
+    @Argument(help: "The collection; all collections by default.")
     var collection: String?
 
-    @Flag(help: "Also the collections below its documents.")
+    @Flag(help: "Include subcollections.")
     var recursive = false
 
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "Write to this file, which is replaced only when all is written.",
+            "Write to this file, which is replaced atomically when all is written.",
             valueName: "file"))
     var output: String?
 
@@ -51,12 +51,13 @@ struct ExportCommand: ParsableCommand {
 
     mutating func validate() throws {
         if recursive && collection == nil {
-            throw ValidationError("--recursive needs a collection; all is written without one.")
+            throw ValidationError(
+                "--recursive needs a collection; without one everything is exported.")
         }
         if id != nil && (collection == nil || recursive) {
             throw ValidationError("--id is for one collection, without --recursive.")
         }
-        if id?.isEmpty == true { throw ValidationError("--id takes a field's name.") }
+        if id?.isEmpty == true { throw ValidationError("--id needs a field name.") }
     }
 
     func run() throws {

@@ -6,11 +6,11 @@ import LarderStorage
 struct GetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Prints documents, pending writes in them.",
+        abstract: "Prints documents, with pending writes applied.",
         discussion: """
-            With --json one object a line: name, state, hasPendingWrites, version, createTime, \
-            readTime, storedBytes and fields, in the notation of 'larder export'. A document that is not \
-            there is named on standard error, and the exit status is 1.
+            With --json, prints one object per line: name, state, hasPendingWrites, version, \
+            createTime, readTime, storedBytes and fields, in the notation of 'larder export'. \
+            Missing documents are reported on standard error, and the exit status is 1.
 
             EXAMPLES
               larder get cities/SF cities/LA

@@ -6,20 +6,20 @@ import LarderStorage
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Reads documents from JSON into the store, which is made where there is none.",
+        abstract: "Imports documents from JSON, creating the store if it does not exist.",
         discussion: """
-            The input is NDJSON (one object a line), an array of objects, or an object of \
-            objects by id; a file, or - for standard input. A line that is wrong is named on \
-            standard error with its number, and the rest goes on; the exit status is then 1.
+            The input is NDJSON (one object per line), an array of objects, or an object of \
+            objects by ID; a file, or - for standard input. Invalid lines are reported on \
+            standard error with their numbers and skipped; the exit status is then 1.
 
-            Where a document goes: --collection, with the id from --id FIELD (a string or an \
-            integer), from the key of an object of objects, or a new random one; without \
-            --collection from "$name", as 'larder export' writes it. A document that is there \
-            already is replaced, so that an import that was interrupted can be run again.
+            The path of a document is --collection plus an ID: from the field --id FIELD (a \
+            string or an integer), from the key in an object of objects, or generated. Without \
+            --collection it is "$name", as written by 'larder export'. Existing documents are \
+            replaced, so an interrupted import can be repeated.
 
-            Integers that fit 64 bits become integers, other numbers doubles. An object of the \
-            two numbers latitude and longitude becomes a geo point, and the objects of 'larder \
-            help export' what they stand for; --untyped leaves all of them maps.
+            Integers that fit in 64 bits become integers, other numbers doubles. Objects with \
+            the two numbers latitude and longitude become geo points, and the objects listed by \
+            'larder help export' the types they represent; --untyped keeps all of them as maps.
 
             EXAMPLES
               larder import cities.ndjson --collection cities --id id
@@ -35,23 +35,23 @@ struct ImportCommand: ParsableCommand {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "Where documents go, e.g. cities or cities/SF/landmarks.", valueName: "path"))
+            "The target collection, e.g. cities or cities/SF/landmarks.", valueName: "path"))
     var collection: String?
 
-    @Option(help: ArgumentHelp("The field that is the document's id.", valueName: "field"))
+    @Option(help: ArgumentHelp("The field that contains the document ID.", valueName: "field"))
     var id: String?
 
-    @Flag(help: "Keep the id as a field, too.")
+    @Flag(help: "Keep the ID as a field.")
     var keepID = false
 
     @Option(
-        help: ArgumentHelp("What the input is.", valueName: "format"))
+        help: ArgumentHelp("The format of the input.", valueName: "format"))
     var format = Format.auto
 
-    @Flag(help: "Strings in RFC 3339 become timestamps.")
+    @Flag(help: "Convert RFC 3339 strings to timestamps.")
     var timestamps = false
 
-    @Flag(help: "Objects become maps, also those that stand for other values.")
+    @Flag(help: "Keep all objects as maps, even those that represent other types.")
     var untyped = false
 
     @Option(
@@ -60,10 +60,10 @@ struct ImportCommand: ParsableCommand {
             valueName: "field,..."))
     var index: [String] = []
 
-    @Option(help: ArgumentHelp("Documents in a commit.", valueName: "count"))
+    @Option(help: ArgumentHelp("The number of documents per commit.", valueName: "count"))
     var batch = 500
 
-    @Option(help: ArgumentHelp("Stop when more lines than this are wrong.", valueName: "count"))
+    @Option(help: ArgumentHelp("Stop after more invalid lines than this.", valueName: "count"))
     var maxErrors: Int?
 
     @Option(
@@ -79,12 +79,12 @@ struct ImportCommand: ParsableCommand {
 
     @OptionGroup var options: StoreOptions
 
-    /// What the input is.
+    /// The format of the input.
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case auto, ndjson, json
     }
 
-    /// What a commit survives.
+    /// The durability of commits.
     enum Durability: String, ExpressibleByArgument, CaseIterable {
         case everyCommit = "every-commit"
         case lastCommitAtRisk = "last-commit-at-risk"
@@ -95,18 +95,18 @@ struct ImportCommand: ParsableCommand {
             throw ValidationError("--id needs --collection.")
         }
         if keepID && id == nil { throw ValidationError("--keep-id needs --id.") }
-        if id?.isEmpty == true { throw ValidationError("--id takes a field's name.") }
+        if id?.isEmpty == true { throw ValidationError("--id needs a field name.") }
         if collection == nil && !index.isEmpty {
-            throw ValidationError("--index needs --collection, whose documents it is over.")
+            throw ValidationError("--index needs --collection.")
         }
         if !(1...100_000).contains(batch) {
-            throw ValidationError("--batch takes a number from 1 to 100000.")
+            throw ValidationError("--batch must be between 1 and 100000.")
         }
         if let maxErrors, maxErrors < 0 {
-            throw ValidationError("--max-errors is not below 0.")
+            throw ValidationError("--max-errors must not be negative.")
         }
         if let budget, budget.bytes < 1_048_576 {
-            throw ValidationError("--budget is at least 1MiB.")
+            throw ValidationError("--budget must be at least 1MiB.")
         }
         for text in index { _ = try IndexArgument(text) }
     }
@@ -164,7 +164,7 @@ struct ImportCommand: ParsableCommand {
     }
 }
 
-/// What an import did, and what the store holds after it.
+/// The result of an import and the state of the store after it.
 struct ImportSummary {
     private let importer: Importer
     private let ending: Importer.Ending
@@ -172,7 +172,7 @@ struct ImportSummary {
     private let directory: String
     private let collection: String?
 
-    /// Reads the store's figures after an import.
+    /// Reads the store's statistics after an import.
     init(
         _ importer: Importer, ending: Importer.Ending, store: Store, directory: String,
         collection: String?
@@ -188,7 +188,7 @@ struct ImportSummary {
         importer.seconds > 0 ? Double(importer.writtenCount) / importer.seconds : 0
     }
 
-    /// The summary for people.
+    /// The lines of text.
     var lines: [String] {
         let into = collection.map { " into \($0)" } ?? ""
         var lines = [
@@ -213,7 +213,7 @@ struct ImportSummary {
         return lines
     }
 
-    /// The summary for programs.
+    /// The JSON report.
     var report: JSONReport {
         let outcome =
             switch ending {
@@ -235,7 +235,7 @@ struct ImportSummary {
         ]
     }
 
-    /// Ends the command with another status than 0 where something was left out.
+    /// Throws an exit status if something was skipped.
     func throwIfIncomplete() throws {
         switch ending {
         case .interrupted:

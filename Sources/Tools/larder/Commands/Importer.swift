@@ -2,20 +2,20 @@ import LarderCore
 import LarderModel
 import LarderStorage
 
-/// Reads documents from an input and writes them in commits of many.
+/// Imports documents in large commits.
 ///
-/// A commit's documents are read before its transaction begins, so that a slow input holds no
-/// other writer up.
+/// Reads the documents of a commit before its transaction begins, so that slow input does not block
+/// other writers.
 struct Importer {
-    /// How an import ended.
+    /// The outcome of an import.
     enum Ending {
-        /// At the end of the input.
+        /// The input was read to its end.
         case complete
-        /// By a signal.
+        /// A signal interrupted it.
         case interrupted
-        /// After too many wrong lines.
+        /// Too many lines were invalid.
         case tooManyErrors
-        /// The text between documents is wrong, or the input or the store failed.
+        /// The text between documents is malformed, or the input or the store failed.
         case failed(ToolError)
     }
 
@@ -23,13 +23,13 @@ struct Importer {
     private(set) var addedCount: Int64 = 0
     /// Documents that replaced one with the same path.
     private(set) var replacedCount: Int64 = 0
-    /// Lines, or members of an array or object, that were left out.
+    /// Lines, array elements or object members that were skipped.
     private(set) var errorCount: Int64 = 0
     /// Bytes of the input that were read.
     private(set) var consumedBytes: Int64 = 0
-    /// The last line that was dealt with.
+    /// The last line processed.
     private(set) var lastLine = 0
-    /// How long it took.
+    /// The duration.
     private(set) var seconds: Double = 0
 
     /// Documents that were written.
@@ -51,11 +51,11 @@ struct Importer {
         var line: Int
     }
 
-    /// A commit is also made when its documents have so many bytes.
+    /// The maximum size of a commit's documents.
     private static let maxBatchBytes = 16 * 1024 * 1024
 
-    /// An import into a store; `name` is the input's in messages, `totalBytes` its size where
-    /// that is known.
+    /// Creates an import; `name` is the name of the input in messages, `totalBytes` its size if it
+    /// is known.
     init(
         store: Store, reader: DocumentReader, batchCount: Int, maxErrors: Int?, name: String,
         totalBytes: Int64?
@@ -115,7 +115,7 @@ struct Importer {
         }
     }
 
-    /// Keeps what came before the input went wrong.
+    /// Commits the documents read before an error.
     private mutating func end(with error: ToolError) -> Ending {
         do throws(LarderError) {
             try commit()
@@ -158,9 +158,9 @@ struct Importer {
             note: "\(NumberText.count(Int64(Double(count) / max(elapsed, 0.001)))) documents/s")
     }
 
-    /// Writes what has been read in one commit.
+    /// Commits the documents read.
     ///
-    /// A document that the store refuses is reported; the others of the commit are written.
+    /// A document rejected by the store is reported; the others are written.
     private mutating func commit() throws(LarderError) {
         guard !pending.isEmpty else { return }
         var added: Int64 = 0

@@ -2,11 +2,11 @@ import ArgumentParser
 import LarderModel
 import LarderStorage
 
-/// An index as the command line names it: `state`, `country,population:desc`, `tags:contains`.
+/// The argument of `--index`: `state`, `country,population:desc`, `tags:contains`.
 struct IndexArgument {
     private let segments: [IndexDefinition.Segment]
 
-    /// Reads the fields between commas; a usage error where they are none.
+    /// Parses fields separated by commas; throws a usage error.
     init(_ text: String) throws {
         segments = try text.split(separator: ",", omittingEmptySubsequences: false).map { part in
             var path = String(part)
@@ -31,8 +31,7 @@ struct IndexArgument {
         (":asc", .ascending), (":desc", .descending), (":contains", .contains),
     ]
 
-    /// Defines the index where it is not there yet, and puts the documents that are there
-    /// already into it, in steps of which each is a commit.
+    /// Defines the index unless it exists, and adds existing documents to it in several commits.
     func define(in store: Store, group: String) throws(LarderError) {
         let definition = IndexDefinition(collectionGroup: group, segments: segments)
         let id = try store.write { txn throws(LarderError) in
@@ -45,7 +44,7 @@ struct IndexArgument {
         try IndexFill(store: store).fill(id)
     }
 
-    /// The fields in the same notation.
+    /// The text of the fields.
     static func text(of definition: IndexDefinition) -> String {
         definition.segments.map { segment in
             switch segment.kind {
@@ -57,15 +56,14 @@ struct IndexArgument {
     }
 }
 
-/// Puts documents into the indexes that are not complete, in steps of which each is a commit, and
-/// takes away what dropped ones have left.
+/// Builds incomplete indexes and removes the remains of dropped ones, in several commits.
 struct IndexFill {
     /// The store.
     let store: Store
 
     private static let stepCount: Int64 = 1000
 
-    /// Fills all indexes, with a progress bar, until a signal stops it.
+    /// Builds all indexes, with a progress bar, until a signal interrupts it.
     func run() throws(LarderError) {
         Interruption.catchSignals()
         try removeRemains()
@@ -75,7 +73,7 @@ struct IndexFill {
         for id in incomplete { try fill(id) }
     }
 
-    /// Fills one index.
+    /// Builds one index.
     func fill(_ id: UInt32) throws(LarderError) {
         var bar = ProgressBar("index", unit: .count("documents"))
         defer { bar.finish() }

@@ -9,11 +9,11 @@ struct IndexCommand: AsyncParsableCommand {
         commandName: "index",
         abstract: "Lists the indexes of a store, or changes them.",
         discussion: """
-            An index is over all collections with one id: 'cities: state asc, population desc, \
-            tags contains', where asc may be left out. Queries use it once it is complete. A new \
-            one is filled by --build, or bit by bit by the next program that has the store open \
-            for writing. --set takes the JSON of the Firebase CLI, firestore.indexes.json, in \
-            place of all there are.
+            An index covers all collections with one ID: 'cities: state asc, population desc, \
+            tags contains', where asc is optional. Queries use an index once it is complete. New \
+            indexes are built by --build, or in the background by the next program that opens \
+            the store for writing. --set replaces all indexes with those of the Firebase CLI's \
+            firestore.indexes.json.
 
             EXAMPLES
               larder index
@@ -25,7 +25,8 @@ struct IndexCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("set"),
         help: ArgumentHelp(
-            "Make those of a JSON file the indexes; - reads standard input.", valueName: "file"))
+            "Replace all indexes with those of a JSON file; - reads standard input.",
+            valueName: "file"))
     var file: String?
 
     @Option(help: ArgumentHelp("Define an index (may be repeated).", valueName: "index"))
@@ -34,14 +35,14 @@ struct IndexCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Drop an index (may be repeated).", valueName: "index"))
     var drop: [String] = []
 
-    @Flag(help: "Fill what is not complete.")
+    @Flag(help: "Build incomplete indexes.")
     var build = false
 
     @OptionGroup var options: StoreOptions
 
     mutating func validate() throws {
         if file != nil && !(add.isEmpty && drop.isEmpty) {
-            throw ValidationError("--set excludes --add and --drop: it names all indexes.")
+            throw ValidationError("--set cannot be combined with --add and --drop.")
         }
     }
 
@@ -102,7 +103,7 @@ struct IndexCommand: AsyncParsableCommand {
 
     /// Adds and drops indexes.
     ///
-    /// - Returns: whether one to drop is not there.
+    /// - Returns: whether an index to drop is missing.
     private func change(
         _ added: [CacheIndex], _ dropped: [CacheIndex], in firestore: Firestore
     ) async throws -> Bool {
@@ -137,13 +138,14 @@ struct IndexCommand: AsyncParsableCommand {
         for state in indexes {
             table.add(
                 state.index.collectionGroup, CacheIndexArgument.fieldsText(of: state.index),
-                state.isComplete ? "complete" : "being filled",
+                state.isComplete ? "complete" : "incomplete",
                 NumberText.count(state.entryCount), ByteSize(state.sizeBytes).text)
         }
         for line in table.lines { output.line(line) }
         if indexes.contains(where: { !$0.isComplete }) {
             Messages.line(
-                "larder: queries use an index once it is complete; 'larder index --build' fills it")
+                "larder: queries use an index once it is complete; 'larder index --build' builds it"
+            )
         }
     }
 
@@ -158,7 +160,7 @@ struct IndexCommand: AsyncParsableCommand {
     }
 }
 
-/// An index as `larder index` takes it: `cities: state asc, population desc, tags contains`.
+/// The argument of `larder index`: `cities: state asc, population desc, tags contains`.
 struct CacheIndexArgument {
     /// The index.
     let index: CacheIndex
@@ -167,7 +169,7 @@ struct CacheIndexArgument {
         ("asc", .ascending), ("desc", .descending), ("contains", .contains),
     ]
 
-    /// Reads a collection's id, and behind a colon fields between commas.
+    /// Parses a collection ID, a colon, and fields separated by commas.
     init(_ text: String) throws(ExpressionFailure) {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             throw ExpressionFailure(
@@ -200,12 +202,12 @@ struct CacheIndexArgument {
         index = CacheIndex(group, fields)
     }
 
-    /// An index in the same notation.
+    /// The text of an index.
     static func text(of index: CacheIndex) -> String {
         "\(index.collectionGroup): \(fieldsText(of: index))"
     }
 
-    /// An index's fields in the same notation.
+    /// The text of an index's fields.
     static func fieldsText(of index: CacheIndex) -> String {
         index.fields.map { field in
             let word = orders.first { $0.order == field.order }?.word ?? ""

@@ -9,9 +9,9 @@ struct ListCommand: ParsableCommand {
         commandName: "ls",
         abstract: "Lists collections, or the documents of a collection.",
         discussion: """
-            Without a path: every collection, those below a document indented under the \
-            collection that the document is in. With a collection's path: its documents in name \
-            order. With a document's path: the collections below it.
+            Without a path, lists all collections, with subcollections indented below their \
+            parents. With the path of a collection, lists its documents in order of their IDs. \
+            With the path of a document, lists its subcollections.
 
             EXAMPLES
               larder ls
@@ -22,20 +22,20 @@ struct ListCommand: ParsableCommand {
     @Argument(help: "A collection or a document.")
     var path: String?
 
-    @Option(help: ArgumentHelp("At most so many documents.", valueName: "count"))
+    @Option(help: ArgumentHelp("The maximum number of documents.", valueName: "count"))
     var limit = 100
 
-    @Option(help: ArgumentHelp("Begin with this document id.", valueName: "id"))
+    @Option(help: ArgumentHelp("Start at this document ID.", valueName: "id"))
     var start: String?
 
-    @Flag(help: "From the last document to the first.")
+    @Flag(help: "List in descending order.")
     var reverse = false
 
     @OptionGroup var options: StoreOptions
 
     mutating func validate() throws {
-        if limit < 1 { throw ValidationError("--limit takes a number above 0.") }
-        if start?.isEmpty == true { throw ValidationError("--start takes a document id.") }
+        if limit < 1 { throw ValidationError("--limit must be positive.") }
+        if start?.isEmpty == true { throw ValidationError("--start needs a document ID.") }
     }
 
     func run() throws {
@@ -199,8 +199,8 @@ struct ListCommand: ParsableCommand {
 
 /// Collections as an indented tree.
 enum CollectionTree {
-    /// What to print for paths in path order: the part behind the nearest collection above that
-    /// is printed, too, two blanks deeper than it.
+    /// The indented names of paths in path order: the part after the nearest printed ancestor,
+    /// indented by two more blanks.
     static func names(of paths: [String]) -> [String] {
         var above: [String] = []
         return paths.map { path in

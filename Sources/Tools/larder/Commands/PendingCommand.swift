@@ -2,22 +2,22 @@ import ArgumentParser
 import Larder
 import LarderModel
 
-/// `larder pending`: the writes that no backend has taken yet.
+/// `larder pending`: the writes that no backend has acknowledged.
 struct PendingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pending",
-        abstract: "Lists the writes that wait for a backend, or takes some back.",
+        abstract: "Lists or cancels the writes that wait for a backend.",
         discussion: """
-            Oldest first: number, age, attempts to send it, documents, the last error. \
-            --cancel takes a write back: its documents become as if it had never been made. Exit \
-            status 1: a write to cancel is not there.
+            Lists ID, age, attempts, documents and the last error of each write, oldest first. \
+            --cancel cancels a write and reverts its effect on documents. Exit status 1 if a \
+            write to cancel does not exist.
 
             EXAMPLES
               larder pending
               larder pending --cancel 12
             """)
 
-    @Option(help: ArgumentHelp("Take this write back (may be repeated).", valueName: "number"))
+    @Option(help: ArgumentHelp("Cancel this write (may be repeated).", valueName: "number"))
     var cancel: [Int64] = []
 
     @OptionGroup var options: StoreOptions
@@ -44,7 +44,7 @@ struct PendingCommand: AsyncParsableCommand {
             return
         }
         guard !writes.isEmpty else {
-            Messages.line("larder: no write is pending")
+            Messages.line("larder: there are no pending writes")
             return
         }
         var table = TextTable([
@@ -60,9 +60,9 @@ struct PendingCommand: AsyncParsableCommand {
         for line in table.lines { output.line(line) }
     }
 
-    /// Takes the writes back, and says of each whether it was there.
+    /// Cancels writes, and reports missing ones.
     ///
-    /// - Returns: whether one was not.
+    /// - Returns: whether one was missing.
     private func cancelWrites(of firestore: Firestore, _ output: Output) async throws -> Bool {
         let pending = try await firestore.pendingWrites()
         var (cancelled, missing) = ([PendingWrite](), [Int64]())
@@ -74,7 +74,8 @@ struct PendingCommand: AsyncParsableCommand {
             } else {
                 missing.append(id)
                 Messages.line(
-                    "larder: write \(id) is not pending; 'larder pending' lists those that are")
+                    "larder: there is no pending write \(id); 'larder pending' lists all pending writes"
+                )
             }
         }
         if options.json {
@@ -103,17 +104,17 @@ struct PendingCommand: AsyncParsableCommand {
     }
 }
 
-/// `larder dead-letters`: the writes that a backend has refused.
+/// `larder dead-letters`: the writes that a backend rejected.
 struct DeadLettersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dead-letters",
-        abstract: "Lists the writes that a backend has refused, or sees to some.",
+        abstract: "Lists, retries or discards writes that a backend rejected.",
         discussion: """
-            In the order in which they were made: number, when it was refused, how often it was \
-            tried in vain before, documents, why. Their documents are as if they had never been \
-            made. --retry makes a write again, with a new number behind all that are pending; the \
-            next program with a backend sends it. --discard forgets one. Exit status 1: a dead \
-            letter to see to is not there.
+            Lists ID, time of rejection, failed attempts, documents and reason of each write, in \
+            the order in which the writes were made. Their effects are reverted. --retry makes a \
+            write again, with a new ID and after all pending writes; the next program with a \
+            backend sends it. --discard removes one. Exit status 1 if a dead letter to retry or \
+            discard does not exist.
 
             EXAMPLES
               larder dead-letters
@@ -121,17 +122,17 @@ struct DeadLettersCommand: AsyncParsableCommand {
               larder dead-letters --discard 12 --discard 13
             """)
 
-    @Option(help: ArgumentHelp("Make this write again (may be repeated).", valueName: "number"))
+    @Option(help: ArgumentHelp("Retry this write (may be repeated).", valueName: "number"))
     var retry: [Int64] = []
 
-    @Option(help: ArgumentHelp("Forget this write (may be repeated).", valueName: "number"))
+    @Option(help: ArgumentHelp("Discard this write (may be repeated).", valueName: "number"))
     var discard: [Int64] = []
 
     @OptionGroup var options: StoreOptions
 
     mutating func validate() throws {
         if let both = retry.first(where: discard.contains) {
-            throw ValidationError("--retry and --discard both name \(both).")
+            throw ValidationError("--retry and --discard both contain \(both).")
         }
     }
 
@@ -157,7 +158,7 @@ struct DeadLettersCommand: AsyncParsableCommand {
             return
         }
         guard !letters.isEmpty else {
-            Messages.line("larder: no write was refused")
+            Messages.line("larder: there are no dead letters")
             return
         }
         var table = TextTable([
@@ -173,9 +174,9 @@ struct DeadLettersCommand: AsyncParsableCommand {
         for line in table.lines { output.line(line) }
     }
 
-    /// Makes writes again and forgets others, and says of each whether it was there.
+    /// Retries and discards dead letters, and reports missing ones.
     ///
-    /// - Returns: whether one was not.
+    /// - Returns: whether one was missing.
     private func seeTo(_ firestore: Firestore, _ output: Output) async throws -> Bool {
         var (retried, discarded, missing) = ([(Int64, Int64)](), [Int64](), [Int64]())
         for id in retry {
@@ -196,7 +197,7 @@ struct DeadLettersCommand: AsyncParsableCommand {
         }
         for id in missing {
             Messages.line(
-                "larder: there is no dead letter \(id); 'larder dead-letters' lists those there are"
+                "larder: there is no dead letter \(id); 'larder dead-letters' lists all dead letters"
             )
         }
         if options.json {
@@ -228,9 +229,9 @@ struct DeadLettersCommand: AsyncParsableCommand {
     }
 }
 
-/// The documents of a write, in a line.
+/// The documents of a write on one line.
 enum DocumentList {
-    /// The first three paths, and how many more there are.
+    /// The first three paths and the number of further ones.
     static func text(_ documents: [DocumentReference]) -> String {
         let shown = documents.prefix(3).map(\.path).joined(separator: ", ")
         let more = documents.count - 3

@@ -6,16 +6,16 @@ import LarderModel
 struct QueryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query",
-        abstract: "Prints the documents that match a query, pending writes in them.",
+        abstract: "Prints the documents that match a query, with pending writes applied.",
         discussion: """
-            A condition is FIELD OPERATOR VALUE, joined with 'and', 'or' and parentheses. \
-            Operators: == != < <= > >= in not-in array-contains array-contains-any. Fields are \
-            paths such as stats.area, unusual names in backticks; __name__ is the document's id. \
-            Values are JSON as 'larder export' writes it; bare words are strings; also \
-            [FR, DE], ref:cities/SF and time:2026-01-31T12:00:00Z.
+            A condition is FIELD OPERATOR VALUE; conditions are joined with 'and', 'or' and \
+            parentheses. Operators: == != < <= > >= in not-in array-contains array-contains-any. \
+            Fields are paths such as stats.area, with unusual names in backticks; __name__ is \
+            the document ID. Values are JSON as written by 'larder export', unquoted words as \
+            strings, lists such as [FR, DE], ref:cities/SF and time:2026-01-31T12:00:00Z.
 
-            With --json one document a line, as 'larder export' writes it. With --explain the \
-            plan, the plans that were considered and what was read follow; with --json as a last \
+            With --json, prints one document per line, as 'larder export' does. --explain adds \
+            the plan, the plans considered and the amount of data read; with --json as a last \
             line {"$explain": ...}.
 
             EXAMPLES
@@ -31,10 +31,10 @@ struct QueryCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("select"),
         help: ArgumentHelp(
-            "Show these fields alone (may be repeated).", valueName: "field,..."))
+            "Show only these fields (may be repeated).", valueName: "field,..."))
     var selected: [String] = []
 
-    @Flag(help: "Also tell how the query was answered, and what was read for it.")
+    @Flag(help: "Add the plan of the query and the amount of data read.")
     var explain = false
 
     @OptionGroup var options: DatabaseOptions
@@ -87,12 +87,12 @@ struct QueryCommand: AsyncParsableCommand {
     }
 }
 
-/// How a query was answered, for people and for programs.
+/// The explanation of a query as text and as JSON.
 struct ExplanationText {
-    /// What is told.
+    /// The explanation.
     let explanation: QueryExplanation
 
-    /// The explanation for people.
+    /// The lines of text.
     var lines: [String] {
         var table = TextTable([("", .left), ("", .left)])
         func add(_ title: String, _ texts: [String]) {
@@ -122,7 +122,7 @@ struct ExplanationText {
         return table.lines
     }
 
-    /// The explanation for programs.
+    /// The JSON report.
     var report: JSONReport {
         [
             "kind": .string(explanation.kind),

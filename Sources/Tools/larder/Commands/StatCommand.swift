@@ -2,15 +2,15 @@ import ArgumentParser
 import LarderModel
 import LarderStorage
 
-/// `larder stat`: what is in the store, and what it costs.
+/// `larder stat`: the statistics of the store.
 struct StatCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stat",
         abstract: "Prints the store's figures.",
         discussion: """
-            Bytes of a category are what its rows occupy in pages of the data file; their sum is \
-            what a budget is compared with. The budget is an option of each process that opens \
-            the store and is not kept in it.
+            The size of a category is the space of its rows in pages of the data file; the \
+            budget limits their total. The budget is an option of each process that opens the \
+            store and is not stored.
 
             EXAMPLES
               larder stat
@@ -36,14 +36,14 @@ struct StatCommand: ParsableCommand {
     }
 }
 
-/// The figures of a store, grouped for people and for programs.
+/// The statistics of a store as text and as JSON.
 struct StoreFigures {
-    /// What the core counts.
+    /// The statistics of the storage core.
     let statistics: StoreStatistics
     private let dictionaries: [CompressionDictionary]
     private let indexes: [IndexInfo]
 
-    /// Reads them as of the newest commit.
+    /// Reads the statistics as of the newest commit.
     init(_ store: Store) throws(LarderError) {
         (statistics, dictionaries, indexes) = try store.read { txn throws(LarderError) in
             (try txn.statistics(), try txn.dictionaries(), try txn.indexes())
@@ -59,7 +59,7 @@ struct StoreFigures {
         ]
     }
 
-    /// Read transactions of others: the figures are read in one, too.
+    /// The read transactions of others; the statistics are read in one, too.
     private var otherReaderCount: Int { max(0, statistics.readerCount - 1) }
 
     // MARK: For people
@@ -157,7 +157,7 @@ struct StoreFigures {
 
     // MARK: For programs
 
-    /// The same as JSON, sizes in bytes.
+    /// The JSON report, with sizes in bytes.
     var report: JSONReport {
         let ratio =
             statistics.rawRecordBytes > 0

@@ -2,25 +2,25 @@ import ArgumentParser
 import LarderModel
 import LarderStorage
 
-/// `larder target`: the queries that were listened to.
+/// `larder target`: the targets of the store.
 struct TargetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "target",
-        abstract: "Shows the queries that a backend was asked for.",
+        abstract: "Inspects the queries sent to a backend.",
         subcommands: [TargetListCommand.self])
 }
 
-/// `larder target list`: the queries of which the store knows what the backend has said.
+/// `larder target list`: the queries whose results a backend has sent.
 struct TargetListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists the queries that a backend was asked for, with what resumes them.",
+        abstract: "Lists the queries sent to a backend, with their resumption points.",
         discussion: """
-            Each with its number, how many documents the backend has in it, the last snapshot of \
-            the backend of which the cache has all of them, from what it will be asked on (a \
-            token of so many bytes, the snapshot's time, or its beginning) and what it asks for. \
-            Documents of a target stay in the cache as long as the target, which goes when it was \
-            not used for long and room is needed.
+            Lists ID, number of documents at the backend, the last snapshot of the backend that \
+            the cache contains completely, the resumption point (a token, the snapshot's time, \
+            or the beginning) and the query of each target. Documents of a target stay in the \
+            cache as long as the target, which is removed if it has not been used for long and \
+            space is needed.
 
             EXAMPLES
               larder target list
@@ -52,7 +52,7 @@ struct TargetListCommand: ParsableCommand {
             return
         }
         guard !targets.isEmpty else {
-            Messages.line("larder: no backend was asked for anything")
+            Messages.line("larder: there are no targets")
             return
         }
         var table = TextTable([

@@ -8,17 +8,17 @@ struct TrainCommand: ParsableCommand {
         commandName: "train",
         abstract: "Trains a compression dictionary from the store's own documents.",
         discussion: """
-            Large fields are stored compressed; a dictionary of what documents have in common \
-            makes them smaller and faster to read. A new dictionary serves what is written from \
-            now on, --repack also compresses again what is there. Where a new one would not be \
-            smaller, nothing is changed.
+            Large fields are stored compressed; a dictionary of common content makes them \
+            smaller and faster to read. A new dictionary applies to later writes; --repack also \
+            recompresses existing documents. A dictionary that would not save space is not \
+            installed.
 
             EXAMPLES
               larder train
               larder train --repack --dictionary-size 32KiB
             """)
 
-    @Flag(help: "Compress again the documents that use an older dictionary or none.")
+    @Flag(help: "Recompress documents that use an older dictionary or none.")
     var repack = false
 
     @Option(help: ArgumentHelp("Size of the dictionary (default: 8KiB).", valueName: "size"))
@@ -33,7 +33,8 @@ struct TrainCommand: ParsableCommand {
     mutating func validate() throws {
         for size in [dictionarySize, sampleSize] {
             if let size, !(256...67_108_864).contains(size.bytes) {
-                throw ValidationError("sizes of a dictionary and samples are 256 B to 64 MiB.")
+                throw ValidationError(
+                    "The sizes of dictionary and samples must be between 256 B and 64 MiB.")
             }
         }
     }
@@ -98,7 +99,7 @@ struct TrainCommand: ParsableCommand {
         }
         guard let changed else {
             if result != nil {
-                output.line("it serves what is written from now on; --repack does the rest")
+                output.line("it applies to later writes; --repack recompresses existing documents")
             }
             return
         }

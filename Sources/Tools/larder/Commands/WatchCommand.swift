@@ -7,14 +7,14 @@ import LarderModel
 struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Prints changes of a document, or of a query's results, as they happen.",
+        abstract: "Prints changes of a document or of query results as they happen.",
         discussion: """
-            One line a change: + for a document that has come, ~ for one that has changed, - for \
-            one that has left, with its path and fields. What is there already comes first, \
-            unless --new is given. The query is described as for 'larder query', the document by \
-            its path. Another process may write meanwhile. Control-C ends it, with exit status 0.
+            Prints one line per change: + for an added, ~ for a modified and - for a removed \
+            document, with its path and fields. Existing documents come first, unless --new is \
+            given. The query is given as for 'larder query', a document by its path. Other \
+            processes can write meanwhile. Control-C ends the command with exit status 0.
 
-            With --json one object a line: change (added, modified, removed), name, \
+            With --json, prints one object per line: change (added, modified, removed), name, \
             hasPendingWrites, fields.
 
             EXAMPLES
@@ -28,24 +28,25 @@ struct WatchCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("select"),
-        help: ArgumentHelp("Show these fields alone (may be repeated).", valueName: "field,..."))
+        help: ArgumentHelp("Show only these fields (may be repeated).", valueName: "field,..."))
     var selected: [String] = []
 
-    @Flag(help: "Leave out what is there at the beginning.")
+    @Flag(help: "Skip existing documents.")
     var new = false
 
-    @Option(help: ArgumentHelp("End after so many changes.", valueName: "changes"))
+    @Option(help: ArgumentHelp("End after this number of changes.", valueName: "changes"))
     var count: Int?
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("End after a time.", valueName: "seconds"))
+    @Option(
+        name: .customLong("for"), help: ArgumentHelp("End after this time.", valueName: "seconds"))
     var seconds: Double?
 
     @OptionGroup var options: DatabaseOptions
 
     mutating func validate() throws {
-        if let count, count < 1 { throw ValidationError("--count takes a number above 0.") }
+        if let count, count < 1 { throw ValidationError("--count must be positive.") }
         if let seconds, !(seconds > 0 && seconds <= 1e9) {
-            throw ValidationError("--for takes seconds above 0.")
+            throw ValidationError("--for must be a positive number of seconds.")
         }
     }
 
@@ -119,8 +120,7 @@ struct WatchCommand: AsyncParsableCommand {
         }
     }
 
-    /// Says that changes are heard of from here on, and calls a closure after the time that was
-    /// asked for.
+    /// Prints that watching has started, and calls a closure after the requested time.
     private func begin(_ count: Int, _ end: @escaping @Sendable () -> Void) {
         Messages.line(
             "larder: watching \(query.collection), \(NumberText.things(Int64(count), "document")); "
@@ -131,7 +131,7 @@ struct WatchCommand: AsyncParsableCommand {
     }
 }
 
-/// Prints changes, each at once.
+/// Prints changes, flushing each one.
 final class ChangePrinter {
     private let fields: DocumentPrinter
     private let output: Output
@@ -148,7 +148,7 @@ final class ChangePrinter {
 
     /// Prints a change.
     ///
-    /// - Returns: whether more are wanted.
+    /// - Returns: false once the limit is reached.
     func print(_ type: DocumentChangeType, _ document: Document) throws -> Bool {
         if json {
             output.line([

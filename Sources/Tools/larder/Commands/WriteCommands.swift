@@ -7,12 +7,12 @@ import LarderModel
 struct SetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Makes a document consist of given fields; a write that pends for a backend.",
+        abstract: "Sets the fields of a document, as a pending write.",
         discussion: """
-            The document is durable here and in every query at once. The write stays pending \
-            until a backend takes it: 'larder pending' lists it, and can take it back. Fields \
-            are a JSON object as 'larder export' writes it; - reads it from standard input. \
-            {"$serverTimestamp": TIME} stands for the time of the backend's commit.
+            The document is durable and visible to queries immediately. The write stays pending \
+            until a backend acknowledges it: 'larder pending' lists and cancels pending writes. \
+            Fields are a JSON object as written by 'larder export'; - reads it from standard \
+            input. {"$serverTimestamp": TIME} represents the backend's commit time.
 
             EXAMPLES
               larder set cities/SF '{"name": "San Francisco", "population": 860000}'
@@ -26,7 +26,7 @@ struct SetCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The fields, or - for standard input.", valueName: "json"))
     var fields: String
 
-    @Flag(help: "Leave other fields as they are.")
+    @Flag(help: "Keep other fields.")
     var merge = false
 
     @OptionGroup var options: DatabaseOptions
@@ -47,13 +47,14 @@ struct SetCommand: AsyncParsableCommand {
 struct UpdateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "update",
-        abstract: "Changes fields of a document; a write that pends for a backend.",
+        abstract: "Updates fields of a document, as a pending write.",
         discussion: """
-            Changes are FIELD=VALUE, fields and values as for 'larder query', and what is behind \
-            the = may have blanks; or one JSON object whose names are field paths; - reads it \
-            from standard input. Instead of a value: delete: removes the field, now: sets the \
-            time of the commit, increment:N, min:N and max:N work on numbers, union:[...] and \
-            remove:[...] on arrays. 'larder set' says what a pending write is.
+            Changes are FIELD=VALUE, with fields and values as in 'larder query', where the \
+            value extends to the end of the argument and may contain blanks; or one JSON object \
+            whose names are field paths; - reads it from standard input. Instead of a value: \
+            delete: deletes the field, now: sets the commit time, increment:N, min:N and max:N \
+            operate on numbers, union:[...] and remove:[...] on arrays. See 'larder set' for \
+            pending writes.
 
             EXAMPLES
               larder update cities/SF population=870000 stats.area=121.4
@@ -113,11 +114,11 @@ struct UpdateCommand: AsyncParsableCommand {
 struct DeleteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Deletes documents; a write that pends for a backend.",
+        abstract: "Deletes documents, as a pending write.",
         discussion: """
-            All of them in one write, what lies below them stays. The documents are gone from \
-            every query at once; until a backend has taken the write 'larder pending --cancel' \
-            brings them back.
+            Deletes all of them in one write, without their subcollections. The documents \
+            disappear from queries immediately; until a backend acknowledges the write, 'larder \
+            pending --cancel' restores them.
 
             EXAMPLES
               larder delete cities/SF
@@ -142,10 +143,10 @@ struct DeleteCommand: AsyncParsableCommand {
 
 /// The fields of a document on the command line or on standard input.
 enum FieldsArgument {
-    /// What is read at most: far above what a document may hold.
+    /// The maximum input, far above the size limit of documents.
     private static let maxBytes = 8 * 1024 * 1024
 
-    /// Reads a JSON object; `-` stands for standard input.
+    /// Reads a JSON object from the argument, or from standard input for `-`.
     static func read(_ argument: String) throws -> MapValue {
         let isInput = argument == "-"
         let bytes =
@@ -167,16 +168,16 @@ enum FieldsArgument {
     }
 }
 
-/// What a command says of the write that it made.
+/// The report of a committed write.
 struct WriteReport {
-    /// What was done to the documents.
+    /// The verb for the documents, such as "set".
     let verb: String
     /// The documents.
     let paths: [DocumentPath]
 
-    /// Waits until the write is durable, and prints its number.
+    /// Waits until the write is committed locally and prints its ID.
     ///
-    /// - Throws: a data error that names the document when the write was refused.
+    /// - Throws: a data error that names the document if the write was rejected.
     func print(_ handle: WriteHandle, json: Bool) async throws {
         let id: Int64?
         do throws(LarderError) {

@@ -1,18 +1,18 @@
 import LarderCore
 import LarderModel
 
-/// Takes the pieces of an expression from the front of a text: names of fields, operators, values.
+/// A scanner of expressions: fields, operators, values.
 struct ExpressionScanner {
     private let text: [UInt8]
     /// The database that `ref:cities/SF` names a document of.
     private let database: DatabaseID
-    /// Where the next piece begins, apart from blanks.
+    /// The position of the next token, before blanks.
     private(set) var position = 0
 
-    /// A bound for lists in lists and parentheses in parentheses.
+    /// The maximum nesting of lists and parentheses.
     static let maxDepth = 50
 
-    /// A scanner of a text, at its beginning or so many bytes behind it.
+    /// Creates a scanner of a text at an offset in bytes.
     init(_ text: String, database: DatabaseID, from offset: Int = 0) {
         self.text = Array(text.utf8)
         self.database = database
@@ -22,12 +22,12 @@ struct ExpressionScanner {
     /// Whether only blanks are left.
     var isAtEnd: Bool { text[position...].allSatisfy(Self.isBlank) }
 
-    /// A failure at the next piece.
+    /// A failure at the current position.
     func failure(_ reason: String) -> ExpressionFailure {
         ExpressionFailure(offset: position, reason: reason)
     }
 
-    /// What stands at the next piece, for messages.
+    /// The next token, for messages.
     var found: String {
         let rest = text[position...].drop(while: Self.isBlank)
         if rest.isEmpty { return "the end" }
@@ -40,7 +40,7 @@ struct ExpressionScanner {
         while position < text.count, Self.isBlank(text[position]) { position += 1 }
     }
 
-    /// Takes a text where it comes next.
+    /// Consumes a text if it comes next.
     mutating func take(_ piece: String) -> Bool {
         skipBlanks()
         guard text[position...].starts(with: piece.utf8) else { return false }
@@ -48,7 +48,7 @@ struct ExpressionScanner {
         return true
     }
 
-    /// Takes a word of letters and hyphens where it comes next, in whatever case.
+    /// Consumes a word of letters and hyphens if it comes next, ignoring case.
     mutating func takeWord(_ word: String) -> Bool {
         skipBlanks()
         let next = text[position...].prefix { Self.isLetter($0) || $0 == UInt8(ascii: "-") }
@@ -60,7 +60,7 @@ struct ExpressionScanner {
         return true
     }
 
-    /// Takes a field path in canonical text: names between dots, unusual ones in backticks.
+    /// Consumes a field path in canonical form: names separated by dots, unusual ones in backticks.
     mutating func takeField() throws(ExpressionFailure) -> FieldPath {
         skipBlanks()
         let start = position
@@ -90,15 +90,15 @@ struct ExpressionScanner {
 
     // MARK: Values
 
-    /// Takes a value: JSON, a list in brackets, `ref:PATH`, `time:RFC3339`, or a bare word, which
-    /// stands for a string.
+    /// Consumes a value: JSON, a list in brackets, `ref:PATH`, `time:RFC3339`, or a bare word,
+    /// which is a string.
     ///
-    /// - Parameter isID: whether numbers and words of JSON are strings, too: ids of documents.
+    /// - Parameter isID: whether numbers and JSON keywords are strings, as for document IDs.
     mutating func takeValue(isID: Bool = false) throws(ExpressionFailure) -> Value {
         try takeValue(isID: isID, depth: 0)
     }
 
-    /// Takes values between commas, at least one, up to the end.
+    /// Consumes one or more values separated by commas, up to the end.
     mutating func takeValues() throws(ExpressionFailure) -> [Value] {
         var values = [try takeValue()]
         while take(",") { values.append(try takeValue()) }
@@ -106,7 +106,7 @@ struct ExpressionScanner {
         return values
     }
 
-    /// Throws unless only blanks are left.
+    /// Throws unless only blanks remain.
     func expectEnd() throws(ExpressionFailure) {
         guard isAtEnd else {
             throw failure("expected the end, found \(found); text with blanks is put in \"\"")
@@ -142,7 +142,7 @@ struct ExpressionScanner {
         return .array(values)
     }
 
-    /// Takes a string or an object.
+    /// Consumes a string or an object.
     private mutating func takeJSON() throws(ExpressionFailure) -> Value {
         let start = position
         var scanner = ValueScanner()
@@ -163,7 +163,7 @@ struct ExpressionScanner {
         }
     }
 
-    /// Takes what stands behind `ref:` or `time:`: a string in quotes or a bare word.
+    /// Consumes the rest of `ref:` or `time:`: a quoted string or a bare word.
     private mutating func takeText() throws(ExpressionFailure) -> String {
         if position < text.count, text[position] == UInt8(ascii: "\"") {
             if case .string(let string) = try takeJSON() { return string }
@@ -203,7 +203,7 @@ struct ExpressionScanner {
         return .timestamp(time)
     }
 
-    /// What a word without quotes stands for: null, a boolean, a number, or itself.
+    /// The value of an unquoted word: null, a boolean, a number or a string.
     static func value(ofWord word: String) -> Value {
         switch word {
         case "null": return .null
@@ -231,11 +231,11 @@ struct ExpressionScanner {
     }
 }
 
-/// Why a text of the command line is not the expression that it should be, and where.
+/// A syntax error of an expression.
 struct ExpressionFailure: Error, Equatable {
-    /// The byte at which reading stopped, counted from the beginning of the text.
+    /// The offset of the error in bytes.
     var offset: Int
-    /// What is wrong there, in one line.
+    /// The reason in one line.
     var reason: String
 }
 

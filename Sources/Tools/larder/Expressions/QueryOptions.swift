@@ -2,48 +2,50 @@ import ArgumentParser
 import Larder
 import LarderModel
 
-/// A query as the command line describes it: source, conditions, orders, limits, start and end.
+/// The options of a query: source, conditions, orders, limits and cursors.
 struct QueryOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "A collection; with --group the id of collections wherever they lie.",
+            "A collection; with --group a collection ID at any depth.",
             valueName: "collection"))
     var collection: String
 
-    @Flag(help: "Ask all collections with this id.")
+    @Flag(help: "Query all collections with this ID.")
     var group = false
 
     @Option(
         name: .customLong("where"),
         help: ArgumentHelp(
-            "Only documents for which this holds (may be repeated: all must hold).",
+            "Only documents that match this condition (may be repeated: all must match).",
             valueName: "condition"))
     var conditions: [String] = []
 
     @Option(
         name: .customLong("order"),
         help: ArgumentHelp(
-            "Order by this field, then by those of further --order.", valueName: "field"))
+            "Order by this field (may be repeated for further fields).", valueName: "field"))
     var orders: [String] = []
 
-    @Flag(name: .customLong("desc"), help: "The --order in front of it: large values first.")
+    @Flag(name: .customLong("desc"), help: "Make the preceding --order descending.")
     var isDescending = false
 
-    @Option(help: ArgumentHelp("At most so many documents.", valueName: "count"))
+    @Option(help: ArgumentHelp("The maximum number of documents.", valueName: "count"))
     var limit: Int?
 
-    @Option(help: ArgumentHelp("The last so many documents, in their order.", valueName: "count"))
+    @Option(
+        help: ArgumentHelp(
+            "Only this number of last documents, in the query's order.", valueName: "count"))
     var last: Int?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Begin at these values of the orders, separated by commas.", valueName: "values"))
+            "Start at these values of the orders, separated by commas.", valueName: "values"))
     var startAt: String?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Begin behind these values.", valueName: "values"))
+        help: ArgumentHelp("Start after these values.", valueName: "values"))
     var startAfter: String?
 
     @Option(
@@ -53,35 +55,37 @@ struct QueryOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("End in front of these values.", valueName: "values"))
+        help: ArgumentHelp("End before these values.", valueName: "values"))
     var endBefore: String?
 
     mutating func validate() throws {
-        if isDescending { throw ValidationError("--desc stands behind the --order it is for.") }
+        if isDescending {
+            throw ValidationError("--desc must follow the --order that it applies to.")
+        }
         if limit != nil && last != nil {
-            throw ValidationError("--limit and --last exclude each other.")
+            throw ValidationError("--limit and --last cannot be combined.")
         }
         for (name, count) in [("--limit", limit), ("--last", last)] {
-            if let count, count < 1 { throw ValidationError("\(name) takes a number above 0.") }
+            if let count, count < 1 { throw ValidationError("\(name) must be positive.") }
         }
         if startAt != nil && startAfter != nil {
-            throw ValidationError("--start-at and --start-after exclude each other.")
+            throw ValidationError("--start-at and --start-after cannot be combined.")
         }
         if endAt != nil && endBefore != nil {
-            throw ValidationError("--end-at and --end-before exclude each other.")
+            throw ValidationError("--end-at and --end-before cannot be combined.")
         }
     }
 
-    /// Whether all documents are asked for.
+    /// True without conditions, orders, limits and cursors.
     var isPlain: Bool {
         conditions.isEmpty && orders.isEmpty && limit == nil && last == nil && startAt == nil
             && startAfter == nil && endAt == nil && endBefore == nil
     }
 
-    /// What errors of the query are about.
+    /// The subject of errors.
     var subject: String { "query of '\(collection)'" }
 
-    /// Reads every expression, before the store is opened.
+    /// Parses all expressions before the store is opened.
     func parsed(_ databaseID: DatabaseID) throws -> ParsedQuery {
         if group {
             guard !collection.isEmpty, !collection.utf8.contains(UInt8(ascii: "/")) else {
@@ -122,7 +126,7 @@ struct QueryOptions: ParsableArguments {
     }
 }
 
-/// Runs what reads an expression; its failures are usage errors that name the option.
+/// Runs a parser; its failures become usage errors that name the option.
 func expression<Result>(
     _ option: String, _ text: String, _ read: () throws(ExpressionFailure) -> Result
 ) throws(ToolError) -> Result {
@@ -133,14 +137,14 @@ func expression<Result>(
     }
 }
 
-/// A field to order by: `population`, `population desc`.
+/// The argument of `--order`: `population`, `population desc`.
 struct OrderArgument: Equatable {
     /// The field.
     let field: LarderModel.FieldPath
-    /// Whether large values come first.
+    /// Whether the order is descending.
     let isDescending: Bool
 
-    /// Reads a field and, where it is there, a direction.
+    /// Parses a field with an optional direction.
     init(_ text: String) throws(ExpressionFailure) {
         // Values do not occur, and with them no references.
         var scanner = ExpressionScanner(text, database: DatabaseID(project: "-", database: "-"))
@@ -152,7 +156,7 @@ struct OrderArgument: Equatable {
         }
     }
 
-    /// Joins each `--desc` to the `--order` in front of it.
+    /// Merges each `--desc` into the preceding `--order`.
     static func joined(_ arguments: [String]) -> [String] {
         var result: [String] = []
         var order: Int?
@@ -176,9 +180,9 @@ struct OrderArgument: Equatable {
     }
 }
 
-/// A query that was read from the command line.
+/// A parsed query.
 struct ParsedQuery {
-    /// Which documents of those that match.
+    /// The limit of a query.
     enum Limit {
         case first(Int)
         case last(Int)
@@ -194,7 +198,7 @@ struct ParsedQuery {
     var endAt: [Value]?
     var endBefore: [Value]?
 
-    /// The query of an application; what is wrong with it as a whole it reports when it is asked.
+    /// The query of the database API, which reports its own errors when it runs.
     func query(_ values: UserValues) throws(ToolError) -> Query {
         let firestore = values.firestore
         var query =

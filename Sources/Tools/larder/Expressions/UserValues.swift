@@ -2,17 +2,17 @@ import Foundation
 import Larder
 import LarderModel
 
-/// Makes values as applications hand them to a database.
+/// Converts values to those of the database API.
 struct UserValues {
-    /// The database, whose documents references are made to.
+    /// The database of references.
     let firestore: Firestore
     /// Its name.
     let databaseID: DatabaseID
 
-    /// A value as an application has it.
+    /// Converts a value.
     ///
-    /// - Throws: a data error for a reference that is not to a document of this database, and for
-    ///   names that a Swift dictionary takes for equal.
+    /// - Throws: a data error for a reference to another database, and for names that are equal as
+    ///   Swift strings.
     func value(_ value: Value) throws(ToolError) -> Any {
         switch value {
         case .null, .max: return NSNull()
@@ -32,14 +32,14 @@ struct UserValues {
         }
     }
 
-    /// Values as an application has them.
+    /// Converts values.
     func values(_ values: [Value]) throws(ToolError) -> [Any] {
         var result: [Any] = []
         for value in values { result.append(try self.value(value)) }
         return result
     }
 
-    /// The fields of a document or a map.
+    /// Converts the fields of a document or a map.
     func fields(_ map: MapValue) throws(ToolError) -> [String: Any] {
         var fields: [String: Any] = [:]
         for (name, value) in map {
@@ -52,7 +52,7 @@ struct UserValues {
         return fields
     }
 
-    /// What an update does, as an application says it.
+    /// Converts the changes of an update.
     func changes(_ changes: [FieldChange]) throws(ToolError) -> [AnyHashable: Any] {
         var result: [AnyHashable: Any] = [:]
         for change in changes {
@@ -99,7 +99,7 @@ struct UserValues {
 }
 
 extension WhereExpression {
-    /// The filter of an application for this condition.
+    /// The filter of the database API for this condition.
     func filter(_ values: UserValues) throws(ToolError) -> Filter {
         switch self {
         case .and(let parts): return .andFilter(try Self.filters(parts, values))
@@ -139,15 +139,15 @@ extension WhereExpression {
     }
 }
 
-/// What `larder update` does to one field, as the command line says it: `population=860000`.
+/// The argument of `larder update`: a change of one field, such as `population=860000`.
 struct FieldChange {
     /// The change.
     enum Content: Equatable {
-        /// The field gets a value.
+        /// Sets a value.
         case value(Value)
-        /// The field goes.
+        /// Deletes the field.
         case delete
-        /// The field gets the time of the commit.
+        /// Sets the commit time.
         case serverTimestamp
         case increment(Value)
         case minimum(Value)
@@ -158,16 +158,16 @@ struct FieldChange {
 
     /// The field.
     let field: LarderModel.FieldPath
-    /// What happens to it.
+    /// The change.
     let content: Content
 
-    /// Sets a field to a value.
+    /// Creates a change that sets a value.
     init(_ field: LarderModel.FieldPath, _ value: Value) {
         self.field = field
         content = .value(value)
     }
 
-    /// Reads `FIELD=VALUE`; what is behind the `=` is one value, blanks and all.
+    /// Parses `FIELD=VALUE`; everything after the `=` is one value, including blanks.
     init(_ text: String, database: DatabaseID) throws(ExpressionFailure) {
         var scanner = ExpressionScanner(text, database: database)
         field = try scanner.takeField()

@@ -1,6 +1,6 @@
 import LarderModel
 
-/// A condition on documents, as `--where` takes it: `population > 1000000 and country in [FR, DE]`.
+/// The argument of `--where`: a condition such as `population > 1000000 and country in [FR, DE]`.
 ///
 ///     condition  = conjunction ("or" conjunction)...
 ///     conjunction = term ("and" term)...
@@ -12,7 +12,7 @@ indirect enum WhereExpression: Equatable {
     case and([WhereExpression])
     case or([WhereExpression])
 
-    /// How a field is compared.
+    /// A comparison operator.
     enum Operator: String, CaseIterable {
         case equal = "=="
         case notEqual = "!="
@@ -25,16 +25,16 @@ indirect enum WhereExpression: Equatable {
         case arrayContainsAny = "array-contains-any"
         case arrayContains = "array-contains"
 
-        /// Whether the value is a list of values.
+        /// Whether the operand is a list.
         var takesList: Bool { self == .in || self == .notIn || self == .arrayContainsAny }
 
-        /// Whether it is a word and not of symbols.
+        /// Whether it is a word rather than symbols.
         fileprivate var isWord: Bool {
             takesList || self == .arrayContains
         }
     }
 
-    /// Reads a whole condition.
+    /// Parses a condition.
     init(_ text: String, database: DatabaseID) throws(ExpressionFailure) {
         var scanner = ExpressionScanner(text, database: database)
         self = try Self.condition(&scanner, depth: 0)

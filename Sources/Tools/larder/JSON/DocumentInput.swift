@@ -6,18 +6,17 @@
     import Glibc
 #endif
 
-/// Documents in a stream of JSON text, one at a time, in memory that does not grow with the
-/// stream.
+/// Splits a stream of JSON text into documents, with constant memory.
 ///
-/// Three layouts: one object a line (NDJSON), an array of objects, an object of objects by id.
-/// Here a text is only cut into pieces; ``TypedJSONReader`` reads a piece. So a bad document spoils
-/// the others only where the text between documents is wrong.
+/// Supports three layouts: one object per line (NDJSON), an array of objects, an object of objects
+/// by ID. The text is only split here; ``TypedJSONReader`` parses each piece, so a malformed
+/// document does not affect the others.
 final class DocumentInput {
-    /// How documents lie in the text.
+    /// The layout of documents in the text.
     enum Layout: String, CaseIterable {
-        /// One object a line.
+        /// One object per line.
         case ndjson
-        /// One array of objects, or one object with documents by their ids.
+        /// An array of objects, or an object with documents by ID.
         case json
     }
 
@@ -25,21 +24,21 @@ final class DocumentInput {
     struct Piece {
         /// The text.
         let text: UnsafeBufferPointer<UInt8>
-        /// The document's id as JSON text, where the layout has one.
+        /// The document's ID as JSON text, if the layout has one.
         let key: UnsafeBufferPointer<UInt8>?
-        /// The line on which the text begins, from 1.
+        /// The line number of the text, from 1.
         let line: Int
     }
 
     /// What comes next.
     enum Next {
         case piece(Piece)
-        /// A piece larger than ``maxPieceBytes``; reading goes on behind it.
+        /// A piece larger than ``maxPieceBytes``, which was skipped.
         case tooLarge(line: Int)
         case end
     }
 
-    /// Text that is not in the layout at all: nothing behind it can be read.
+    /// Text that does not match the layout; nothing after it can be read.
     struct Broken: Error {
         let line: Int
         let reason: String
@@ -48,7 +47,7 @@ final class DocumentInput {
     /// A document holds at most 1 MiB; as JSON, with every character escaped, six times that.
     static let maxPieceBytes = 8 * 1024 * 1024
 
-    /// Bytes of all the pieces so far, for progress.
+    /// The number of bytes consumed, for progress.
     private(set) var consumedBytes: Int64 = 0
 
     /// The layout; known after the first piece.
@@ -57,7 +56,7 @@ final class DocumentInput {
     private let descriptor: Int32
     private let prefersJSON: Bool
     private var buffer: UnsafeMutableBufferPointer<UInt8>
-    /// What is read and not yet consumed: `start..<end` of the buffer.
+    /// The unconsumed bytes are `start..<end` of the buffer.
     private var start = 0
     private var end = 0
     private var isAtEnd = false
@@ -72,11 +71,11 @@ final class DocumentInput {
         case finished
     }
 
-    /// Documents that are read from a descriptor, which stays the caller's to close.
+    /// Creates an input from a descriptor, which the caller closes.
     ///
-    /// With no layout given, the text decides: `[` begins an array; an object that is complete
-    /// on the first line is a line of NDJSON, unless nothing follows and `prefersJSON` says that
-    /// the file's name ends in `.json`.
+    /// Without a layout, it is detected: `[` starts an array; an object that is complete on the
+    /// first line is NDJSON, unless nothing follows and `prefersJSON` is true because the file's
+    /// name ends in `.json`.
     init(descriptor: Int32, layout: Layout?, prefersJSON: Bool) {
         self.descriptor = descriptor
         self.layout = layout
@@ -147,8 +146,7 @@ final class DocumentInput {
         }
     }
 
-    /// Whether the first object is complete on its line, and is not the only text of a `.json`
-    /// file.
+    /// Whether the first object is complete on its line and not the only content of a `.json` file.
     private func looksLikeLines() throws -> Bool {
         var scanned = 0
         var newline: Int?
@@ -242,7 +240,7 @@ final class DocumentInput {
         return try piece(keyBytes: keySize)
     }
 
-    /// Goes to the next member; false at the closing bracket, behind which only blanks may be.
+    /// Advances to the next member; false at the closing bracket, which only blanks may follow.
     private func nextMember(isFirst: Bool, closing: UInt8) throws -> Bool {
         guard var byte = try skipBlanks() else { throw endsEarly }
         if byte == closing {
@@ -269,7 +267,7 @@ final class DocumentInput {
         return true
     }
 
-    /// The value at the current place, behind a key of the given size and a colon.
+    /// The value at the current position, after a key of the given size and a colon.
     private func piece(keyBytes: Int?) throws -> Next {
         let number = line
         var offset = 0
@@ -303,7 +301,7 @@ final class DocumentInput {
 
     // MARK: Scanning
 
-    /// Bytes of the JSON value at an offset; nil when the text ends first, or the value is larger
+    /// The size of the JSON value at an offset; nil if the text ends first or the value is larger
     /// than ``maxPieceBytes``.
     private func valueSize(from offset: Int) throws -> Int? {
         var scanner = ValueScanner()
@@ -343,7 +341,7 @@ final class DocumentInput {
         }
     }
 
-    /// Consumes blanks; the byte behind them, nil at the end.
+    /// Consumes blanks and returns the next byte; nil at the end.
     private func skipBlanks() throws -> UInt8? {
         while true {
             while available > 0 {
@@ -357,7 +355,7 @@ final class DocumentInput {
         }
     }
 
-    /// The offset of the first byte from `offset` on that is not blank.
+    /// The offset of the first byte at or after `offset` that is not blank.
     private func skipBlanks(from offset: Int) throws -> Int {
         var offset = offset
         while true {
@@ -374,7 +372,7 @@ final class DocumentInput {
         byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
     }
 
-    /// The offset of a byte's first occurrence.
+    /// The offset of the first occurrence of a byte.
     private func find(_ byte: UInt8, from offset: Int) -> Int? {
         guard offset < available, let base = buffer.baseAddress else { return nil }
         guard let found = memchr(base + start + offset, Int32(byte), available - offset) else {
@@ -397,7 +395,7 @@ final class DocumentInput {
         consumedBytes += Int64(count)
     }
 
-    /// Reads more behind what is there; moves and grows the buffer as needed.
+    /// Reads more input; moves and grows the buffer as needed.
     private func fill() throws(SystemFailure) {
         if end == buffer.count {
             if start >= buffer.count / 2, let base = buffer.baseAddress {
@@ -419,9 +417,9 @@ final class DocumentInput {
     }
 }
 
-/// Finds where a JSON value ends by counting brackets outside of strings, without reading it.
+/// Finds the end of a JSON value by counting brackets outside of strings, without parsing it.
 ///
-/// Fed with pieces of a text; keeps its state between them.
+/// Keeps its state between pieces of a text.
 struct ValueScanner {
     private var depth = 0
     private var state = State.before
@@ -434,10 +432,10 @@ struct ValueScanner {
         case word
     }
 
-    /// Whether the value is a number or a word, which the end of the text ends, too.
+    /// Whether the value is a number or keyword, which also ends at the end of the text.
     var isWord: Bool { state == .word }
 
-    /// Scans on: the count of bytes up to the value's end, nil when it is not in this piece.
+    /// Scans a piece and returns the size up to the value's end; nil if it is not in this piece.
     mutating func scan(_ text: UnsafeBufferPointer<UInt8>) -> Int? {
         var position = 0
         while position < text.count {

@@ -2,7 +2,7 @@ import Foundation
 import LarderCore
 import LarderModel
 
-/// How values that JSON has no notation for are written in JSON, and read back.
+/// The JSON notation of values that JSON lacks.
 ///
 ///     {"$timestamp": "2026-01-31T12:00:00.5Z"}    RFC 3339, up to nine digits of a fraction
 ///     {"latitude": 37.77, "longitude": -122.42}   a geo point: these two names, both numbers
@@ -25,17 +25,17 @@ enum TypedJSON {
     static let latitude = "latitude"
     static let longitude = "longitude"
 
-    /// The names that stand alone in an object of such a form.
+    /// The names that mark such a form.
     static let names: Set<String> = [
         timestamp, bytes, reference, vector, double, serverTimestamp, map,
     ]
 
-    /// Why an object that has a form's name is not of that form.
+    /// The reason why an object with a form's name is malformed.
     struct Failure: Error {
         var reason: String
     }
 
-    /// Whether a map would be read as something else, so that it needs `$map` around it.
+    /// Whether a map would be read as another form and needs `$map`.
     static func isAmbiguous(_ entries: MapValue) -> Bool {
         switch entries.count {
         case 1: names.contains(entries[0].name)
@@ -46,7 +46,7 @@ enum TypedJSON {
         }
     }
 
-    /// What an object's entries stand for; nil for a plain map.
+    /// The value of a form; nil for a plain map.
     static func value(of entries: [MapValue.Element]) throws(Failure) -> Value? {
         switch entries.count {
         case 1 where entries[0].name.utf8.first == UInt8(ascii: "$"):
@@ -112,7 +112,7 @@ enum TypedJSON {
 
     private static func isNumber(_ value: Value) -> Bool { number(value) != nil }
 
-    /// The number that a value is, also NaN or an infinity: `$double` inside a vector.
+    /// The number of a value, including NaN and infinities, which are `$double` inside a vector.
     private static func number(_ value: Value) -> Double? {
         switch value {
         case .integer(let integer): Double(integer)

@@ -1,25 +1,25 @@
 import LarderCore
 import LarderModel
 
-/// Reads one JSON text into a value of a document, without a tree in between.
+/// Parses JSON text directly to values of documents.
 ///
-/// Numbers without fraction and exponent that fit 64 bits become integers, all others doubles.
-/// ``TypedJSON`` says which objects stand for values that JSON has no notation for.
+/// Numbers without fraction and exponent that fit in 64 bits become integers, all others doubles.
+/// ``TypedJSON`` describes the objects for other types.
 struct TypedJSONReader {
-    /// What to make of values that JSON has no notation for.
+    /// The options for types that JSON lacks.
     struct Options {
-        /// Strings in RFC 3339 become timestamps.
+        /// Whether RFC 3339 strings become timestamps.
         var readsTimestamps = false
-        /// Objects such as `{"$bytes": ...}` and geo points become what they stand for.
+        /// Whether objects such as `{"$bytes": ...}` and geo points are converted.
         var readsTypedForms = true
-        /// A member of the document whose object is a map whatever it looks like.
+        /// A member of the document that is always a map.
         var plainMember: String?
     }
 
     private let options: Options
 
-    /// The entries of a text that is one object, in their order; names may occur twice, which
-    /// ``map(of:at:)`` refuses.
+    /// Parses an object; returns its entries in order, possibly with duplicate names, which
+    /// ``map(of:at:)`` rejects.
     static func readObject(
         _ text: UnsafeBufferPointer<UInt8>, options: Options
     ) throws(JSONError) -> [MapValue.Element] {
@@ -32,7 +32,7 @@ struct TypedJSONReader {
         return entries
     }
 
-    /// The string that a text is, quotes included.
+    /// Parses a quoted string.
     static func readString(_ text: UnsafeBufferPointer<UInt8>) throws(JSONError) -> String {
         var json = JSONReader(UnsafeRawBufferPointer(text))
         _ = json.peek()
@@ -41,7 +41,7 @@ struct TypedJSONReader {
         return string
     }
 
-    /// The value that a text is.
+    /// Parses a value.
     static func readValue(_ text: String) throws(JSONError) -> Value {
         try Array(text.utf8).withUnsafeBufferPointer { (bytes) throws(JSONError) in
             var json = JSONReader(UnsafeRawBufferPointer(bytes))
@@ -51,7 +51,7 @@ struct TypedJSONReader {
         }
     }
 
-    /// The map of an object's entries; no name may be there twice.
+    /// The map of an object's entries; throws for duplicate names.
     static func map(
         of entries: [MapValue.Element], at offset: Int
     ) throws(JSONError) -> MapValue {
@@ -97,7 +97,7 @@ struct TypedJSONReader {
         }
     }
 
-    /// What an object stands for.
+    /// The value of an object.
     private func value(of entries: [MapValue.Element], at start: Int) throws(JSONError) -> Value {
         if options.readsTypedForms {
             do throws(TypedJSON.Failure) {
@@ -109,7 +109,7 @@ struct TypedJSONReader {
         return .map(try Self.map(of: entries, at: start))
     }
 
-    /// Reads an object; `isPlain` where it is a map or a document whatever it looks like.
+    /// Parses an object; `isPlain` if it is always a map.
     private func readEntries(
         _ json: inout JSONReader, isPlain: Bool
     ) throws(JSONError) -> [MapValue.Element] {
@@ -141,19 +141,19 @@ struct TypedJSONReader {
     }
 }
 
-/// Makes a document of a piece of JSON: its path and its fields.
+/// Converts JSON objects to documents.
 struct DocumentReader {
-    /// Where documents go; nil where each says so itself.
+    /// The target collection; nil if each document contains its path.
     let collection: CollectionPath?
-    /// The field that is the id.
+    /// The field with the ID.
     let idField: String?
-    /// Whether the id stays a field.
+    /// Whether the ID is kept as a field.
     let keepsIDField: Bool
-    /// How values are read.
+    /// The options for values.
     private let json: TypedJSONReader.Options
 
-    /// A reader; without `idField` a `$name` says the id and, without `collection`, all of the
-    /// path.
+    /// Creates a reader. Without `idField`, `$name` contains the ID, or without `collection` the
+    /// whole path.
     init(
         collection: CollectionPath?, idField: String?, keepsIDField: Bool,
         json: TypedJSONReader.Options
@@ -166,7 +166,7 @@ struct DocumentReader {
         self.json = json
     }
 
-    /// The document of a text; `key` is its id as JSON text where the layout has one.
+    /// Reads a document; `key` is its ID as JSON text if the layout has one.
     func read(
         _ text: UnsafeBufferPointer<UInt8>, key: UnsafeBufferPointer<UInt8>?
     ) throws(JSONError) -> (path: DocumentPath, fields: MapValue) {
@@ -210,7 +210,7 @@ struct DocumentReader {
         return try Self.named { () throws(LarderError) in try DocumentPath(name).id }
     }
 
-    /// Runs what checks a path, and says in its error what is wrong with it.
+    /// Runs the validation of a path, converting its error.
     private static func named<R>(
         _ body: () throws(LarderError) -> R
     ) throws(JSONError) -> R {

@@ -2,14 +2,14 @@ import Larder
 import LarderCore
 import LarderModel
 
-/// Prints documents that a query found: a table for people, or JSON a line.
+/// Prints documents as a table or as lines of JSON.
 struct DocumentPrinter {
-    /// The fields to show; empty for all.
+    /// The selected fields; empty for all.
     let selection: [LarderModel.FieldPath]
-    /// Whether documents are told by their paths instead of their ids.
+    /// Whether to print paths instead of IDs.
     let showsPaths: Bool
 
-    /// Reads the fields of `--select`, each with several between commas.
+    /// Parses the options `--select`, each a list of fields separated by commas.
     init(selecting texts: [String], showsPaths: Bool) throws {
         var selection: [LarderModel.FieldPath] = []
         for text in texts {
@@ -27,7 +27,7 @@ struct DocumentPrinter {
         self.showsPaths = showsPaths
     }
 
-    /// Appends a document as a line of JSON, as an export writes it.
+    /// Appends a document as a line of JSON in the export format.
     func append(_ document: Document, to bytes: inout [UInt8]) {
         Exporter.appendLine(document.path, fields(of: document), idField: nil, to: &bytes)
     }
@@ -64,7 +64,7 @@ struct DocumentPrinter {
         showsPaths ? document.path.string : document.id
     }
 
-    /// The fields that are shown.
+    /// The selected fields of a document.
     func fields(of document: Document) -> MapValue {
         guard !selection.isEmpty else { return document.fields }
         var fields = MapValue()
@@ -81,7 +81,7 @@ struct DocumentPrinter {
         }
     }
 
-    /// A value in a cell: a text without quotes where that is plain.
+    /// The text of a cell: strings without quotes if they are printable.
     private static func cell(_ value: Value) -> String {
         if case .string(let string) = value,
             string.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
@@ -93,7 +93,7 @@ struct DocumentPrinter {
 }
 
 extension MapValue {
-    /// Puts a value at a path of names, into maps that are made where they are missing.
+    /// Inserts a value at a path, creating missing maps.
     fileprivate mutating func insert(_ value: Value, at path: ArraySlice<String>) {
         guard let name = path.first else { return }
         guard path.count > 1 else {
@@ -107,7 +107,7 @@ extension MapValue {
     }
 }
 
-/// The fields of a document as people read them: a line for each, maps indented.
+/// The fields of a document as text: one line each, maps indented.
 enum FieldText {
     /// Lines of a map's entries.
     static func lines(of map: MapValue) -> [String] {
@@ -121,7 +121,7 @@ enum FieldText {
         }
     }
 
-    /// A value in one line, with its type where JSON has none.
+    /// A value on one line, with its type if JSON lacks it.
     static func text(of value: Value) -> String {
         switch value {
         case .timestamp(let time): return "timestamp \(time)"

@@ -9,21 +9,21 @@ import Synchronization
     import Glibc
 #endif
 
-/// Whether the user asked the tool to stop (control-C, or SIGTERM).
+/// Handling of interrupts (control-C or SIGTERM).
 ///
-/// Long work asks between its steps, so that what is committed stays and a summary is printed.
-/// A second signal ends the process at once.
+/// Long operations check for an interrupt between steps, so that commits are kept and a summary is
+/// printed. A second signal ends the process immediately.
 enum Interruption {
     private static let requested = Atomic<Bool>(false)
-    /// Where a signal leaves a byte for who waits; -1 for nowhere.
+    /// The pipe for waking up a waiting thread; -1 for none.
     private static let wakeDescriptor = Atomic<Int32>(-1)
 
     /// Whether a signal came since ``catchSignals()``.
     static var isRequested: Bool { requested.load(ordering: .relaxed) }
 
-    /// From now on a first SIGINT or SIGTERM is noted instead of ending the process.
+    /// Records the first SIGINT or SIGTERM instead of ending the process.
     ///
-    /// Also where whoever started the process had them blocked, as worker threads do.
+    /// Unblocks the signals, which a parent process may have blocked.
     static func catchSignals() {
         var awaited = sigset_t()
         sigemptyset(&awaited)
@@ -40,7 +40,7 @@ enum Interruption {
         pthread_sigmask(SIG_UNBLOCK, &awaited, nil)
     }
 
-    /// Notes a first signal and calls a closure for it, on a thread of its own.
+    /// Records the first signal and calls a closure on a separate thread.
     static func onRequest(_ body: @escaping @Sendable () -> Void) throws(ToolError) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {

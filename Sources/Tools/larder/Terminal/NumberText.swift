@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Numbers as people read them.
+/// Formatting of numbers.
 enum NumberText {
     /// An integer with commas between thousands.
     static func count(_ number: Int64) -> String {
@@ -58,7 +58,7 @@ enum NumberText {
     }
 }
 
-/// A number of bytes, as people write and read it.
+/// A size in bytes with its text representation.
 struct ByteSize: Equatable {
     /// The number.
     var bytes: Int64
@@ -88,8 +88,8 @@ struct ByteSize: Equatable {
 }
 
 extension ByteSize: ExpressibleByArgument {
-    /// Reads "1048576", "64MiB", "64 MB", "1.5g": units with `i` or a bare letter are of 1,024,
-    /// with `B` alone of 1,000.
+    /// Parses "1048576", "64MiB", "64 MB", "1.5g": units with `i` or a single letter are powers of
+    /// 1,024, others of 1,000.
     init?(argument: String) {
         let text = argument.trimmingSpaces.lowercased()
         let number = text.prefix { "0123456789.".contains($0) }

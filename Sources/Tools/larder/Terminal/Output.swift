@@ -1,10 +1,9 @@
 import LarderCore
 import LarderModel
 
-/// Bytes on their way to a file descriptor, written in large pieces.
+/// Buffered output to a file descriptor.
 ///
-/// A failed write is kept and thrown by ``flush()``, so that those who print need not each deal
-/// with a full disk.
+/// The first error is kept and thrown by ``flush()``.
 final class Output {
     private let descriptor: Int32
     private let name: String
@@ -13,7 +12,7 @@ final class Output {
 
     private static let pieceBytes = 64 * 1024
 
-    /// An output to a descriptor; `name` says in errors what it is.
+    /// Creates an output to a descriptor; `name` is used in errors.
     init(descriptor: Int32, name: String) {
         self.descriptor = descriptor
         self.name = name
@@ -47,7 +46,7 @@ final class Output {
         drainIfLarge()
     }
 
-    /// Writes what is left, and throws the first failure there was.
+    /// Writes the buffer and throws the first error.
     func flush() throws {
         drain()
         if let failure {
@@ -70,7 +69,7 @@ final class Output {
     }
 }
 
-/// Messages for people, on standard error.
+/// Messages on standard error.
 enum Messages {
     /// Writes one line.
     static func line(_ text: String) {
@@ -81,10 +80,10 @@ enum Messages {
     }
 }
 
-/// Ends the tool without a word: whoever read its output has gone.
+/// Ends the tool silently because the reader of its output has exited.
 struct QuietExit: Error {}
 
-/// What a command prints with `--json`: values in a given order.
+/// The output of `--json`: JSON with ordered members.
 indirect enum JSONReport {
     case null
     case boolean(Bool)
@@ -101,17 +100,17 @@ indirect enum JSONReport {
     /// An integer.
     static func integer(_ number: Int) -> JSONReport { .integer(Int64(number)) }
 
-    /// An instant as text, null where there is none.
+    /// A time as text; null for nil.
     static func time(_ time: Timestamp?) -> JSONReport {
         time.map { .string($0.description) } ?? .null
     }
 
-    /// A version as text, null where there is none.
+    /// A version as text; null for none.
     static func version(_ version: SnapshotVersion) -> JSONReport {
         version.isNone ? .null : .string(version.description)
     }
 
-    /// A ratio or a duration, with few digits.
+    /// A ratio or a duration, rounded to three decimals.
     static func rounded(_ number: Double) -> JSONReport {
         number.isFinite ? .double((number * 1000).rounded() / 1000) : .null
     }

@@ -1,4 +1,4 @@
-/// One line on a terminal that says how far a long piece of work is; nothing anywhere else.
+/// A progress line on a terminal; prints nothing otherwise.
 ///
 /// The line is redrawn at most ten times a second and wiped when the work ends.
 struct ProgressBar {
@@ -9,7 +9,7 @@ struct ProgressBar {
     private var lastDrawn: UInt64 = 0
     private let isShown: Bool
 
-    /// What the work is counted in.
+    /// The unit of progress.
     enum Unit {
         case bytes
         case count(String)
@@ -24,7 +24,7 @@ struct ProgressBar {
         start = System.monotonicNanoseconds()
     }
 
-    /// Shows how far the work is, with a note such as a rate; `total` is 0 where it is not known.
+    /// Shows the progress with a note such as a rate; `total` is 0 if it is unknown.
     mutating func update(_ done: Int64, of total: Int64, note: @autoclosure () -> String = "") {
         guard isShown else { return }
         let now = System.monotonicNanoseconds()
@@ -47,10 +47,10 @@ struct ProgressBar {
         if isShown && lastDrawn > 0 { Messages.raw("\r\u{1B}[K") }
     }
 
-    /// Seconds since the bar was made.
+    /// Seconds since the bar was created.
     var elapsedSeconds: Double { Double(System.monotonicNanoseconds() - start) / 1e9 }
 
-    /// What the line says, at most `columns` wide.
+    /// The text of the line, at most `columns` wide.
     static func text(
         title: String, unit: Unit, done: Int64, total: Int64, note: String, seconds: Double,
         columns: Int

@@ -6,9 +6,9 @@
     import Glibc
 #endif
 
-/// The calls of the operating system that the tool makes itself.
+/// System calls.
 enum System {
-    /// Writes all of the bytes, again after an interruption; nil when that went well.
+    /// Writes all bytes, retrying after interrupts; nil on success.
     static func write(
         _ bytes: UnsafeRawBufferPointer, to descriptor: Int32
     ) -> SystemFailure? {
@@ -26,7 +26,7 @@ enum System {
 
     /// Reads up to the buffer's size; 0 at the end of the input.
     ///
-    /// A signal that asks to stop ends a wait for input as the end of the input does.
+    /// An interrupt by the user ends a read like the end of the input.
     static func read(
         _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer
     ) throws(SystemFailure) -> Int {
@@ -52,7 +52,7 @@ enum System {
         return descriptor
     }
 
-    /// Makes a file that was not there, readable and writable as the user's mask allows.
+    /// Creates a new file with the permissions of the umask.
     static func createNew(_ path: String) throws(SystemFailure) -> Int32 {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { throw SystemFailure(number: errno) }
@@ -89,23 +89,23 @@ enum System {
         return sum
     }
 
-    /// Whether something is there.
+    /// Whether a file exists.
     static func exists(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0
     }
 
-    /// Waits until a file's bytes are on the disk.
+    /// Syncs a file to disk.
     static func synchronize(_ descriptor: Int32) throws(SystemFailure) {
         guard fsync(descriptor) == 0 else { throw SystemFailure(number: errno) }
     }
 
-    /// Puts one file in another's place, in one step.
+    /// Replaces a file atomically.
     static func rename(_ path: String, to target: String) throws(SystemFailure) {
         guard posixRename(path, target) == 0 else { throw SystemFailure(number: errno) }
     }
 
-    /// Removes a file that may be there.
+    /// Removes a file if it exists.
     static func remove(_ path: String) {
         _ = unlink(path)
     }
@@ -115,14 +115,14 @@ enum System {
         isatty(descriptor) == 1
     }
 
-    /// The columns of a terminal, 80 where they are not known.
+    /// The width of a terminal; 80 if it is unknown.
     static func terminalColumns(_ descriptor: Int32) -> Int {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
         return Int(size.ws_col)
     }
 
-    /// Nanoseconds of a clock that only goes forwards.
+    /// Nanoseconds of a monotonic clock.
     static func monotonicNanoseconds() -> UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
@@ -143,7 +143,7 @@ struct SystemFailure: Error, CustomStringConvertible {
     /// The system's number, `errno`.
     let number: Int32
 
-    /// The system's words for it.
+    /// The system's message.
     var description: String { String(cString: strerror(number)) }
 
     /// Whether the file or a directory on the way to it does not exist.
@@ -152,7 +152,7 @@ struct SystemFailure: Error, CustomStringConvertible {
     /// Whether the system denies access.
     var isDenied: Bool { number == EACCES || number == EPERM }
 
-    /// Whether whoever read the output has gone.
+    /// Whether the reader of the output has exited.
     var isClosedPipe: Bool { number == EPIPE }
 }
 
@@ -173,7 +173,7 @@ private func posixRename(_ path: String, _ target: String) -> Int32 {
     rename(path, target)
 }
 
-/// Texts that are read whole.
+/// Reading of whole texts.
 enum InputText {
     /// Reads a file, or standard input for `-`.
     static func read(_ file: String, maxBytes: Int) throws -> [UInt8] {
@@ -220,8 +220,8 @@ enum InputText {
     }
 }
 
-/// A file that is written beside its final place and put there when it is complete, so that
-/// whoever reads it sees the old or the new one whole.
+/// A file that is replaced atomically: written to a temporary file, which is renamed when it is
+/// complete.
 final class ReplacedFile {
     /// Where to write.
     let output: Output
@@ -230,7 +230,7 @@ final class ReplacedFile {
     private let temporaryPath: String
     private let descriptor: Int32
 
-    /// Begins a file that is to stand at a path.
+    /// Creates the temporary file for a path.
     init(_ path: String) throws {
         self.path = path
         temporaryPath = "\(path).\(System.processNumber).tmp"
@@ -248,7 +248,7 @@ final class ReplacedFile {
         System.close(descriptor)
     }
 
-    /// Puts the file in its place, after its bytes are on the disk.
+    /// Syncs and renames the temporary file.
     func finish() throws {
         try output.flush()
         do throws(SystemFailure) {
@@ -259,7 +259,7 @@ final class ReplacedFile {
         }
     }
 
-    /// Removes what was written.
+    /// Removes the temporary file.
     func discard() {
         System.remove(temporaryPath)
     }

@@ -1,6 +1,6 @@
-/// Lines of cells in aligned columns.
+/// A text table with aligned columns.
 struct TextTable {
-    /// How a column's cells stand.
+    /// The alignment of a column.
     enum Alignment {
         case left
         case right
@@ -10,8 +10,7 @@ struct TextTable {
     private var rows: [[String]] = []
     private let hasHeader: Bool
 
-    /// A table with a title for each column; titles in capitals, so that no line is needed below
-    /// them.
+    /// Creates a table with column titles, which are printed in capitals.
     init(_ columns: [(title: String, alignment: Alignment)]) {
         alignments = columns.map(\.alignment)
         hasHeader = columns.contains { !$0.title.isEmpty }
@@ -47,15 +46,15 @@ struct TextTable {
     }
 }
 
-/// How many columns of a terminal a text takes.
+/// The display width of text on a terminal.
 enum DisplayWidth {
-    /// The columns of a text: marks that combine take none, East Asian wide ones two.
+    /// The width of a text: combining marks have width 0, East Asian wide characters 2.
     static func of(_ text: String) -> Int {
         text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
             ? text.utf8.count : text.unicodeScalars.reduce(0) { $0 + of($1) }
     }
 
-    /// The beginning of a text that fits, with an ellipsis where something is left out.
+    /// A text truncated to a width, with an ellipsis.
     static func cut(_ text: String, to columns: Int) -> String {
         guard of(text) > columns else { return text }
         var kept = ""

@@ -101,7 +101,7 @@ struct TestQuery {
         return query
     }
 
-    /// 2.7: a name is given by the id in the collection, or by its path in a group.
+    /// a name is given by the id in the collection, or by its path in a group.
     private func arguments(of bound: Bound, _ database: Firestore) -> [Any] {
         zip(bound.values, content.explicitOrders).map { value, order in
             guard order.path.isDocumentID, case .reference(let name) = value else {

@@ -44,3 +44,104 @@ enum CacheSnippets {
         return settings
     }
 }
+
+/// The code in the article IndexesAndExplain.
+enum IndexSnippets {
+    static func define(_ db: Firestore) async throws {
+        // snippet: define
+        try await db.setIndexes([
+            CacheIndex("cities", [.ascending("country"), .descending("population")]),
+            CacheIndex("cities", [.contains("regions"), .descending("population")]),
+        ])
+        // end
+    }
+
+    static func defineOne(_ db: Firestore) async throws {
+        // snippet: define-one
+        try await db.setIndexes([
+            CacheIndex("cities", [.ascending("country"), .descending("population")])
+        ])
+        // end
+    }
+
+    static func defineJSON(_ db: Firestore) async throws {
+        // snippet: define-json
+        try await db.setIndexConfiguration(
+            """
+            {"indexes": [{
+                "collectionGroup": "cities",
+                "fields": [
+                    {"fieldPath": "country", "order": "ASCENDING"},
+                    {"fieldPath": "population", "order": "DESCENDING"}
+                ]
+            }]}
+            """)
+        // end
+    }
+
+    static func explain(_ db: Firestore) async throws -> QueryExplanation {
+        // snippet: explain
+        let query = db.collection("cities")
+            .whereField("country", isEqualTo: "FR")
+            .order(by: "population", descending: true)
+            .limit(to: 3)
+        let explanation = try await query.explain()
+        print(explanation)
+        for alternative in explanation.alternatives {
+            print("cost \(Int(alternative.cost.rounded())): \(alternative.plan)")
+        }
+        // end
+        return explanation
+    }
+
+    static func automatic(_ db: Firestore) {
+        // snippet: automatic
+        db.persistentCacheIndexManager?.enableIndexAutoCreation(acrossStarts: true)
+        // end
+    }
+
+    static func state(_ db: Firestore) throws -> [CacheIndexState] {
+        // snippet: index-state
+        let incomplete = try db.indexes().filter { !$0.isComplete }
+        // end
+        return incomplete
+    }
+}
+
+/// The code in the article Durability.
+enum DurabilitySnippets {
+    static func stages(_ db: Firestore) async throws -> Int64? {
+        // snippet: stages
+        let write = db.document("orders/17").enqueueSetData(["state": "paid"])
+        let id = try await write.committedLocally()
+        // end
+        return id
+    }
+
+    /// As the comment of ``WriteHandle`` has it; compiled only, since it waits for a backend.
+    static func bothStages(_ db: Firestore) async throws {
+        // snippet: both-stages
+        let write = db.document("cities/SF").enqueueUpdateData(["population": 860_000])
+        try await write.committedLocally()  // durable here, visible to every read and listener
+        try await write.acknowledged()  // the backend has it; suspends while offline
+        // end
+    }
+
+    static func loose(_ directory: String) throws -> Firestore {
+        // snippet: last-commit-at-risk
+        var configuration = FirestoreConfiguration(directory: directory)
+        configuration.durability = .lastCommitAtRisk
+        let db = try Firestore(configuration: configuration)
+        // end
+        return db
+    }
+
+    static func group(_ db: Firestore) async throws {
+        // snippet: group
+        let writes = (0..<100).map { number in
+            db.document("readings/\(number)").enqueueSetData(["value": number])
+        }
+        for write in writes { try await write.committedLocally() }
+        // end
+    }
+}

@@ -1,5 +1,7 @@
+import Dispatch
 import Foundation
 import Larder
+import LarderBackend
 
 /// The code in the article OfflineSemantics.
 enum OfflineSnippets {
@@ -72,5 +74,92 @@ enum OfflineSnippets {
         let estimate = snapshot.get("changed", serverTimestampBehavior: .estimate) as? Timestamp
         // end
         return (unset, estimate != nil)
+    }
+}
+
+/// The code in the article OfflineAndBack.
+enum BackendSnippets {
+    static func open() throws -> Firestore {
+        // snippet: open-backend
+        let backend = try Backend(BackendConfiguration(project: "cities"))
+        var configuration = FirestoreConfiguration.inMemory
+        configuration.project = "cities"
+        configuration.backend = backend.connection
+        let db = try Firestore(configuration: configuration)
+        // end
+        return db
+    }
+
+    static func disable(_ db: Firestore) async throws -> NetworkState {
+        // snippet: network-state
+        try await db.disableNetwork()
+        let state = db.networkState
+        try await db.enableNetwork()
+        // end
+        return state
+    }
+
+    static func retry(_ db: Firestore) async throws {
+        // snippet: dead-letters
+        for letter in try await db.deadLetters() {
+            print("\(letter.id): \(letter.error.message)")
+            try await db.retryDeadLetter(letter.id)
+        }
+        // end
+    }
+
+    static func users(_ db: Firestore) async throws {
+        // snippet: switch-user
+        try await db.switchUser(to: "ada")
+        try await db.document("notes/1").setData(["text": "Ada's"])
+        try await db.switchUser(to: nil)
+        // end
+    }
+}
+
+/// The code in the article LoadingBundles.
+enum BundleSnippets {
+    static func load(_ bundle: Data, into db: Firestore) async throws -> Int? {
+        // snippet: load-bundle
+        let progress = try await db.loadBundle(bundle)
+        print("\(progress.documentsLoaded) of \(progress.totalDocuments) documents")
+        let large = await db.getQuery(named: "large-cities")
+        let count = try await large?.getDocuments(source: .cache).count
+        // end
+        return count
+    }
+}
+
+/// The code in the article ComingFromFirebase.
+enum MigrationSnippets {
+    static func queue(_ db: Firestore) {
+        // snippet: queue
+        let settings = FirestoreSettings()
+        settings.dispatchQueue = DispatchQueue(label: "shop.callbacks")
+        db.settings = settings
+        // end
+    }
+
+    static func misuse(_ db: Firestore) async -> Bool {
+        // snippet: misuse
+        let query = db.collection("cities//SF").limit(to: 0)
+        do {
+            _ = try await query.getDocuments()
+        } catch FirestoreErrorCode.invalidArgument {
+            return true
+        } catch {
+            print("another error: \(error)")
+        }
+        // end
+        return false
+    }
+
+    static func casts(_ snapshot: DocumentSnapshot) -> (Int?, Double?, Bool?) {
+        // snippet: casts
+        let population = snapshot.get("population") as? Int
+        let area = snapshot.get("area") as? Double
+        let isCapital = snapshot.get("capital") as? Bool
+        // end
+        return (population, area, isCapital)
     }
 }

@@ -1,0 +1,271 @@
+import Foundation
+import Larder
+import LarderModel
+import LarderQuery
+import LarderStorage
+import LarderSync
+import LarderTestSupport
+import Synchronization
+import Testing
+
+@Suite("A killed process loses nothing that was durable")
+struct KillTests {
+    /// Rounds of writing and killing; `LARDER_KILL_ROUNDS` asks for more.
+    private static let rounds =
+        ProcessInfo.processInfo.environment["LARDER_KILL_ROUNDS"].flatMap { Int($0) } ?? 8
+
+    @Test("After SIGKILL all writes reported as durable exist, in order, and none partially")
+    func kills() async throws {
+        let directory = try TemporaryDirectory()
+        var random = SeededRandom()
+        let seed = random.seed
+        var written = 0
+        for round in 0..<Self.rounds {
+            let reported = try Self.runChild(
+                directory.file("store"), seed, written, killAfter: 1 + random.below(150))
+            let left = try await Self.check(directory.file("store"), seed)
+            #expect(left >= max(reported, written), "round \(round), \(random)")
+            written = left
+        }
+        #expect(written > 0)
+    }
+
+    /// Lets a child write until it has reported so many writes, and kills it.
+    ///
+    /// - Returns: the last write that it reported.
+    private static func runChild(
+        _ directory: String, _ seed: UInt64, _ done: Int, killAfter count: Int
+    ) throws -> Int {
+        let child = try ChildProcess([directory, "\(seed)", "\(done)"])
+        let lines = try #require(child.kill(after: count))
+        return lines.compactMap { Int($0) }.max() ?? 0
+    }
+
+    /// Opens the store and compares it with the script.
+    ///
+    /// - Returns: how many writes are in it.
+    private static func check(_ directory: String, _ seed: UInt64) async throws -> Int {
+        var configuration = FirestoreConfiguration(directory: directory)
+        configuration.project = "kill-test"
+        let database = try Firestore(configuration: configuration)
+        let count = try await database.pendingWrites().count
+        let snapshot = try await database.collection("documents").getDocuments(source: .cache)
+        let there = Dictionary(
+            uniqueKeysWithValues: snapshot.documents.map { document in
+                let data = document.data()
+                return (
+                    document.documentID,
+                    WriteScript.Fields(
+                        number: data["number"] as? Int, text: data["text"] as? String)
+                )
+            })
+        #expect(there == WriteScript.state(after: count, seed: seed), "after \(count) writes")
+        try await database.terminate()
+        return count
+    }
+}
+
+@Suite("Processes that share a store")
+struct SharingProcessTests {
+    private let directory: TemporaryDirectory
+    private let storage: StoreConfiguration
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        var storage = StoreConfiguration(directory: directory.file("store"))
+        storage.access = .shared
+        self.storage = storage
+    }
+
+    @Test(
+        "Each hears the other at once, and the network of one that is killed passes on within 5 s")
+    func killedOwner() throws {
+        let child = try SharingProcess(storage)
+        // It has come first, and asks the backend for what it listens to.
+        try child.read(until: "network")
+
+        let (asked, heard) = (Signal(), Heard())
+        var configuration = ClientConfiguration(
+            storage: storage, databaseID: DatabaseID(project: "share-test"))
+        configuration.remote = SilentRemote { asked.give() }
+        let client = try Client(configuration)
+        let listener = client.listen(
+            to: Query(.collection(try CollectionPath("c"))), options: ListenOptions()
+        ) { heard.take($0) }
+
+        child.write("theirs")
+        try heard.wait(for: ["theirs"])
+        client.write(
+            [Mutation(.set(try Record([:])), at: try DocumentPath("c/ours"))],
+            committed: { _ in }, acknowledged: { _ in })
+        try child.read(until: "heard ours theirs")
+        #expect(!asked.isGiven)
+
+        let began = ContinuousClock.now
+        child.kill()
+        try asked.wait()
+        // The lease may have been renewed just before; the rest is for a slow machine.
+        #expect(ContinuousClock.now - began < .seconds(7))
+        listener.remove()
+        try end(client)
+    }
+
+    @Test(
+        "A store that is shared is not opened by a process that does not share, nor the other way")
+    func exclusion() throws {
+        let child = try SharingProcess(storage)
+        try child.read(until: "network")
+        var alone = storage
+        alone.access = .readWrite
+        let configuration = ClientConfiguration(
+            storage: alone, databaseID: DatabaseID(project: "share-test"))
+        let error = #expect(throws: LarderError.self) { try Client(configuration) }
+        #expect(error?.kind == .failedPrecondition)
+        child.kill()
+        let client = try Client(configuration)
+        let second = #expect(throws: LarderError.self) {
+            var shared = ClientConfiguration(
+                storage: storage, databaseID: DatabaseID(project: "share-test"))
+            shared.storage.access = .shared
+            _ = try Client(shared)
+        }
+        #expect(second?.kind == .failedPrecondition)
+        try end(client)
+    }
+
+    private func end(_ client: Client) throws {
+        let ended = Signal()
+        client.terminate { _ in ended.give() }
+        try ended.wait()
+    }
+}
+
+/// A child that shares a store.
+private final class SharingProcess {
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    private var text = ""
+
+    init(_ storage: StoreConfiguration) throws {
+        guard case .directory(let directory) = storage.location else { return }
+        process.executableURL = Bundle.main.executableURL?.deletingLastPathComponent()
+            .appendingPathComponent("LarderTestChild")
+        process.arguments = ["share", directory]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+    }
+
+    deinit { kill() }
+
+    /// Lets it write a document.
+    func write(_ id: String) {
+        input.fileHandleForWriting.write(Data((id + "\n").utf8))
+    }
+
+    /// Reads what it prints until a line comes.
+    func read(until line: String) throws {
+        while !lines.contains(line) {
+            let data = output.fileHandleForReading.availableData
+            try #require(!data.isEmpty, "it has ended after: \(text)")
+            text += String(decoding: data, as: UTF8.self)
+        }
+    }
+
+    private var lines: [String] { text.split(separator: "\n").map(String.init) }
+
+    /// Ends it in the middle of whatever it does.
+    func kill() {
+        guard process.isRunning else { return }
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+}
+
+/// Something that happens once, and that a thread waits for.
+private final class Signal: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+    private let given = Mutex(false)
+
+    var isGiven: Bool { given.withLock { $0 } }
+
+    func give() {
+        given.withLock { $0 = true }
+        semaphore.signal()
+    }
+
+    /// Waits for it, but not for ever.
+    func wait() throws {
+        try #require(semaphore.wait(timeout: .now() + 30) == .success, "it does not happen")
+    }
+}
+
+/// What a listener has heard last.
+private final class Heard: Sendable {
+    private let ids = Mutex<[String]>([])
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    func take(_ result: Result<ViewSnapshot, LarderError>) {
+        guard case .success(let snapshot) = result else { return }
+        ids.withLock { $0 = snapshot.documents.map(\.path.id) }
+        semaphore.signal()
+    }
+
+    /// Waits until the result is this.
+    func wait(for expected: [String]) throws {
+        while ids.withLock({ $0 }) != expected {
+            let last = ids.withLock { $0 }
+            try #require(semaphore.wait(timeout: .now() + 30) == .success, "heard \(last)")
+        }
+    }
+}
+
+/// A process that a test starts, and may kill.
+struct ChildProcess {
+    private let process = Process()
+    private let output = Pipe()
+
+    /// Starts `LarderTestChild`.
+    init(_ arguments: [String]) throws {
+        process.executableURL = Bundle.main.executableURL?.deletingLastPathComponent()
+            .appendingPathComponent("LarderTestChild")
+        process.arguments = arguments
+        process.standardOutput = output
+        try process.run()
+    }
+
+    /// Kills it once it has printed so many lines.
+    ///
+    /// - Returns: every whole line that it printed; nil when it ended by itself.
+    func kill(after count: Int) -> [String]? {
+        var text = ""
+        while Self.lines(text).count < count {
+            let data = output.fileHandleForReading.availableData
+            guard !data.isEmpty else { break }
+            text += String(decoding: data, as: UTF8.self)
+        }
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        text += rest()
+        return process.terminationReason == .uncaughtSignal ? Self.lines(text) : nil
+    }
+
+    /// Waits for its end.
+    ///
+    /// - Returns: every whole line that it printed; nil unless it ended well.
+    func finish() -> [String]? {
+        let text = rest()
+        let isWell = process.terminationReason == .exit && process.terminationStatus == 0
+        return isWell ? Self.lines(text) : nil
+    }
+
+    private func rest() -> String {
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    private static func lines(_ text: String) -> [String] {
+        text.split(separator: "\n").dropLast(text.hasSuffix("\n") ? 0 : 1).map(String.init)
+    }
+}
