@@ -56,8 +56,9 @@ extension Backend {
             at: paths, as: credentials, in: transaction, asOf: moment, began: began, body)
     }
 
-    /// Computes aggregations over the documents that match a query, on the calling thread. Returns
-    /// the values in the order of the aggregates, and the version of the commit.
+    /// Computes aggregations over the documents that match a query, on the calling thread.
+    ///
+    /// - Returns: the values in the order of the aggregates, and the version of the commit.
     package func aggregates(
         _ aggregates: [Aggregate], over query: Query, as credentials: Credentials,
         in transaction: TransactionID? = nil, asOf moment: SnapshotVersion = .none

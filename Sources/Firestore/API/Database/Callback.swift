@@ -2,8 +2,9 @@ import Dispatch
 import LarderModel
 import Synchronization
 
-/// A non-Sendable value passed to another thread. The owner guarantees that one thread at a time
-/// uses it.
+/// A non-Sendable value passed to another thread.
+///
+/// The owner guarantees that one thread at a time uses it.
 struct Transferred<Value>: @unchecked Sendable {
     // A closure of the user's, called on the user's queue, or a value handed over for good.
 
@@ -48,7 +49,9 @@ extension DispatchQueue {
     }
 }
 
-/// Suspends until a completion is called. Cancelling the task does not end the wait.
+/// Suspends until a completion is called.
+///
+/// Cancelling the task does not end the wait.
 nonisolated(nonsending) func answer<Value: Sendable>(
     _ body: (@escaping Completion<Value>) -> Void
 ) async throws(LarderError) -> Value {

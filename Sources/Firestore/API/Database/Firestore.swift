@@ -27,7 +27,7 @@ public final class Firestore: Sendable {
     /// The application object that owns the database.
     public let app: FirebaseApp
 
-    let connection: Connection
+    let connection: ClientConnection
     let transactions = TransactionGate()
     private let isShared: Bool
     private let values: Mutex<SettingsValues>
@@ -53,7 +53,7 @@ public final class Firestore: Sendable {
         databaseID = configuration.databaseID
         self.app = app
         self.isShared = isShared
-        let connection = Connection(configuration)
+        let connection = ClientConnection(configuration)
         self.connection = connection
         var values = SettingsValues()
         values.queue = connection.callbackQueue

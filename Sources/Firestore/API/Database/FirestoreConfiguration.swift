@@ -112,7 +112,9 @@ public struct FirestoreConfiguration: Sendable {
     public var serverWait = ServerWait.likeFirebase
 
     /// The number of times a write is sent before the database gives up: it becomes a dead letter,
-    /// and later writes proceed. With nil, as in Firebase's SDKs, it is sent indefinitely.
+    /// and later writes proceed.
+    ///
+    /// With nil, as in Firebase's SDKs, it is sent indefinitely.
     ///
     /// Counts only attempts, since the database was opened, that the backend answered with an error
     /// such as `internal` or `resourceExhausted`; lost connections and rejected tokens do not

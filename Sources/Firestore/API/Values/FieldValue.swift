@@ -162,8 +162,10 @@ extension FieldValue: CustomStringConvertible {
     }
 }
 
-/// The elements of an array union or removal. They are parsed when the sentinel is created, so that
-/// it can be shared between threads; errors are reported when it is used.
+/// The elements of an array union or removal.
+///
+/// They are parsed when the sentinel is created, so that it can be shared between threads; errors
+/// are reported when it is used.
 enum ElementList: Sendable, Hashable {
     case values([Value])
     case invalid(UserValueProblem)

@@ -152,8 +152,9 @@ struct DocumentReader {
     /// The options for values.
     private let json: TypedJSONReader.Options
 
-    /// Creates a reader. Without `idField`, `$name` contains the ID, or without `collection` the
-    /// whole path.
+    /// Creates a reader.
+    ///
+    /// Without `idField`, `$name` contains the ID, or without `collection` the whole path.
     init(
         collection: CollectionPath?, idField: String?, keepsIDField: Bool,
         json: TypedJSONReader.Options

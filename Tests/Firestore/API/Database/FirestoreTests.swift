@@ -205,7 +205,7 @@ struct FirestoreTests {
         let directory = try TemporaryDirectory()
         let file = directory.file("in-the-way")
         try Data("no store".utf8).write(to: URL(fileURLWithPath: file))
-        let connection = Connection(FirestoreConfiguration(directory: file))
+        let connection = ClientConnection(FirestoreConfiguration(directory: file))
         #expect(await code { _ = try connection.client() } != nil)
         try FileManager.default.removeItem(atPath: file)
         #expect(await code { _ = try connection.client() } == nil)

@@ -7,7 +7,7 @@ import Logging
 import Synchronization
 
 /// A database's client, opened on first use.
-final class Connection: Sendable {
+final class ClientConnection: Sendable {
     private struct State {
         var configuration: FirestoreConfiguration
         var isStarted = false

@@ -4,7 +4,7 @@ import LarderTestSupport
 import Testing
 
 @Suite("Queries through the API: matching, order and validation")
-struct QueryTests {
+struct QueryAPITests {
     private func cities() throws -> (Firestore, CollectionReference) {
         let db = try memoryDatabase()
         let cities = db.collection("cities")

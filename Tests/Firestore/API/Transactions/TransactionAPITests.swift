@@ -4,7 +4,7 @@ import LarderTestSupport
 import Testing
 
 @Suite("Transactions through the API")
-struct TransactionTests {
+struct TransactionAPITests {
     private func count(_ document: DocumentReference) async throws -> Int? {
         try await document.getDocument(source: .cache).get("n") as? Int
     }
