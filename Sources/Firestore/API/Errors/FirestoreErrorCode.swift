@@ -6,7 +6,7 @@ public let FirestoreErrorDomain = LarderError.firestoreDomain
 
 /// An error with one of Firestore's codes, to throw and to match.
 ///
-/// Larder throws ``LarderModel/LarderError``, an `NSError` with the same domain and codes; `catch
+/// Larder throws ``LarderCore/LarderError``, an `NSError` with the same domain and codes; `catch
 /// FirestoreErrorCode.unavailable` matches it.
 public struct FirestoreErrorCode: Error, CustomNSError, Hashable {
     /// Firestore's error codes.
