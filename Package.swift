@@ -26,7 +26,7 @@ let package = Package(
     products: [
         .library(name: "Larder", targets: ["Larder"]),
         .library(name: "LarderBackend", targets: ["LarderModel", "LarderBackend"]),
-        .library(name: "LarderGRPC", targets: ["LarderGRPC"]),
+        .library(name: "LarderGRPC", targets: ["LarderCredentials", "LarderGRPC"]),
         .library(name: "LarderStorage", targets: ["LarderModel", "LarderStorage"]),
         .executable(name: "larder", targets: ["LarderTool"]),
         .executable(name: "larderd", targets: ["LarderDaemon"]),
@@ -87,6 +87,25 @@ let package = Package(
         .target(
             name: "LarderModel", dependencies: ["CLarder", "LarderCore"],
             path: "Sources/Firestore/Model", swiftSettings: swiftSettings),
+        // What servers stand on: listener, HTTP/1.1 and HTTP/2, request budget, blocking work.
+        .target(
+            name: "LarderHTTP",
+            dependencies: [
+                "CNGHTTP2", "LarderCore",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Sources/Shared/HTTP", swiftSettings: swiftSettings),
+        // The tokens that clients authenticate with: providers, cache, service accounts.
+        .target(
+            name: "LarderCredentials",
+            dependencies: ["LarderCore", .product(name: "JWTKit", package: "jwt-kit")],
+            path: "Sources/Shared/Credentials", swiftSettings: swiftSettings),
         // The Swift face of the C tables: scoped transactions, typed tables.
         .target(
             name: "LarderStorage", dependencies: ["LarderModel", "CLarder"],
@@ -141,8 +160,7 @@ let package = Package(
         .target(
             name: "LarderServer",
             dependencies: [
-                "CNGHTTP2",
-                "LarderModel", "LarderQuery", "LarderPlanning",
+                "LarderCore", "LarderHTTP", "LarderModel", "LarderQuery", "LarderPlanning",
                 "LarderRemote", "LarderBackend", "LarderWire",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
@@ -150,7 +168,6 @@ let package = Package(
                 .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -175,7 +192,8 @@ let package = Package(
         .target(
             name: "LarderGRPC",
             dependencies: [
-                "LarderCore", "LarderModel", "LarderQuery", "LarderRemote", "LarderWire",
+                "LarderCore", "LarderCredentials", "LarderModel", "LarderQuery", "LarderRemote",
+                "LarderWire",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
@@ -186,7 +204,6 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
-                .product(name: "JWTKit", package: "jwt-kit"),
             ],
             path: "Sources/Firestore/Remote/GRPC", swiftSettings: swiftSettings),
         // What applications import: the Firestore API.
@@ -273,7 +290,8 @@ let package = Package(
         .target(
             name: "LarderTestSupport",
             dependencies: [
-                "LarderRuntime", "LarderModel", "LarderQuery", "LarderRemote", "LarderSync",
+                "LarderCore", "LarderRuntime", "LarderModel", "LarderQuery", "LarderRemote",
+                "LarderSync",
             ],
             path: "Tests/TestSupport", swiftSettings: swiftSettings),
         // Code as applications of Apple's SDK have it, with nothing changed but its import.
@@ -303,6 +321,24 @@ let package = Package(
         .testTarget(
             name: "LarderCoreTests", dependencies: ["LarderCore", "LarderTestSupport"],
             path: "Tests/Shared/Core", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderHTTPTests",
+            dependencies: [
+                "LarderCore", "LarderHTTP", "LarderTestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+            ],
+            path: "Tests/Shared/HTTP", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderCredentialsTests",
+            dependencies: [
+                "LarderCore", "LarderCredentials", "LarderTestSupport",
+                .product(name: "JWTKit", package: "jwt-kit"),
+            ],
+            path: "Tests/Shared/Credentials", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderModelTests", dependencies: ["LarderModel", "LarderTestSupport"],
             path: "Tests/Firestore/Model", swiftSettings: swiftSettings),
@@ -353,7 +389,6 @@ let package = Package(
                 .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
                 .product(name: "GRPCNIOTransportHTTP2", package: "grpc-swift-nio-transport"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
-                .product(name: "JWTKit", package: "jwt-kit"),
             ],
             path: "Tests/Firestore/Remote/GRPC", swiftSettings: swiftSettings),
         .testTarget(
@@ -374,7 +409,7 @@ let package = Package(
         .testTarget(
             name: "LarderServerTests",
             dependencies: [
-                "LarderModel", "LarderQuery", "LarderRemote", "LarderBackend",
+                "LarderHTTP", "LarderModel", "LarderQuery", "LarderRemote", "LarderBackend",
                 "LarderWire", "LarderServer", "LarderTestSupport",
                 .product(name: "GRPCCore", package: "grpc-swift-2"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),

@@ -67,7 +67,7 @@ struct StreamRow {
     ) throws -> (wall: Double, busy: Double) {
         let coder = MessageCoder(
             DatabaseID(project: Requests.project, database: "(default)"))
-        let serializer = AnswerSerializer<Google_Firestore_V1_RunQueryResponse>()
+        let serializer = ResponseSerializer<Google_Firestore_V1_RunQueryResponse>()
         let query = Query(.collection(try CollectionPath(Self.collection)))
         let (wall, busy) = (Clock.wall, Clock.processor)
         var found = 0

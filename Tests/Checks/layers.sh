@@ -29,6 +29,8 @@ layers='
 Shared/Core                 CLarder
 Shared/Runtime              LarderCore
 Shared/App                  LarderCore
+Shared/HTTP                 LarderCore
+Shared/Credentials          LarderCore
 Shared/Storage              CLarder|LarderModel
 Firestore/Model             CLarder|LarderCore
 Firestore/Query             LarderModel
@@ -37,9 +39,9 @@ Firestore/Remote/Interface  LarderCore|LarderModel|LarderQuery
 Firestore/Sync              LarderCore|LarderRuntime|LarderModel|LarderStorage|LarderQuery|LarderPlanning|LarderRemote
 Firestore/Backend           LarderModel|LarderStorage|LarderQuery|LarderPlanning|LarderRemote
 Firestore/Wire              LarderModel|LarderQuery|LarderRemote
-Firestore/Remote/GRPC       LarderCore|LarderModel|LarderQuery|LarderRemote|LarderWire
-Firestore/Service           LarderModel|LarderQuery|LarderPlanning|LarderRemote|LarderBackend|LarderWire
-Firestore/API               LarderApp|LarderModel|LarderStorage|LarderQuery|LarderPlanning|LarderSync|LarderRemote
+Firestore/Remote/GRPC       LarderCore|LarderCredentials|LarderModel|LarderQuery|LarderRemote|LarderWire
+Firestore/Service           LarderBackend|LarderCore|LarderHTTP|LarderModel|LarderPlanning|LarderQuery|LarderRemote|LarderWire
+Firestore/API               LarderApp|LarderModel|LarderPlanning|LarderQuery|LarderRemote|LarderStorage|LarderSync
 Tools/larder                LarderCore|Larder|LarderModel|LarderStorage
 Tools/larderd               LarderModel|LarderServer
 Tools/demo/Story            Larder
@@ -73,15 +75,15 @@ finding "Firestore and the Realtime Database are two: what both need belongs to 
 
 finding "only C files of CSources/larder use LMDB and zstd: add what is missing to larder.h" \
     "$(imports Sources 'CLMDB|CZstd')"
-finding "HTTP/2 is the business of LarderServer/Network" \
-    "$(imports Sources 'CNGHTTP2' | grep -v '^Sources/Firestore/Service/Network/')"
+finding "HTTP/2 belongs to Sources/Shared/HTTP" \
+    "$(imports Sources 'CNGHTTP2' | grep -v '^Sources/Shared/HTTP/')"
 finding "C types stay inside: import CLarder without an access level, and wrap them" \
     "$(imports Sources 'CLarder' | grep -E '(public|package|@_exported) ')"
 finding "Swift tests use the Swift face; tests of the C core are in Tests/C" \
     "$(imports Tests 'CLarder|CLMDB|CZstd|CNGHTTP2')"
 finding "nothing here talks to a network; transports are modules of their own" \
     "$(imports Sources 'FoundationNetworking|NIO[A-Za-z0-9]*|GRPC[A-Za-z0-9]*|SwiftProtobuf' |
-        grep -vE '^Sources/Firestore/(Wire|Remote/GRPC|Service)/')"
+        grep -vE '^Sources/(Shared/HTTP|Firestore/(Wire|Remote/GRPC|Service))/')"
 finding "LarderWire knows messages and codes, and no sockets" \
     "$(imports Sources/Firestore/Wire 'FoundationNetworking|NIO[A-Za-z0-9]*|GRPCNIO[A-Za-z0-9]*')"
 finding "the tool is made of public API only" \

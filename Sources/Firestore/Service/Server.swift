@@ -1,4 +1,5 @@
 import GRPCCore
+import LarderHTTP
 public import LarderModel
 public import Logging
 import NIOCore
@@ -36,20 +37,26 @@ public final class Server: Service {
         let monitor = CallMonitor(logger)
         let service = FirestoreService(configuration, databases, monitor)
         let token = BearerToken(configuration.token)
-        let access = WebAccess(configuration)
+        let access = configuration.webAccess
         let limits = configuration.limits
         let budget = RequestBudget(
             limit: max(limits.heldRequestBytes, MessageReader.prefixBytes + limits.requestBytes))
+        let tls: NIOSSLContext? =
+            if let tls = configuration.tls {
+                try HTTPListener.makeTLS(
+                    certificatePath: tls.certificatePath, keyPath: tls.keyPath)
+            } else {
+                nil
+            }
         transport = CallTransport(
-            FrontListener(
-                eventLoopGroup: MultiThreadedEventLoopGroup.singleton, host: configuration.host,
-                port: configuration.port, tls: try Self.tls(configuration.tls),
-                connections: connections,
-                admin: AdminAPI(
-                    databases: databases, streams: service.streams, token: token, access: access)),
-            connections
+            HTTPListener(
+                MultiThreadedEventLoopGroup.singleton, host: configuration.host,
+                port: configuration.port, tls: tls, connections: connections),
+            connections,
+            AdminAPI(
+                databases: databases, streams: service.streams, token: token, access: access)
         ) { [connections, executor] methods, handler in
-            CallServing(
+            CallContext(
                 routes: CallRoute.byPath(
                     methods, short: service.shortCalls, live: service.liveMethods),
                 token: token, access: access, limits: limits, budget: budget, executor: executor,
@@ -142,25 +149,6 @@ public final class Server: Service {
             try? await Task.sleep(for: grace)
             connections.close()
             _ = await closing
-        }
-    }
-
-    private static func tls(_ tls: ServerConfiguration.TLS?)
-        throws(LarderError) -> NIOSSLContext?
-    {
-        guard let tls else { return nil }
-        do {
-            var configuration = TLSConfiguration.makeServerConfiguration(
-                certificateChain: try NIOSSLCertificate.fromPEMFile(tls.certificatePath)
-                    .map { .certificate($0) },
-                privateKey: .privateKey(try NIOSSLPrivateKey(file: tls.keyPath, format: .pem)))
-            configuration.minimumTLSVersion = .tlsv12
-            configuration.applicationProtocols = ["h2", "http/1.1"]
-            return try NIOSSLContext(configuration: configuration)
-        } catch {
-            throw LarderError(
-                .invalidArgument, "the certificate or its key cannot be used: \(error)",
-                cause: error)
         }
     }
 }

@@ -1,3 +1,6 @@
+import LarderHTTP
+import LarderModel
+
 /// How a server is run.
 public struct ServerConfiguration: Sendable {
     /// Where databases are kept.
@@ -102,5 +105,45 @@ public struct ServerConfiguration: Sendable {
         self.host = host
         self.port = port
         self.storage = storage
+    }
+}
+
+// MARK: - Validation
+
+extension ServerConfiguration {
+    /// Throws for a server that is reachable from other machines without TLS and a token.
+    func checkExposure() throws(LarderError) {
+        guard !WebAccess.isLoopback(host), !allowsInsecure else { return }
+        var missing: [String] = []
+        if tls == nil { missing.append("TLS") }
+        if token?.isEmpty ?? true { missing.append("a token") }
+        guard missing.isEmpty else {
+            throw LarderError(
+                .failedPrecondition,
+                "'\(host)' is reachable from other machines, which requires TLS and a token; "
+                    + "missing: \(missing.joined(separator: " and "))")
+        }
+    }
+
+    /// Throws for an empty token, which would disable the check.
+    func checkToken() throws(LarderError) {
+        guard token?.isEmpty != true else {
+            throw LarderError(.invalidArgument, "the token is empty, which would admit any client")
+        }
+    }
+
+    /// The checks of requests of web pages.
+    var webAccess: WebAccess {
+        WebAccess(host: host, allowedHosts: allowedHosts, hasTLS: tls != nil)
+    }
+}
+
+extension ServerConfiguration.Limits {
+    /// The limits of one connection.
+    var ofConnection: HTTP2Connection.Limits {
+        HTTP2Connection.Limits(
+            streams: callsPerConnection, resets: callsTakenBack,
+            keepaliveInterval: keepaliveInterval, keepaliveTimeout: keepaliveTimeout,
+            pingInterval: pingInterval)
     }
 }

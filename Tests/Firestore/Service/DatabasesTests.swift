@@ -1,5 +1,6 @@
 import Dispatch
 import LarderBackend
+import LarderHTTP
 import LarderModel
 import LarderQuery
 import LarderRemote
@@ -79,9 +80,9 @@ struct DatabasesTests {
         let databases = Databases(
             .directory(directory.file("data")), limit: 2, idleTime: .seconds(600),
             now: { clock.now })
-        func open(_ project: String) async throws -> Session {
+        func open(_ project: String) async throws -> DatabaseContext {
             let id = DatabaseID(project: project)
-            return Session(DatabaseNames(id), try await databases.database(id))
+            return DatabaseContext(DatabaseNames(id), try await databases.database(id))
         }
         let path = try DocumentPath("c/d")
         let first = try await open("a")
@@ -155,7 +156,7 @@ struct DatabasesTests {
         let id = DatabaseID(project: "a")
         let backend = try await databases.database(id)
         let path = try DocumentPath("c/d")
-        _ = try await Session(DatabaseNames(id), backend).commit([
+        _ = try await DatabaseContext(DatabaseNames(id), backend).commit([
             Mutation(.set(try Record([:])), at: path)
         ])
         let (isReading, isEnding) = (Awaited(false), Awaited(false))

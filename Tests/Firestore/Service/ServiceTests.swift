@@ -1,7 +1,9 @@
 import Foundation
 import GRPCCore
 import LarderBackend
+import LarderHTTP
 import LarderModel
+import LarderTestSupport
 import LarderWire
 import NIOPosix
 import SwiftProtobuf
@@ -42,11 +44,11 @@ struct ServiceTests {
 
     /// What a query is answered, as its client sees it.
     private func answers(
-        _ request: Google_Firestore_V1_RunQueryRequest, _ session: Session
+        _ request: Google_Firestore_V1_RunQueryRequest, _ database: DatabaseContext
     ) throws -> [Google_Firestore_V1_RunQueryResponse] {
         var answers: [[UInt8]] = []
-        try QueryAnswer(request, session).run { answer throws(LarderError) in
-            answers.append((try? AnswerSerializer().serialize(answer)) ?? [])
+        try QueryResponder(request, database).run { answer throws(LarderError) in
+            answers.append((try? ResponseSerializer().serialize(answer)) ?? [])
         }
         return try answers.map { try .init(serializedBytes: $0) }
     }
@@ -59,12 +61,12 @@ struct ServiceTests {
         request.structuredQuery.from = [.with { $0.collectionID = "c" }]
         request.structuredQuery.offset = 3
         request.structuredQuery.limit = 2
-        let session = try await test.service.session(request.parent)
-        var responses = try answers(request, session)
+        let database = try await test.service.database(request.parent)
+        var responses = try answers(request, database)
         #expect(responses.map { $0.document.name.suffix(4) } == ["0003", "0004"])
         #expect(responses.map(\.skippedResults) == [3, 0])
         request.structuredQuery.offset = 20
-        responses = try answers(request, session)
+        responses = try answers(request, database)
         #expect(responses.count == 1)
         #expect(responses.first?.hasDocument == false)
         #expect(responses.first?.skippedResults == 10)
@@ -96,18 +98,18 @@ struct ServiceTests {
     @Test("A query for no documents tells its read time and keeps out no change")
     func nothing() async throws {
         try await test.fill("c", 0..<3)
-        let session = try await test.service.session(test.root)
-        let transaction = try session.backend.beginTransaction()
+        let database = try await test.service.database(test.root)
+        let transaction = try database.backend.beginTransaction()
         var request = Google_Firestore_V1_RunQueryRequest()
         request.parent = test.root
         request.structuredQuery.from = [.with { $0.collectionID = "c" }]
         request.structuredQuery.limit = 0
         request.transaction = Data(transaction.bytes)
-        let answers = try answers(request, session)
+        let answers = try answers(request, database)
         #expect(answers.count == 1 && answers.first?.hasReadTime == true)
         #expect(answers.first?.hasDocument == false)
         try await test.fill("c", 0..<4)
-        _ = try await session.commit(
+        _ = try await database.commit(
             [Mutation(.set(try Record(["n": 1])), at: try DocumentPath("d/y"))], in: transaction)
     }
 
@@ -160,7 +162,7 @@ struct ServiceTests {
     func batchGet() async throws {
         try await test.fill("c", 0..<20)
         for count in [1, 4, 5, 20] {
-            let written = Written<Answer<Google_Firestore_V1_BatchGetDocumentsResponse>>()
+            let written = Written<Response<Google_Firestore_V1_BatchGetDocumentsResponse>>()
             var request = Google_Firestore_V1_BatchGetDocumentsRequest()
             request.database = "projects/p/databases/(default)"
             let names = (0..<count).reversed().map {
@@ -171,7 +173,7 @@ struct ServiceTests {
             try await test.service.batchGetDocuments(request, RPCWriter(wrapping: written))
             let answers = try written.all.map {
                 try Google_Firestore_V1_BatchGetDocumentsResponse(
-                    serializedBytes: try AnswerSerializer().serialize($0) as [UInt8])
+                    serializedBytes: try ResponseSerializer().serialize($0) as [UInt8])
             }
             let isThere = { (name: String) in !name.contains("none") }
             #expect(
@@ -200,22 +202,22 @@ struct ServiceTests {
 
     @Test("Few documents are read on the loop that asks, those of a transaction where it may wait")
     func places() async throws {
-        let places: [(Consistency, isOnLoop: Bool)] = [
+        let places: [(ConsistencySelector, isOnLoop: Bool)] = [
             (.newest, true), (.readTime(.init()), true), (.transaction(Data()), true),
             (.transaction(Data([1])), false), (.newTransaction(.init()), false),
         ]
         for (consistency, isOnLoop) in places {
             let executor = LoopExecutor(MultiThreadedEventLoopGroup.singleton)
             let wasOnLoop = try await Task(executorPreference: executor) {
-                let read = SmallRead(of: test.root, consistency) { (_, _) throws(LarderError) in
+                let read = InlineRead(of: test.root, consistency) { (_, _) throws(LarderError) in
                     MultiThreadedEventLoopGroup.currentEventLoop != nil
                 }
                 // The first waits for the database to be opened.
                 if test.databases.count == 0 {
-                    #expect(try test.service.readAtOnce(read) == nil)
+                    #expect(try test.service.readInline(read) == nil)
                     #expect(try await test.service.read(read) == false)
                 }
-                #expect(try test.service.readAtOnce(read) == (isOnLoop ? true : nil))
+                #expect(try test.service.readInline(read) == (isOnLoop ? true : nil))
                 return try await test.service.read(read)
             }.value
             #expect(wasOnLoop == isOnLoop, "\(consistency)")

@@ -28,7 +28,7 @@ struct TestService {
 
     /// Makes documents of a collection with a number in each.
     func fill(_ collection: String, _ numbers: Range<Int>) async throws {
-        let session = try await service.session(root)
+        let database = try await service.database(root)
         var mutations: [Mutation] = []
         for number in numbers {
             let id = String(repeating: "0", count: 4 - "\(number)".count) + "\(number)"
@@ -37,7 +37,7 @@ struct TestService {
                     .set(try Record(["n": .integer(Int64(number))])),
                     at: try DocumentPath("\(collection)/\(id)")))
         }
-        _ = try await session.commit(mutations)
+        _ = try await database.commit(mutations)
     }
 }
 
@@ -58,17 +58,4 @@ final class Written<Element: Sendable>: RPCWriterProtocol {
 struct Nowhere<Element: Sendable>: RPCWriterProtocol {
     func write(_ element: Element) async throws {}
     func write(contentsOf elements: some Sequence<Element>) async throws {}
-}
-
-/// A value that several threads change.
-final class Box<Value: Sendable>: Sendable {
-    private let value: Mutex<Value>
-
-    init(_ value: Value) {
-        self.value = Mutex(value)
-    }
-
-    func withLock<R: Sendable>(_ body: (inout Value) -> R) -> R {
-        value.withLock { body(&$0) }
-    }
 }

@@ -1,5 +1,6 @@
 import GRPCCore
 import InMemoryTracing
+import LarderHTTP
 import LarderModel
 import LarderWire
 import NIOHPACK
@@ -114,7 +115,7 @@ struct TraceTests {
                 monitor.note(id)
                 if isAtOnce { tell { [[7]] } }
                 return isAtOnce
-            } later: {
+            } async: {
                 monitor.note(id)
                 return [[8]]
             }

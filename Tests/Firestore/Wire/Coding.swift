@@ -19,8 +19,8 @@ func sent<M: Message>(_ message: M) throws -> M {
 }
 
 /// The message of an answer's bytes.
-func sent<M: Message>(_ answer: Answer<M>) throws -> M {
-    try M(serializedBytes: try AnswerSerializer<M>().serialize(answer) as [UInt8])
+func sent<M: Message>(_ answer: Response<M>) throws -> M {
+    try M(serializedBytes: try ResponseSerializer<M>().serialize(answer) as [UInt8])
 }
 
 /// Expects an error of a kind whose message has some words.

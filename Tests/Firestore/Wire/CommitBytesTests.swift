@@ -35,7 +35,7 @@ struct CommitBytesTests {
             let request = try sets(&random)
             let bytes: [UInt8] = try request.serializedBytes()
             #expect(MessageCoder.database(ofCommit: bytes) == "\(coder.database)")
-            guard let read = coder.plainSets(commit: bytes) else { continue }
+            guard let read = coder.fastPathWrites(commit: bytes) else { continue }
             #expect(try read == coder.decode(request), "\(random)")
             plain += 1
         }
@@ -51,7 +51,7 @@ struct CommitBytesTests {
             let sound: [UInt8] = try sets(&random).serializedBytes()
             for _ in 0..<25 {
                 let bytes = random.damaged(sound)
-                guard let plain = coder.plainSets(commit: bytes) else {
+                guard let plain = coder.fastPathWrites(commit: bytes) else {
                     left += 1
                     continue
                 }
@@ -78,14 +78,14 @@ struct CommitBytesTests {
                 transforms: [FieldTransform(try FieldPath("t"), .serverTimestamp)]),
         ].map { try coder.encode(committing: [$0]) }
         var inTransaction = try coder.encode(committing: [Mutation(.set(record), at: path)])
-        #expect(coder.plainSets(commit: try inTransaction.serializedBytes()) != nil)
+        #expect(coder.fastPathWrites(commit: try inTransaction.serializedBytes()) != nil)
         inTransaction.transaction = Data([1])
         var elsewhere = inTransaction
         elsewhere.transaction = Data()
         elsewhere.database = "projects/p/databases/e"
         requests += [inTransaction, elsewhere]
         for request in requests {
-            #expect(coder.plainSets(commit: try request.serializedBytes()) == nil)
+            #expect(coder.fastPathWrites(commit: try request.serializedBytes()) == nil)
         }
         #expect(MessageCoder.database(ofCommit: []) == nil)
         #expect(MessageCoder.database(ofCommit: [0x0a, 2, 0xff, 0xff]) == nil)
@@ -111,7 +111,7 @@ struct CommitBytesTests {
                     }
                     let response = CommitResponse(commitVersion: version, results: results)
                     let message = try coder.encode(response, of: mutations)
-                    let bytes = try coder.encode(answer: response, of: mutations)
+                    let bytes = try coder.encode(commitResponse: response, of: mutations)
                     #expect(try bytes.serializedBytes() == message.serializedBytes())
                 }
             }

@@ -123,7 +123,7 @@ struct DocumentBytesTests {
             _ = try coder.decode(listenResponse: [0x1a, 5, 1])
         }
         expectError(.internal, "no message") {
-            _ = try AnswerDeserializer<Google_Firestore_V1_WriteResponse>().deserialize(
+            _ = try ResponseDeserializer<Google_Firestore_V1_WriteResponse>().deserialize(
                 [0x0a, 9, 1] as [UInt8])
         }
         var message = Google_Firestore_V1_ListenResponse()

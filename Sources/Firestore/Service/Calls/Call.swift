@@ -1,4 +1,5 @@
 import GRPCCore
+import LarderHTTP
 import LarderWire
 import NIOCore
 import NIOHPACK
@@ -9,13 +10,13 @@ import NIOHTTP2
 /// Its requests are read as they come. A ``ShortCall`` is answered from here once it is whole, a
 /// ``LiveCall`` is served from here; anything else is handed to what serves calls, with its
 /// requests as a sequence. Used on the connection's event loop.
-final class Call {
+final class Call: HTTP2StreamHandler {
     /// What becomes of the requests.
     private enum Intake {
         /// Nothing: the headers have not come, or the call is over.
         case closed
         /// A call that may be short has begun, and perhaps its request has come.
-        case short(ShortCall, CallHeaders, [UInt8]?)
+        case short(ShortCall, RequestHeaders, [UInt8]?)
         /// A short call is served.
         case answering(Task<Void, Never>?)
         /// What serves the call takes them, in its own time.
@@ -32,7 +33,7 @@ final class Call {
     private static let patience = TimeAmount.seconds(5)
 
     private let id: HTTP2StreamID
-    private let connection: CallConnection
+    private let connection: HTTP2Connection
     let loop: any EventLoop
     private let meter: RequestMeter
     private var reader: MessageReader
@@ -58,14 +59,18 @@ final class Call {
     /// When a request that is not whole is given up; when a client that does not go is.
     private var timeout: Scheduled<Void>?
 
-    private var serving: CallServing { connection.serving }
+    private let context: CallContext
 
-    init(_ id: HTTP2StreamID, of connection: CallConnection, on loop: any EventLoop) {
+    init(
+        _ id: HTTP2StreamID, of connection: HTTP2Connection, in context: CallContext,
+        on loop: any EventLoop
+    ) {
         self.id = id
         self.connection = connection
+        self.context = context
         self.loop = loop
-        meter = RequestMeter(connection.serving.budget, loop)
-        reader = MessageReader(maxBytes: connection.serving.limits.requestBytes)
+        meter = RequestMeter(context.budget, loop)
+        reader = MessageReader(maxBytes: context.limits.requestBytes)
     }
 
     // MARK: What the client says
@@ -76,9 +81,9 @@ final class Call {
     func begin(_ headers: HPACKHeaders, isWhole: Bool) {
         hasEnded = isWhole
         do throws(CallRefusal) {
-            let headers = try CallHeaders(headers, token: serving.token, access: serving.access)
+            let headers = try RequestHeaders(headers, token: context.token, access: context.access)
             if let timeout = headers.timeout { setDeadline(TimeAmount(timeout.duration)) }
-            switch serving.routes[headers.path] {
+            switch context.routes[headers.path] {
             case .short(let short): intake = .short(short, headers, nil)
             case .live(let method): serve(method, headers)
             case .long(let method): serve(method, headers)
@@ -147,7 +152,7 @@ final class Call {
         let bytes = MessageReader.prefixBytes + length
         // Where one begins, those before it are whole.
         stopTimeout()
-        if bytes > RequestBudget.littleBytes { setTimeout(TimeAmount(serving.limits.requestTime)) }
+        if bytes > RequestBudget.smallBytes { setTimeout(TimeAmount(context.limits.requestTime)) }
         if case .short(let short, let headers, let first) = intake,
             length > ShortCall.maxRequestBytes || first != nil
         {
@@ -188,7 +193,7 @@ final class Call {
     /// Goes on with a call that is not short.
     @discardableResult
     private func takeLong(
-        _ short: ShortCall, _ headers: CallHeaders, _ message: [UInt8]?
+        _ short: ShortCall, _ headers: RequestHeaders, _ message: [UInt8]?
     ) -> CallRequests {
         let requests = serve(short.method, headers)
         if let message { requests.add(message) }
@@ -197,7 +202,7 @@ final class Call {
 
     /// Tells the client of room again once half of it is taken, unless much lies here.
     private func credit() {
-        guard uncredited >= CallConnection.windowBytes / 2, !hasEnded, canRead else { return }
+        guard uncredited >= HTTP2Connection.windowBytes / 2, !hasEnded, canRead else { return }
         if case .open(let requests) = intake, requests.isFull { return }
         connection.write(.windowUpdate(windowSizeIncrement: uncredited), on: id)
         uncredited = 0
@@ -207,37 +212,37 @@ final class Call {
     // MARK: Serving
 
     @discardableResult
-    private func serve(_ method: MethodDescriptor, _ headers: CallHeaders) -> CallRequests {
+    private func serve(_ method: MethodDescriptor, _ headers: RequestHeaders) -> CallRequests {
         let bound = NIOLoopBound(self, eventLoop: loop)
         let requests = CallRequests(
-            headers.metadata, fewBytes: CallConnection.windowBytes / 2,
+            headers.metadata, fewBytes: HTTP2Connection.windowBytes / 2,
             becameFew: { [loop] in loop.execute { bound.value.credit() } })
         intake = .open(requests)
         let stream = RPCStream(
             descriptor: method, inbound: RPCAsyncSequence(wrapping: requests),
-            outbound: RPCWriter.Closable(wrapping: CallAnswers(call: bound, loop: loop)))
-        serving.serve(stream, requests, connection.peers)
+            outbound: RPCWriter.Closable(wrapping: CallResponses(call: bound, loop: loop)))
+        context.serve(stream, requests, connection.peers)
         return requests
     }
 
-    private func serve(_ short: ShortCall, _ headers: CallHeaders, _ work: ShortCall.Work) {
+    private func serve(_ short: ShortCall, _ headers: RequestHeaders, _ work: ShortCall.Work) {
         intake = .answering(nil)
         let monitored = short.monitor.begin(short.method, headers.metadata)
         let bound = NIOLoopBound(self, eventLoop: loop)
-        let tell: ShortCall.Tell<[[UInt8]]> = { [loop] messages in
+        let reply: ShortCall.Reply<[[UInt8]]> = { [loop] messages in
             loop.executeOrRun { bound.value.end(monitored, messages) }
         }
         do {
-            if try monitored.run({ try serving.begin(work, tell) }) { return }
+            if try monitored.run({ try context.begin(work, reply) }) { return }
         } catch {
             return refuse(monitored.failed(error))
         }
-        let task = serving.serve {
+        let task = context.serve {
             do {
-                let messages = try await monitored.run(work.later)
-                tell { messages }
+                let messages = try await monitored.run(work.async)
+                reply { messages }
             } catch {
-                tell { throw error }
+                reply { throw error }
             }
         }
         if !isOver { intake = .answering(task) }
@@ -248,18 +253,18 @@ final class Call {
         do throws(RPCError) {
             let messages = try monitored.finish(messages)
             guard !isOver else { return }
-            begin(AnswerHeaders.beginning)
-            write(FramedAnswers.framed(messages))
-            end(AnswerHeaders.success)
+            begin(ResponseHeaders.beginning)
+            write(FramedResponses.framed(messages))
+            end(ResponseHeaders.success)
         } catch {
             refuse(error)
         }
     }
 
-    private func serve(_ method: LiveMethod, _ headers: CallHeaders) {
-        begin(AnswerHeaders.beginning)
+    private func serve(_ method: LiveMethod, _ headers: RequestHeaders) {
+        begin(ResponseHeaders.beginning)
         connection.flush()
-        let call = method.open(self, headers, serving)
+        let call = method.open(self, headers, context)
         if isOver { call.close() } else { intake = .live(call) }
     }
 
@@ -269,15 +274,15 @@ final class Call {
     ///
     /// - Returns: whether the client is far behind.
     /// - Throws: `cancelled` where the call has ended.
-    func write(_ answers: FramedAnswers) throws(RPCError) -> Bool {
+    func write(_ answers: FramedResponses) throws(RPCError) -> Bool {
         guard !isOver else { throw .clientHasLeft }
         let isMore = answers.ending == nil || answers.count > 0
-        if !hasAnswered, isMore { begin(AnswerHeaders.beginning(answers.metadata)) }
+        if !hasAnswered, isMore { begin(ResponseHeaders.beginning(answers.metadata)) }
         if answers.count > 0 { write(answers.bytes) }
         // A call that has said everything holds its request to its end.
         if !hasEnded { meter.release(requests: answers.count) }
         if let (status, metadata) = answers.ending {
-            end(AnswerHeaders.ending(status, metadata, hasAnswered))
+            end(ResponseHeaders.ending(status, metadata, hasAnswered))
         }
         connection.flush()
         return unsentBytes > Self.bytesAhead
@@ -288,7 +293,7 @@ final class Call {
     /// - Returns: whether the client is far behind.
     func write(_ messages: [[UInt8]]) -> Bool {
         guard !isOver, !messages.isEmpty else { return false }
-        write(FramedAnswers.framed(messages))
+        write(FramedResponses.framed(messages))
         if !hasEnded { meter.release(requests: messages.count) }
         connection.flush()
         return unsentBytes > Self.bytesAhead
@@ -296,7 +301,7 @@ final class Call {
 
     /// Ends a call that has begun in good order.
     func end() {
-        end(AnswerHeaders.success)
+        end(ResponseHeaders.success)
     }
 
     /// Goes on when the client is not far behind any longer, or with an error when the call ends.
@@ -312,7 +317,7 @@ final class Call {
 
     /// Ends the call with an error; whatever serves it is cancelled.
     func refuse(_ error: RPCError) {
-        end(AnswerHeaders.ending(error, hasBegun: hasAnswered))
+        end(ResponseHeaders.ending(error, hasBegun: hasAnswered))
     }
 
     private func begin(_ headers: HPACKHeaders) {
@@ -395,12 +400,5 @@ final class Call {
     private func stopTimeout() {
         timeout?.cancel()
         timeout = nil
-    }
-}
-
-extension EventLoop {
-    /// Runs a closure on this loop: at once where the thread is its own.
-    func executeOrRun(_ body: @escaping @Sendable () -> Void) {
-        if inEventLoop { body() } else { execute(body) }
     }
 }

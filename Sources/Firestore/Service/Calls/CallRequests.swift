@@ -1,5 +1,6 @@
 import DequeModule
 import GRPCCore
+import LarderHTTP
 import Synchronization
 
 /// The requests of a call, from its connection to what serves it.

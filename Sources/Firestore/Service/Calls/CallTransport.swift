@@ -1,11 +1,12 @@
 import GRPCCore
+import LarderHTTP
 import NIOCore
 import Synchronization
 
-/// gRPC over HTTP/2, for a server: what `GRPCServer` serves calls with.
+/// The server's transport of gRPC over HTTP/2, for `GRPCServer`.
 ///
-/// HTTP/2 is ``HTTP2Handler``'s and the routing of long calls gRPC's; between them a call is an object of its
-/// connection (``Call``), no channel of its own.
+/// LarderHTTP serves HTTP/2, gRPC routes long calls; in between each call is an object of its
+/// connection (``Call``), not a channel.
 final class CallTransport: ServerTransport {
     typealias Bytes = [UInt8]
 
@@ -15,22 +16,25 @@ final class CallTransport: ServerTransport {
         var isStopped = false
     }
 
-    private let listener: FrontListener
+    private let listener: HTTPListener
     private let connections: OpenConnections
+    private let admin: AdminAPI
     private let prepare: Prepare
     private let state = Mutex(State())
     private let bound: EventLoopPromise<SocketAddress?>
 
-    /// Makes of all methods, and of what serves their calls, what connections have in common.
+    /// Makes the context of all calls from the methods and their handler.
     typealias Prepare =
-        @Sendable ([MethodDescriptor], @escaping CallServing.Handler) -> CallServing
+        @Sendable ([MethodDescriptor], @escaping CallContext.Handler) -> CallContext
 
     /// A transport that does not listen yet.
     init(
-        _ listener: FrontListener, _ connections: OpenConnections, _ prepare: @escaping Prepare
+        _ listener: HTTPListener, _ connections: OpenConnections, _ admin: AdminAPI,
+        _ prepare: @escaping Prepare
     ) {
         self.listener = listener
         self.connections = connections
+        self.admin = admin
         self.prepare = prepare
         bound = listener.eventLoopGroup.any().makePromise()
     }
@@ -39,7 +43,7 @@ final class CallTransport: ServerTransport {
         endListening()
     }
 
-    /// Where it listens, as soon as it does; nil where it does not come to it.
+    /// The listening address, once it listens; nil if it never does.
     var address: SocketAddress? {
         get async { (try? await bound.futureResult.get()).flatMap { $0 } }
     }
@@ -48,12 +52,17 @@ final class CallTransport: ServerTransport {
         state.withLock { $0.methods = context.methods }
     }
 
-    /// Serves until it is to stop, and then until all calls and connections have ended.
+    /// Serves until the shutdown begins, and then until all calls and connections have ended.
     ///
-    /// - Throws: what hinders it to listen.
-    func listen(streamHandler: @escaping CallServing.Handler) async throws {
-        let serving = prepare(state.withLock { $0.methods }, streamHandler)
-        let channel = try await listener.listen { try CallConnection.add(to: $0, serving) }
+    /// - Throws: the reason why it cannot listen.
+    func listen(streamHandler: @escaping CallContext.Handler) async throws {
+        let calls = prepare(state.withLock { $0.methods }, streamHandler)
+        let channel = try await listener.listen(
+            http1: { [admin] in try HTTP1Handler.add(to: $0) { await admin.respond(to: $0) } },
+            http2: {
+                try HTTP2Connection.add(
+                    to: $0, calls.limits.ofConnection, makeStream: calls.makeCall)
+            })
         bound.succeed(channel.localAddress)
         let isStopped = state.withLock { state in
             state.channel = channel
@@ -64,7 +73,7 @@ final class CallTransport: ServerTransport {
         await connections.end()
     }
 
-    /// Tells who waits for the address that there is none, unless there was one.
+    /// Completes callers waiting for the address if it has never listened.
     func endListening() {
         bound.succeed(nil)
     }

@@ -5,7 +5,7 @@ package import SwiftProtobuf
 /// Makes answers of bytes, with `internal` for bytes that are none.
 ///
 /// gRPC's own says `invalidArgument` then, which a client takes for a refusal of what it asked for.
-package struct AnswerDeserializer<Message: SwiftProtobuf.Message>: MessageDeserializer {
+package struct ResponseDeserializer<Message: SwiftProtobuf.Message>: MessageDeserializer {
     /// A deserializer; it keeps nothing.
     package init() {}
 

@@ -12,7 +12,7 @@ struct FieldReader {
     /// A number that varies in length: a value, or what the next field is.
     ///
     /// That is its number times eight, and how its value is written.
-    mutating func number() throws(NotPlain) -> UInt64 {
+    mutating func number() throws(NeedsFullDecoding) -> UInt64 {
         var number: UInt64 = 0
         var shift: UInt64 = 0
         while shift < 64, let byte = rest.popFirst() {
@@ -20,27 +20,27 @@ struct FieldReader {
             if byte < 0x80 { return number }
             shift += 7
         }
-        throw NotPlain()
+        throw NeedsFullDecoding()
     }
 
     /// A number of eight bytes.
-    mutating func double() throws(NotPlain) -> Double {
+    mutating func double() throws(NeedsFullDecoding) -> Double {
         let bytes = try take(8)
         return Double(bitPattern: UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)))
     }
 
     /// What a text, bytes or an embedded message consist of.
-    mutating func content() throws(NotPlain) -> UnsafeRawBufferPointer {
-        guard let count = Int(exactly: try number()) else { throw NotPlain() }
+    mutating func content() throws(NeedsFullDecoding) -> UnsafeRawBufferPointer {
+        guard let count = Int(exactly: try number()) else { throw NeedsFullDecoding() }
         return try take(count)
     }
 
-    private mutating func take(_ count: Int) throws(NotPlain) -> UnsafeRawBufferPointer {
-        guard count <= rest.count else { throw NotPlain() }
+    private mutating func take(_ count: Int) throws(NeedsFullDecoding) -> UnsafeRawBufferPointer {
+        guard count <= rest.count else { throw NeedsFullDecoding() }
         defer { rest = rest.dropFirst(count) }
         return UnsafeRawBufferPointer(rebasing: rest.prefix(count))
     }
 }
 
 /// That bytes are not what nearly all of their kind are; SwiftProtobuf reads them then.
-struct NotPlain: Error {}
+struct NeedsFullDecoding: Error {}

@@ -17,28 +17,28 @@ extension MessageCoder {
     private static func database(_ request: inout FieldReader) throws -> String {
         guard try request.number() == 0x0a,
             let name = String(validating: try request.content(), as: UTF8.self)
-        else { throw NotPlain() }
+        else { throw NeedsFullDecoding() }
         return name
     }
 
     /// The changes that the bytes of a commit ask for; nil where these are not documents of this
     /// database to be set, and nothing more.
-    package func plainSets(commit bytes: [UInt8]) -> [Mutation]? {
-        bytes.withUnsafeBytes { bytes in try? plainSets(bytes) }
+    package func fastPathWrites(commit bytes: [UInt8]) -> [Mutation]? {
+        bytes.withUnsafeBytes { bytes in try? fastPathWrites(bytes) }
     }
 
-    private func plainSets(_ bytes: UnsafeRawBufferPointer) throws -> [Mutation] {
+    private func fastPathWrites(_ bytes: UnsafeRawBufferPointer) throws -> [Mutation] {
         var request = FieldReader(bytes)
-        guard names.isDatabase(try Self.database(&request)) else { throw NotPlain() }
+        guard names.isDatabase(try Self.database(&request)) else { throw NeedsFullDecoding() }
         var mutations: [Mutation] = []
         while !request.isAtEnd {
-            guard try request.number() == 0x12 else { throw NotPlain() }
+            guard try request.number() == 0x12 else { throw NeedsFullDecoding() }
             var write = FieldReader(try request.content())
-            guard try write.number() == 0x0a else { throw NotPlain() }
+            guard try write.number() == 0x0a else { throw NeedsFullDecoding() }
             var document = FieldReader(try write.content())
-            guard write.isAtEnd else { throw NotPlain() }
+            guard write.isAtEnd else { throw NeedsFullDecoding() }
             let path = try plainName(&document)
-            let record = try plainRecord(&document) { _, _ in throw NotPlain() }
+            let record = try plainRecord(&document) { _, _ in throw NeedsFullDecoding() }
             mutations.append(Mutation(.set(record), at: path))
         }
         return mutations
@@ -48,8 +48,8 @@ extension MessageCoder {
     ///
     /// - Parameter mutations: as for ``encode(_:of:)-(CommitResponse,_)``.
     /// - Throws: as ``encode(_:of:)-(CommitResponse,_)``.
-    package func encode(answer response: CommitResponse, of mutations: [Mutation])
-        throws(LarderError) -> Answer<Google_Firestore_V1_CommitResponse>
+    package func encode(commitResponse response: CommitResponse, of mutations: [Mutation])
+        throws(LarderError) -> Response<Google_Firestore_V1_CommitResponse>
     {
         guard response.results.allSatisfy(\.transformResults.isEmpty) else {
             return .message(try encode(response, of: mutations))

@@ -13,7 +13,7 @@ extension MessageCoder {
     ///   ``decode(_:)-(Google_Firestore_V1_ListenResponse)``.
     package func decode(listenResponse bytes: [UInt8]) throws(LarderError) -> WatchResponse {
         if let plain = plain(listenResponse: bytes) { return plain }
-        return try decode(AnswerDeserializer.message(bytes))
+        return try decode(ResponseDeserializer.message(bytes))
     }
 
     /// The change of a document that bytes consist of; nil for any other bytes.
@@ -24,16 +24,16 @@ extension MessageCoder {
 
     private func plainChange(_ bytes: UnsafeRawBufferPointer) throws -> WatchResponse {
         var response = FieldReader(bytes)
-        guard try response.number() == 0x1a else { throw NotPlain() }
+        guard try response.number() == 0x1a else { throw NeedsFullDecoding() }
         var change = FieldReader(try response.content())
-        guard response.isAtEnd, try change.number() == 0x0a else { throw NotPlain() }
+        guard response.isAtEnd, try change.number() == 0x0a else { throw NeedsFullDecoding() }
         let reading = try plainDocument(try change.content())
         var (targetIDs, removedTargetIDs): ([Int32], [Int32]) = ([], [])
         while !change.isAtEnd {
             switch try change.number() {
             case 0x2a: try append(try change.content(), to: &targetIDs)
             case 0x32: try append(try change.content(), to: &removedTargetIDs)
-            default: throw NotPlain()
+            default: throw NeedsFullDecoding()
             }
         }
         return .document(reading, targetIDs: targetIDs, removedTargetIDs: removedTargetIDs)
@@ -54,10 +54,10 @@ extension MessageCoder {
                 createTime = try plainTime(try document.content())
             case 0x22 where updateTime == nil:
                 updateTime = try plainTime(try document.content())
-            default: throw NotPlain()
+            default: throw NeedsFullDecoding()
             }
         }
-        guard let updateTime else { throw NotPlain() }
+        guard let updateTime else { throw NeedsFullDecoding() }
         return DocumentReading(
             path: path, contents: .found(record, createTime: createTime),
             version: SnapshotVersion(updateTime))
@@ -82,20 +82,20 @@ extension MessageCoder {
         }
         try builder.endMap()
         let record = try builder.finishRecord()
-        guard record.sizeBytes <= limits.maxDocumentBytes else { throw NotPlain() }
+        guard record.sizeBytes <= limits.maxDocumentBytes else { throw NeedsFullDecoding() }
         return record
     }
 
     /// The path of a document, whose name comes first.
     func plainName(_ document: inout FieldReader) throws -> DocumentPath {
-        guard try document.number() == 0x0a else { throw NotPlain() }
+        guard try document.number() == 0x0a else { throw NeedsFullDecoding() }
         let name = try document.content()
         let prefix = documentsPrefix.utf8
         guard name.starts(with: prefix),
             let text = String(validating: name.dropFirst(prefix.count), as: UTF8.self)
-        else { throw NotPlain() }
+        else { throw NeedsFullDecoding() }
         let path = try DocumentPath(text)
-        guard path.string.utf8.count == text.utf8.count else { throw NotPlain() }
+        guard path.string.utf8.count == text.utf8.count else { throw NeedsFullDecoding() }
         return path
     }
 
@@ -107,7 +107,7 @@ extension MessageCoder {
             case 0x08 where seconds == nil: seconds = Int64(bitPattern: try time.number())
             case 0x10 where nanoseconds == nil:
                 nanoseconds = Int32(truncatingIfNeeded: try time.number())
-            default: throw NotPlain()
+            default: throw NeedsFullDecoding()
             }
         }
         return try Timestamp(
@@ -117,13 +117,13 @@ extension MessageCoder {
     /// Adds a name and its value to the map begun last.
     private func appendPlain(entry bytes: UnsafeRawBufferPointer, depth: Int) throws {
         var entry = FieldReader(bytes)
-        guard try entry.number() == 0x0a else { throw NotPlain() }
+        guard try entry.number() == 0x0a else { throw NeedsFullDecoding() }
         let name = try entry.content()
-        guard try entry.number() == 0x12 else { throw NotPlain() }
+        guard try entry.number() == 0x12 else { throw NeedsFullDecoding() }
         let value = try entry.content()
         // A map with that name may be a vector.
         guard entry.isAtEnd, depth == 0 || !name.elementsEqual(VectorValue.typeName.utf8) else {
-            throw NotPlain()
+            throw NeedsFullDecoding()
         }
         try builder.appendName(utf8: name)
         try appendPlain(value, depth: depth)
@@ -132,7 +132,7 @@ extension MessageCoder {
     private func appendPlain(_ bytes: UnsafeRawBufferPointer, depth: Int) throws {
         var value = FieldReader(bytes)
         switch PlainValue(rawValue: try value.number()) {
-        case nil: throw NotPlain()
+        case nil: throw NeedsFullDecoding()
         case .null: try appendNull(try value.number())
         case .boolean: try builder.append(.boolean(try value.number() != 0))
         case .integer: try builder.append(.integer(Int64(bitPattern: try value.number())))
@@ -144,7 +144,7 @@ extension MessageCoder {
         case .bytes: try builder.append(bytes: try value.content())
         case .reference:
             guard let name = String(validating: try value.content(), as: UTF8.self) else {
-                throw NotPlain()
+                throw NeedsFullDecoding()
             }
             try append(reference: name)
         case .geoPoint: try builder.append(.geoPoint(try plainPlace(try value.content())))
@@ -153,7 +153,7 @@ extension MessageCoder {
             try checkDepth(depth)
             try builder.beginArray()
             while !elements.isAtEnd {
-                guard try elements.number() == 0x0a else { throw NotPlain() }
+                guard try elements.number() == 0x0a else { throw NeedsFullDecoding() }
                 try appendPlain(try elements.content(), depth: depth + 1)
             }
             try builder.endArray()
@@ -162,16 +162,16 @@ extension MessageCoder {
             try checkDepth(depth)
             try builder.beginMap()
             while !entries.isAtEnd {
-                guard try entries.number() == 0x0a else { throw NotPlain() }
+                guard try entries.number() == 0x0a else { throw NeedsFullDecoding() }
                 try appendPlain(entry: try entries.content(), depth: depth + 1)
             }
             try builder.endMap()
         }
-        guard value.isAtEnd else { throw NotPlain() }
+        guard value.isAtEnd else { throw NeedsFullDecoding() }
     }
 
     private func appendNull(_ number: UInt64) throws {
-        guard number == 0 else { throw NotPlain() }
+        guard number == 0 else { throw NeedsFullDecoding() }
         try builder.append(.null)
     }
 
@@ -182,7 +182,7 @@ extension MessageCoder {
             switch try place.number() {
             case 0x09 where latitude == nil: latitude = try place.double()
             case 0x11 where longitude == nil: longitude = try place.double()
-            default: throw NotPlain()
+            default: throw NeedsFullDecoding()
             }
         }
         return try GeoPoint(validatingLatitude: latitude ?? 0, longitude: longitude ?? 0)

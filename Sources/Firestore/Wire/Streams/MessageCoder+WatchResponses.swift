@@ -9,7 +9,7 @@ extension MessageCoder {
     /// - Throws: `dataLoss` for a damaged document; `invalidArgument` for a pending server
     ///   timestamp in one.
     package func encode(_ response: WatchResponse, mask: FieldMask? = nil)
-        throws(LarderError) -> Answer<Google_Firestore_V1_ListenResponse>
+        throws(LarderError) -> Response<Google_Firestore_V1_ListenResponse>
     {
         var message = Google_Firestore_V1_ListenResponse()
         switch response {

@@ -1,4 +1,5 @@
 import GRPCCore
+import LarderHTTP
 import NIOCore
 import NIOEmbedded
 import NIOHPACK
@@ -273,7 +274,7 @@ struct CallTests {
 
     @Test("A client may send as much again as has been taken of a call, and has come of all")
     func credit() async throws {
-        let window = CallConnection.windowBytes
+        let window = HTTP2Connection.windowBytes
         let client = try await TestConnection(budget: 100 << 20)
         try await client.open("Write")
         let call = try await client.call()
@@ -292,7 +293,7 @@ struct CallTests {
 
     @Test("Messages without contents count as well")
     func emptyMessages() async throws {
-        let window = CallConnection.windowBytes
+        let window = HTTP2Connection.windowBytes
         let client = try await TestConnection()
         try await client.open("Write")
         let call = try await client.call()

@@ -1,4 +1,6 @@
 import GRPCCore
+import LarderHTTP
+import LarderTestSupport
 import LarderWire
 import NIOCore
 import NIOEmbedded
@@ -84,7 +86,7 @@ final class LiveCallTests {
     func credit() async throws {
         let client = try await connect()
         seen.withLock { $0.isBusy = true }
-        let window = CallConnection.windowBytes
+        let window = HTTP2Connection.windowBytes
         for _ in 0..<4 { try await client.send(TestConnection.message(window / 4)) }
         #expect(try await credits(client) == 0)
         seen.withLock { $0.isBusy = false }

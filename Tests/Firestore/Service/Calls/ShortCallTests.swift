@@ -1,6 +1,8 @@
 import GRPCCore
+import LarderHTTP
 import LarderModel
 import LarderRemote
+import LarderTestSupport
 import LarderWire
 import NIOHPACK
 import SwiftProtobuf
@@ -40,7 +42,7 @@ struct ShortCallTests {
         let document = try Google_Firestore_V1_Document(
             serializedBytes: try #require(messages.first))
         #expect(messages.count == 1 && document.name == get("0000").name)
-        #expect(ending == AnswerHeaders.success)
+        #expect(ending == ResponseHeaders.success)
         #expect(client.budget.heldBytes == 0)
     }
 
@@ -148,7 +150,7 @@ struct ShortCallTests {
     private func rollback(
         _ answer: @escaping @Sendable () async throws -> [[UInt8]]
     ) async throws -> TestConnection {
-        try await rollback(ShortCall.Work(later: answer))
+        try await rollback(ShortCall.Work(async: answer))
     }
 
     private func rollback(_ work: ShortCall.Work) async throws -> TestConnection {
@@ -162,13 +164,13 @@ struct ShortCallTests {
     }
 
     /// A connection with a call that has begun, and what that is told by.
-    private func beginning() async throws -> (TestConnection, tell: ShortCall.Tell<[[UInt8]]>) {
-        let told = Box<ShortCall.Tell<[[UInt8]]>?>(nil)
+    private func beginning() async throws -> (TestConnection, tell: ShortCall.Reply<[[UInt8]]>) {
+        let told = Box<ShortCall.Reply<[[UInt8]]>?>(nil)
         let client = try await rollback(
             ShortCall.Work { tell in
                 told.withLock { $0 = tell }
                 return true
-            } later: {
+            } async: {
                 throw CancellationError()
             })
         // The box belongs to the call: it must not keep what keeps that.
@@ -180,20 +182,20 @@ struct ShortCallTests {
     }
 
     @Test("What can be done at once is, and is not done again")
-    func atOnce() async throws {
+    func inline() async throws {
         let client = try await rollback(
             ShortCall.Work { tell in
                 tell { [[1], [2]] }
                 return true
-            } later: {
+            } async: {
                 throw CancellationError()
             })
         let (messages, ending) = try await client.answer()
-        #expect(messages == [[1], [2]] && ending == AnswerHeaders.success)
+        #expect(messages == [[1], [2]] && ending == ResponseHeaders.success)
         let refused = try await rollback(
             ShortCall.Work { _ in
                 throw RPCError(code: .notFound, message: "none")
-            } later: {
+            } async: {
                 [[1]]
             })
         let answer = try await refused.answer()
@@ -225,7 +227,7 @@ struct ShortCallTests {
 
     @Test("What cannot is done later")
     func later() async throws {
-        let client = try await rollback(ShortCall.Work(later: { [[3]] }))
+        let client = try await rollback(ShortCall.Work(async: { [[3]] }))
         #expect(try await client.answer().messages == [[3]])
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import GRPCCore
 import InMemoryTracing
 import LarderBackend
+import LarderHTTP
 import LarderModel
 import LarderRemote
 import LarderWire
@@ -81,11 +82,11 @@ struct StreamCallTests {
 
     /// Makes a document, and waits until those who listen have been told.
     private func make(_ number: Int, bytes: Int, _ client: TestConnection) async throws {
-        let session = try await test.service.session(test.root)
+        let database = try await test.service.database(test.root)
         for id in ["c/\(number)", "none/1"] {
             let text = String(repeating: "x", count: bytes)
             // What comes behind a commit finds it told.
-            _ = try await session.commit([
+            _ = try await database.commit([
                 Mutation(.set(try Record(["x": .string(text)])), at: try DocumentPath(id))
             ])
         }
@@ -121,7 +122,7 @@ struct StreamCallTests {
             Issue.record("no headers")
             return
         }
-        #expect(headers.headers == AnswerHeaders.beginning)
+        #expect(headers.headers == ResponseHeaders.beginning)
         try await client.send(target())
         try await untilCurrent(client)
         #expect(test.service.streams.value == 1)
@@ -129,7 +130,7 @@ struct StreamCallTests {
         let told: [Listened] = try await responses(client) { $0.targetChange.hasReadTime }
         #expect(told.first?.documentChange.document.name == "\(test.root)/c/7")
         try await client.send([], isLast: true)
-        #expect(try await client.answer().ending == AnswerHeaders.success)
+        #expect(try await client.answer().ending == ResponseHeaders.success)
         #expect(test.service.streams.value == 0 && client.budget.heldBytes == 0)
     }
 
@@ -147,7 +148,7 @@ struct StreamCallTests {
         try await client.send(target(2, documents: ["1"]))
         #expect(try await kinds(client, until: "CURRENT 2").contains("ADD 2"))
         try await client.send([], isLast: true)
-        #expect(try await client.answer().ending == AnswerHeaders.success)
+        #expect(try await client.answer().ending == ResponseHeaders.success)
     }
 
     /// What is said of targets up to a change, with the codes of causes.
@@ -292,7 +293,7 @@ struct StreamCallTests {
         }
         #expect(Set(told.flatMap(\.documentChange.targetIds)) == [1, 2], "\(name)")
         try await client.send([], isLast: true)
-        #expect(try await client.answer().ending == AnswerHeaders.success)
+        #expect(try await client.answer().ending == ResponseHeaders.success)
     }
 
     private func removal(_ id: Int32) throws -> [UInt8] {
@@ -422,7 +423,7 @@ struct StreamCallTests {
         try await client.send(requests, isLast: true)
         let (messages, ending) = try await client.answer()
         let responses = try messages.map { try Wrote(serializedBytes: $0) }
-        #expect(responses.count == 11 && ending == AnswerHeaders.success)
+        #expect(responses.count == 11 && ending == ResponseHeaders.success)
         #expect(responses.map(\.writeResults.count) == [0] + [Int](repeating: 1, count: 10))
         let times = responses.dropFirst().map(\.commitTime).map { ($0.seconds, $0.nanos) }
         #expect(zip(times, times.dropFirst()).allSatisfy { $0 <= $1 })
@@ -437,10 +438,10 @@ struct StreamCallTests {
             try await client.send(handshake() + write(1) + write(2) + wrong + write(3))
             let (messages, ending) = try await client.answer()
             #expect(messages.count == 3 && ending["grpc-status"] == ["3"])
-            let session = try await test.service.session(self.test.root)
+            let database = try await test.service.database(self.test.root)
             let paths = try ["c/1", "c/2", "c/3"].map { try DocumentPath($0) }
             let readings = try await withCheckedContinuation { continuation in
-                session.backend.read(paths, as: session.credentials) {
+                database.backend.read(paths, as: database.credentials) {
                     continuation.resume(returning: $0)
                 }
             }.get()
@@ -504,28 +505,5 @@ struct StreamCallTests {
             #expect(span.errors.isEmpty)
         }
         #expect(tracer.activeSpans.isEmpty)
-    }
-}
-
-@Suite("Server: events on event loops")
-struct LoopEventsTests {
-    @Test("Who listens hears once of what waits, and takes it in order")
-    func order() async throws {
-        let loop = NIOAsyncTestingEventLoop()
-        let events = LoopEvents<Int>(loop)
-        let heard = Box(0)
-        events.tell(0)
-        events.listen { heard.withLock { $0 += 1 } }
-        for number in 1...3 { events.tell(number) }
-        await loop.run()
-        #expect(heard.withLock { $0 } == 1)
-        #expect(events.take() == [1, 2, 3])
-        events.tell(4)
-        await loop.run()
-        #expect(heard.withLock { $0 } == 2)
-        events.close()
-        events.tell(5)
-        await loop.run()
-        #expect(heard.withLock { $0 } == 2 && events.take().isEmpty)
     }
 }

@@ -1,4 +1,5 @@
 import GRPCCore
+import LarderHTTP
 import LarderWire
 import NIOCore
 import NIOEmbedded
@@ -16,7 +17,7 @@ import Testing
 final class TestConnection: Sendable {
     typealias Frame = HTTP2Frame.FramePayload
     /// A long call, at the side of what serves it.
-    typealias Served = (stream: CallServing.Stream, context: ServerContext)
+    typealias Served = (stream: CallContext.Stream, context: ServerContext)
 
     static let service = "/google.firestore.v1.Firestore/"
 
@@ -37,10 +38,10 @@ final class TestConnection: Sendable {
         var limits = ServerConfiguration(storage: .memory).limits
         configure(&limits)
         budget = RequestBudget(limit: bytes)
-        let serving = CallServing(
+        let calls = CallContext(
             routes: CallRoute.byPath(
                 Google_Firestore_V1_Firestore.Method.descriptors, short: shortCalls, live: live),
-            token: token, access: WebAccess(ServerConfiguration(storage: .memory)), limits: limits,
+            token: token, access: ServerConfiguration(storage: .memory).webAccess, limits: limits,
             budget: budget,
             executor: LoopExecutor(MultiThreadedEventLoopGroup.singleton),
             connections: OpenConnections()
@@ -48,10 +49,12 @@ final class TestConnection: Sendable {
             served.put((stream, context))
             try? await context.cancellation.cancelled
         }
-        let dam = dam
+        let (dam, ofConnection) = (dam, limits.ofConnection)
         channel = try await NIOAsyncTestingChannel { channel in
             try channel.pipeline.syncOperations.addHandlers(
-                DamHandler(dam), CallConnection(serving, now: channel.eventLoop.now))
+                DamHandler(dam),
+                HTTP2Connection(
+                    ofConnection, now: channel.eventLoop.now, makeStream: calls.makeCall))
         }
         try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1))
     }
@@ -150,7 +153,7 @@ final class TestConnection: Sendable {
         while true {
             switch try await next(id) {
             case .headers(let frame) where frame.endStream: return (messages, frame.headers)
-            case .headers(let frame): #expect(frame.headers == AnswerHeaders.beginning)
+            case .headers(let frame): #expect(frame.headers == ResponseHeaders.beginning)
             case .data(let frame):
                 guard case .byteBuffer(let bytes) = frame.data else { continue }
                 messages += try Self.messages(bytes)

@@ -1,4 +1,5 @@
 import GRPCCore
+import LarderCredentials
 import LarderModel
 import LarderWire
 

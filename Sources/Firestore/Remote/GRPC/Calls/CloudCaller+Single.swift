@@ -80,7 +80,7 @@ extension CloudCaller {
     ) async throws(LarderError) -> Answer {
         try await call(
             method, as: credentials, timeout: isBounded ? configuration.callTimeout : nil,
-            AnswerDeserializer<Response>(),
+            ResponseDeserializer<Response>(),
             send: { (writer: RPCWriter<Request>) in try await writer.write(request) },
             receive: receive)
     }

@@ -1,6 +1,7 @@
 import Dispatch
 import GRPCCore
 import GRPCProtobuf
+import LarderCredentials
 import LarderModel
 import LarderRemote
 import LarderWire
@@ -24,7 +25,9 @@ final class CloudCaller: Sendable {
         let metrics = RemoteMetrics()
         self.configuration = configuration
         self.metrics = metrics
-        tokens = TokenCache(try configuration.credentials.makeProvider(), metrics)
+        tokens = TokenCache(
+            try configuration.credentials.makeProvider(),
+            onRefresh: { metrics.refreshedToken(isSuccess: $0) })
         links = try ClientLinks(configuration, metrics)
         headers = CallHeaders(configuration.databaseID)
     }

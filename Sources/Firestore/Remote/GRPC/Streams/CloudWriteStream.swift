@@ -51,7 +51,7 @@ final class CloudWriteStream: WriteStream {
         do throws(LarderError) {
             try await caller.call(
                 Google_Firestore_V1_Firestore.Method.Write.descriptor, as: credentials,
-                AnswerDeserializer()
+                ResponseDeserializer()
             ) { (writer: RPCWriter<Google_Firestore_V1_WriteRequest>) in
                 mailbox.open()
                 do {

@@ -2,6 +2,7 @@ import GRPCCore
 import GRPCNIOTransportHTTP2
 import LarderBackend
 import LarderGRPC
+import LarderHTTP
 import LarderModel
 import LarderTestSupport
 import LarderWire

@@ -214,9 +214,9 @@ struct TestService: RegistrableRPCService {
     }
 }
 
-extension Answer {
+extension Response {
     /// The answer as a message, which it need not be.
     fileprivate func message() throws -> Message {
-        try Message(serializedBytes: try AnswerSerializer().serialize(self) as [UInt8])
+        try Message(serializedBytes: try ResponseSerializer().serialize(self) as [UInt8])
     }
 }

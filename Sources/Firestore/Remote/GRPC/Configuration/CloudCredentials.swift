@@ -1,0 +1,108 @@
+import Foundation
+public import LarderCredentials
+public import LarderModel
+
+/// The identity of a client of a host.
+public struct CloudCredentials: Sendable {
+    private enum Source: Sendable {
+        case none
+        case emulatorOwner
+        case provider(any AccessTokenProvider)
+        case keyFile(String)
+        case applicationDefault([String: String])
+    }
+
+    private static let keyFileVariable = "GOOGLE_APPLICATION_CREDENTIALS"
+
+    /// The service that accepts the tokens of service accounts.
+    private static let audience = "https://firestore.googleapis.com/"
+
+    private let source: Source
+
+    /// No identity: for a host that requires no authentication.
+    public static let none = CloudCredentials(source: .none)
+
+    /// The owner of an emulator, who bypasses security rules.
+    public static let emulatorOwner = CloudCredentials(source: .emulatorOwner)
+
+    /// The service account of the key file that `GOOGLE_APPLICATION_CREDENTIALS` names.
+    public static func applicationDefault(environment: [String: String]) -> CloudCredentials {
+        CloudCredentials(source: .applicationDefault(environment))
+    }
+
+    /// The service account of a key file, which is read when the connection is created.
+    ///
+    /// Tokens are signed locally with the account's RSA key.
+    public static func serviceAccount(keyFile path: String) -> CloudCredentials {
+        CloudCredentials(source: .keyFile(path))
+    }
+
+    /// The service account of a key file's contents.
+    ///
+    /// - Throws: `invalidArgument` unless the text is the JSON of a service account's key.
+    public static func serviceAccount(json: String) throws(LarderError) -> CloudCredentials {
+        let account = try ServiceAccount(json: Data(json.utf8))
+        return .provider(try ServiceAccountTokens(account, audience: audience))
+    }
+
+    /// The users of a provider's tokens.
+    public static func provider(_ provider: any AccessTokenProvider) -> CloudCredentials {
+        CloudCredentials(source: .provider(provider))
+    }
+
+    /// The users of a closure's tokens; see ``AccessTokenProvider``.
+    public static func provider(
+        _ body:
+            @escaping @Sendable (_ userID: String?, _ isForced: Bool) async throws ->
+            AccessToken?
+    ) -> CloudCredentials {
+        .provider(ClosureTokenProvider(body: body))
+    }
+
+    /// The provider of tokens; nil without an identity.
+    func makeProvider() throws(LarderError) -> (any AccessTokenProvider)? {
+        switch source {
+        case .none: return nil
+        case .emulatorOwner: return ClosureTokenProvider { _, _ in AccessToken("owner") }
+        case .provider(let provider): return provider
+        case .keyFile(let path): return try Self.tokens(keyFile: path)
+        case .applicationDefault(let environment):
+            guard let path = environment[Self.keyFileVariable], !path.isEmpty else {
+                throw LarderError(
+                    .failedPrecondition,
+                    "no credentials: set \(Self.keyFileVariable), or configure other credentials")
+            }
+            return try Self.tokens(keyFile: path)
+        }
+    }
+
+    private static func tokens(keyFile path: String) throws(LarderError)
+        -> any AccessTokenProvider
+    {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw LarderError(.notFound, "the key file '\(path)' cannot be read")
+        }
+        return try ServiceAccountTokens(try ServiceAccount(json: data), audience: audience)
+    }
+}
+
+extension CloudCredentials: CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
+    /// The kind of credentials, without secrets.
+    public var description: String {
+        switch source {
+        case .none: "CloudCredentials.none"
+        case .emulatorOwner: "CloudCredentials.emulatorOwner"
+        case .provider: "CloudCredentials.provider(hidden)"
+        case .keyFile(let path): "CloudCredentials.serviceAccount(keyFile: \(path))"
+        case .applicationDefault: "CloudCredentials.applicationDefault"
+        }
+    }
+
+    /// The kind of credentials, without secrets.
+    public var debugDescription: String { description }
+
+    /// Empty, so that dumps do not show secrets.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,141 @@
+import GRPCCore
+import LarderHTTP
+import NIOCore
+import NIOHPACK
+
+/// The answers of a call, from what serves it to its connection.
+struct CallResponses: ClosableRPCWriterProtocol {
+    typealias Element = RPCResponsePart<[UInt8]>
+
+    let call: NIOLoopBound<Call>
+    let loop: any EventLoop
+
+    func write(_ element: Element) async throws {
+        try await write(contentsOf: CollectionOfOne(element))
+    }
+
+    /// Writes answers, and waits while their client is far behind.
+    ///
+    /// - Throws: `cancelled` where the call has ended.
+    func write(contentsOf elements: some Sequence<Element>) async throws {
+        let answers = FramedResponses(elements)
+        let isFull =
+            if loop.inEventLoop {
+                try call.value.write(answers)
+            } else {
+                try await loop.submit { try call.value.write(answers) }.get()
+            }
+        guard isFull else { return }
+        try await withCheckedThrowingContinuation { (room: CheckedContinuation<Void, any Error>) in
+            run { $0.wait { room.resume(with: $0) } }
+        }
+    }
+
+    func finish() async { endWithoutStatus() }
+
+    func finish(throwing error: any Error) async { endWithoutStatus() }
+
+    /// Ends a call that has not said how it ends.
+    private func endWithoutStatus() {
+        run { $0.refuse(RPCError(code: .internalError, message: "the server failed")) }
+    }
+
+    private func run(_ body: @escaping @Sendable (Call) -> Void) {
+        if loop.inEventLoop { body(call.value) } else { loop.execute { body(call.value) } }
+    }
+}
+
+/// Answers as they travel.
+struct FramedResponses: Sendable {
+    /// What the answer begins with, where it begins here and has something to say.
+    private(set) var metadata = Metadata()
+    /// The messages, each behind its prefix.
+    private(set) var bytes = ByteBuffer()
+    /// How many messages these are.
+    private(set) var count = 0
+    /// How the call ends, where it does.
+    private(set) var ending: (status: Status, metadata: Metadata)?
+
+    init(_ parts: some Sequence<RPCResponsePart<[UInt8]>>) {
+        var messages: [[UInt8]] = []
+        for part in parts {
+            switch part {
+            case .metadata(let metadata): self.metadata = metadata
+            case .message(let message): messages.append(message)
+            case .status(let status, let metadata): ending = (status, metadata)
+            }
+        }
+        count = messages.count
+        bytes = Self.framed(messages)
+    }
+
+    /// Messages, each behind its prefix.
+    static func framed(_ messages: [[UInt8]]) -> ByteBuffer {
+        guard !messages.isEmpty else { return ByteBuffer() }
+        let size = messages.reduce(0) { $0 + MessageReader.prefixBytes + $1.count }
+        var bytes = ByteBufferAllocator().buffer(capacity: size)
+        for message in messages {
+            bytes.writeMultipleIntegers(0 as UInt8, UInt32(message.count))
+            bytes.writeBytes(message)
+        }
+        return bytes
+    }
+}
+
+// MARK: - Headers
+
+/// The headers that an answer begins and ends with (gRPC over HTTP/2, "Responses").
+enum ResponseHeaders {
+    /// What an answer begins with.
+    static let beginning: HPACKHeaders = [":status": "200", "content-type": "application/grpc"]
+    /// What an answer ends with that has begun.
+    static let success: HPACKHeaders = ["grpc-status": "0"]
+
+    /// What an answer begins with that has more to say.
+    static func beginning(_ metadata: Metadata) -> HPACKHeaders {
+        var headers = beginning
+        add(metadata, to: &headers)
+        return headers
+    }
+
+    /// What a call ends with that fails.
+    ///
+    /// - Parameter hasBegun: whether it has been answered with ``beginning``.
+    static func ending(_ error: RPCError, hasBegun: Bool) -> HPACKHeaders {
+        ending(
+            Status(code: Status.Code(error.code), message: error.message), error.metadata, hasBegun)
+    }
+
+    /// What a call ends with.
+    static func ending(_ status: Status, _ metadata: Metadata, _ hasBegun: Bool) -> HPACKHeaders {
+        if hasBegun, status.code == .ok, status.message.isEmpty, metadata.isEmpty { return success }
+        var headers = hasBegun ? HPACKHeaders() : beginning
+        headers.add(name: "grpc-status", value: "\(status.code.rawValue)")
+        if !status.message.isEmpty {
+            headers.add(name: "grpc-message", value: escaped(status.message))
+        }
+        add(metadata, to: &headers)
+        return headers
+    }
+
+    private static func add(_ metadata: Metadata, to headers: inout HPACKHeaders) {
+        for (key, value) in metadata { headers.add(name: key, value: value.encoded()) }
+    }
+
+    /// A message as headers have it: what is no visible sign of ASCII, and the sign of percent,
+    /// becomes `%` and two digits (gRPC over HTTP/2, "Status-Message").
+    private static func escaped(_ message: String) -> String {
+        let isPlain = { (byte: UInt8) in 0x20...0x7e ~= byte && byte != UInt8(ascii: "%") }
+        guard !message.utf8.allSatisfy(isPlain) else { return message }
+        var bytes: [UInt8] = []
+        for byte in message.utf8 {
+            if isPlain(byte) {
+                bytes.append(byte)
+            } else {
+                let digits = String(byte, radix: 16, uppercase: true)
+                bytes += "%\(byte < 16 ? "0" : "")\(digits)".utf8
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

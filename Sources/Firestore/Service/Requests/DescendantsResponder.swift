@@ -1,0 +1,138 @@
+import LarderBackend
+import LarderModel
+import LarderWire
+import SwiftProtobuf
+
+/// What a query of all collections finds, as answers: documents below a parent, at any depth or
+/// right below it, in the order of their names.
+///
+/// Client libraries ask so to delete a tree. The ends of the range are names that no document
+/// has, such as `c/__id-9223372036854775808__`: the first that there could be in `c`.
+struct DescendantsResponder {
+    private let database: DatabaseContext
+    private let coder: MessageCoder
+    private let time: ReadTime
+    private let parent: DocumentPath?
+    private let isDirect: Bool
+    private let mask: FieldMask?
+    private let offset: Int
+    private let limit: Int
+    private var range = DocumentNameRange()
+
+    /// Reads a request; nil for a query of named collections.
+    ///
+    /// - Throws: `invalidArgument` for conditions and orders of anything but the name, and for what
+    ///   is no name or number; `unimplemented` in a transaction, as of a time, with an explanation
+    ///   or by nearest vectors.
+    init?(_ request: Google_Firestore_V1_RunQueryRequest, _ database: DatabaseContext)
+        throws(LarderError)
+    {
+        let query = request.structuredQuery
+        guard query.from.count <= 1, query.from.allSatisfy(\.collectionID.isEmpty) else {
+            return nil
+        }
+        isDirect = !query.from.contains(where: \.allDescendants)
+        self.database = database
+        coder = database.coder()
+        time = try ReadTime(ConsistencySelector(request.consistencySelector), database, coder)
+        guard time.transaction == nil, time.asOf.isNone, !request.hasExplainOptions,
+            !query.hasFindNearest
+        else {
+            throw LarderError(
+                .unimplemented,
+                "a query of all collections in a transaction, as of a time, with an explanation or "
+                    + "by nearest vectors is not implemented")
+        }
+        guard
+            query.orderBy.allSatisfy({
+                $0.field.fieldPath == "__name__" && $0.direction != .descending
+            })
+        else { throw Self.namesAlone }
+        guard query.offset >= 0, !query.hasLimit || query.limit.value >= 0 else {
+            throw LarderError(.invalidArgument, "a limit or an offset of a query is below 0")
+        }
+        parent = try coder.decode(parent: request.parent)
+        offset = Int(query.offset)
+        limit = query.hasLimit ? Int(query.limit.value) : .max
+        var paths: [FieldPath] = []
+        for field in query.select.fields {
+            paths.append(try coder.decode(fieldPath: field.fieldPath))
+        }
+        mask = paths.isEmpty ? nil : FieldMask(paths)
+        if query.hasWhere { try narrow(by: query.where) }
+        if query.hasStartAt {
+            raise(try end(query.startAt.values, isInclusive: query.startAt.before))
+        }
+        if query.hasEndAt { lower(try end(query.endAt.values, isInclusive: !query.endAt.before)) }
+    }
+
+    /// Gives the documents, each in an answer; without documents an answer comes alone.
+    func run(_ give: QueryResponder.Give) throws(LarderError) {
+        var (found, readTime) = (0, SnapshotVersion.none)
+        let version = try database.backend.descendants(
+            of: parent, directly: isDirect, in: range, as: database.credentials,
+            began: { version throws(LarderError) in readTime = version }
+        ) { document throws(LarderError) in
+            guard found - offset < limit else { return .stop }
+            found += 1
+            guard found > offset else { return .continue }
+            let answer = try coder.encode(
+                document, mask: mask, readTime: time.readTime(readTime),
+                skippedResults: found == offset + 1 ? offset : 0)
+            try give(answer)
+            return .continue
+        }
+        guard found <= offset else { return }
+        let answer = try coder.encode(
+            nil, readTime: time.readTime(version), skippedResults: found)
+        try give(answer)
+    }
+
+    private static let namesAlone = LarderError(
+        .invalidArgument,
+        "a query of all collections has no conditions and orders but names, ascending")
+
+    private mutating func narrow(by filter: Google_Firestore_V1_StructuredQuery.Filter)
+        throws(LarderError)
+    {
+        switch filter.filterType {
+        case .compositeFilter(let composite) where composite.op == .and:
+            for part in composite.filters {
+                guard case .fieldFilter? = part.filterType else { throw Self.namesAlone }
+                try narrow(by: part)
+            }
+        case .fieldFilter(let filter) where filter.field.fieldPath == "__name__":
+            let isInclusive = filter.op == .lessThanOrEqual || filter.op == .greaterThanOrEqual
+            let end = try end([filter.value], isInclusive: isInclusive)
+            switch filter.op {
+            case .greaterThan, .greaterThanOrEqual: raise(end)
+            case .lessThan, .lessThanOrEqual: lower(end)
+            default: throw Self.namesAlone
+            }
+        default: throw Self.namesAlone
+        }
+    }
+
+    private mutating func raise(_ end: DocumentNameRange.End) {
+        if let known = range.lower, !known.isBefore(end) { return }
+        range.lower = end
+    }
+
+    private mutating func lower(_ end: DocumentNameRange.End) {
+        if let known = range.upper, known.isBefore(end) { return }
+        range.upper = end
+    }
+
+    /// The end of a range at a name, which need not be one that a document may have.
+    private func end(_ values: [Google_Firestore_V1_Value], isInclusive: Bool)
+        throws(LarderError) -> DocumentNameRange.End
+    {
+        let prefix = "\(database.id)/documents/"
+        guard case .referenceValue(let name)? = values.first?.valueType, values.count == 1,
+            name.utf8.starts(with: prefix.utf8), name.utf8.count > prefix.utf8.count,
+            name.utf8.count <= prefix.utf8.count + 8_192
+        else { throw LarderError(.invalidArgument, "a bound of a query names no document") }
+        let path = String(Substring(name.utf8.dropFirst(prefix.utf8.count)))
+        return .init(DocumentPath(unchecked: path), isInclusive: isInclusive)
+    }
+}

@@ -1,0 +1,221 @@
+import Foundation
+import LarderBackend
+import LarderModel
+import LarderQuery
+import LarderWire
+import SwiftProtobuf
+
+/// Lists of documents, page by page.
+extension FirestoreService {
+    private static let maxPage = 1_000
+
+    /// The documents of a collection.
+    ///
+    /// With `show_missing` those are among them that do not exist but have documents below.
+    func listDocuments(_ request: Google_Firestore_V1_ListDocumentsRequest)
+        async throws(LarderError) -> Google_Firestore_V1_ListDocumentsResponse
+    {
+        try await read(request.parent) { [limits] (database, coder) throws(LarderError) in
+            let list = try DocumentList(request, database, coder, maxBytes: limits.bytesAhead)
+            let size = try PageToken.size(request.pageSize, most: Self.maxPage)
+            return try request.showMissing
+                ? list.pageWithMissing(size) : list.page(size)
+        }
+    }
+}
+
+/// A list of the documents of one collection.
+private struct DocumentList {
+    let database: DatabaseContext
+    let coder: MessageCoder
+    let collection: CollectionPath
+    let time: ReadTime
+    let mask: FieldMask?
+    /// Behind about how many bytes of documents a page ends early.
+    let maxBytes: Int
+    /// The documents from the beginning of the page on.
+    var query: Query
+
+    init(
+        _ request: Google_Firestore_V1_ListDocumentsRequest, _ database: DatabaseContext,
+        _ coder: MessageCoder, maxBytes: Int
+    ) throws(LarderError) {
+        self.database = database
+        self.coder = coder
+        self.maxBytes = maxBytes
+        guard !request.collectionID.isEmpty else {
+            throw LarderError(.unimplemented, "a list of all collections is not implemented")
+        }
+        guard !request.showMissing || request.orderBy.isEmpty else {
+            throw LarderError(.invalidArgument, "show_missing does not go with an order")
+        }
+        if let parent = try coder.decode(parent: request.parent) {
+            collection = try parent.collection(request.collectionID)
+        } else {
+            collection = try CollectionPath(request.collectionID)
+        }
+        time = try ReadTime(ConsistencySelector(request.consistencySelector), database, coder)
+        mask = request.hasMask ? try coder.decode(request.mask) : nil
+        query = Query(
+            .collection(collection), orders: try coder.decode(orderBy: request.orderBy))
+        if let values = try PageToken.values(request.pageToken, coder) {
+            guard values.count == query.orders.count else {
+                throw LarderError(.invalidArgument, "the page token is of another order")
+            }
+            query.start = Bound(values, isInclusive: false)
+        }
+    }
+
+    /// A page of documents that exist.
+    func page(_ size: Int) throws(LarderError) -> Google_Firestore_V1_ListDocumentsResponse {
+        let (documents, isWhole) = try documents(size)
+        var response = Google_Firestore_V1_ListDocumentsResponse()
+        for document in documents {
+            if let message = try coder.encode(document, mask: mask) {
+                response.documents.append(message)
+            }
+        }
+        if !isWhole, let last = documents.last {
+            response.nextPageToken = try token(behind: last)
+        }
+        return response
+    }
+
+    /// A page of documents that exist or have others below.
+    func pageWithMissing(_ size: Int)
+        throws(LarderError) -> Google_Firestore_V1_ListDocumentsResponse
+    {
+        var after: DocumentPath?
+        if case .reference(let name)? = query.start?.values.first { after = name.document }
+        let (documents, isWhole) = try documents(size)
+        // What lies behind is for another page.
+        let end = isWhole ? nil : documents.last?.path
+        let missing = try database.backend.missingDocuments(in: collection, asOf: time.asOf)
+            .filter { path in after.map { $0 < path } ?? true && end.map { path < $0 } ?? true }
+        let all =
+            (documents.map { (path: $0.path, document: Document?.some($0)) }
+            + missing.map { (path: $0, document: Document?.none) })
+            .sorted { $0.path < $1.path }
+        var response = Google_Firestore_V1_ListDocumentsResponse()
+        for (path, document) in all.prefix(size) {
+            var message = Google_Firestore_V1_Document()
+            message.name = coder.encode(path)
+            if let document { message = try coder.encode(document, mask: mask) ?? message }
+            response.documents.append(message)
+        }
+        if !isWhole || all.count > size, let last = all.prefix(size).last {
+            response.nextPageToken = try token([nameValue(last.path)])
+        }
+        return response
+    }
+
+    /// The first documents of the page, and whether there are no others behind them.
+    private func documents(_ limit: Int)
+        throws(LarderError) -> (documents: [Document], isWhole: Bool)
+    {
+        var query = query
+        query.limit = .first(limit + 1)
+        var documents: [Document] = []
+        var bytes = 0
+        var isWhole = true
+        _ = try database.backend.runQuery(
+            query, as: database.credentials, in: time.transaction, asOf: time.asOf
+        ) { document throws(LarderError) in
+            guard documents.count < limit, documents.isEmpty || bytes < maxBytes else {
+                isWhole = false
+                return .stop
+            }
+            documents.append(document)
+            bytes += Int(document.record?.sizeBytes ?? 0)
+            return .continue
+        }
+        return (documents, isWhole)
+    }
+
+    private func token(behind document: Document) throws(LarderError) -> String {
+        try token(
+            query.orders.map { order in
+                order.path.isDocumentID
+                    ? nameValue(document.path) : document[order.path] ?? .null
+            })
+    }
+
+    private func token(_ values: [Value]) throws(LarderError) -> String {
+        try PageToken.text(values, coder)
+    }
+
+    private func nameValue(_ path: DocumentPath) -> Value {
+        .reference(ResourceName(database: database.id, document: path))
+    }
+}
+
+// MARK: - Collections
+
+extension FirestoreService {
+    private static let maxCollectionsOfPage = 1_000
+
+    /// The ids of the collections below a document, or at the root, page by page.
+    func listCollectionIDs(_ request: Google_Firestore_V1_ListCollectionIdsRequest)
+        async throws(LarderError) -> Google_Firestore_V1_ListCollectionIdsResponse
+    {
+        try await read(request.parent) { (database, coder) throws(LarderError) in
+            var time: Google_Protobuf_Timestamp?
+            if case .readTime(let selected)? = request.consistencySelector { time = selected }
+            let size = try PageToken.size(request.pageSize, most: Self.maxCollectionsOfPage)
+            var ids = try database.backend.collectionIDs(
+                below: try coder.decode(parent: request.parent), asOf: ReadTime(at: time).asOf)[...]
+            if let values = try PageToken.values(request.pageToken, coder) {
+                guard case .string(let last)? = values.first, values.count == 1 else {
+                    throw LarderError(.invalidArgument, "the page token is of another list")
+                }
+                ids = ids.drop { !last.utf8.lexicographicallyPrecedes($0.utf8) }
+            }
+            var response = Google_Firestore_V1_ListCollectionIdsResponse()
+            response.collectionIds = Array(ids.prefix(size))
+            if ids.count > size, let last = response.collectionIds.last {
+                response.nextPageToken = try PageToken.text([.string(last)], coder)
+            }
+            return response
+        }
+    }
+}
+
+// MARK: - Page tokens
+
+/// Where a list goes on, as text that clients give back.
+///
+/// It is the place of the last entry in the order of the list. Whoever makes one up sees nothing
+/// that another request would not show.
+enum PageToken {
+    private static let maxBytes = 64 << 10
+
+    /// The text of a place.
+    static func text(_ values: [Value], _ coder: MessageCoder) throws(LarderError) -> String {
+        let cursor = try coder.encode(Bound(values, isInclusive: false), isStart: true)
+        guard let data: Data = try? cursor.serializedBytes() else {
+            throw LarderError(.internal, "a page token cannot be made")
+        }
+        return data.base64EncodedString()
+    }
+
+    /// The place of a text; nil for none.
+    ///
+    /// - Throws: `invalidArgument` for text that no list gave.
+    static func values(_ text: String, _ coder: MessageCoder) throws(LarderError) -> [Value]? {
+        guard !text.isEmpty else { return nil }
+        guard text.utf8.count <= maxBytes, let data = Data(base64Encoded: text),
+            let cursor = try? Google_Firestore_V1_Cursor(serializedBytes: data)
+        else { throw LarderError(.invalidArgument, "the page token is none of this server") }
+        return try coder.decode(cursor.values)
+    }
+
+    /// How many entries a page has.
+    ///
+    /// - Throws: `invalidArgument` for a size below 0.
+    static func size(_ asked: Int32, most: Int) throws(LarderError) -> Int {
+        guard asked >= 0 else {
+            throw LarderError(.invalidArgument, "a page of \(asked) entries")
+        }
+        return asked == 0 ? most : min(Int(asked), most)
+    }
+}

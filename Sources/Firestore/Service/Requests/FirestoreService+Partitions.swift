@@ -1,0 +1,107 @@
+import LarderBackend
+import LarderModel
+import LarderQuery
+import LarderWire
+import SwiftProtobuf
+
+extension FirestoreService {
+    /// Places that cut what a query matches into parts of about the same size, in their order.
+    func partitionQuery(_ request: Google_Firestore_V1_PartitionQueryRequest)
+        async throws(LarderError) -> Google_Firestore_V1_PartitionQueryResponse
+    {
+        let database = try await database(request.parent)
+        return try await queries.runInCall { () throws(LarderError) in
+            let coder = database.coder()
+            let query = try Self.query(of: request, coder)
+            let size = try PageToken.size(request.pageSize, most: 10_000)
+            guard request.partitionCount > 0 else {
+                throw LarderError(.invalidArgument, "the partition count is not above 0")
+            }
+            var after: DocumentPath?
+            if case .reference(let name)? = try PageToken.values(request.pageToken, coder)?.first {
+                after = name.document
+            }
+            var points = Partitions(count: Int(clamping: request.partitionCount))
+            var time: Google_Protobuf_Timestamp?
+            if case .readTime(let selected)? = request.consistencySelector { time = selected }
+            _ = try database.backend.runQuery(
+                query, as: database.credentials, asOf: ReadTime(at: time).asOf
+            ) { document throws(LarderError) in
+                points.add(document.path)
+                return .continue
+            }
+            let left = points.paths.drop { path in after.map { path <= $0 } ?? false }
+            var response = Google_Firestore_V1_PartitionQueryResponse()
+            for path in left.prefix(size) {
+                let name = Value.reference(ResourceName(database: database.id, document: path))
+                response.partitions.append(
+                    try coder.encode(Bound([name], isInclusive: true), isStart: true))
+                if response.partitions.count == size, left.count > size {
+                    response.nextPageToken = try PageToken.text([name], coder)
+                }
+            }
+            return response
+        }
+    }
+
+    /// The query of a request: a collection group by its names and no more.
+    private static func query(
+        of request: Google_Firestore_V1_PartitionQueryRequest, _ coder: MessageCoder
+    ) throws(LarderError) -> Query {
+        let selection = try coder.decode(request.structuredQuery, below: request.parent)
+        guard case .group = selection.query.source, selection.query.filters.isEmpty,
+            selection.query.orders.map(\.path) == [.documentID],
+            selection.query.orders.allSatisfy({ !$0.isDescending }),
+            selection.query.limit == nil, selection.query.start == nil,
+            selection.query.end == nil, selection.offset == 0, !selection.isEmpty
+        else {
+            throw LarderError(
+                .invalidArgument,
+                "only a query of all documents of a collection group, ordered by name, is "
+                    + "cut into partitions")
+        }
+        return selection.query
+    }
+}
+
+/// Chooses documents that cut a long list of them into parts of about the same size, without
+/// knowing how long it will be and without keeping it.
+///
+/// Of the list every so-many-th document is kept; when that are too many, every second of them
+/// goes.
+struct Partitions {
+    /// No part is smaller than this, as Firestore has it.
+    static let minSize = 128
+    /// How much finer than asked for documents are kept.
+    private static let fineness = 16
+    /// However many are asked for.
+    private static let maxCount = 10_000
+
+    private let count: Int
+    private var kept: [DocumentPath] = []
+    private var stride = minSize / 8
+    private var total = 0
+
+    /// To cut a list at so many places, at most.
+    init(count: Int) {
+        self.count = min(max(count, 1), Self.maxCount)
+    }
+
+    /// Takes the next document of the list.
+    mutating func add(_ path: DocumentPath) {
+        if total.isMultiple(of: stride) { kept.append(path) }
+        total += 1
+        guard kept.count > (count + 1) * Self.fineness else { return }
+        kept = kept.enumerated().filter { $0.offset.isMultiple(of: 2) }.map(\.element)
+        stride *= 2
+    }
+
+    /// Where to cut: each the first document of a part, but for the first part.
+    var paths: [DocumentPath] {
+        let parts = min(count + 1, total / Self.minSize)
+        guard parts > 1 else { return [] }
+        return (1..<parts).map { part in
+            kept[min((total * part / parts + stride / 2) / stride, kept.count - 1)]
+        }
+    }
+}

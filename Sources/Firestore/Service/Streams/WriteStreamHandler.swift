@@ -1,0 +1,71 @@
+import DequeModule
+import GRPCCore
+import LarderBackend
+import LarderModel
+import LarderRemote
+import LarderWire
+import SwiftProtobuf
+
+/// A stream that takes writes in order and answers each.
+///
+/// A client that does not take its answers is not listened to any longer.
+struct WriteStreamHandler: StreamHandler {
+    private let stream: any WriteStream
+    private let coder: MessageCoder
+    private let maxUnanswered: Int
+    /// What each request writes that has no answer.
+    private var unanswered: Deque<[Mutation]> = []
+
+    static var method: MethodDescriptor { Google_Firestore_V1_Firestore.Method.Write.descriptor }
+
+    static func database(of message: Google_Firestore_V1_WriteRequest) -> String {
+        message.database
+    }
+
+    static func decode(
+        _ message: Google_Firestore_V1_WriteRequest, isFirst: Bool, _ coder: MessageCoder
+    ) throws(LarderError) -> WriteRequest {
+        try coder.decode(message, isFirst: isFirst)
+    }
+
+    init(
+        _ database: DatabaseContext, _ limits: ServerConfiguration.Limits,
+        _ tell: @escaping @Sendable (WriteEvent) -> Void
+    ) {
+        stream = database.backend.openWriteStream(as: database.credentials, tell)
+        coder = database.coder()
+        maxUnanswered = max(limits.writesOnTheirWay, 1)
+    }
+
+    var unansweredCount: Int { unanswered.count }
+    var isFull: Bool { unanswered.count >= maxUnanswered }
+
+    mutating func send(_ request: WriteRequest) {
+        switch request {
+        case .handshake: unanswered.append([])
+        case .write(let mutations, _): unanswered.append(mutations)
+        }
+        stream.send(request)
+    }
+
+    mutating func answer(to event: WriteEvent) throws -> StreamResponse {
+        switch event {
+        case .opened: return .nothing
+        case .handshake(let token):
+            _ = unanswered.popFirst()
+            return .responses([try coder.encode(handshake: token, streamID: "").serializedBytes()])
+        case .committed(let response, let token):
+            let mutations = unanswered.popFirst() ?? []
+            return .responses([
+                try coder.encode(response, of: mutations, streamToken: token).serializedBytes()
+            ])
+        case .closed(let error): return .end(error)
+        }
+    }
+
+    func noteTaken(_ count: Int) {}
+
+    func close() {
+        stream.close()
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+package import LarderCore
+
+/// The directory of a server's databases, locked while the value lives.
+///
+/// The lock is on the directory itself, by `flock`: a killed process leaves none behind, and no lock
+/// file lies among the folders of projects.
+package struct DataDirectory: ~Copyable {
+    private let descriptor: CInt
+
+    /// Creates the directory if it is absent, locks it, and checks that it is writable.
+    ///
+    /// A full disk is accepted: existing databases can be read.
+    ///
+    /// - Throws: `unavailable` with the reason: not a directory, not writable, or locked by another
+    ///   server.
+    package init(_ path: String) throws(LarderError) {
+        descriptor = try Self.opened(path)
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    private static func opened(_ path: String) throws(LarderError) -> CInt {
+        try make(path)
+        let opened = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard opened >= 0 else { throw unusable(path, reason(errno)) }
+        do throws(LarderError) {
+            try lock(opened, path)
+            try checkWritable(path)
+        } catch {
+            close(opened)
+            throw error
+        }
+        return opened
+    }
+
+    private static func make(_ path: String) throws(LarderError) {
+        var isDirectory: ObjCBool = false
+        if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) {
+            guard isDirectory.boolValue else { throw unusable(path, "it is not a directory") }
+            return
+        }
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+        } catch {
+            let code = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+            throw unusable(
+                path,
+                "it cannot be created: " + (code.map { reason(CInt($0.code)) } ?? "\(error)"))
+        }
+    }
+
+    private static func lock(_ descriptor: CInt, _ path: String) throws(LarderError) {
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            let code = errno
+            if code == EINTR { continue }
+            guard code == EWOULDBLOCK else { throw unusable(path, "locking: \(reason(code))") }
+            throw unusable(path, "another larderd is using it")
+        }
+    }
+
+    /// Creates a folder and removes it: permissions alone do not decide.
+    private static func checkWritable(_ path: String) throws(LarderError) {
+        // No project's folder begins with a dot.
+        var template = Array("\(path)/.larderd-XXXXXX".utf8CString)
+        guard mkdtemp(&template) == nil else {
+            rmdir(template)
+            return
+        }
+        let code = errno
+        guard code == ENOSPC || code == EDQUOT else {
+            throw unusable(path, "it is not writable: \(reason(code))")
+        }
+    }
+
+    private static func unusable(_ path: String, _ reason: String) -> LarderError {
+        LarderError(.unavailable, "the data directory '\(path)' cannot be used: \(reason)")
+    }
+
+    private static func reason(_ code: CInt) -> String { String(cString: strerror(code)) }
+}

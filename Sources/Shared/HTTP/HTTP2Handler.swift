@@ -1,0 +1,350 @@
+import CNGHTTP2
+import DequeModule
+import LarderCore
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+/// The server's end of an HTTP/2 connection over nghttp2: bytes on one side, frames on the other.
+///
+/// Inbound frames that concern streams are passed on: headers, data, pings. nghttp2 does the rest:
+/// settings, acknowledgements, scheduling and outbound flow control; it resets streams and closes
+/// connections that violate the protocol. The next handler returns window for received data with
+/// window update frames. The end of a stream is fired as a `StreamClosedEvent`.
+final class HTTP2Handler: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = HTTP2Frame
+    typealias OutboundIn = HTTP2Frame
+    typealias OutboundOut = ByteBuffer
+
+    struct Limits {
+        /// The receive window of a stream.
+        var windowBytes = 65_535
+        /// Concurrent streams.
+        var streams = 100
+        /// The size of a request's headers, with 32 bytes for each field (RFC 9113, 6.5.2).
+        var headerBytes = HPACKDecoder.defaultMaxHeaderListSize
+        /// Streams that a client may reset in ``resetPeriod``.
+        var resets = 200
+    }
+
+    /// The period of ``Limits/resets``, in seconds.
+    static let resetPeriod = 30
+
+    /// The inbound frame and the outbound data of a stream.
+    private final class Stream {
+        /// The received part of a data frame; passed on when the frame is complete.
+        ///
+        /// A frame whose stream ends or violates the protocol before its end is discarded with the
+        /// stream: no other stream can see its bytes.
+        var received = ByteBuffer()
+        /// Data to send.
+        var data: Deque<(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)> = []
+        var trailers: HPACKHeaders?
+        var hasBegun = false
+        /// Whether nghttp2 has deferred the stream until there is more data.
+        var isDeferred = false
+
+        func fail() {
+            for (_, promise) in data { promise?.fail(ChannelError.ioOnClosedChannel) }
+        }
+    }
+
+    /// The size of a write to the socket.
+    private static let writeBytes = 64 << 10
+    /// The initial capacity of a write: enough for most.
+    private static let initialWriteBytes = 1 << 10
+
+    private let session: OpaquePointer
+    private let limits: Limits
+    private var context: ChannelHandlerContext?
+    private var streams: [Int32: Stream] = [:]
+    /// The last headers and trailers of responses.
+    private let beginnings = HTTP2Fields()
+    private let endings = HTTP2Fields()
+    /// The headers being received.
+    private var headers = HPACKHeaders()
+    private var headerBytes = 0
+    /// Whether nghttp2 is running: it must not be entered again from its callbacks.
+    private var isInSession = false
+    /// Whether the connection is to be closed after an error of nghttp2.
+    private var hasFailed = false
+    /// The promises of data that nghttp2 has taken since the last write to the socket.
+    private var promises: [EventLoopPromise<Void>] = []
+
+    /// - Throws: `unavailable` if out of memory.
+    init(_ limits: Limits) throws(LarderError) {
+        guard let session = HTTP2Callbacks.makeSession(limits) else {
+            throw LarderError(.unavailable, "out of memory for an HTTP/2 session")
+        }
+        self.session = session
+        self.limits = limits
+        nghttp2_session_set_user_data(session, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    deinit {
+        nghttp2_session_del(session)
+    }
+
+    // MARK: Connection
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if context.channel.isActive { send() }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        send()
+        context.fireChannelActive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        end()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end()
+        context.fireChannelInactive()
+    }
+
+    private func end() {
+        context = nil
+        let gone = streams
+        streams = [:]
+        for stream in gone.values { stream.fail() }
+    }
+
+    // MARK: Inbound
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // Bytes that arrive from within a callback would be out of order.
+        if isInSession { hasFailed = true }
+        guard !hasFailed else { return }
+        isInSession = true
+        let count = unwrapInboundIn(data).withUnsafeReadableBytes {
+            nghttp2_session_mem_recv(
+                session, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), $0.count)
+        }
+        isInSession = false
+        if count < 0 { hasFailed = true }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.fireChannelReadComplete()
+        send()
+    }
+
+    func beginHeaders() {
+        headers = HPACKHeaders()
+        headerBytes = 0
+    }
+
+    /// Adds a field to the headers being received.
+    ///
+    /// - Returns: whether the headers are within the limit.
+    func add(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
+        headerBytes += name.count + value.count + 32
+        guard headerBytes <= limits.headerBytes else { return false }
+        headers.add(
+            name: String(decoding: name, as: UTF8.self),
+            value: String(decoding: value, as: UTF8.self))
+        return true
+    }
+
+    /// Adds a part of a data frame to its stream.
+    func add(_ bytes: UnsafeBufferPointer<UInt8>, to id: Int32) {
+        guard let stream = streams[id] else { return creditDiscarded(bytes.count) }
+        stream.received.writeBytes(bytes)
+    }
+
+    /// Returns connection window for bytes that are not passed on.
+    private func creditDiscarded(_ count: Int) {
+        if count > 0 { nghttp2_session_consume_connection(session, count) }
+    }
+
+    /// Passes a complete frame on.
+    func receive(_ frame: nghttp2_frame) {
+        let id = frame.hd.stream_id
+        let isLast = frame.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+        switch nghttp2_frame_type(UInt32(frame.hd.type)) {
+        case NGHTTP2_HEADERS:
+            let read = headers
+            headers = HPACKHeaders()
+            if streams[id] == nil { streams[id] = Stream() }
+            fire(.headers(.init(headers: read, endStream: isLast)), id)
+        case NGHTTP2_DATA:
+            guard let stream = streams[id] else { return }
+            let read = stream.received
+            stream.received = ByteBuffer()
+            fire(.data(.init(data: .byteBuffer(read), endStream: isLast)), id)
+        case NGHTTP2_PING:
+            let isAck = frame.hd.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
+            fire(.ping(HTTP2PingData(withTuple: frame.ping.opaque_data), ack: isAck), 0)
+        default: break
+        }
+    }
+
+    private func fire(_ payload: HTTP2Frame.FramePayload, _ id: Int32) {
+        context?.fireChannelRead(
+            wrapInboundOut(HTTP2Frame(streamID: HTTP2StreamID(id), payload: payload)))
+    }
+
+    /// Removes a stream that has ended.
+    func close(_ id: Int32, _ code: UInt32) {
+        if let stream = streams.removeValue(forKey: id) {
+            creditDiscarded(stream.received.readableBytes)
+            stream.fail()
+        }
+        let reason = code == 0 ? nil : HTTP2ErrorCode(networkCode: Int(code))
+        context?.fireUserInboundEventTriggered(
+            StreamClosedEvent(streamID: HTTP2StreamID(id), reason: reason))
+    }
+
+    // MARK: Outbound
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let frame = unwrapOutboundIn(data)
+        let id = Int32(Int(frame.streamID))
+        let isAccepted: Bool
+        switch frame.payload {
+        case .data(let data):
+            guard let response = streams[id], case .byteBuffer(let bytes) = data.data else {
+                promise?.fail(ChannelError.ioOnClosedChannel)
+                return
+            }
+            response.data.append((bytes, promise))
+            return resume(response, id)
+        case .headers(let headers): isAccepted = write(headers, id)
+        case .windowUpdate(let size):
+            isAccepted = nghttp2_submit_window_update(session, 0, id, Int32(clamping: size)) == 0
+        case .rstStream(let code):
+            isAccepted = nghttp2_submit_rst_stream(session, 0, id, UInt32(code.networkCode)) == 0
+        case .ping(let data, ack: false):
+            isAccepted = withUnsafeBytes(of: data.bytes) {
+                $0.withMemoryRebound(to: UInt8.self) {
+                    nghttp2_submit_ping(session, 0, $0.baseAddress) == 0
+                }
+            }
+        case .goAway(.maxID, .noError, nil):
+            isAccepted = nghttp2_submit_shutdown_notice(session) == 0
+        case .goAway(let last, let code, let reason):
+            let reason = reason.map { Array($0.readableBytesView) } ?? []
+            isAccepted =
+                nghttp2_submit_goaway(
+                    session, 0, Int32(Int(last)), UInt32(code.networkCode), reason, reason.count)
+                == 0
+        default: isAccepted = false
+        }
+        if isAccepted {
+            promise?.succeed()
+        } else {
+            promise?.fail(ChannelError.operationUnsupported)
+        }
+    }
+
+    private func write(_ headers: HTTP2Frame.FramePayload.Headers, _ id: Int32) -> Bool {
+        guard let response = streams[id] else { return false }
+        if response.hasBegun {
+            response.trailers = headers.headers
+            resume(response, id)
+            return true
+        }
+        response.hasBegun = true
+        let fields = beginnings.fields(of: headers.headers)
+        if headers.endStream {
+            return nghttp2_submit_response(session, id, fields.baseAddress, fields.count, nil) == 0
+        }
+        var data = HTTP2Callbacks.data
+        return nghttp2_submit_response(session, id, fields.baseAddress, fields.count, &data) == 0
+    }
+
+    private func resume(_ response: Stream, _ id: Int32) {
+        guard response.isDeferred else { return }
+        response.isDeferred = false
+        nghttp2_session_resume_data(session, id)
+    }
+
+    /// Copies a stream's data into nghttp2's buffer.
+    ///
+    /// - Returns: the number of bytes, or an error code of nghttp2.
+    func read(
+        _ id: Int32, into room: UnsafeMutableRawBufferPointer, _ flags: inout UInt32
+    ) -> Int {
+        guard let response = streams[id] else {
+            return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+        }
+        var count = 0
+        while count < room.count, let (bytes, promise) = response.data.first {
+            let size = min(bytes.readableBytes, room.count - count)
+            bytes.withUnsafeReadableBytes {
+                UnsafeMutableRawBufferPointer(rebasing: room[count...])
+                    .copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(size)))
+            }
+            count += size
+            if size < bytes.readableBytes {
+                response.data[0].bytes.moveReaderIndex(forwardBy: size)
+            } else {
+                response.data.removeFirst()
+                if let promise { promises.append(promise) }
+            }
+        }
+        if response.data.isEmpty, let trailers = response.trailers {
+            flags |= NGHTTP2_DATA_FLAG_EOF.rawValue | NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
+            let fields = endings.fields(of: trailers)
+            let error = nghttp2_submit_trailer(session, id, fields.baseAddress, fields.count)
+            return error == 0 ? count : Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+        }
+        guard count == 0 else { return count }
+        response.isDeferred = true
+        return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        send()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { send() }
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// Writes nghttp2's output while the channel is writable; closes a finished connection.
+    private func send() {
+        guard !isInSession, let context else { return }
+        while context.channel.isWritable, let bytes = nextBytes() {
+            context.write(wrapOutboundOut(bytes), promise: promise(on: context.eventLoop))
+        }
+        context.flush()
+        let isOver =
+            nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
+        if hasFailed || isOver { context.close(promise: nil) }
+    }
+
+    /// The next output of nghttp2; nil if there is none.
+    private func nextBytes() -> ByteBuffer? {
+        isInSession = true
+        defer { isInSession = false }
+        var bytes = ByteBuffer()
+        while bytes.readableBytes < Self.writeBytes {
+            var start: UnsafePointer<UInt8>?
+            let count = nghttp2_session_mem_send(session, &start)
+            if count < 0 { hasFailed = true }
+            guard count > 0 else { break }
+            if bytes.capacity == 0 { bytes.reserveCapacity(max(count, Self.initialWriteBytes)) }
+            bytes.writeBytes(UnsafeBufferPointer(start: start, count: count))
+        }
+        return bytes.readableBytes > 0 ? bytes : nil
+    }
+
+    /// A promise that completes all of ``promises``; nil if there are none.
+    private func promise(on loop: any EventLoop) -> EventLoopPromise<Void>? {
+        guard !promises.isEmpty else { return nil }
+        let waiting = promises
+        promises = []
+        let sent = loop.makePromise(of: Void.self)
+        sent.futureResult.whenComplete { result in
+            for promise in waiting { promise.completeWith(result) }
+        }
+        return sent
+    }
+}

@@ -1,0 +1,92 @@
+package import LarderCore
+package import NIOCore
+import NIOPosix
+package import NIOSSL
+
+/// Accepts connections for HTTP/2 and HTTP/1.1 on one port, with or without TLS.
+///
+/// A ``ProtocolSelector`` prepares each connection for the protocol of its first bytes.
+package struct HTTPListener: Sendable {
+    /// Adds handlers to the end of a connection's pipeline; runs on its event loop.
+    package typealias Prepare = @Sendable (any Channel) throws -> Void
+
+    /// The event loops that serve connections.
+    package let eventLoopGroup: any EventLoopGroup
+    private let host: String
+    private let port: Int
+    private let tls: NIOSSLContext?
+    private let connections: OpenConnections
+
+    private static let backlog: Int32 = 1_024
+    /// The size of a read: small at first, since an idle connection keeps its buffer.
+    private static let readBytes = AdaptiveRecvByteBufferAllocator(
+        minimum: 64, initial: 512, maximum: 65_536)
+
+    /// A listener that is not bound yet.
+    ///
+    /// - Parameters:
+    ///   - port: the port to bind; 0 for any free one.
+    ///   - tls: the TLS context; nil for plain text.
+    ///   - connections: receives each accepted connection.
+    package init(
+        _ eventLoopGroup: any EventLoopGroup, host: String, port: Int, tls: NIOSSLContext?,
+        connections: OpenConnections
+    ) {
+        self.eventLoopGroup = eventLoopGroup
+        self.host = host
+        self.port = port
+        self.tls = tls
+        self.connections = connections
+    }
+
+    /// Binds the port and accepts connections.
+    ///
+    /// - Parameters:
+    ///   - http1: prepares a connection for HTTP/1.1.
+    ///   - http2: prepares a connection for HTTP/2.
+    /// - Returns: the listening channel.
+    package func listen(
+        http1: @escaping Prepare, http2: @escaping Prepare
+    ) async throws -> any Channel {
+        try await ServerBootstrap(group: eventLoopGroup)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelOption(.backlog, value: Self.backlog)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.recvAllocator, value: Self.readBytes)
+            .childChannelInitializer { [self] channel in
+                connections.add(channel)
+                return channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+                    try pipeline.addHandler(ProtocolSelector(http1: http1, http2: http2))
+                }
+            }
+            .bind(host: host, port: port).get()
+    }
+
+    /// A TLS context (1.2 or later) that offers HTTP/2 and HTTP/1.1.
+    ///
+    /// - Parameters:
+    ///   - certificatePath: a PEM file with the certificate and its intermediates.
+    ///   - keyPath: a PEM file with the private key.
+    /// - Throws: `invalidArgument` for a certificate or key that cannot be read.
+    package static func makeTLS(certificatePath: String, keyPath: String)
+        throws(LarderError) -> NIOSSLContext
+    {
+        do {
+            var configuration = TLSConfiguration.makeServerConfiguration(
+                certificateChain: try NIOSSLCertificate.fromPEMFile(certificatePath)
+                    .map { .certificate($0) },
+                privateKey: .privateKey(try NIOSSLPrivateKey(file: keyPath, format: .pem)))
+            configuration.minimumTLSVersion = .tlsv12
+            configuration.applicationProtocols = ["h2", "http/1.1"]
+            return try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw LarderError(
+                .invalidArgument,
+                "the certificate '\(certificatePath)' or its key '\(keyPath)' cannot be used: "
+                    + "\(error)",
+                cause: error)
+        }
+    }
+}
