@@ -374,7 +374,7 @@ let package = Package(
             name: "LarderGRPCTests",
             dependencies: [
                 "Larder", "LarderCore", "LarderModel", "LarderQuery", "LarderRemote", "LarderWire",
-                "LarderBackend", "LarderGRPC", "LarderServer",
+                "LarderBackend", "LarderGRPC", "LarderHTTP", "LarderServer",
                 "LarderTestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),

@@ -133,7 +133,7 @@ def run(*arguments):
 def test_it_does_not_listen_to_everybody_unprotected(start_server):
     refused = run("--memory", "--port", "0", "--host", "0.0.0.0")
     assert refused.returncode == 1
-    assert "no TLS and no token" in refused.stderr
+    assert "missing: TLS and a token" in refused.stderr
     assert "or --insecure" in refused.stderr
     assert start_server("--memory", "--host", "0.0.0.0", "--insecure").stop() == 0
 

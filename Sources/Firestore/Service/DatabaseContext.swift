@@ -7,16 +7,12 @@ import LarderWire
 import SwiftProtobuf
 import Synchronization
 
-/// A database while a call is about it.
+/// The database of a call, with its names and credentials.
 struct DatabaseContext: Sendable {
-    /// The database, and what names of it begin with.
     let names: DatabaseNames
-    /// Its documents.
     let backend: Backend
-    /// As whom the backend is asked.
     let credentials = Credentials()
 
-    /// The database.
     var id: DatabaseID { names.id }
 
     init(_ names: DatabaseNames, _ backend: Backend) {
@@ -24,10 +20,10 @@ struct DatabaseContext: Sendable {
         self.backend = backend
     }
 
-    /// A coder of the database's messages, for one thread.
+    /// A coder of the database's messages; confined to one thread.
     func coder() -> MessageCoder { MessageCoder(names) }
 
-    /// Makes changes, in a transaction or not.
+    /// Commits writes, in a transaction or without.
     func commit(_ mutations: [Mutation], in transaction: TransactionID? = nil)
         async throws(LarderError) -> CommitResponse
     {
@@ -37,9 +33,9 @@ struct DatabaseContext: Sendable {
         return try result.get()
     }
 
-    /// Makes changes, in a transaction or not.
+    /// Commits writes, in a transaction or without.
     ///
-    /// - Parameter completion: hears once what comes of it, on any thread.
+    /// - Parameter completion: called exactly once, on any thread.
     func commit(
         _ mutations: [Mutation], in transaction: TransactionID?,
         _ completion: @escaping @Sendable (Result<CommitResponse, LarderError>) -> Void
@@ -51,7 +47,7 @@ struct DatabaseContext: Sendable {
         }
     }
 
-    /// What a request asks to be changed, and in which transaction.
+    /// The writes of a request, and its transaction.
     func read(_ request: Google_Firestore_V1_CommitRequest, _ coder: MessageCoder)
         throws(LarderError) -> ([Mutation], TransactionID?)
     {
@@ -61,7 +57,7 @@ struct DatabaseContext: Sendable {
         )
     }
 
-    /// Makes one change, and gives the document as that has left it.
+    /// Commits one write and returns the resulting document.
     func write(_ mutation: Mutation) async throws(LarderError) -> Document {
         let result = await withLoopContinuation { continuation in
             backend.write(mutation, as: credentials) { continuation.resume(returning: $0) }
@@ -72,7 +68,9 @@ struct DatabaseContext: Sendable {
     /// The transaction of the bytes that a client was given.
     func transaction(_ bytes: Data) throws(LarderError) -> TransactionID {
         guard let id = TransactionID(bytes: [UInt8](bytes)) else {
-            throw LarderError(.invalidArgument, "the bytes name no transaction")
+            throw LarderError(
+                .invalidArgument,
+                "the transaction ID is malformed: use the bytes of BeginTransaction's response")
         }
         return id
     }
@@ -93,7 +91,7 @@ struct DatabaseContext: Sendable {
 // MARK: - Batches
 
 extension DatabaseContext {
-    /// Makes changes each by itself, in their order, and gives what came of each.
+    /// Commits each write by itself, in order, and returns the result of each.
     func commitEach(_ mutations: [Mutation]) async -> [Result<CommitResponse, LarderError>] {
         guard !mutations.isEmpty else { return [] }
         return await withLoopContinuation { continuation in
@@ -105,7 +103,7 @@ extension DatabaseContext {
     }
 }
 
-/// Gathers what came of several commits.
+/// Collects the results of several commits.
 private final class Outcomes: Sendable {
     typealias Outcome = Result<CommitResponse, LarderError>
 

@@ -7,28 +7,27 @@ import LarderWire
 import Metrics
 import Synchronization
 
-/// The databases that a server serves; each is opened when it is asked for first, and stays open
-/// until another one needs its place and nobody has asked for it in a while.
+/// The databases of a server. Each is opened on first use, and stays open until it is idle and
+/// another database needs its place.
 final class Databases: Sendable {
     private typealias Failures = [(id: DatabaseID, error: LarderError)]
 
     private struct Entry {
         let names: DatabaseNames
         let backend: Backend
-        /// When it was asked for last.
         var lastUse: Duration
     }
 
     private struct State {
         var open: [DatabaseID: Entry] = [:]
-        /// The one that was asked for last, with when that was: most calls are about the database of
-        /// the one before, which its name tells without a look at the others.
+        /// The last used one: most calls use the same database as the previous call, which a
+        /// comparison of names finds without a lookup.
         var latest: Entry?
-        /// Closes them, since somebody has asked for that.
+        /// The task that closes them, once requested.
         var closing: Task<Failures, Never>?
     }
 
-    /// How many of the last commits of a database can be read again.
+    /// The number of commits whose snapshots are kept for reads in the past.
     private static let historyCount = 32
 
     private let storage: ServerConfiguration.Storage
@@ -37,16 +36,16 @@ final class Databases: Sendable {
     private let now: @Sendable () -> Duration
     private let gauge = Gauge(label: "larder_server_databases")
     private let state = Mutex(State())
-    /// One database is opened after the other.
+    /// Databases are opened one at a time.
     private let openers = WorkPool("larder.server.open", limit: 1)
 
-    /// No databases yet.
+    /// No open databases.
     ///
     /// - Parameters:
-    ///   - limit: how many there may be open.
-    ///   - idleTime: how long nobody asks for a database before it may be closed for another; in
-    ///     memory none is.
-    ///   - now: the time on a clock that does not stop.
+    ///   - limit: the most open databases.
+    ///   - idleTime: how long a database must be unused before it may be closed for another;
+    ///     databases in memory stay open.
+    ///   - now: the time on a monotonic clock.
     init(
         _ storage: ServerConfiguration.Storage, limit: Int, idleTime: Duration = .seconds(600),
         now: @escaping @Sendable () -> Duration = Databases.uptime
@@ -57,18 +56,18 @@ final class Databases: Sendable {
         self.now = now
     }
 
-    /// The time since this was asked first.
+    /// The time since the first call.
     static func uptime() -> Duration { ContinuousClock.now - start }
 
     private static let start = ContinuousClock.now
 
-    /// How many databases are open.
+    /// The number of open databases.
     var count: Int { state.withLock { $0.open.count } }
 
-    /// The database of an id.
+    /// Opens a database, or returns the open one.
     ///
-    /// - Throws: `resourceExhausted` where too many are open; `unavailable` once closed;
-    ///   `invalidArgument` for a name that cannot be kept; and as opening a backend throws.
+    /// - Throws: `resourceExhausted` if too many are open; `unavailable` once closed;
+    ///   `invalidArgument` for a name that is too long; and as opening a backend throws.
     func database(_ id: DatabaseID) async throws(LarderError) -> Backend {
         if let entry = try opened(id) { return entry.backend }
         return try await openers.runInCall { () throws(LarderError) in
@@ -87,11 +86,11 @@ final class Databases: Sendable {
         }
     }
 
-    /// Closes all databases: what was acknowledged is on the disk, what comes later is refused.
+    /// Closes all databases: acknowledged writes are on disk, later calls are refused.
     ///
-    /// Whoever calls again waits as well, and is told the same.
+    /// Further calls wait for the first and return the same.
     ///
-    /// - Returns: what went wrong, by database.
+    /// - Returns: the errors, by database.
     func close() async -> [(id: DatabaseID, error: LarderError)] {
         let closing = state.withLock { state in
             let closing = state.closing ?? Task { await self.closeAll() }
@@ -102,7 +101,7 @@ final class Databases: Sendable {
     }
 
     private func closeAll() async -> Failures {
-        // Behind what is being opened.
+        // After databases being opened.
         let closed = try? await openers.runInCall { () throws(LarderError) in
             self.state.withLock { state in
                 defer { (state.open, state.latest) = ([:], nil) }
@@ -134,13 +133,13 @@ final class Databases: Sendable {
                 attributes: [.posixPermissions: 0o700])
         } catch {
             throw LarderError(
-                .unavailable, "the directory '\(path)' cannot be made: \(error)", cause: error)
+                .unavailable, "the directory '\(path)' cannot be created: \(error)", cause: error)
         }
     }
 
-    /// The database that a name of a resource begins with; nil where it is not open.
+    /// The database of a resource name; nil if it is not open.
     ///
-    /// - Throws: `invalidArgument` for another name; `unavailable` once closed.
+    /// - Throws: `invalidArgument` for a malformed name; `unavailable` once closed.
     func opened(_ resource: String) throws(LarderError) -> (DatabaseNames, Backend)? {
         let known = state.withLock { state -> (DatabaseNames, Backend)? in
             guard let latest = state.latest, latest.names.include(resource) else { return nil }
@@ -159,23 +158,25 @@ final class Databases: Sendable {
                 state.latest = state.open.values[place]
                 return state.latest
             }
-            guard state.closing == nil else { throw LarderError(.unavailable, "the server stops") }
+            guard state.closing == nil else {
+                throw LarderError(.unavailable, "the server is stopping")
+            }
             return nil
         }
     }
 
-    /// Writes down when the latest one was asked for, and begins to look for another.
+    /// Stores the last use of the latest database, and forgets it.
     private static func noteLatest(_ state: inout State) {
         if let latest = state.latest { state.open[latest.names.id]?.lastUse = latest.lastUse }
         state.latest = nil
     }
 
-    /// Closes a database that nobody has asked for in a while, where there is no room for another.
+    /// Closes an idle database if the limit is reached.
     ///
-    /// Runs where databases are opened, and blocks: whoever asks for the one that is closed waits.
+    /// Blocks the thread that opens databases, so that the closed one cannot be opened meanwhile.
     private func makeRoom() throws(LarderError) {
         for (id, entry) in unused() {
-            // Asked for meanwhile, it stays.
+            // Used in the meantime, it stays open.
             let isTaken = state.withLock { state in
                 Self.noteLatest(&state)
                 guard state.open[id]?.lastUse == entry.lastUse else { return false }
@@ -198,12 +199,12 @@ final class Databases: Sendable {
         guard count < limit else {
             throw LarderError(
                 .resourceExhausted,
-                "\(limit) databases are open, which is the limit, and none can be closed for "
-                    + "another: larderd --databases allows more")
+                "the limit of \(limit) open databases is reached and none can be closed: raise it "
+                    + "with larderd --databases")
         }
     }
 
-    /// What may be closed, the longest unused first; nothing where there is room.
+    /// The idle databases, longest unused first; none below the limit.
     private func unused() -> [(DatabaseID, Entry)] {
         guard case .directory = storage else { return [] }
         let latest = now() - idleTime
@@ -216,7 +217,7 @@ final class Databases: Sendable {
     }
 
     private func configuration(of id: DatabaseID) throws(LarderError) -> BackendConfiguration {
-        // Names are checked in memory, too, so that moving to a disk changes nothing.
+        // Names are checked for databases in memory, too, for the same behaviour as on disk.
         let folder = try DatabaseFolder(id)
         var configuration =
             switch storage {
@@ -233,17 +234,17 @@ final class Databases: Sendable {
 
 // MARK: - Folders
 
-/// Where a database is kept below the server's directory: a folder for its project, and one in
-/// that for itself.
+/// The folder of a database below the server's directory: one for the project, and in it one for the
+/// database.
 ///
-/// Names come from clients. Of letters, digits, `-`, `_`, `(`, `)` and `.` all stay as they are,
-/// but for a dot at the beginning; every other byte becomes `%` and two digits. So no name leads
-/// out of the directory, and no two names lead to one folder.
+/// Names come from clients. Letters, digits, `-`, `_`, `(`, `)` and `.` are kept, except a leading
+/// dot; every other byte becomes `%` and two hexadecimal digits. So no name escapes the directory,
+/// and no two names share a folder.
 struct DatabaseFolder: Hashable {
     /// The path below the server's directory.
     let path: String
 
-    /// File systems end names at 255 bytes.
+    /// File systems limit names to 255 bytes.
     private static let maxBytes = 240
 
     /// The folder of a database.
@@ -266,7 +267,7 @@ struct DatabaseFolder: Hashable {
         guard !name.isEmpty, name.utf8.count <= maxBytes else {
             throw LarderError(
                 .invalidArgument,
-                "the name '\(id.prefix(100))' of a project or database is too long")
+                "the project or database name '\(id.prefix(100))' is too long or empty")
         }
         return name
     }

@@ -9,9 +9,8 @@ public import ServiceLifecycle
 
 /// A local server of `google.firestore.v1`, for any number of projects and databases.
 ///
-/// Clients of Cloud Firestore reach it as they reach Google's emulator; so do browsers and `curl`
-/// on the same port, for `GET /`, `GET /health` and the deletion of all documents. A service of a
-/// `ServiceGroup`, or run by itself.
+/// Clients of Cloud Firestore connect as to Google's emulator. The same port serves HTTP/1.1: `GET
+/// /`, `GET /health` and the deletion of all documents. Runs in a `ServiceGroup` or by itself.
 public final class Server: Service {
     private let configuration: ServerConfiguration
     private let logger: Logger
@@ -21,11 +20,11 @@ public final class Server: Service {
     private let transport: CallTransport
     private let server: GRPCServer<CallTransport>
 
-    /// Prepares a server; nothing listens before ``run()``.
+    /// A server that does not listen before ``run()``.
     ///
-    /// - Throws: `failedPrecondition` for a server that others could reach without TLS and a
-    ///   token; `invalidArgument` for an empty token, and for a certificate or key that cannot be
-    ///   read.
+    /// - Throws: `failedPrecondition` for a server that is reachable from other machines without TLS
+    ///   and a token; `invalidArgument` for an empty token, and for a certificate or key that cannot
+    ///   be read.
     public init(_ configuration: ServerConfiguration, logger: Logger) throws(LarderError) {
         try configuration.checkToken()
         try configuration.checkExposure()
@@ -68,12 +67,10 @@ public final class Server: Service {
     /// Serves until the task is cancelled or a graceful shutdown begins; then ends all streams and
     /// closes all databases.
     ///
-    /// What was acknowledged is on the disk when it returns. The directory of the databases is this
-    /// server's alone meanwhile.
+    /// When it returns, acknowledged writes are on disk. The data directory is locked meanwhile.
     ///
-    /// - Throws: `unavailable` for a directory that cannot be used or that another server has; what
-    ///   hinders it to listen, and `dataLoss`, `unavailable` and the like from
-    ///   closing databases.
+    /// - Throws: `unavailable` for an unusable or locked data directory, and if the server cannot
+    ///   listen; `dataLoss`, `unavailable` and others from closing databases.
     public func run() async throws {
         let directory: DataDirectory?
         do throws(LarderError) {
@@ -103,9 +100,9 @@ public final class Server: Service {
         }
     }
 
-    /// Serves until it is to stop.
+    /// Serves until the shutdown.
     ///
-    /// - Returns: what went wrong.
+    /// - Returns: the error that ended it.
     private func serve() async -> LarderError? {
         defer { transport.endListening() }
         do {
@@ -122,7 +119,7 @@ public final class Server: Service {
         } catch let error as LarderError {
             return error
         } catch {
-            // What ends because it was cancelled fails in one way or another.
+            // Cancellation ends it with various errors.
             guard !Task.isCancelled else { return nil }
             return LarderError(
                 .unavailable,
@@ -131,19 +128,18 @@ public final class Server: Service {
         }
     }
 
-    /// The port that the server listens at, as soon as it does; nil where it does not come to it.
+    /// The listening port, once the server listens; nil if it never does.
     public var port: Int? {
         get async {
             await transport.address?.port
         }
     }
 
-    /// Takes no more calls, ends the streams, which would go on for ever, and then the connections
-    /// of clients that do not go.
+    /// Refuses calls, ends all streams, and after the grace period closes remaining connections.
     private func stop() {
         server.beginGracefulShutdown()
         let (databases, connections, grace) = (databases, connections, configuration.limits.grace)
-        // A query that is under way ends with its connection, and a database with its queries.
+        // Closing a connection ends its queries, which closing a database waits for.
         Task {
             async let closing = databases.close()
             try? await Task.sleep(for: grace)

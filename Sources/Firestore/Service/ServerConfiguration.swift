@@ -1,11 +1,11 @@
 import LarderHTTP
 import LarderModel
 
-/// How a server is run.
+/// The configuration of a server.
 public struct ServerConfiguration: Sendable {
     /// Where databases are kept.
     public enum Storage: Hashable, Sendable {
-        /// In memory: nothing is left when the server ends.
+        /// In memory: discarded when the server ends.
         case memory
         /// In a directory of a local file system: a folder for each project, and in it one for
         /// each database.
@@ -14,7 +14,7 @@ public struct ServerConfiguration: Sendable {
 
     /// What a server needs for TLS.
     public struct TLS: Hashable, Sendable {
-        /// The path of a PEM file with the certificate and those that vouch for it.
+        /// The path of a PEM file with the certificate and its intermediates.
         public var certificatePath: String
         /// The path of a PEM file with the private key.
         public var keyPath: String
@@ -26,58 +26,55 @@ public struct ServerConfiguration: Sendable {
         }
     }
 
-    /// What a server bears.
+    /// The limits of a server.
     public struct Limits: Hashable, Sendable {
         /// Bytes of a request; Firestore allows 10 MiB of writes.
         public var requestBytes = 11 << 20
         /// Bytes of all requests that are being received or served, as they travel; at least those
         /// of one request.
         ///
-        /// A request more waits at its client, up to 1 MiB of it here. Serving takes a few times the
-        /// memory, and answers that clients have not taken yet are not counted.
+        /// Further requests wait at their clients, after the first 1 MiB. Serving needs a few times the
+        /// memory; responses are not included.
         public var heldRequestBytes = 256 << 20
-        /// How long a request of more than 64 KiB may wait and take until it has come whole; then it
-        /// is refused with RESOURCE_EXHAUSTED.
+        /// How long a request of more than 64 KiB may take until it is received completely, including
+        /// waiting; then it fails with RESOURCE_EXHAUSTED.
         public var requestTime = Duration.seconds(60)
         /// Open databases.
         public var databases = 100
-        /// How long nobody asks for a database before it may be closed to make room for another.
+        /// How long a database must be unused before it may be closed to make room for another.
         ///
-        /// It is opened anew when it is asked for. One in memory, or with streams or transactions
-        /// open, stays.
+        /// The next use opens it again. A database in memory, or with open streams or transactions,
+        /// is not closed.
         public var idleTime = Duration.seconds(600)
-        /// Calls at a time on one connection.
+        /// Concurrent calls on one connection.
         public var callsPerConnection = 1_000
-        /// Calls of one connection that its client may take back in 30 seconds, as it does to end a
-        /// listener.
-        ///
-        /// One that takes back more makes calls for nothing, and loses its connection.
+        /// Calls that the client of one connection may cancel in 30 seconds, as it does to end a
+        /// listener; a client that exceeds it is disconnected.
         public var callsTakenBack = 10_000
         /// Open Listen and Write streams.
         public var streams = 20_000
         /// Targets of one Listen stream.
         public var targetsPerStream = 1_000
-        /// Writes of a Write stream that are on their way.
+        /// Pending requests of a Write stream.
         public var writesOnTheirWay = 64
-        /// Bytes of the answer to a query, or of the documents of a request, that wait for a
-        /// client; about those of a page of a list.
+        /// Bytes of a response in progress that a client has not received; also the approximate size
+        /// of a page of a list.
         public var bytesAhead = 4 << 20
-        /// How long such an answer waits for a client that takes nothing of it.
+        /// How long such a response waits for a client that receives nothing.
         public var patience = Duration.seconds(30)
-        /// How long a connection may be silent before the client is asked for a sign of life.
+        /// How long a connection may be silent before it is pinged.
         public var keepaliveInterval = Duration.seconds(60)
-        /// How long such a sign of life may take before the connection counts as lost.
+        /// How long a ping may take before the connection is closed.
         public var keepaliveTimeout = Duration.seconds(20)
-        /// How much time a client lets pass at least before it asks for one again.
-        ///
-        /// One that asks more often loses its connection. Google's clients ask every 30 seconds.
+        /// The least time between two pings of a client; one that pings more often is disconnected.
+        /// Google's clients ping every 30 seconds.
         public var pingInterval = Duration.seconds(5)
-        /// How long clients may take to go when the server stops.
+        /// How long clients may take to disconnect when the server stops.
         public var grace = Duration.seconds(2)
-        /// Threads that read for queries, and as many for everything else.
+        /// Threads for queries, and as many for other reads.
         public var readers = 16
 
-        /// What suits a machine of a developer.
+        /// The limits for a developer's machine.
         public init() {}
     }
 
@@ -92,15 +89,15 @@ public struct ServerConfiguration: Sendable {
     /// Bearer token that clients must present in the header `authorization`; nil for none, and
     /// never empty.
     public var token: String?
-    /// Names of this server beyond those of its machine and of ``host``: requests by HTTP/1.1 may
-    /// name them as their host, and web pages of them may make requests.
+    /// Further names of this server, which HTTP/1.1 requests may have as host, and whose web pages may
+    /// make requests.
     public var allowedHosts: [String] = []
-    /// Whether it may listen beyond this machine without TLS and a token.
+    /// Whether it may be reachable from other machines without TLS and a token.
     public var allowsInsecure = false
-    /// What it bears.
+    /// The limits.
     public var limits = Limits()
 
-    /// A server for this machine alone, in plain text.
+    /// A server for this machine only, in plain text.
     public init(host: String = "127.0.0.1", port: Int = 8080, storage: Storage) {
         self.host = host
         self.port = port

@@ -6,22 +6,21 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// The local server as a program: reads arguments, runs a ``LarderServer/Server`` until it is told
-/// to stop.
+/// The program `larderd`: runs a ``LarderServer/Server`` until it receives SIGTERM or SIGINT.
 @main
 struct LarderDaemon: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "larderd",
-        abstract: "A local server that Cloud Firestore's clients use.",
+        abstract: "A local server for Cloud Firestore clients.",
         discussion: """
-            Clients find it as they find Google's emulator: set FIRESTORE_EMULATOR_HOST
-            to its address. On the same port it answers HTTP: GET /, GET /health, and
+            Clients connect as to Google's emulator: set FIRESTORE_EMULATOR_HOST to the
+            address of larderd. The same port serves HTTP/1.1: GET /, GET /health, and
             DELETE /emulator/v1/projects/P/databases/D/documents, which deletes all
-            documents. Such a request is refused when it names a host that is not this
-            machine, its address or an --allow-host, and when a web page of another site
-            makes it.
+            documents of a database. An HTTP/1.1 request is refused unless its Host header
+            names this machine, its address or an --allow-host, and if it comes from a web
+            page of another site.
 
-            A data directory is used by one larderd at a time.
+            Only one larderd can use a data directory at a time.
 
             EXAMPLES
               larderd --data ./data
@@ -33,22 +32,22 @@ struct LarderDaemon: AsyncParsableCommand {
               curl -X DELETE \\
                 '127.0.0.1:8080/emulator/v1/projects/demo/databases/(default)/documents'
 
-            It ends in good order with SIGTERM or SIGINT. Exit status: 0 after that; 64
-            for arguments that are wrong by themselves or together; 1 for anything else,
-            such as an address that others can reach without TLS and a token, or a data
-            directory that cannot be used or that another larderd has.
+            SIGTERM and SIGINT shut it down gracefully. Exit status: 0 after a graceful
+            shutdown; 64 for invalid arguments; 1 for any other error, such as an address
+            reachable from other machines without TLS and a token, or a data directory
+            that is unusable or in use by another larderd.
             """)
 
-    @Option(help: "The address to listen at.")
+    @Option(help: "The address to listen on.")
     var host = "127.0.0.1"
 
-    @Option(help: "The port to listen at; 0 for any that is free.")
+    @Option(help: "The port to listen on; 0 for any free port.")
     var port: UInt16 = 8080
 
-    @Option(help: ArgumentHelp("Where databases are kept.", valueName: "directory"))
+    @Option(help: ArgumentHelp("The directory of the databases.", valueName: "directory"))
     var data: String?
 
-    @Flag(help: "Keep databases in memory: nothing is left at the end.")
+    @Flag(help: "Keep databases in memory; they are discarded at exit.")
     var memory = false
 
     @OptionGroup var security: SecurityOptions
@@ -57,23 +56,22 @@ struct LarderDaemon: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A file that is written with the address once the server listens.",
+            "Write the address to this file once the server listens; removed at exit.",
             valueName: "file"))
     var readyFile: String?
 
     @Option(
         help: ArgumentHelp(
-            "What is logged: trace, debug, info, notice, warning, error or critical; "
-                + "warning unless it is said otherwise.",
+            "The log level: trace, debug, info, notice, warning, error or critical.",
             valueName: "level"),
         transform: Logger.Level.init(argument:))
     var logLevel = Logger.Level.warning
 
     func validate() throws {
         guard memory != (data != nil) else {
-            throw ValidationError("Say either --data DIRECTORY or --memory.")
+            throw ValidationError("Specify either --data DIRECTORY or --memory.")
         }
-        if let data, data.isEmpty { throw ValidationError("--data needs a directory.") }
+        if let data, data.isEmpty { throw ValidationError("--data requires a directory.") }
     }
 
     func run() async throws {
@@ -112,10 +110,12 @@ struct LarderDaemon: AsyncParsableCommand {
 }
 
 extension Logger.Level {
-    /// The level that an argument names.
+    /// Parses an argument.
     fileprivate init(argument: String) throws {
         guard let level = Self(rawValue: argument) else {
-            throw ValidationError("'\(argument)' is no level of the log.")
+            throw ValidationError(
+                "'\(argument)' is not a log level: use trace, debug, info, notice, warning, error or critical."
+            )
         }
         self = level
     }

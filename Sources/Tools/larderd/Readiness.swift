@@ -3,7 +3,7 @@ import LarderModel
 import LarderServer
 import ServiceLifecycle
 
-/// Says that the server listens: in a line, and in a file for whoever waits for it.
+/// Reports that the server listens, on standard output and in the ready file.
 struct Readiness: Service {
     let server: Server
     let file: String?
@@ -11,13 +11,13 @@ struct Readiness: Service {
     let summary: String
 
     func run() async throws {
-        if let port = await server.port { try tell(port) }
-        // A service that returns would end the others.
+        if let port = await server.port { try report(port) }
+        // A service that returns ends the group.
         try? await gracefulShutdown()
         if let file { try? FileManager.default.removeItem(atPath: file) }
     }
 
-    private func tell(_ port: Int) throws(LarderError) {
+    private func report(_ port: Int) throws(LarderError) {
         let name = host.contains(":") ? "[\(host)]" : host
         if let file {
             do {

@@ -3,12 +3,12 @@ import Foundation
 import LarderModel
 import LarderServer
 
-/// Who may speak to the server, and how.
+/// TLS, tokens and allowed hosts.
 struct SecurityOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The certificate for TLS, PEM.", valueName: "file"))
+    @Option(help: ArgumentHelp("The TLS certificate (PEM).", valueName: "file"))
     var tlsCertificate: String?
 
-    @Option(help: ArgumentHelp("The certificate's private key, PEM.", valueName: "file"))
+    @Option(help: ArgumentHelp("The private key of the certificate (PEM).", valueName: "file"))
     var tlsKey: String?
 
     @Option(
@@ -25,41 +25,39 @@ struct SecurityOptions: ParsableArguments {
     @Option(
         name: .customLong("allow-host"),
         help: ArgumentHelp(
-            "A further name of this server: HTTP requests may name it as their host, and web "
-                + "pages of it may make requests. May be repeated.",
+            "A further name of this server, accepted as Host of HTTP requests and as origin of web "
+                + "pages. Repeatable.",
             valueName: "name"))
     var allowedHosts: [String] = []
 
-    @Flag(help: "Listen beyond this machine without TLS and a token.")
+    @Flag(help: "Allow access from other machines without TLS and a token.")
     var insecure = false
 
-    /// What to do about an address that others can reach.
-    static let advice = "; give --tls-certificate, --tls-key and --token-file, or --insecure"
+    /// The remedy for an unprotected address.
+    static let advice = "; specify --tls-certificate, --tls-key and --token-file, or --insecure"
 
     func validate() throws {
         guard (tlsCertificate == nil) == (tlsKey == nil) else {
-            throw ValidationError("--tls-certificate and --tls-key go together.")
+            throw ValidationError("--tls-certificate and --tls-key must be specified together.")
         }
         guard token == nil || tokenFile == nil else {
-            throw ValidationError("Say either --token or --token-file.")
+            throw ValidationError("Specify either --token or --token-file.")
         }
         guard token?.isEmpty != true else {
-            throw ValidationError("--token is empty: it would admit everybody.")
+            throw ValidationError("--token is empty, which would admit any client.")
         }
         for host in allowedHosts where host.isEmpty || host.contains(where: { ":/ ".contains($0) })
         {
             throw ValidationError(
-                "'\(host)' is no name of a host: give it without scheme and port.")
+                "'\(host)' is not a host name: specify it without scheme and port.")
         }
     }
 
-    /// The certificate, where there is one.
     var tls: ServerConfiguration.TLS? {
         guard let tlsCertificate, let tlsKey else { return nil }
         return .init(certificatePath: tlsCertificate, keyPath: tlsKey)
     }
 
-    /// The token, where there is one.
     func readToken() throws -> String? {
         guard let tokenFile else { return token }
         guard let text = try? String(contentsOfFile: tokenFile, encoding: .utf8) else {
@@ -72,7 +70,7 @@ struct SecurityOptions: ParsableArguments {
         return secret
     }
 
-    /// What the status line says of it.
+    /// The part of the status line.
     var text: String {
         var words: [String] = []
         if tls != nil { words.append("TLS") }

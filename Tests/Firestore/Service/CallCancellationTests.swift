@@ -39,7 +39,7 @@ struct CallCancellationTests {
     @Test("a query ends with its call")
     func endedQuery() async throws {
         // So that the query waits for who takes what it finds.
-        let test = TestService { $0.bytesAhead = 1 }
+        let test = ServiceUnderTest { $0.bytesAhead = 1 }
         try await test.fill("c", 0..<3)
         let request = Google_Firestore_V1_RunQueryRequest.with {
             $0.parent = test.root
@@ -53,7 +53,7 @@ struct CallCancellationTests {
 
     @Test("a batch of reads ends with its call")
     func endedBatch() async throws {
-        let test = TestService { $0.bytesAhead = 1 }
+        let test = ServiceUnderTest { $0.bytesAhead = 1 }
         try await test.fill("c", 0..<9)
         let request = Google_Firestore_V1_BatchGetDocumentsRequest.with {
             $0.database = "projects/p/databases/(default)"

@@ -13,7 +13,7 @@ import Testing
 
 @Suite("Server: calls without sockets")
 struct ServiceTests {
-    private let test = TestService()
+    private let test = ServiceUnderTest()
 
     @Test(
         "A name of no resource is refused, and opens no database",
@@ -34,7 +34,7 @@ struct ServiceTests {
 
     @Test("More databases than allowed are refused")
     func databases() async throws {
-        let test = TestService { $0.databases = 1 }
+        let test = ServiceUnderTest { $0.databases = 1 }
         try await test.fill("c", 0..<1)
         var request = Google_Firestore_V1_ListCollectionIdsRequest()
         request.parent = "projects/other/databases/(default)/documents"
@@ -139,7 +139,7 @@ struct ServiceTests {
 
     @Test("A page ends early behind what an answer may hold", arguments: [false, true])
     func longPages(showMissing: Bool) async throws {
-        let test = TestService { $0.bytesAhead = 1 }
+        let test = ServiceUnderTest { $0.bytesAhead = 1 }
         try await test.fill("c", 0..<3)
         try await test.fill("c/0001x/below", 0..<1)
         var request = Google_Firestore_V1_ListDocumentsRequest()

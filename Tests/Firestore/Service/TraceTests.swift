@@ -14,10 +14,10 @@ struct TraceTests {
     private typealias Method = Google_Firestore_V1_Firestore.Method
 
     private let tracer = InMemoryTracer()
-    private let test: TestService
+    private let test: ServiceUnderTest
 
     init() {
-        test = TestService(tracer: tracer)
+        test = ServiceUnderTest(tracer: tracer)
     }
 
     private func get(_ name: String) async throws {

@@ -30,7 +30,8 @@ private final class Peer {
             streams: 100, resets: 100, keepaliveInterval: keepaliveInterval,
             keepaliveTimeout: keepaliveTimeout, pingInterval: .seconds(5))
         try channel.pipeline.syncOperations.addHandler(
-            HTTP2Connection(limits, now: channel.embeddedEventLoop.now) { [unowned self] id, connection, _ in
+            HTTP2Connection(limits, now: channel.embeddedEventLoop.now) {
+                [unowned self] id, connection, _ in
                 let stream = Stream()
                 (streams[id], self.connection) = (stream, connection)
                 return stream

@@ -2,6 +2,7 @@ import LarderModel
 import LarderQuery
 import LarderRemote
 import LarderWire
+import Synchronization
 
 /// What a client's engine uses of a connection.
 final class CloudRemote: Remote {
@@ -57,7 +58,8 @@ final class CloudRemote: Remote {
             ordered.reserveCapacity(paths.count)
             for path in paths {
                 guard let reading = readings[path] else {
-                    throw LarderError(.internal, "the backend says nothing of '\(path)'")
+                    throw LarderError(
+                        .internal, "the backend's response lacks the document '\(path)'")
                 }
                 ordered.append(reading)
             }
@@ -77,7 +79,9 @@ final class CloudRemote: Remote {
             let response = try MessageCoder(database).decode(answer)
             guard response.results.count == mutations.count else {
                 throw LarderError(
-                    .internal, "\(mutations.count) changes have \(response.results.count) results")
+                    .internal,
+                    "the backend returned \(response.results.count) results for \(mutations.count) writes"
+                )
             }
             return response
         }
@@ -94,7 +98,7 @@ final class CloudRemote: Remote {
                 try MessageCoder(database).encode(aggregates, over: target),
                 of: Google_Firestore_V1_RunAggregationQueryResponse.self, as: credentials)
             guard let answer = answers.first(where: \.hasResult) else {
-                throw LarderError(.internal, "the backend answers an aggregation with nothing")
+                throw LarderError(.internal, "the backend's response to an aggregation is empty")
             }
             return try MessageCoder(database).decode(answer, count: aggregates.count)
         }
@@ -106,12 +110,12 @@ final class CloudRemote: Remote {
 
     /// Refuses what comes, ends what is under way, and closes the connection.
     func close(waitingForCalls isWaiting: Bool) async {
-        caller.links.refuse()
+        caller.pool.refuse()
         calls.cancel(isWaiting ? .stream : nil)
         if !isWaiting { caller.tokens.close() }
         await calls.drain()
         caller.tokens.close()
-        await caller.links.close()
+        await caller.pool.close()
     }
 
     /// Does something that ``close(waitingForCalls:)`` waits for or ends.
@@ -144,4 +148,62 @@ final class CloudRemote: Remote {
             completion(result)
         }
     }
+}
+
+// MARK: - Open calls
+
+/// The tasks of a connection that have not ended; any thread may use it.
+final class OpenCalls: Sendable {
+    /// What a task does.
+    enum Kind: Sendable {
+        /// A stream, which goes on for ever.
+        case stream
+        /// A call, which ends with its answer.
+        case call
+    }
+
+    private struct State {
+        var tasks: [UInt64: (kind: Kind, task: Task<Void, Never>)] = [:]
+        var lastID: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Starts a task, and holds it to its end.
+    ///
+    /// - Returns: the task, for whoever ends it early.
+    @discardableResult
+    func start(
+        _ kind: Kind, _ body: @escaping @Sendable () async -> Void
+    ) -> Task<Void, Never> {
+        state.withLock { state in
+            state.lastID += 1
+            let id = state.lastID
+            // It cannot get to its end before it is held: that needs the lock.
+            let task = Task { [self] in
+                await body()
+                _ = self.state.withLock { $0.tasks.removeValue(forKey: id) }
+            }
+            state.tasks[id] = (kind, task)
+            return task
+        }
+    }
+
+    /// Cancels tasks.
+    ///
+    /// - Parameter kind: which; nil for all.
+    func cancel(_ kind: Kind? = nil) {
+        let tasks = state.withLock { state in
+            state.tasks.values.filter { kind == nil || $0.kind == kind }.map(\.task)
+        }
+        for task in tasks { task.cancel() }
+    }
+
+    /// Waits until all tasks have ended that there are now.
+    func drain() async {
+        for task in state.withLock({ $0.tasks.values.map(\.task) }) { await task.value }
+    }
+
+    /// How many tasks there are.
+    var count: Int { state.withLock { $0.tasks.count } }
 }

@@ -5,31 +5,30 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// A call on a connection: a stream of HTTP/2.
+/// A gRPC call on a stream of HTTP/2.
 ///
-/// Its requests are read as they come. A ``ShortCall`` is answered from here once it is whole, a
-/// ``LiveCall`` is served from here; anything else is handed to what serves calls, with its
-/// requests as a sequence. Used on the connection's event loop.
+/// Decodes the requests of the stream. A ``ShortCall`` and a ``LiveCall`` are served here; any other
+/// call is passed to gRPC with its requests as a sequence. Confined to the connection's event loop.
 final class Call: HTTP2StreamHandler {
-    /// What becomes of the requests.
-    private enum Intake {
-        /// Nothing: the headers have not come, or the call is over.
+    /// The receiver of the requests.
+    private enum RequestState {
+        /// No headers yet, or the call has ended.
         case closed
-        /// A call that may be short has begun, and perhaps its request has come.
+        /// A possibly short call, with its request if received.
         case short(ShortCall, RequestHeaders, [UInt8]?)
-        /// A short call is served.
+        /// A short call in progress.
         case answering(Task<Void, Never>?)
-        /// What serves the call takes them, in its own time.
+        /// gRPC consumes them.
         case open(CallRequests)
-        /// It takes one after the other.
+        /// A stream consumes them one by one.
         case live(any LiveCall)
     }
 
-    /// How far answers may be ahead of their client before what makes them waits.
+    /// The unsent bytes above which the producer of responses waits.
     private static let bytesAhead = 64 << 10
-    /// After how many bytes of answers it is noted when they are on their way.
+    /// The bytes of responses after which their sending is tracked.
     private static let markBytes = 16 << 10
-    /// How long a client that has been answered may take to end its side.
+    /// How long a client may take to end its side after the response.
     private static let patience = TimeAmount.seconds(5)
 
     private let id: HTTP2StreamID
@@ -37,26 +36,26 @@ final class Call: HTTP2StreamHandler {
     let loop: any EventLoop
     private let meter: RequestMeter
     private var reader: MessageReader
-    private var intake = Intake.closed
-    /// What has come and is not read.
+    private var requestState = RequestState.closed
+    /// Received bytes that are not decoded yet.
     private var received = ByteBuffer()
-    /// Bytes that have come and that the client has not been told of as taken.
+    /// Received bytes that no window update has returned yet.
     private var uncredited = 0
     private var isReading = false
-    /// Whether the client has said everything.
+    /// Whether the client has ended its side.
     private var hasEnded = false
-    /// Whether the answer has begun.
+    /// Whether the response has begun.
     private var hasAnswered = false
-    /// Whether the call has been answered, or is gone.
+    /// Whether the call has ended.
     private var isOver = false
-    /// Answers that are not known to be on their way.
+    /// Bytes of responses that are not sent yet.
     private var unsentBytes = 0
-    /// Answers behind these, which are few.
+    /// Bytes of later responses, not tracked yet.
     private var unmarkedBytes = 0
-    /// Those who wait until these are few.
+    /// Producers waiting for responses to be sent.
     private var waiters: [(Result<Void, RPCError>) -> Void] = []
     private var deadline: Scheduled<Void>?
-    /// When a request that is not whole is given up; when a client that does not go is.
+    /// The timeout of a partial request, or of a client that does not end its side.
     private var timeout: Scheduled<Void>?
 
     private let context: CallContext
@@ -73,22 +72,19 @@ final class Call: HTTP2StreamHandler {
         reader = MessageReader(maxBytes: context.limits.requestBytes)
     }
 
-    // MARK: What the client says
+    // MARK: Stream
 
-    /// Begins.
-    ///
-    /// - Parameter isWhole: whether that is all.
     func begin(_ headers: HPACKHeaders, isWhole: Bool) {
         hasEnded = isWhole
         do throws(CallRefusal) {
             let headers = try RequestHeaders(headers, token: context.token, access: context.access)
             if let timeout = headers.timeout { setDeadline(TimeAmount(timeout.duration)) }
             switch context.routes[headers.path] {
-            case .short(let short): intake = .short(short, headers, nil)
+            case .short(let short): requestState = .short(short, headers, nil)
             case .live(let method): serve(method, headers)
             case .long(let method): serve(method, headers)
             case nil:
-                throw CallRefusal(.unimplemented, "\(headers.path) is not a call of this server")
+                throw CallRefusal(.unimplemented, "this server has no method \(headers.path)")
             }
             if isWhole { finishRequests() }
         } catch {
@@ -96,9 +92,6 @@ final class Call: HTTP2StreamHandler {
         }
     }
 
-    /// Takes more of the requests.
-    ///
-    /// - Parameter size: what that takes of the room that the client has been told of.
     func receive(_ bytes: ByteBuffer, size: Int, isLast: Bool) {
         hasEnded = isLast
         guard !isOver else { return }
@@ -111,7 +104,6 @@ final class Call: HTTP2StreamHandler {
         read()
     }
 
-    /// The stream is no more.
     func close() {
         isOver = true
         stop()
@@ -119,7 +111,7 @@ final class Call: HTTP2StreamHandler {
 
     // MARK: Requests
 
-    /// Reads what has come, as far as it can be taken.
+    /// Decodes received bytes as far as there is budget and the receiver is ready.
     func read() {
         guard !isReading else { return }
         isReading = true
@@ -135,37 +127,37 @@ final class Call: HTTP2StreamHandler {
             return refuse(error)
         }
         guard canRead else { return }
-        // What is left, a part of a prefix, shall not hold what it came with.
+        // Copies the rest, a part of a prefix, to release the buffer.
         received =
             received.readableBytes == 0
             ? ByteBuffer() : ByteBuffer(bytes: received.readableBytesView)
         if hasEnded { finishRequests() } else { credit() }
     }
 
-    /// Whether there is room for more, and whoever takes it is ready.
+    /// Whether there is budget, and the receiver is ready.
     private var canRead: Bool {
-        if case .live(let call) = intake, call.isBusy { return false }
+        if case .live(let call) = requestState, call.isBusy { return false }
         return !isOver && !meter.isWaiting
     }
 
     private func begin(_ length: Int) {
         let bytes = MessageReader.prefixBytes + length
-        // Where one begins, those before it are whole.
+        // The previous request is complete.
         stopTimeout()
         if bytes > RequestBudget.smallBytes { setTimeout(TimeAmount(context.limits.requestTime)) }
-        if case .short(let short, let headers, let first) = intake,
+        if case .short(let short, let headers, let first) = requestState,
             length > ShortCall.maxRequestBytes || first != nil
         {
             takeLong(short, headers, first)
         }
-        // Whose end lets go of this.
+        // Released at the call's end.
         meter.hold(bytes) { [self] in read() }
     }
 
     private func take(_ message: [UInt8]) {
         stopTimeout()
-        switch intake {
-        case .short(let short, let headers, _): intake = .short(short, headers, message)
+        switch requestState {
+        case .short(let short, let headers, _): requestState = .short(short, headers, message)
         case .open(let requests): requests.add(message)
         case .live(let call): call.take(message)
         case .closed, .answering: break
@@ -175,9 +167,9 @@ final class Call: HTTP2StreamHandler {
     private func finishRequests() {
         guard reader.isBetween, received.readableBytes == 0 else {
             return refuse(
-                RPCError(code: .internalError, message: "the request ends within a message"))
+                RPCError(code: .internalError, message: "the request ends inside a message"))
         }
-        switch intake {
+        switch requestState {
         case .short(let short, let headers, let message):
             if let message, let work = short.take(message) {
                 serve(short, headers, work)
@@ -190,7 +182,7 @@ final class Call: HTTP2StreamHandler {
         }
     }
 
-    /// Goes on with a call that is not short.
+    /// Passes a call to gRPC that is not short.
     @discardableResult
     private func takeLong(
         _ short: ShortCall, _ headers: RequestHeaders, _ message: [UInt8]?
@@ -200,10 +192,10 @@ final class Call: HTTP2StreamHandler {
         return requests
     }
 
-    /// Tells the client of room again once half of it is taken, unless much lies here.
+    /// Returns receive window once half of it is used, unless many requests are unread.
     private func credit() {
         guard uncredited >= HTTP2Connection.windowBytes / 2, !hasEnded, canRead else { return }
-        if case .open(let requests) = intake, requests.isFull { return }
+        if case .open(let requests) = requestState, requests.isFull { return }
         connection.write(.windowUpdate(windowSizeIncrement: uncredited), on: id)
         uncredited = 0
         connection.flush()
@@ -217,7 +209,7 @@ final class Call: HTTP2StreamHandler {
         let requests = CallRequests(
             headers.metadata, fewBytes: HTTP2Connection.windowBytes / 2,
             becameFew: { [loop] in loop.execute { bound.value.credit() } })
-        intake = .open(requests)
+        requestState = .open(requests)
         let stream = RPCStream(
             descriptor: method, inbound: RPCAsyncSequence(wrapping: requests),
             outbound: RPCWriter.Closable(wrapping: CallResponses(call: bound, loop: loop)))
@@ -226,7 +218,7 @@ final class Call: HTTP2StreamHandler {
     }
 
     private func serve(_ short: ShortCall, _ headers: RequestHeaders, _ work: ShortCall.Work) {
-        intake = .answering(nil)
+        requestState = .answering(nil)
         let monitored = short.monitor.begin(short.method, headers.metadata)
         let bound = NIOLoopBound(self, eventLoop: loop)
         let reply: ShortCall.Reply<[[UInt8]]> = { [loop] messages in
@@ -245,10 +237,10 @@ final class Call: HTTP2StreamHandler {
                 reply { throw error }
             }
         }
-        if !isOver { intake = .answering(task) }
+        if !isOver { requestState = .answering(task) }
     }
 
-    /// Ends a call whose whole answer this is.
+    /// Ends a call with its whole response.
     private func end(_ monitored: MonitoredCall, _ messages: () throws -> [[UInt8]]) {
         do throws(RPCError) {
             let messages = try monitored.finish(messages)
@@ -265,21 +257,21 @@ final class Call: HTTP2StreamHandler {
         begin(ResponseHeaders.beginning)
         connection.flush()
         let call = method.open(self, headers, context)
-        if isOver { call.close() } else { intake = .live(call) }
+        if isOver { call.close() } else { requestState = .live(call) }
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
-    /// Writes answers.
+    /// Writes responses.
     ///
     /// - Returns: whether the client is far behind.
-    /// - Throws: `cancelled` where the call has ended.
+    /// - Throws: `cancelled` after the call's end.
     func write(_ answers: FramedResponses) throws(RPCError) -> Bool {
         guard !isOver else { throw .clientHasLeft }
         let isMore = answers.ending == nil || answers.count > 0
         if !hasAnswered, isMore { begin(ResponseHeaders.beginning(answers.metadata)) }
         if answers.count > 0 { write(answers.bytes) }
-        // A call that has said everything holds its request to its end.
+        // A call whose client has ended its side keeps its budget until its end.
         if !hasEnded { meter.release(requests: answers.count) }
         if let (status, metadata) = answers.ending {
             end(ResponseHeaders.ending(status, metadata, hasAnswered))
@@ -288,7 +280,7 @@ final class Call: HTTP2StreamHandler {
         return unsentBytes > Self.bytesAhead
     }
 
-    /// Writes answers of a call that has begun, unless it is over.
+    /// Writes responses of a call that has begun, unless it has ended.
     ///
     /// - Returns: whether the client is far behind.
     func write(_ messages: [[UInt8]]) -> Bool {
@@ -299,23 +291,23 @@ final class Call: HTTP2StreamHandler {
         return unsentBytes > Self.bytesAhead
     }
 
-    /// Ends a call that has begun in good order.
+    /// Ends a call with success.
     func end() {
         end(ResponseHeaders.success)
     }
 
-    /// Goes on when the client is not far behind any longer, or with an error when the call ends.
-    func wait(_ goOn: @escaping (Result<Void, RPCError>) -> Void) {
+    /// Calls a closure once the client is no longer far behind, or with an error at the call's end.
+    func wait(_ resume: @escaping (Result<Void, RPCError>) -> Void) {
         if isOver {
-            goOn(.failure(.clientHasLeft))
+            resume(.failure(.clientHasLeft))
         } else if unsentBytes > Self.bytesAhead {
-            waiters.append(goOn)
+            waiters.append(resume)
         } else {
-            goOn(.success(()))
+            resume(.success(()))
         }
     }
 
-    /// Ends the call with an error; whatever serves it is cancelled.
+    /// Ends the call with an error and cancels its work.
     func refuse(_ error: RPCError) {
         end(ResponseHeaders.ending(error, hasBegun: hasAnswered))
     }
@@ -330,7 +322,7 @@ final class Call: HTTP2StreamHandler {
         connection.write(.data(.init(data: .byteBuffer(bytes))), on: id, mark())
     }
 
-    /// What tells when the answers so far are on their way; nil while these are few.
+    /// A promise that completes when the responses so far are sent; nil while they are few.
     private func mark() -> EventLoopPromise<Void>? {
         let size = unmarkedBytes
         guard size >= Self.markBytes else { return nil }
@@ -342,12 +334,13 @@ final class Call: HTTP2StreamHandler {
             guard unsentBytes <= Self.bytesAhead, !isOver else { return }
             let ready = waiters
             waiters = []
-            for goOn in ready { goOn(.success(())) }
+            for resume in ready { resume(.success(())) }
         }
         return sent
     }
 
-    /// Ends the answer; the client has some time to end its side, as a reset could overtake it.
+    /// Ends the response; an immediate reset could overtake it, so the client gets time to end its
+    /// side.
     private func end(_ headers: HPACKHeaders) {
         guard !isOver else { return }
         isOver = true
@@ -361,14 +354,14 @@ final class Call: HTTP2StreamHandler {
         connection.flush()
     }
 
-    /// Lets go of what the call holds, and of what serves it.
+    /// Releases the call's budget and cancels its work.
     private func stop() {
         deadline?.cancel()
         stopTimeout()
         meter.releaseAll()
         received = ByteBuffer()
-        let served = intake
-        intake = .closed
+        let served = requestState
+        requestState = .closed
         switch served {
         case .answering(let task): task?.cancel()
         case .open(let requests): requests.cancel()
@@ -377,14 +370,15 @@ final class Call: HTTP2StreamHandler {
         }
         let gone = waiters
         waiters = []
-        for goOn in gone { goOn(.failure(.clientHasLeft)) }
+        for resume in gone { resume(.failure(.clientHasLeft)) }
     }
 
-    // MARK: Time
+    // MARK: Timeouts
 
     private func setDeadline(_ time: TimeAmount) {
         deadline = loop.assumeIsolated().scheduleTask(in: time) { [self] in
-            refuse(RPCError(code: .deadlineExceeded, message: "the call's time is over"))
+            refuse(
+                RPCError(code: .deadlineExceeded, message: "the deadline of the call has passed"))
         }
     }
 
@@ -393,7 +387,9 @@ final class Call: HTTP2StreamHandler {
             refuse(
                 RPCError(
                     code: .resourceExhausted,
-                    message: "the request is too slow, or there are too many"))
+                    message:
+                        "the request was not received in time: it is too slow, or the server's request memory is in use"
+                ))
         }
     }
 

@@ -4,24 +4,18 @@ import LarderHTTP
 import NIOCore
 import NIOHTTP2
 
-/// What the calls of a server's connections have in common.
+/// The context that all calls of a server share.
 final class CallContext: Sendable {
     /// The requests and the answers of a call.
     typealias Stream = RPCStream<CallTransport.Inbound, CallTransport.Outbound>
 
-    /// What may be called, by path.
     let routes: [String: CallRoute]
-    /// What clients must bear; nil for nothing.
+    /// The token that clients must present; nil for none.
     let token: BearerToken?
-    /// Which requests of web pages are served.
     let access: WebAccess
-    /// What is allowed.
     let limits: ServerConfiguration.Limits
-    /// Room for requests.
     let budget: RequestBudget
-    /// Where tasks run.
     let executor: LoopExecutor
-    /// What is open.
     let connections: OpenConnections
     /// Serves a call.
     private let handler: Handler
@@ -52,7 +46,7 @@ final class CallContext: Sendable {
         Call(id, of: connection, in: self, on: loop)
     }
 
-    /// Serves a call, in a task of its own.
+    /// Serves a call by gRPC, in a new task.
     func serve(_ stream: Stream, _ requests: CallRequests, _ peers: HTTP2Connection.Peers) {
         serve { [handler] in
             await withServerContextRPCCancellationHandle { handle in
@@ -66,10 +60,10 @@ final class CallContext: Sendable {
         }
     }
 
-    /// Begins what a short call asks for, on the event loop of its connection.
+    /// Begins a short call on its event loop.
     ///
-    /// - Returns: false where that takes a task.
-    /// - Throws: why it is refused.
+    /// - Returns: false if it needs a task.
+    /// - Throws: the reason to refuse it.
     func begin(
         _ work: ShortCall.Work, _ reply: @escaping ShortCall.Reply<[[UInt8]]>
     ) throws -> Bool {
@@ -83,7 +77,7 @@ final class CallContext: Sendable {
         return hasBegun
     }
 
-    /// Does what a call asks for, in a task of its own, which begins at once.
+    /// Serves a call in a new task, which begins immediately.
     @discardableResult
     func serve(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         connections.beginCall()
@@ -96,11 +90,11 @@ final class CallContext: Sendable {
 
 // MARK: - Routes
 
-/// By which way the calls of a method are served.
+/// How the calls of a method are served.
 enum CallRoute: Sendable {
-    /// From the connection, when the request is there.
+    /// By the connection, once the request is complete.
     case short(ShortCall)
-    /// From the connection, as long as it lasts.
+    /// By the connection, as a stream.
     case live(LiveMethod)
     /// By gRPC.
     case long(MethodDescriptor)
@@ -110,7 +104,7 @@ extension CallRoute {
     /// The routes of calls by their paths.
     ///
     /// - Parameters:
-    ///   - methods: all there are; gRPC serves those that have no other way.
+    ///   - methods: all methods; gRPC serves those without another route.
     static func byPath(
         _ methods: [MethodDescriptor], short: [ShortCall], live: [LiveMethod]
     ) -> [String: CallRoute] {
@@ -125,60 +119,54 @@ extension CallRoute {
 
 // MARK: - Unary calls
 
-/// A call of one small request, which is answered from its connection.
-///
-/// gRPC's way, a sequence of requests that are routed to what serves them, costs more than most of
-/// these do.
+/// A method with one small request, served by its connection: gRPC's routing costs more than most
+/// of these calls.
 struct ShortCall: Sendable {
-    /// Is told once of an answer, on any thread: what makes it on the event loop.
+    /// Called exactly once, on any thread, with a closure that builds the response on the event loop.
     typealias Reply<Answer> = @Sendable (_ answer: @escaping @Sendable () throws -> Answer) -> Void
 
-    /// What a request asks for.
+    /// The work of a request.
     struct Work: Sendable {
-        /// Does it, or begins it, on the event loop of the connection.
+        /// Does or begins it on the event loop of the connection.
         ///
-        /// - Returns: false, and has done nothing, where that would wait.
+        /// - Returns: false, without effect, if that would block.
         var inline: @Sendable (_ reply: @escaping Reply<[[UInt8]]>) throws -> Bool = { _ in false }
-        /// Does it in a task, which is cancelled when the call ends early.
+        /// Does it in a task, which is cancelled if the call ends early.
         let async: @Sendable () async throws -> [[UInt8]]
     }
 
-    /// The most that a request may have.
+    /// The size of the largest short request.
     static let maxRequestBytes = 64 << 10
 
-    /// What is called.
     let method: MethodDescriptor
-    /// Measures it.
     let monitor: CallMonitor
-    /// Takes a request; nil where it is for gRPC to serve.
+    /// Decodes a request; nil to pass it to gRPC.
     let take: @Sendable ([UInt8]) -> Work?
 }
 
 // MARK: - Streams
 
-/// A call of many requests and answers that is served from its connection.
+/// A call with any number of requests and responses, served by its connection.
 ///
-/// gRPC's way takes tasks that last as long as the call, which waits most of the time. Here nothing
-/// is left of it between two requests, or two answers, but an object. The event loop of the
-/// connection alone uses it.
+/// gRPC needs tasks for the lifetime of a call, which is idle most of the time; here an idle call is
+/// one object. Confined to the connection's event loop.
 protocol LiveCall: AnyObject {
-    /// Whether the request before is still being served, so that the next one waits.
+    /// Whether the next request must wait for the previous one.
     var isBusy: Bool { get }
 
-    /// Takes a request.
+    /// Serves a request.
     func take(_ request: [UInt8])
 
-    /// Hears that there are no more requests.
+    /// Called at the end of the requests.
     func finish()
 
-    /// Hears that the call has ended, for whichever reason; called once.
+    /// Called once, at the end of the call for any reason.
     func close()
 }
 
-/// A method whose calls are live.
+/// A method whose calls are streams.
 struct LiveMethod: Sendable {
-    /// What is called.
     let method: MethodDescriptor
-    /// Begins to serve a call.
+    /// Begins a call.
     let open: @Sendable (Call, RequestHeaders, CallContext) -> any LiveCall
 }

@@ -5,36 +5,35 @@ import Logging
 import Metrics
 import Tracing
 
-/// Measures calls, and makes a call's status of what went wrong in it.
+/// Records metrics, logs and spans of calls, and converts errors to statuses.
 ///
 /// Metrics: the timer `larder_server_call_seconds` and the counter `larder_server_calls`, both by
 /// `method` and, the counter, by `code`; the gauges `larder_server_streams` and
-/// `larder_server_databases` are elsewhere. The log hears of calls at trace
-/// level, of refusals at debug level, and of what is the server's fault as errors. Each call is a
-/// span, as OpenTelemetry names its parts: `rpc.system`, `rpc.service`, `rpc.method`,
+/// `larder_server_databases` are elsewhere. Calls are logged at trace
+/// level, refusals at debug level, and faults of the server as errors. Each call is a
+/// span with OpenTelemetry's attributes: `rpc.system`, `rpc.service`, `rpc.method`,
 /// `rpc.grpc.status_code` and, for the database, `db.namespace`.
 final class CallMonitor: Sendable {
-    /// What calls of a method are measured with.
     private struct Meter: Sendable {
         let time: Metrics.Timer
-        /// Those that went well; there is one for each other code, when it comes to that.
+        /// Successful calls; counters of other codes are made on demand.
         let successes: Counter
     }
 
     private let logger: Logger
     private let metrics: any MetricsFactory
     private let meters: [String: Meter]
-    /// What makes spans; nil where nothing does, as in most servers.
+    /// The tracer; nil if the process has none.
     private let tracer: (any Tracer)?
-    /// What knows the span of the caller from a call's headers.
+    /// Extracts the caller's span from a call's headers.
     private let instrument: any Instrument
 
-    /// The span of the call that a task serves.
+    /// The span of the current task's call.
     @TaskLocal fileprivate static var span: (any Span)?
 
-    /// Measures with the metrics system of the process, as it is now.
+    /// Uses the current metrics system of the process.
     ///
-    /// - Parameter tracer: makes the spans; nil for the tracer of the process, if it has one by now.
+    /// - Parameter tracer: creates the spans; nil for the current tracer of the process.
     init(_ logger: Logger, tracer: (any Tracer)? = nil) {
         self.logger = logger
         let known = tracer ?? InstrumentationSystem.tracer
@@ -60,9 +59,9 @@ final class CallMonitor: Sendable {
             factory: metrics)
     }
 
-    /// Does what a call asks for.
+    /// Serves a call.
     ///
-    /// - Parameter metadata: the headers of the call; its span is part of the trace that they name.
+    /// - Parameter metadata: the headers of the call, with the caller's trace.
     func watch<R>(
         _ method: MethodDescriptor, _ metadata: @autoclosure () -> Metadata,
         _ body: () async throws -> R
@@ -70,9 +69,9 @@ final class CallMonitor: Sendable {
         try await begin(method, metadata()).finish(body)
     }
 
-    /// Begins to measure a call.
+    /// Begins a call.
     ///
-    /// - Parameter metadata: the headers of the call; its span is part of the trace that they name.
+    /// - Parameter metadata: the headers of the call, with the caller's trace.
     func begin(
         _ method: MethodDescriptor, _ metadata: @autoclosure () -> Metadata
     ) -> MonitoredCall {
@@ -93,7 +92,7 @@ final class CallMonitor: Sendable {
         return span
     }
 
-    /// Notes which database the call is about that this task serves.
+    /// Records the database of the current task's call.
     func note(_ database: DatabaseID) {
         guard let span = Self.span, span.isRecording else { return }
         span.attributes["db.namespace"] = "\(database)"
@@ -123,14 +122,14 @@ final class CallMonitor: Sendable {
     }
 }
 
-/// A call that is measured, from its begin to its end.
+/// A call in progress.
 struct MonitoredCall: Sendable {
     fileprivate let monitor: CallMonitor
     fileprivate let method: String
     fileprivate let span: (any Span)?
     private let start = ContinuousClock.now
 
-    /// Does something that the call asks for; spans of others become parts of the call's.
+    /// Does a part of the call's work within its span.
     func run<R>(_ body: () throws -> R) rethrows -> R {
         guard let span else { return try body() }
         return try InstrumentationContext.withValue(span.context) {
@@ -138,7 +137,7 @@ struct MonitoredCall: Sendable {
         }
     }
 
-    /// Does something that the call asks for; spans of others become parts of the call's.
+    /// Does a part of the call's work within its span.
     func run<R>(_ body: () async throws -> R) async rethrows -> R {
         guard let span else { return try await body() }
         return try await InstrumentationContext.withValue(span.context) {
@@ -146,7 +145,7 @@ struct MonitoredCall: Sendable {
         }
     }
 
-    /// Does all that the call asks for, which ends it.
+    /// Does all work of the call and ends it.
     func finish<R>(_ body: () async throws -> R) async throws(RPCError) -> R {
         do {
             let result = try await run(body)
@@ -157,7 +156,7 @@ struct MonitoredCall: Sendable {
         }
     }
 
-    /// Makes the answer to what has been done, which ends the call.
+    /// Builds the response and ends the call.
     func finish<R>(_ body: () throws -> R) throws(RPCError) -> R {
         do {
             let result = try body()
@@ -168,7 +167,7 @@ struct MonitoredCall: Sendable {
         }
     }
 
-    /// Ends in good order.
+    /// Ends with success.
     func succeeded() {
         monitor.succeeded(method, in: ContinuousClock.now - start)
         guard let span else { return }
@@ -178,7 +177,7 @@ struct MonitoredCall: Sendable {
 
     /// Ends with an error.
     ///
-    /// - Returns: what the client is told.
+    /// - Returns: the status for the client.
     func failed(_ error: any Error) -> RPCError {
         let status = Self.status(of: error)
         monitor.failed(method, in: ContinuousClock.now - start, status, error)
@@ -198,12 +197,12 @@ struct MonitoredCall: Sendable {
         if error is CancellationError {
             return RPCError(code: .cancelled, message: "the call was cancelled")
         }
-        return RPCError(code: .internalError, message: "the server failed")
+        return RPCError(code: .internalError, message: "internal server error")
     }
 }
 
 extension RPCError.Code {
-    /// Whether it is the server that is to blame.
+    /// Whether the code is a fault of the server.
     fileprivate var isFault: Bool {
         switch self {
         case .internalError, .dataLoss, .unknown: true
@@ -212,7 +211,7 @@ extension RPCError.Code {
     }
 }
 
-/// Finds what a caller's span is known by in the headers of its call.
+/// Reads the caller's trace from metadata.
 private struct MetadataExtractor: Extractor {
     func extract(key: String, from metadata: Metadata) -> String? {
         metadata[stringValues: key].first { _ in true }

@@ -3,9 +3,7 @@ import GRPCCore
 import LarderHTTP
 import Synchronization
 
-/// The requests of a call, from its connection to what serves it.
-///
-/// The connection's event loop puts them in, one task takes them out.
+/// The requests of a call, from its connection to gRPC: the event loop appends, one task consumes.
 final class CallRequests: AsyncSequence, Sendable {
     typealias Element = RPCRequestPart<[UInt8]>
     typealias Failure = any Error
@@ -22,16 +20,15 @@ final class CallRequests: AsyncSequence, Sendable {
         }
     }
 
-    /// What comes next.
     private enum Next {
         case part(Element), end, unknown
     }
 
     private struct State {
         var parts: Deque<Element> = []
-        /// The bytes of these, as they travelled.
+        /// The encoded size of the parts.
         var bytes = 0
-        /// Whether to tell when they are few.
+        /// Whether to call `becameFew`.
         var isWatched = false
         var end: Result<Void, any Error>?
         var waiter: LoopContinuation<Void>?
@@ -39,25 +36,21 @@ final class CallRequests: AsyncSequence, Sendable {
     }
 
     private let state: Mutex<State>
-    /// How many bytes are few.
     private let fewBytes: Int
     private let becameFew: @Sendable () -> Void
 
-    /// The requests behind the headers of a call.
-    ///
     /// - Parameters:
-    ///   - fewBytes: what may lie here without anybody being told that it does not.
-    ///   - becameFew: called on any thread when no more than that lies here, where ``isFull`` has
-    ///     said before that more does.
+    ///   - fewBytes: the threshold of ``isFull``.
+    ///   - becameFew: called on any thread when the unread bytes fall to the threshold after
+    ///     ``isFull`` was true.
     init(_ metadata: Metadata, fewBytes: Int, becameFew: @escaping @Sendable () -> Void) {
         state = Mutex(State(parts: [.metadata(metadata)]))
         self.fewBytes = fewBytes
         self.becameFew = becameFew
     }
 
-    // MARK: The connection's side
+    // MARK: Producer
 
-    /// Adds a request.
     func add(_ message: [UInt8]) {
         let waiter = state.withLock { state in
             guard state.end == nil else { return LoopContinuation<Void>?.none }
@@ -72,7 +65,7 @@ final class CallRequests: AsyncSequence, Sendable {
         MessageReader.prefixBytes + message.count
     }
 
-    /// Whether more than few bytes lie here.
+    /// Whether the unread bytes exceed the threshold.
     var isFull: Bool {
         state.withLock { state in
             state.isWatched = state.bytes > fewBytes
@@ -80,12 +73,12 @@ final class CallRequests: AsyncSequence, Sendable {
         }
     }
 
-    /// Ends the requests: there are no more.
+    /// Ends the requests.
     func finish() {
         end(.success(()))
     }
 
-    /// Ends the call: what serves it is cancelled.
+    /// Ends and cancels the call.
     func cancel() {
         end(.failure(RPCError.clientHasLeft))
         state.withLock { $0.cancellation }?.cancel()
@@ -103,9 +96,9 @@ final class CallRequests: AsyncSequence, Sendable {
         waiter?.resume()
     }
 
-    // MARK: The side of what serves the call
+    // MARK: Consumer
 
-    /// What is to be cancelled when the call ends early; at once where it has.
+    /// Sets the handle to cancel if the call ends early; cancels it if it has.
     func cancelling(_ handle: ServerContext.RPCCancellationHandle) {
         let isOver = state.withLock { state in
             state.cancellation = handle
@@ -124,7 +117,7 @@ final class CallRequests: AsyncSequence, Sendable {
             switch try take() {
             case .part(let part): return part
             case .end: return nil
-            case .unknown: await waitForNews()
+            case .unknown: await waitForPart()
             }
         }
     }
@@ -136,7 +129,7 @@ final class CallRequests: AsyncSequence, Sendable {
                 try end.get()
                 return (.end, false)
             }
-            // Most of the time there are none, and no room is kept for those that were.
+            // Mostly empty; the buffer is released.
             if state.parts.isEmpty { state.parts = [] }
             if case .message(let message) = part { state.bytes -= Self.bytes(of: message) }
             guard state.isWatched, state.bytes <= fewBytes else { return (.part(part), false) }
@@ -147,7 +140,7 @@ final class CallRequests: AsyncSequence, Sendable {
         return next
     }
 
-    private func waitForNews() async {
+    private func waitForPart() async {
         await withTaskCancellationHandler {
             await withLoopContinuation { continuation in
                 let isReady = state.withLock { state in
@@ -164,8 +157,8 @@ final class CallRequests: AsyncSequence, Sendable {
 }
 
 extension RPCError {
-    /// The error of a call whose client does not wait for an answer any more.
+    /// The error of a call whose client no longer waits for a response.
     static var clientHasLeft: RPCError {
-        RPCError(code: .cancelled, message: "the client has left")
+        RPCError(code: .cancelled, message: "the client has disconnected or cancelled the call")
     }
 }

@@ -3,7 +3,7 @@ import LarderHTTP
 import NIOCore
 import NIOHPACK
 
-/// The answers of a call, from what serves it to its connection.
+/// The responses of a call, from gRPC to its connection.
 struct CallResponses: ClosableRPCWriterProtocol {
     typealias Element = RPCResponsePart<[UInt8]>
 
@@ -14,9 +14,9 @@ struct CallResponses: ClosableRPCWriterProtocol {
         try await write(contentsOf: CollectionOfOne(element))
     }
 
-    /// Writes answers, and waits while their client is far behind.
+    /// Writes responses; waits while the client is far behind.
     ///
-    /// - Throws: `cancelled` where the call has ended.
+    /// - Throws: `cancelled` after the call's end.
     func write(contentsOf elements: some Sequence<Element>) async throws {
         let answers = FramedResponses(elements)
         let isFull =
@@ -35,9 +35,9 @@ struct CallResponses: ClosableRPCWriterProtocol {
 
     func finish(throwing error: any Error) async { endWithoutStatus() }
 
-    /// Ends a call that has not said how it ends.
+    /// Ends a call without a status.
     private func endWithoutStatus() {
-        run { $0.refuse(RPCError(code: .internalError, message: "the server failed")) }
+        run { $0.refuse(RPCError(code: .internalError, message: "internal server error")) }
     }
 
     private func run(_ body: @escaping @Sendable (Call) -> Void) {
@@ -45,15 +45,15 @@ struct CallResponses: ClosableRPCWriterProtocol {
     }
 }
 
-/// Answers as they travel.
+/// Responses in gRPC's framing.
 struct FramedResponses: Sendable {
-    /// What the answer begins with, where it begins here and has something to say.
+    /// The initial metadata, if this is the beginning.
     private(set) var metadata = Metadata()
-    /// The messages, each behind its prefix.
+    /// The messages, each with its prefix.
     private(set) var bytes = ByteBuffer()
-    /// How many messages these are.
+    /// The number of messages.
     private(set) var count = 0
-    /// How the call ends, where it does.
+    /// The end of the call, if included.
     private(set) var ending: (status: Status, metadata: Metadata)?
 
     init(_ parts: some Sequence<RPCResponsePart<[UInt8]>>) {
@@ -69,7 +69,7 @@ struct FramedResponses: Sendable {
         bytes = Self.framed(messages)
     }
 
-    /// Messages, each behind its prefix.
+    /// Messages, each with its prefix.
     static func framed(_ messages: [[UInt8]]) -> ByteBuffer {
         guard !messages.isEmpty else { return ByteBuffer() }
         let size = messages.reduce(0) { $0 + MessageReader.prefixBytes + $1.count }
@@ -84,29 +84,29 @@ struct FramedResponses: Sendable {
 
 // MARK: - Headers
 
-/// The headers that an answer begins and ends with (gRPC over HTTP/2, "Responses").
+/// The headers and trailers of responses (gRPC over HTTP/2, "Responses").
 enum ResponseHeaders {
-    /// What an answer begins with.
+    /// Initial headers without metadata.
     static let beginning: HPACKHeaders = [":status": "200", "content-type": "application/grpc"]
-    /// What an answer ends with that has begun.
+    /// Trailers of a successful response.
     static let success: HPACKHeaders = ["grpc-status": "0"]
 
-    /// What an answer begins with that has more to say.
+    /// Initial headers with metadata.
     static func beginning(_ metadata: Metadata) -> HPACKHeaders {
         var headers = beginning
         add(metadata, to: &headers)
         return headers
     }
 
-    /// What a call ends with that fails.
+    /// The end of a failed call.
     ///
-    /// - Parameter hasBegun: whether it has been answered with ``beginning``.
+    /// - Parameter hasBegun: whether ``beginning`` has been sent.
     static func ending(_ error: RPCError, hasBegun: Bool) -> HPACKHeaders {
         ending(
             Status(code: Status.Code(error.code), message: error.message), error.metadata, hasBegun)
     }
 
-    /// What a call ends with.
+    /// The end of a call.
     static func ending(_ status: Status, _ metadata: Metadata, _ hasBegun: Bool) -> HPACKHeaders {
         if hasBegun, status.code == .ok, status.message.isEmpty, metadata.isEmpty { return success }
         var headers = hasBegun ? HPACKHeaders() : beginning
@@ -122,8 +122,7 @@ enum ResponseHeaders {
         for (key, value) in metadata { headers.add(name: key, value: value.encoded()) }
     }
 
-    /// A message as headers have it: what is no visible sign of ASCII, and the sign of percent,
-    /// becomes `%` and two digits (gRPC over HTTP/2, "Status-Message").
+    /// A percent-encoded message (gRPC over HTTP/2, "Status-Message").
     private static func escaped(_ message: String) -> String {
         let isPlain = { (byte: UInt8) in 0x20...0x7e ~= byte && byte != UInt8(ascii: "%") }
         guard !message.utf8.allSatisfy(isPlain) else { return message }

@@ -1,7 +1,7 @@
 import GRPCCore
 import NIOCore
 
-/// Finds the messages in the bytes of a call.
+/// Decodes the messages of a call.
 ///
 /// ```
 /// | is compressed: 1 byte | length: 4 bytes, the most significant first | message |
@@ -9,38 +9,36 @@ import NIOCore
 ///
 /// (gRPC over HTTP/2, "Length-Prefixed-Message")
 struct MessageReader {
-    /// What comes next.
     enum Step: Equatable {
-        /// A message begins that has so many bytes.
+        /// The beginning of a message of this length.
         case begins(Int)
-        /// A message is whole.
+        /// A complete message.
         case message([UInt8])
     }
 
-    /// What stands before a message.
     static let prefixBytes = 5
-    /// Room for a message that has only begun; more as its bytes come.
+    /// The initial capacity for a partial message.
     private static let firstBytes = 64 << 10
 
     private let maxBytes: Int
-    /// The length of the message that has begun.
+    /// The length of the partial message.
     private var length: Int?
     private var message: [UInt8] = []
 
-    /// - Parameter maxBytes: what a message may have.
+    /// - Parameter maxBytes: the size of the largest message.
     init(maxBytes: Int) {
         self.maxBytes = maxBytes
     }
 
-    /// Whether no message has begun and not ended.
+    /// Whether there is no partial message.
     var isBetween: Bool { length == nil }
 
-    /// Takes what comes next from the bytes of a call; nil where more is needed for that.
+    /// Consumes bytes up to the next step; nil if more bytes are needed.
     ///
-    /// A part of a prefix is left in the bytes.
+    /// A partial prefix is not consumed.
     ///
-    /// - Throws: `invalidArgument` for a message that is too large, as Cloud Firestore does;
-    ///   `internalError` for one that is compressed without a word about it.
+    /// - Throws: `invalidArgument` for a message that is too large, as in Cloud Firestore;
+    ///   `internalError` for a compressed message.
     mutating func next(_ bytes: inout ByteBuffer) throws(RPCError) -> Step? {
         guard let length else { return try begin(&bytes) }
         let missing = length - message.count
@@ -62,7 +60,7 @@ struct MessageReader {
         guard isCompressed == 0 else {
             throw RPCError(
                 code: .internalError,
-                message: "a message is compressed, and the call's headers do not say how")
+                message: "a message is compressed, but the headers have no grpc-encoding")
         }
         guard length <= maxBytes else {
             throw RPCError(

@@ -3,20 +3,19 @@ import LarderHTTP
 import LarderWire
 import NIOHPACK
 
-/// What the headers of a request say.
+/// The headers of a call's request.
 struct RequestHeaders {
-    /// What is called.
     let path: String
-    /// How long the call may take; nil where it may take any time.
+    /// The call's timeout; nil without limit.
     let timeout: CallTimeout?
-    /// The headers, as they came.
+    /// All headers, as received.
     let all: HPACKHeaders
 
     /// Reads the headers of a request (gRPC over HTTP/2, "Requests").
     ///
     /// - Parameters:
-    ///   - token: what the client must bear; nil for nothing.
-    ///   - access: which calls of web pages are served.
+    ///   - token: the token that the client must present; nil for none.
+    ///   - access: the checks of requests of web pages.
     init(_ headers: HPACKHeaders, token: BearerToken?, access: WebAccess) throws(CallRefusal) {
         var path, scheme, method, contentType, encoding, timeout: String?
         var web = WebAccess.Request()
@@ -41,13 +40,13 @@ struct RequestHeaders {
         }
         guard let path, scheme == "http" || scheme == "https", method == "POST" else {
             throw CallRefusal(
-                .invalidArgument, "a call is a POST of http or https, and has a path")
+                .invalidArgument, "a call must be a POST over http or https with a path")
         }
         if web.isOfBrowser, let reason = access.refusal(of: web) {
             throw CallRefusal(.permissionDenied, reason)
         }
         guard isAdmitted else {
-            throw CallRefusal(.unauthenticated, "a bearer token is missing or wrong")
+            throw CallRefusal(.unauthenticated, "the bearer token is missing or wrong")
         }
         if let encoding, encoding != "identity" {
             throw CallRefusal(
@@ -60,10 +59,7 @@ struct RequestHeaders {
         all = headers
     }
 
-    /// The headers that the client has added.
-    ///
-    /// Without the time that the call may take: what takes it from here would keep a sleeping task
-    /// for it, however soon the call is done.
+    /// The client's metadata, without the timeout: gRPC would start a task to wait for it.
     var metadata: Metadata {
         var metadata = Metadata()
         for (name, value, _) in all
@@ -74,17 +70,17 @@ struct RequestHeaders {
     }
 }
 
-/// Why a call is not served, as its headers say it.
+/// A refusal of a call by its headers.
 struct CallRefusal: Error {
-    /// The headers that are the whole answer.
+    /// The whole response.
     let headers: HPACKHeaders
 
-    /// An answer that is an error.
+    /// A refusal with an error.
     init(_ error: RPCError) {
         headers = ResponseHeaders.ending(error, hasBegun: false)
     }
 
-    /// An answer that is an error.
+    /// A refusal with an error.
     init(_ code: RPCError.Code, _ message: String) {
         self.init(RPCError(code: code, message: message))
     }
@@ -93,6 +89,6 @@ struct CallRefusal: Error {
         self.headers = headers
     }
 
-    /// The answer to what is no call of gRPC.
+    /// The response to a request that is not gRPC.
     static let unsupportedMediaType = CallRefusal(headers: [":status": "415"])
 }

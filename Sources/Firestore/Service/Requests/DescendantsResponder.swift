@@ -3,11 +3,11 @@ import LarderModel
 import LarderWire
 import SwiftProtobuf
 
-/// What a query of all collections finds, as answers: documents below a parent, at any depth or
-/// right below it, in the order of their names.
+/// Responds to a query of all collections: documents below a parent, at any depth or directly below
+/// it, in name order.
 ///
-/// Client libraries ask so to delete a tree. The ends of the range are names that no document
-/// has, such as `c/__id-9223372036854775808__`: the first that there could be in `c`.
+/// Client libraries send it to delete a tree. The bounds of the range are names that no document
+/// has, such as `c/__id-9223372036854775808__`: the first possible one in `c`.
 struct DescendantsResponder {
     private let database: DatabaseContext
     private let coder: MessageCoder
@@ -19,11 +19,11 @@ struct DescendantsResponder {
     private let limit: Int
     private var range = DocumentNameRange()
 
-    /// Reads a request; nil for a query of named collections.
+    /// Decodes a request; nil for a query of named collections.
     ///
-    /// - Throws: `invalidArgument` for conditions and orders of anything but the name, and for what
-    ///   is no name or number; `unimplemented` in a transaction, as of a time, with an explanation
-    ///   or by nearest vectors.
+    /// - Throws: `invalidArgument` for filters and orders other than the name, and for malformed names
+    ///   and numbers; `unimplemented` in a transaction, at a read time, with explain options or a
+    ///   vector search.
     init?(_ request: Google_Firestore_V1_RunQueryRequest, _ database: DatabaseContext)
         throws(LarderError)
     {
@@ -40,8 +40,8 @@ struct DescendantsResponder {
         else {
             throw LarderError(
                 .unimplemented,
-                "a query of all collections in a transaction, as of a time, with an explanation or "
-                    + "by nearest vectors is not implemented")
+                "a query of all collections in a transaction, at a read time, with explain options or "
+                    + "a vector search is not implemented")
         }
         guard
             query.orderBy.allSatisfy({
@@ -49,7 +49,7 @@ struct DescendantsResponder {
             })
         else { throw Self.namesAlone }
         guard query.offset >= 0, !query.hasLimit || query.limit.value >= 0 else {
-            throw LarderError(.invalidArgument, "a limit or an offset of a query is below 0")
+            throw LarderError(.invalidArgument, "the limit or offset of a query is negative")
         }
         parent = try coder.decode(parent: request.parent)
         offset = Int(query.offset)
@@ -66,7 +66,7 @@ struct DescendantsResponder {
         if query.hasEndAt { lower(try end(query.endAt.values, isInclusive: !query.endAt.before)) }
     }
 
-    /// Gives the documents, each in an answer; without documents an answer comes alone.
+    /// Sends each document in a response; without documents one empty response.
     func run(_ give: QueryResponder.Give) throws(LarderError) {
         var (found, readTime) = (0, SnapshotVersion.none)
         let version = try database.backend.descendants(
@@ -90,7 +90,7 @@ struct DescendantsResponder {
 
     private static let namesAlone = LarderError(
         .invalidArgument,
-        "a query of all collections has no conditions and orders but names, ascending")
+        "a query of all collections supports only filters and ascending orders of __name__")
 
     private mutating func narrow(by filter: Google_Firestore_V1_StructuredQuery.Filter)
         throws(LarderError)
@@ -123,7 +123,7 @@ struct DescendantsResponder {
         range.upper = end
     }
 
-    /// The end of a range at a name, which need not be one that a document may have.
+    /// The end of a range at a name, which need not be valid for a document.
     private func end(_ values: [Google_Firestore_V1_Value], isInclusive: Bool)
         throws(LarderError) -> DocumentNameRange.End
     {
@@ -131,7 +131,7 @@ struct DescendantsResponder {
         guard case .referenceValue(let name)? = values.first?.valueType, values.count == 1,
             name.utf8.starts(with: prefix.utf8), name.utf8.count > prefix.utf8.count,
             name.utf8.count <= prefix.utf8.count + 8_192
-        else { throw LarderError(.invalidArgument, "a bound of a query names no document") }
+        else { throw LarderError(.invalidArgument, "the bound of a query is not a document name") }
         let path = String(Substring(name.utf8.dropFirst(prefix.utf8.count)))
         return .init(DocumentPath(unchecked: path), isInclusive: isInclusive)
     }

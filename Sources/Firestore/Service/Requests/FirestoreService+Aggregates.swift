@@ -6,7 +6,7 @@ import LarderWire
 import SwiftProtobuf
 
 extension FirestoreService {
-    /// Figures over what a query matches.
+    /// Aggregations over the results of a query.
     func runAggregationQuery(_ request: Google_Firestore_V1_RunAggregationQueryRequest)
         async throws(LarderError) -> Google_Firestore_V1_RunAggregationQueryResponse
     {
@@ -49,7 +49,7 @@ extension Google_Protobuf_Duration {
 }
 
 extension DatabaseContext {
-    /// Figures over the documents of a selection, and the version of the commit that they are of.
+    /// Aggregations over the documents of a selection, and the version of the database.
     fileprivate func aggregates(
         _ named: [NamedAggregate], over selection: QuerySelection, _ time: ReadTime
     ) throws(LarderError) -> (values: [Value], version: SnapshotVersion) {
@@ -72,11 +72,11 @@ extension DatabaseContext {
 }
 
 extension QuerySelection {
-    /// The query that figures are over: only documents that have all their fields count, and they
-    /// come in the order of those, as from an index.
+    /// The query to aggregate over: only documents with all aggregated fields, in the order of
+    /// these, as from an index.
     fileprivate func query(of named: [NamedAggregate]) -> Query {
         var query = queryWithOffset
-        // Cursors have a place in the orders that there are.
+        // Cursors refer to the existing orders.
         guard query.start == nil, query.end == nil else { return query }
         for path in named.compactMap(\.aggregate.path) where !path.isDocumentID {
             guard !query.orders.contains(where: { $0.path == path }) else { continue }

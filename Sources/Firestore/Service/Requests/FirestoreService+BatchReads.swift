@@ -6,10 +6,8 @@ import LarderRemote
 import LarderWire
 
 extension FirestoreService {
-    /// How many documents of a request are held at once, rather than a part of them.
-    ///
-    /// They take no more than what an answer may be ahead of its client anyway, and the call
-    /// changes threads no more than it must.
+    /// The size of a batch that is read at once instead of streamed: it fits the limit of a response
+    /// in progress, and avoids a change of threads.
     private static let fewDocuments = 4
 
     /// Documents, all as of one time, those that do not exist among them.
@@ -26,12 +24,11 @@ extension FirestoreService {
         try await writer.write(contentsOf: try await read(fewDocuments(request)))
     }
 
-    /// Whether a request is of few documents.
     static func isOfFew(_ request: Google_Firestore_V1_BatchGetDocumentsRequest) -> Bool {
         request.documents.count <= fewDocuments
     }
 
-    /// The documents of a request that is of few.
+    /// The documents of a small request.
     func fewDocuments(_ request: Google_Firestore_V1_BatchGetDocumentsRequest)
         -> InlineRead<[Response<Google_Firestore_V1_BatchGetDocumentsResponse>]>
     {
@@ -46,7 +43,7 @@ extension FirestoreService {
     }
 }
 
-/// The documents that a request names, as answers.
+/// The documents of a request, as responses.
 private struct FoundDocuments {
     let database: DatabaseContext
     let coder: MessageCoder
@@ -61,17 +58,16 @@ private struct FoundDocuments {
         self.database = database
         self.coder = coder
         let named = try coder.decode(request)
-        // Whatever is named twice is answered once.
+        // Duplicates have one response.
         var seen: Set<DocumentPath> = []
         paths = named.count > 1 ? named.filter { seen.insert($0).inserted } : named
         mask = request.hasMask ? try coder.decode(request.mask) : nil
         time = try ReadTime(ConsistencySelector(request.consistencySelector), database, coder)
     }
 
-    /// Gives the documents, each in an answer: those that exist first, as Cloud Firestore does.
+    /// Sends each document in a response: existing ones first, as Cloud Firestore does.
     ///
-    /// Where a transaction was opened, or there is none to give, an answer without a document
-    /// comes first.
+    /// With a new transaction, or without documents, a response without a document comes first.
     func run(
         _ give: FirestoreService.Give<Google_Firestore_V1_BatchGetDocumentsResponse>
     ) throws(LarderError) {

@@ -4,7 +4,7 @@ import LarderModel
 import LarderWire
 import SwiftProtobuf
 
-/// The calls as gRPC knows them; what each does is in the file of its subject.
+/// The registration of all RPCs.
 extension FirestoreService: RegistrableRPCService {
     private typealias Method = Google_Firestore_V1_Firestore.Method
 
@@ -13,7 +13,7 @@ extension FirestoreService: RegistrableRPCService {
         registerReads(with: &router)
     }
 
-    /// The calls that may be answered from their connections.
+    /// The RPCs that a connection may serve without gRPC's router.
     var shortCalls: [ShortCall] {
         unaryCalls.map(\.short) + [
             ShortCall(Method.BatchGetDocuments.descriptor, self) {
@@ -22,7 +22,7 @@ extension FirestoreService: RegistrableRPCService {
         ]
     }
 
-    /// The calls that are served from their connections.
+    /// The streams, which connections serve.
     var liveMethods: [LiveMethod] {
         [LiveMethod(ListenStreamHandler.self, self), LiveMethod(WriteStreamHandler.self, self)]
     }
@@ -57,7 +57,7 @@ extension FirestoreService: RegistrableRPCService {
         }
     }
 
-    /// A call of one request and any number of answers.
+    /// Registers an RPC with one request and any number of responses.
     private func register<Request: Message, Output>(
         _ method: MethodDescriptor, with router: inout RPCRouter<some ServerTransport>,
         _ serializer: some MessageSerializer<Output>,
@@ -80,24 +80,24 @@ extension FirestoreService: RegistrableRPCService {
 
 // MARK: - Unary calls
 
-/// A call of one request and one answer, by both of its ways.
+/// An RPC with one request and one response, served by its connection or by gRPC.
 protocol UnaryCall: Sendable {
-    /// Tells gRPC of it.
+    /// Registers it with gRPC.
     func register(with router: inout RPCRouter<some ServerTransport>)
 
-    /// It, as it is answered from its connection.
+    /// The form that a connection serves.
     var short: ShortCall { get }
 }
 
-/// A call whose messages are these.
+/// A unary RPC of two message types.
 struct MessageCall<Request: Message, Output: Message>: UnaryCall {
     let short: ShortCall
     private let body: @Sendable (Request) async throws -> Response<Output>
 
-    /// A call of which a closure does all.
+    /// An RPC that a closure serves.
     ///
-    /// - Parameter begin: begins what the bytes of a request ask for on the event loop of the
-    ///   connection; false where that would wait, or the bytes are no such request.
+    /// - Parameter begin: begins to serve an encoded request on the connection's event loop; returns
+    ///   false, without effect, if that would block or the request is malformed.
     init(
         _ method: MethodDescriptor, _ monitor: CallMonitor,
         begin: @escaping @Sendable ([UInt8], @escaping ShortCall.Reply<[[UInt8]]>) throws -> Bool =
@@ -116,7 +116,7 @@ struct MessageCall<Request: Message, Output: Message>: UnaryCall {
         self.body = { .message(try await body($0)) }
     }
 
-    /// A call that reads few documents.
+    /// An RPC that reads few documents.
     init(
         _ method: MethodDescriptor, _ service: FirestoreService,
         reading: @escaping @Sendable (Request) -> InlineRead<Response<Output>>
@@ -169,7 +169,7 @@ struct InlineRead<R: Sendable>: Sendable {
 }
 
 extension ShortCall {
-    /// A call whose requests ask for few documents, or for what is not short.
+    /// An RPC that reads few documents; `read` returns nil for requests of many.
     init<Request: Message, Output: Message>(
         _ method: MethodDescriptor, _ service: FirestoreService,
         _ read: @escaping @Sendable (Request) -> InlineRead<[Response<Output>]>?
@@ -190,25 +190,24 @@ extension ShortCall {
 
 // MARK: - Requests
 
-/// A request as it came.
+/// A request, decoded or still encoded.
 ///
-/// In a box, so that the stacks of those who wait for the next one, most of the time, have no room
-/// for it.
+/// A class, so that suspended tasks reserve no space for the message.
 final class RequestMessage<Message: SwiftProtobuf.Message>: Sendable {
     private enum Contents: Sendable {
         case message(Message)
-        /// What is too large to be decoded while others wait.
+        /// A message too large to be decoded on an event loop.
         case bytes([UInt8])
     }
 
     private let contents: Contents
 
-    /// What a request may have to be decoded, and served, on the event loop that it came from.
+    /// The largest request to decode and serve on its event loop.
     private static var littleBytes: Int { 64 << 10 }
 
-    /// Reads a request that is not large.
+    /// Decodes a small request; keeps a large one encoded.
     ///
-    /// - Throws: `invalidArgument` for bytes that are no such message.
+    /// - Throws: `invalidArgument` for malformed bytes.
     init(_ bytes: some GRPCContiguousBytes) throws {
         let size = bytes.withUnsafeBytes { $0.count }
         contents =
@@ -217,10 +216,9 @@ final class RequestMessage<Message: SwiftProtobuf.Message>: Sendable {
             : .bytes(bytes.withUnsafeBytes { [UInt8]($0) })
     }
 
-    /// Lends the request to a closure: a large one where its event loop does not wait for it, nor
-    /// the other connections of that.
+    /// Passes the request to a closure; a large one is decoded and served off the event loop.
     ///
-    /// - Throws: what the closure throws; `invalidArgument` for bytes that are no such message.
+    /// - Throws: the closure's error; `invalidArgument` for malformed bytes.
     func read<R>(_ body: (Message) async throws -> R) async throws -> R {
         switch contents {
         case .message(let message): try await body(message)
@@ -232,7 +230,7 @@ final class RequestMessage<Message: SwiftProtobuf.Message>: Sendable {
     }
 }
 
-/// Takes requests as they come.
+/// Deserialises requests.
 struct RequestMessageDeserializer<Message: SwiftProtobuf.Message>: MessageDeserializer {
     func deserialize<Bytes: GRPCContiguousBytes>(_ bytes: Bytes) throws -> RequestMessage<Message> {
         try RequestMessage(bytes)

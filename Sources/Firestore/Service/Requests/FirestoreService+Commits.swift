@@ -6,7 +6,7 @@ import LarderWire
 import SwiftProtobuf
 
 extension FirestoreService {
-    /// Opens a transaction.
+    /// Begins a transaction.
     func beginTransaction(_ request: Google_Firestore_V1_BeginTransactionRequest)
         async throws(LarderError) -> Google_Firestore_V1_BeginTransactionResponse
     {
@@ -16,7 +16,7 @@ extension FirestoreService {
         return response
     }
 
-    /// Makes changes together or not at all, at the end of a transaction or by themselves.
+    /// Commits writes atomically, with or without a transaction.
     func commit(_ request: Google_Firestore_V1_CommitRequest)
         async throws(LarderError) -> Google_Firestore_V1_CommitResponse
     {
@@ -27,9 +27,9 @@ extension FirestoreService {
         return try coder.encode(response, of: mutations)
     }
 
-    /// Begins to make the changes that the bytes of a request ask for in a database that is open.
+    /// Begins the commit of an encoded request on an open database.
     ///
-    /// - Returns: false where it is not open, or the bytes are no such request.
+    /// - Returns: false, without effect, if the database is not open or the request is malformed.
     func beginCommit(_ bytes: [UInt8], _ reply: @escaping ShortCall.Reply<[[UInt8]]>)
         throws(LarderError) -> Bool
     {
@@ -55,9 +55,9 @@ extension FirestoreService {
         return true
     }
 
-    /// Ends a transaction without changes; nothing is done where it has ended already.
+    /// Ends a transaction without writes; an ended transaction is no error.
     ///
-    /// Clients roll back whatever goes wrong, also after a commit that was refused.
+    /// Clients roll back after any failure, including a refused commit.
     func rollBack(_ request: Google_Firestore_V1_RollbackRequest)
         async throws(LarderError) -> Google_Protobuf_Empty
     {
@@ -75,9 +75,9 @@ extension FirestoreService {
 // MARK: - Batches
 
 extension FirestoreService {
-    /// Makes changes each by itself; what came of each is told in the answer.
+    /// Commits each write by itself and reports the result of each.
     ///
-    /// They are made in their order, and share flushes of the disk.
+    /// Writes are committed in order and share disk flushes.
     func batchWrite(_ request: Google_Firestore_V1_BatchWriteRequest)
         async throws(LarderError) -> Google_Firestore_V1_BatchWriteResponse
     {
@@ -106,9 +106,9 @@ extension FirestoreService {
         return response
     }
 
-    /// The changes of a request; one that cannot be read fails alone.
+    /// The writes of a request; a malformed one fails alone.
     ///
-    /// - Throws: `invalidArgument` where two changes are of one document.
+    /// - Throws: `invalidArgument` for two writes of one document.
     private static func mutations(
         of request: Google_Firestore_V1_BatchWriteRequest, _ database: DatabaseContext
     ) throws(LarderError) -> [Result<Mutation, LarderError>] {

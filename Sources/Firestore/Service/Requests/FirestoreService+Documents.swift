@@ -6,9 +6,9 @@ import SwiftProtobuf
 
 /// One document at a time.
 extension FirestoreService {
-    /// A document, or those of its fields that are asked for.
+    /// A document, or the fields of a mask.
     ///
-    /// - Throws: `notFound` where it does not exist.
+    /// - Throws: `notFound` for a missing document.
     func getDocument(_ request: Google_Firestore_V1_GetDocumentRequest)
         -> InlineRead<Response<Google_Firestore_V1_Document>>
     {
@@ -27,16 +27,16 @@ extension FirestoreService {
         }
     }
 
-    /// Makes a document that did not exist, of a name that is given or made up.
+    /// Creates a document with the given ID or a generated one.
     ///
-    /// - Throws: `alreadyExists` where it exists.
+    /// - Throws: `alreadyExists` for an existing document.
     func createDocument(_ request: Google_Firestore_V1_CreateDocumentRequest)
         async throws(LarderError) -> Google_Firestore_V1_Document
     {
         try await write(request.parent, mask: request.hasMask ? request.mask : nil) {
             (coder) throws(LarderError) in
             guard !request.collectionID.isEmpty else {
-                throw LarderError(.invalidArgument, "the request has no collection id")
+                throw LarderError(.invalidArgument, "the request has no collection ID")
             }
             let parent = try coder.decode(parent: request.parent)
             let collection =
@@ -54,7 +54,7 @@ extension FirestoreService {
         }
     }
 
-    /// Makes a document what the request says, or those of its fields that it names.
+    /// Sets a document, or the fields of the update mask.
     func updateDocument(_ request: Google_Firestore_V1_UpdateDocumentRequest)
         async throws(LarderError) -> Google_Firestore_V1_Document
     {
@@ -68,7 +68,7 @@ extension FirestoreService {
         }
     }
 
-    /// Deletes a document; one that does not exist, too, unless the request says otherwise.
+    /// Deletes a document; a missing one is no error without a precondition.
     func deleteDocument(_ request: Google_Firestore_V1_DeleteDocumentRequest)
         async throws(LarderError) -> Google_Protobuf_Empty
     {
@@ -81,7 +81,7 @@ extension FirestoreService {
         return Google_Protobuf_Empty()
     }
 
-    /// Makes one change and gives the document as it is since.
+    /// Commits one write and returns the resulting document.
     private func write(
         _ resource: String, mask: Google_Firestore_V1_DocumentMask?,
         _ mutation: (MessageCoder) throws(LarderError) -> Mutation

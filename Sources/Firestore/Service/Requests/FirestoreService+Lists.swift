@@ -9,9 +9,7 @@ import SwiftProtobuf
 extension FirestoreService {
     private static let maxPage = 1_000
 
-    /// The documents of a collection.
-    ///
-    /// With `show_missing` those are among them that do not exist but have documents below.
+    /// The documents of a collection; with `show_missing` including missing parents of documents.
     func listDocuments(_ request: Google_Firestore_V1_ListDocumentsRequest)
         async throws(LarderError) -> Google_Firestore_V1_ListDocumentsResponse
     {
@@ -31,9 +29,9 @@ private struct DocumentList {
     let collection: CollectionPath
     let time: ReadTime
     let mask: FieldMask?
-    /// Behind about how many bytes of documents a page ends early.
+    /// The approximate size at which a page ends early.
     let maxBytes: Int
-    /// The documents from the beginning of the page on.
+    /// The query of the page and those after it.
     var query: Query
 
     init(
@@ -44,10 +42,12 @@ private struct DocumentList {
         self.coder = coder
         self.maxBytes = maxBytes
         guard !request.collectionID.isEmpty else {
-            throw LarderError(.unimplemented, "a list of all collections is not implemented")
+            throw LarderError(
+                .unimplemented,
+                "listing all collections is not implemented: the request needs a collection ID")
         }
         guard !request.showMissing || request.orderBy.isEmpty else {
-            throw LarderError(.invalidArgument, "show_missing does not go with an order")
+            throw LarderError(.invalidArgument, "show_missing cannot be combined with order_by")
         }
         if let parent = try coder.decode(parent: request.parent) {
             collection = try parent.collection(request.collectionID)
@@ -60,13 +60,14 @@ private struct DocumentList {
             .collection(collection), orders: try coder.decode(orderBy: request.orderBy))
         if let values = try PageToken.values(request.pageToken, coder) {
             guard values.count == query.orders.count else {
-                throw LarderError(.invalidArgument, "the page token is of another order")
+                throw LarderError(
+                    .invalidArgument, "the page token belongs to a list with another order")
             }
             query.start = Bound(values, isInclusive: false)
         }
     }
 
-    /// A page of documents that exist.
+    /// A page of existing documents.
     func page(_ size: Int) throws(LarderError) -> Google_Firestore_V1_ListDocumentsResponse {
         let (documents, isWhole) = try documents(size)
         var response = Google_Firestore_V1_ListDocumentsResponse()
@@ -76,19 +77,19 @@ private struct DocumentList {
             }
         }
         if !isWhole, let last = documents.last {
-            response.nextPageToken = try token(behind: last)
+            response.nextPageToken = try token(after: last)
         }
         return response
     }
 
-    /// A page of documents that exist or have others below.
+    /// A page of existing documents and missing parents.
     func pageWithMissing(_ size: Int)
         throws(LarderError) -> Google_Firestore_V1_ListDocumentsResponse
     {
         var after: DocumentPath?
         if case .reference(let name)? = query.start?.values.first { after = name.document }
         let (documents, isWhole) = try documents(size)
-        // What lies behind is for another page.
+        // Later missing documents belong to the next page.
         let end = isWhole ? nil : documents.last?.path
         let missing = try database.backend.missingDocuments(in: collection, asOf: time.asOf)
             .filter { path in after.map { $0 < path } ?? true && end.map { path < $0 } ?? true }
@@ -109,7 +110,7 @@ private struct DocumentList {
         return response
     }
 
-    /// The first documents of the page, and whether there are no others behind them.
+    /// The first documents of the page; `isWhole` if none follow them.
     private func documents(_ limit: Int)
         throws(LarderError) -> (documents: [Document], isWhole: Bool)
     {
@@ -132,7 +133,7 @@ private struct DocumentList {
         return (documents, isWhole)
     }
 
-    private func token(behind document: Document) throws(LarderError) -> String {
+    private func token(after document: Document) throws(LarderError) -> String {
         try token(
             query.orders.map { order in
                 order.path.isDocumentID
@@ -154,7 +155,7 @@ private struct DocumentList {
 extension FirestoreService {
     private static let maxCollectionsOfPage = 1_000
 
-    /// The ids of the collections below a document, or at the root, page by page.
+    /// The IDs of the collections of a document or the root, page by page.
     func listCollectionIDs(_ request: Google_Firestore_V1_ListCollectionIdsRequest)
         async throws(LarderError) -> Google_Firestore_V1_ListCollectionIdsResponse
     {
@@ -166,7 +167,7 @@ extension FirestoreService {
                 below: try coder.decode(parent: request.parent), asOf: ReadTime(at: time).asOf)[...]
             if let values = try PageToken.values(request.pageToken, coder) {
                 guard case .string(let last)? = values.first, values.count == 1 else {
-                    throw LarderError(.invalidArgument, "the page token is of another list")
+                    throw LarderError(.invalidArgument, "the page token belongs to another list")
                 }
                 ids = ids.drop { !last.utf8.lexicographicallyPrecedes($0.utf8) }
             }
@@ -182,39 +183,43 @@ extension FirestoreService {
 
 // MARK: - Page tokens
 
-/// Where a list goes on, as text that clients give back.
+/// The position after a page of a list, as text that the client returns for the next page.
 ///
-/// It is the place of the last entry in the order of the list. Whoever makes one up sees nothing
-/// that another request would not show.
+/// It encodes the order values of the last entry; a forged token shows nothing that another request
+/// would not.
 enum PageToken {
     private static let maxBytes = 64 << 10
 
-    /// The text of a place.
+    /// The token of a position.
     static func text(_ values: [Value], _ coder: MessageCoder) throws(LarderError) -> String {
         let cursor = try coder.encode(Bound(values, isInclusive: false), isStart: true)
         guard let data: Data = try? cursor.serializedBytes() else {
-            throw LarderError(.internal, "a page token cannot be made")
+            throw LarderError(.internal, "the page token cannot be encoded")
         }
         return data.base64EncodedString()
     }
 
-    /// The place of a text; nil for none.
+    /// The position of a token; nil for an empty one.
     ///
-    /// - Throws: `invalidArgument` for text that no list gave.
+    /// - Throws: `invalidArgument` for malformed text.
     static func values(_ text: String, _ coder: MessageCoder) throws(LarderError) -> [Value]? {
         guard !text.isEmpty else { return nil }
         guard text.utf8.count <= maxBytes, let data = Data(base64Encoded: text),
             let cursor = try? Google_Firestore_V1_Cursor(serializedBytes: data)
-        else { throw LarderError(.invalidArgument, "the page token is none of this server") }
+        else {
+            throw LarderError(
+                .invalidArgument,
+                "the page token is malformed: use the next_page_token of a previous response")
+        }
         return try coder.decode(cursor.values)
     }
 
-    /// How many entries a page has.
+    /// The number of entries of a page.
     ///
-    /// - Throws: `invalidArgument` for a size below 0.
+    /// - Throws: `invalidArgument` for a negative size.
     static func size(_ asked: Int32, most: Int) throws(LarderError) -> Int {
         guard asked >= 0 else {
-            throw LarderError(.invalidArgument, "a page of \(asked) entries")
+            throw LarderError(.invalidArgument, "the page size \(asked) is negative")
         }
         return asked == 0 ? most : min(Int(asked), most)
     }

@@ -5,7 +5,7 @@ import LarderWire
 import SwiftProtobuf
 
 extension FirestoreService {
-    /// Places that cut what a query matches into parts of about the same size, in their order.
+    /// Cursors that split the results of a query into parts of about equal size.
     func partitionQuery(_ request: Google_Firestore_V1_PartitionQueryRequest)
         async throws(LarderError) -> Google_Firestore_V1_PartitionQueryResponse
     {
@@ -15,7 +15,7 @@ extension FirestoreService {
             let query = try Self.query(of: request, coder)
             let size = try PageToken.size(request.pageSize, most: 10_000)
             guard request.partitionCount > 0 else {
-                throw LarderError(.invalidArgument, "the partition count is not above 0")
+                throw LarderError(.invalidArgument, "the partition count must be positive")
             }
             var after: DocumentPath?
             if case .reference(let name)? = try PageToken.values(request.pageToken, coder)?.first {
@@ -44,7 +44,7 @@ extension FirestoreService {
         }
     }
 
-    /// The query of a request: a collection group by its names and no more.
+    /// The query of a request, which must select a whole collection group in name order.
     private static func query(
         of request: Google_Firestore_V1_PartitionQueryRequest, _ coder: MessageCoder
     ) throws(LarderError) -> Query {
@@ -64,17 +64,14 @@ extension FirestoreService {
     }
 }
 
-/// Chooses documents that cut a long list of them into parts of about the same size, without
-/// knowing how long it will be and without keeping it.
+/// Samples a list of documents of unknown length to split it into parts of about equal size.
 ///
-/// Of the list every so-many-th document is kept; when that are too many, every second of them
-/// goes.
+/// Every nth document is kept; when there are too many, every second one is dropped and n doubles.
 struct Partitions {
-    /// No part is smaller than this, as Firestore has it.
+    /// The size of the smallest part, as in Firestore.
     static let minSize = 128
-    /// How much finer than asked for documents are kept.
+    /// The number of samples per requested part.
     private static let fineness = 16
-    /// However many are asked for.
     private static let maxCount = 10_000
 
     private let count: Int
@@ -82,12 +79,12 @@ struct Partitions {
     private var stride = minSize / 8
     private var total = 0
 
-    /// To cut a list at so many places, at most.
+    /// - Parameter count: the largest number of split points.
     init(count: Int) {
         self.count = min(max(count, 1), Self.maxCount)
     }
 
-    /// Takes the next document of the list.
+    /// Adds the next document of the list.
     mutating func add(_ path: DocumentPath) {
         if total.isMultiple(of: stride) { kept.append(path) }
         total += 1
@@ -96,7 +93,7 @@ struct Partitions {
         stride *= 2
     }
 
-    /// Where to cut: each the first document of a part, but for the first part.
+    /// The split points: the first document of each part after the first.
     var paths: [DocumentPath] {
         let parts = min(count + 1, total / Self.minSize)
         guard parts > 1 else { return [] }

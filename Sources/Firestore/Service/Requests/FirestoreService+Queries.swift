@@ -9,7 +9,7 @@ import LarderWire
 import SwiftProtobuf
 
 extension FirestoreService {
-    /// The documents that a query matches, one after the other as they are found.
+    /// Streams the results of a query as they are found.
     func runQuery(
         _ request: Google_Firestore_V1_RunQueryRequest,
         _ writer: RPCWriter<Response<Google_Firestore_V1_RunQueryResponse>>
@@ -29,16 +29,15 @@ extension FirestoreService {
     }
 }
 
-/// What a query finds, as answers.
+/// Responds to a query with its results.
 struct QueryResponder {
-    /// Takes an answer.
     typealias Give = FirestoreService.Give<Google_Firestore_V1_RunQueryResponse>
 
     let database: DatabaseContext
     let coder: MessageCoder
     let selection: QuerySelection
     let time: ReadTime
-    /// The query with those documents that an offset leaves out.
+    /// The query including the documents that the offset skips.
     let query: Query
 
     init(_ request: Google_Firestore_V1_RunQueryRequest, _ database: DatabaseContext)
@@ -51,14 +50,14 @@ struct QueryResponder {
         query = selection.queryWithOffset
     }
 
-    /// Gives the documents, each in an answer.
+    /// Sends each document in a response.
     ///
-    /// The first answer says how many an offset left out; without documents it comes alone.
+    /// The first response has the number of skipped documents; it is sent without documents, too.
     func run(_ give: Give) throws(LarderError) {
         var skipped = 0
         var isFirst = true
         var readTime = SnapshotVersion.none
-        func tell(_ document: Document?) throws(LarderError) {
+        func send(_ document: Document?) throws(LarderError) {
             let answer = try coder.encode(
                 document, mask: selection.mask, readTime: time.readTime(readTime),
                 transaction: isFirst ? time.begun : Data(), skippedResults: isFirst ? skipped : 0)
@@ -66,12 +65,12 @@ struct QueryResponder {
             try give(answer)
         }
         if selection.isEmpty {
-            // A transaction does not rest on what the query would find.
+            // The transaction does not depend on the results of the query.
             readTime =
                 try database.backend.documents(
                     at: [], as: database.credentials, in: time.transaction, asOf: time.asOf
                 ).version
-            return try tell(nil)
+            return try send(nil)
         }
         readTime = try database.backend.runQuery(
             query, as: database.credentials, in: time.transaction, asOf: time.asOf,
@@ -80,16 +79,16 @@ struct QueryResponder {
             if skipped < selection.offset {
                 skipped += 1
             } else {
-                try tell(document)
+                try send(document)
             }
             return .continue
         }
-        if isFirst { try tell(nil) }
+        if isFirst { try send(nil) }
     }
 }
 
 extension QuerySelection {
-    /// The query with those documents that the offset leaves out.
+    /// The query including the documents that the offset skips.
     var queryWithOffset: Query {
         var query = query
         if case .first(let count)? = query.limit {
@@ -102,7 +101,7 @@ extension QuerySelection {
 // MARK: - Explanations
 
 extension QueryResponder {
-    /// Tells how the query is answered and, where it is run, gives the answer and what it took.
+    /// Sends the query's plan and, if it is run, its results and statistics.
     func explain(isRun: Bool, _ give: Give) throws(LarderError) {
         guard isRun else {
             var response = Google_Firestore_V1_RunQueryResponse()
@@ -111,7 +110,8 @@ extension QueryResponder {
         }
         guard time.transaction == nil, time.asOf.isNone else {
             throw LarderError(
-                .unimplemented, "an analysis in a transaction or of the past is not implemented")
+                .unimplemented,
+                "explain with analyze in a transaction or at a read time is not implemented")
         }
         let (result, version) = try database.backend.analyze(query)
         let documents =
@@ -131,7 +131,7 @@ extension QueryResponder {
 }
 
 extension Google_Firestore_V1_ExplainMetrics {
-    /// How an answer was found, and what that took.
+    /// The plan and the statistics of an execution.
     init(_ execution: QueryExecution, resultCount: Int) {
         self.init()
         planSummary = .init(execution)
@@ -149,7 +149,7 @@ extension Google_Firestore_V1_ExplainMetrics {
 }
 
 extension Google_Firestore_V1_PlanSummary {
-    /// The plan: an entry for each index that it uses, or one for what it does without any.
+    /// The plan: an entry for each index, or one for a scan.
     init(_ execution: QueryExecution) {
         self.init()
         let indexes = execution.indexes

@@ -6,24 +6,17 @@ import SwiftProtobuf
 
 /// `google.firestore.v1.Firestore` over the databases of a server.
 ///
-/// A class, so that what calls keep of it, some as long as a stream lasts, is a reference.
-///
-/// Each call is a method in a file of its subject, and throws ``LarderModel/LarderError``;
-/// ``CallMonitor`` makes the status of a call of it. What blocks runs on a ``WorkPool``.
+/// Each RPC is a method in the file of its subject and throws ``LarderModel/LarderError``, which
+/// ``CallMonitor`` converts to a status. Blocking work runs on a ``LarderHTTP/WorkPool``.
 final class FirestoreService: Sendable {
-    /// The databases.
     let databases: Databases
-    /// What is allowed.
     let limits: ServerConfiguration.Limits
-    /// Measures calls.
     let monitor: CallMonitor
-    /// Where documents and collections are read.
+    /// Threads for reads of documents and collections.
     let readers: WorkPool
-    /// Where few documents are read at once.
     let inlineReads: InlineReadPolicy
-    /// Where queries are run: they may wait for their clients.
+    /// Threads for queries, which may wait for their clients.
     let queries: WorkPool
-    /// The open streams.
     let streams: StreamCount
 
     /// A service without open databases.
@@ -37,7 +30,7 @@ final class FirestoreService: Sendable {
         streams = StreamCount(limit: limits.streams)
     }
 
-    /// The database that a name of a resource begins with.
+    /// The database of a resource name.
     func database(_ resource: String) async throws(LarderError) -> DatabaseContext {
         if let database = try openDatabase(resource) { return database }
         let id = try DatabaseID(ofResource: resource)
@@ -45,14 +38,14 @@ final class FirestoreService: Sendable {
         return DatabaseContext(DatabaseNames(id), try await databases.database(id))
     }
 
-    /// The database that a name of a resource begins with; nil where it is not open.
+    /// The database of a resource name; nil if it is not open.
     func openDatabase(_ resource: String) throws(LarderError) -> DatabaseContext? {
         guard let (names, backend) = try databases.opened(resource) else { return nil }
         monitor.note(names.id)
         return DatabaseContext(names, backend)
     }
 
-    /// Answers a call from a database where blocking does no harm.
+    /// Reads a database on a thread that may block.
     func read<R: Sendable>(
         _ resource: String,
         _ body: @escaping @Sendable (DatabaseContext, MessageCoder) throws(LarderError) -> R
@@ -63,9 +56,9 @@ final class FirestoreService: Sendable {
         }
     }
 
-    /// Reads on the event loop that asks; nil where that would wait, or nothing is to be read there.
+    /// Reads on the calling event loop; nil, without reading, if that may block.
     ///
-    /// A transaction's reads come one after the other and may wait for each other.
+    /// A transaction's reads are serialised and may wait for each other.
     func readInline<R>(_ read: InlineRead<R>) throws(LarderError) -> R? {
         guard !read.consistency.isOfTransaction, let database = try openDatabase(read.resource)
         else { return nil }
@@ -74,18 +67,19 @@ final class FirestoreService: Sendable {
         }
     }
 
-    /// Reads at once where that does not wait, and where blocking does no harm else.
+    /// Reads inline if that does not block, else on another thread.
     func read<R: Sendable>(_ read: InlineRead<R>) async throws(LarderError) -> R {
         if let result = try readInline(read) { return result }
         return try await self.read(read.resource, read.body)
     }
 
-    /// Takes an answer of many; waits, but not for long, while its client is far behind.
+    /// Sends one of several responses; blocks for a limited time while the client is far behind.
     typealias Give<Message: SwiftProtobuf.Message> = (Response<Message>) throws(LarderError) -> Void
 
-    /// Answers a call with all that a closure gives, at the pace of its client.
+    /// Sends the responses of a closure at the pace of the client.
     ///
-    /// The closure runs where it may wait; it hears with `cancelled` of a client that has left.
+    /// The closure runs on a thread that may block; sending to a client that has left throws
+    /// `cancelled`.
     func carry<Message: SwiftProtobuf.Message>(
         to writer: RPCWriter<Response<Message>>,
         _ body: @escaping @Sendable (Give<Message>) throws(LarderError) -> Void

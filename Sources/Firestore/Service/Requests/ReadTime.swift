@@ -4,14 +4,14 @@ import LarderModel
 import LarderWire
 import SwiftProtobuf
 
-/// As of when a request wants its answer, as its message says it.
+/// The consistency selector of a request, independent of its message type.
 enum ConsistencySelector {
     case newest
     case transaction(Data)
     case newTransaction(Google_Firestore_V1_TransactionOptions)
     case readTime(Google_Protobuf_Timestamp)
 
-    /// Whether a transaction reads, one that is open or is to be opened.
+    /// Whether the read belongs to a transaction, an open or a new one.
     var isOfTransaction: Bool {
         switch self {
         case .newest, .readTime: false
@@ -21,25 +21,24 @@ enum ConsistencySelector {
     }
 }
 
-/// As of when a call reads.
+/// The transaction or time that a call reads at.
 struct ReadTime: Sendable {
-    /// The transaction that it belongs to, if any.
     var transaction: TransactionID?
-    /// The transaction that it has opened, to be told to the client.
+    /// The ID of the transaction that the call has begun, for its response.
     var begun = Data()
     /// The time; none for now.
     private(set) var asOf = SnapshotVersion.none
 
-    /// Of a time; none for now.
+    /// The read time of a message; nil for the current state.
     init(at time: Google_Protobuf_Timestamp?) throws(LarderError) {
         guard let time else { return }
         asOf = try SnapshotVersion(time)
         try Self.checkNotAhead(asOf)
     }
 
-    /// Reads what a request says; opens a transaction where it asks for one.
+    /// Resolves a request's selector; begins a transaction if it asks for one.
     ///
-    /// - Throws: `invalidArgument` for bytes that name no transaction and for a time to come.
+    /// - Throws: `invalidArgument` for a malformed transaction ID or a time in the future.
     init(_ consistency: ConsistencySelector, _ database: DatabaseContext, _ coder: MessageCoder)
         throws(LarderError)
     {
@@ -57,7 +56,7 @@ struct ReadTime: Sendable {
         }
     }
 
-    /// When an answer of a commit is read, as the client is told.
+    /// The read time to report for a state of the database.
     func readTime(_ version: SnapshotVersion) -> SnapshotVersion {
         asOf.isNone ? version : asOf
     }

@@ -5,31 +5,30 @@ import LarderModel
 import LarderRemote
 import LarderWire
 
-/// A stream that tells of changes.
+/// A Listen stream.
 ///
-/// A client that takes its responses slowly is told less often, not less: see
+/// A slow client receives fewer snapshots with combined changes: see
 /// ``LarderRemote/WatchStream/demand(_:)``.
 ///
-/// A target that is refused, for whatever its query or documents are, is answered as added and then
-/// removed with the cause; the stream and its other targets go on. What breaks the protocol itself
-/// ends the stream: a message that cannot be read, another database, no target number.
+/// A refused target is reported as added and then removed with the cause; the stream and its other
+/// targets continue. A violation of the protocol ends the stream: a malformed message, another
+/// database, a missing target ID.
 struct ListenStreamHandler: StreamHandler {
-    /// A request as the backend takes it.
     enum Request: Sendable {
-        /// A target to be watched, or no longer.
+        /// A target to add or remove.
         case selection(WatchSelection)
-        /// A target that cannot be asked for, and why.
+        /// A refused target, and the reason.
         case refusal(targetID: Int32, LarderError)
     }
 
-    /// How many responses the backend may make ready before the client has taken any.
+    /// The number of responses that the backend may be ahead of the client.
     private static let responsesAhead = 64
 
     private let stream: WatchConnection
     private let coder: MessageCoder
     private let maxTargets: Int
     private var targets = ListenTargets()
-    /// Responses since the backend was last told that there is room.
+    /// Responses received by the client since the last demand.
     private var taken = 0
 
     static var method: MethodDescriptor { Google_Firestore_V1_Firestore.Method.Listen.descriptor }
@@ -62,7 +61,6 @@ struct ListenStreamHandler: StreamHandler {
         maxTargets = limits.targetsPerStream
     }
 
-    // Targets are answered whenever there is something to tell.
     var unansweredCount: Int { 0 }
     var isFull: Bool { false }
 
@@ -76,7 +74,8 @@ struct ListenStreamHandler: StreamHandler {
                     target.id,
                     LarderError(
                         .resourceExhausted,
-                        "a stream has at most \(maxTargets) targets, or documents of targets"))
+                        "the stream has reached its limit of \(maxTargets) targets, counting each document"
+                    ))
             }
             targets.add(selection)
             stream.send(selection.request)
@@ -104,7 +103,7 @@ struct ListenStreamHandler: StreamHandler {
         }
     }
 
-    /// A response as its targets are to be told it: a document once for each set of fields.
+    /// A response for each field mask of its targets.
     private func parts(
         of response: WatchResponse
     ) -> [(response: WatchResponse, mask: FieldMask?)] {
@@ -139,81 +138,80 @@ struct ListenStreamHandler: StreamHandler {
 
 // MARK: - Targets
 
-/// What a client asked of the targets of a stream, kept until the backend has told their end.
+/// The targets of a stream, kept until the backend has reported their end.
 ///
-/// Clients use a number again without waiting for that, so that what is told of a number is of its
-/// earlier target until the later one is told to be there.
+/// Clients reuse an ID without waiting for that: reports concern its earlier target until the later
+/// one is reported as added.
 struct ListenTargets {
-    /// A target as it was asked for.
     private struct Target {
-        /// How many queries or documents it asks for.
+        /// The number of queries or documents.
         let count: Int
         let mask: FieldMask?
         let isOnce: Bool
-        /// Whether it has been asked to end.
+        /// Whether its removal is requested.
         var isLeaving = false
     }
 
-    /// Asked for, and not told to be there, the earliest first.
-    private var asked: [Int32: Deque<Target>] = [:]
-    /// Told to be there.
-    private var told: [Int32: Target] = [:]
-    /// Whether any has had a mask: most streams have none, and need not look for those.
+    /// Targets not reported as added yet, the earliest first.
+    private var requested: [Int32: Deque<Target>] = [:]
+    /// Targets reported as added.
+    private var active: [Int32: Target] = [:]
+    /// Whether any target has had a mask; most streams have none.
     private(set) var hasMasks = false
-    /// Those that end with the next snapshot.
+    /// Targets that end with the next snapshot.
     private var ending: [Int32] = []
 
-    /// How many queries and documents are asked for.
+    /// The number of queries and documents of all targets.
     var count: Int {
-        asked.values.joined().reduce(told.values.reduce(0, Self.add), Self.add)
+        requested.values.joined().reduce(active.values.reduce(0, Self.add), Self.add)
     }
 
     private static func add(_ count: Int, _ target: Target) -> Int {
         count + (target.isLeaving ? 0 : target.count)
     }
 
-    /// The fields that are told of a target's documents; nil for all.
-    func mask(_ id: Int32) -> FieldMask? { told[id]?.mask }
+    /// The field mask of a target; nil for all fields.
+    func mask(_ id: Int32) -> FieldMask? { active[id]?.mask }
 
-    /// Takes a request.
+    /// Adds a request.
     mutating func add(_ selection: WatchSelection) {
         switch selection.request {
         case .add(let target):
-            asked[target.id, default: []].append(
+            requested[target.id, default: []].append(
                 Target(
                     count: target.all.count, mask: selection.mask, isOnce: selection.isOnce))
             hasMasks = hasMasks || selection.mask != nil
         case .remove(let id):
-            if let last = asked[id]?.indices.last {
-                asked[id]?[last].isLeaving = true
+            if let last = requested[id]?.indices.last {
+                requested[id]?[last].isLeaving = true
             } else {
-                told[id]?.isLeaving = true
+                active[id]?.isLeaving = true
             }
         }
     }
 
-    /// Takes a request for a target that is refused: it takes no place, and its end is told.
+    /// Adds a refused target, which does not count towards the limit.
     mutating func addRefused(_ id: Int32) {
-        asked[id, default: []].append(Target(count: 0, mask: nil, isOnce: false))
+        requested[id, default: []].append(Target(count: 0, mask: nil, isOnce: false))
     }
 
-    /// Hears what the backend says of targets.
+    /// Applies the backend's report on targets.
     ///
-    /// - Returns: the targets that end by themselves now: all that there is has been told.
+    /// - Returns: the `once` targets that are complete now.
     mutating func note(_ change: TargetChange) -> [Int32] {
         switch change.kind {
         case .added:
-            for id in change.targetIDs { told[id] = takeAsked(id) }
+            for id in change.targetIDs { active[id] = takeRequested(id) }
         case .removed(let error):
-            for id in change.targetIDs where told.removeValue(forKey: id) == nil && error != nil {
-                // It has never been there.
-                _ = takeAsked(id)
+            for id in change.targetIDs where active.removeValue(forKey: id) == nil && error != nil {
+                // It was never added.
+                _ = takeRequested(id)
             }
         case .current:
-            ending += change.targetIDs.filter { told[$0]?.isOnce == true }
+            ending += change.targetIDs.filter { active[$0]?.isOnce == true }
         case .none where change.targetIDs.isEmpty && !change.readTime.isNone:
-            let ended = ending.filter { told[$0]?.isLeaving == false }
-            for id in ended { told[id]?.isLeaving = true }
+            let ended = ending.filter { active[$0]?.isLeaving == false }
+            for id in ended { active[id]?.isLeaving = true }
             ending = []
             return ended
         case .none, .reset: break
@@ -221,8 +219,8 @@ struct ListenTargets {
         return []
     }
 
-    private mutating func takeAsked(_ id: Int32) -> Target? {
-        defer { if asked[id]?.isEmpty == true { asked[id] = nil } }
-        return asked[id]?.popFirst()
+    private mutating func takeRequested(_ id: Int32) -> Target? {
+        defer { if requested[id]?.isEmpty == true { requested[id] = nil } }
+        return requested[id]?.popFirst()
     }
 }

@@ -7,91 +7,86 @@ import NIOCore
 import SwiftProtobuf
 import Synchronization
 
-/// What is behind a client's stream: how its requests reach the backend, and what it is answered.
-///
-/// Used on the event loop of the stream's connection.
+/// Connects a client's stream to the backend; confined to the connection's event loop.
 protocol StreamHandler: SendableMetatype {
-    /// A request as it travels.
+    /// The request's message.
     associatedtype Message: SwiftProtobuf.Message
-    /// A request as the backend takes it.
+    /// The decoded request.
     associatedtype Request: Sendable
-    /// What the backend tells.
+    /// An event of the backend.
     associatedtype Event: Sendable
 
-    /// What is called.
     static var method: MethodDescriptor { get }
 
-    /// The name of the database that a first request is about.
+    /// The database name of the first request.
     static func database(of message: Message) -> String
 
-    /// Reads a request, on any thread.
+    /// Decodes a request, on any thread.
     static func decode(_ message: Message, isFirst: Bool, _ coder: MessageCoder)
         throws(LarderError) -> Request
 
-    /// Opens the backend's side.
+    /// Opens the backend's stream.
     ///
-    /// - Parameter tell: is told of events, on any thread.
+    /// - Parameter tell: called with events, on any thread.
     init(
         _ database: DatabaseContext, _ limits: ServerConfiguration.Limits,
         _ tell: @escaping @Sendable (Event) -> Void)
 
-    /// How many requests have no answer that must have one.
+    /// The number of requests whose response is outstanding.
     var unansweredCount: Int { get }
 
-    /// Whether no request may be sent before one of these is answered.
+    /// Whether the next request must wait for a response.
     var isFull: Bool { get }
 
     /// Sends a request to the backend.
     mutating func send(_ request: Request) throws(LarderError)
 
-    /// What an event means to the client.
+    /// Converts an event to responses.
     mutating func answer(to event: Event) throws -> StreamResponse
 
-    /// Hears to how many events the client has taken the responses.
+    /// Called when the client has received the responses to some events.
     mutating func noteTaken(_ count: Int)
 
-    /// Ends the backend's side.
+    /// Closes the backend's stream.
     func close()
 }
 
-/// What is said of an event of a stream.
+/// The responses to an event.
 enum StreamResponse {
-    /// Nothing.
     case nothing
-    /// Responses, in bytes.
+    /// Encoded responses.
     case responses([[UInt8]])
-    /// The stream has ended, with an error or in good order.
+    /// The end of the stream, by an error or with success.
     case end(LarderError?)
 }
 
 extension LiveMethod {
-    /// A method whose calls are streams of a kind.
+    /// A method served by a type of handler.
     init<Stream: StreamHandler>(_: Stream.Type, _ service: FirestoreService) {
         self.init(method: Stream.method) { StreamCall<Stream>(service, $0, $1, $2) }
     }
 }
 
-/// A client's stream, until the client or the server ends it.
+/// A client's stream.
 ///
-/// A request is read in a task, which lasts no longer; the next one waits for it. What the backend
-/// tells is answered from the event loop, unless the client is far behind.
+/// Each request is decoded in a task; the next one waits for it. Events of the backend are sent from
+/// the event loop, unless the client is far behind.
 private final class StreamCall<Stream: StreamHandler>: LiveCall {
     private let service: FirestoreService
     private let call: Call
     private let context: CallContext
     private let monitored: MonitoredCall
     private let events: LoopEvents<Stream.Event>
-    /// The database, from the first request on.
+    /// The database of the first request.
     private var database: DatabaseContext?
     private var stream: Stream?
-    /// Whether a request is being read, and the task that does it where it takes its time.
+    /// Whether a request is being decoded, and the task if it is suspended.
     private var isReading = false
     private var reader: Task<Void, Never>?
     /// Whether the client is far behind.
     private var isBehind = false
-    /// How the stream ends once what was asked is answered.
+    /// The end of the stream after outstanding responses.
     private var ending: Result<Void, any Error>?
-    /// Whether it is counted among those that are open.
     private var isCounted = false
     private var isOver = false
 
@@ -169,15 +164,15 @@ private final class StreamCall<Stream: StreamHandler>: LiveCall {
         finish(.success(()))
     }
 
-    /// Ends once what was asked before is answered.
+    /// Ends after outstanding responses.
     private func finish(_ ending: Result<Void, any Error>) {
         self.ending = ending
         answer()
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
-    /// Answers what has been told, unless the client is far behind.
+    /// Sends responses to events, unless the client is far behind.
     private func answer() {
         guard !isBehind, !isOver else { return }
         let wasBusy = isBusy
@@ -198,8 +193,7 @@ private final class StreamCall<Stream: StreamHandler>: LiveCall {
         if wasBusy, !isBusy { call.read() }
     }
 
-    /// The responses to events, to how many of them, and how the stream ends behind these, where
-    /// it does.
+    /// The responses to events, the number of these events, and the end of the stream.
     private func responses(
         to events: [Stream.Event]
     ) -> ([[UInt8]], count: Int, end: Result<Void, any Error>?) {
@@ -245,7 +239,7 @@ private final class StreamCall<Stream: StreamHandler>: LiveCall {
     }
 }
 
-/// How many streams are open, at most as many as a limit says.
+/// The number of open streams, up to a limit.
 final class StreamCount: Sendable {
     private let count = Atomic<Int>(0)
     private let limit: Int
@@ -255,23 +249,22 @@ final class StreamCount: Sendable {
         self.limit = limit
     }
 
-    /// How many are open.
     var value: Int { count.load(ordering: .relaxed) }
 
-    /// Counts a stream; call ``remove()`` at its end.
+    /// Adds a stream; ``remove()`` must follow at its end.
     ///
-    /// - Throws: `resourceExhausted`, and it is not counted, where there are too many.
+    /// - Throws: `resourceExhausted`, without adding it, at the limit.
     func add() throws(LarderError) {
         let number = count.wrappingAdd(1, ordering: .relaxed).newValue
         guard number <= limit else {
             count.subtract(1, ordering: .relaxed)
             throw LarderError(
-                .resourceExhausted, "\(limit) streams are open, which is the limit")
+                .resourceExhausted, "the limit of \(limit) open streams is reached")
         }
         gauge.record(number)
     }
 
-    /// Counts a stream no longer.
+    /// Removes a stream.
     func remove() {
         gauge.record(count.wrappingSubtract(1, ordering: .relaxed).newValue)
     }

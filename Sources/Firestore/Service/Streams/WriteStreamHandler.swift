@@ -6,14 +6,14 @@ import LarderRemote
 import LarderWire
 import SwiftProtobuf
 
-/// A stream that takes writes in order and answers each.
+/// A Write stream: commits writes in order and responds to each.
 ///
-/// A client that does not take its answers is not listened to any longer.
+/// The next request of a client that does not receive its responses waits.
 struct WriteStreamHandler: StreamHandler {
     private let stream: any WriteStream
     private let coder: MessageCoder
     private let maxUnanswered: Int
-    /// What each request writes that has no answer.
+    /// The writes of each request without a response.
     private var unanswered: Deque<[Mutation]> = []
 
     static var method: MethodDescriptor { Google_Firestore_V1_Firestore.Method.Write.descriptor }

@@ -1,12 +1,10 @@
 package import LarderModel
 package import LarderRemote
 
-/// Commits from bytes to changes, and what came of them to bytes, without messages in between.
-///
-/// Only what clients write nearly always: documents that are set, outside of a transaction. Messages
-/// are for all else, as in answers with documents.
+/// The fast path of commits, decoded and encoded without messages: documents that are set outside of
+/// a transaction. All others take the way of SwiftProtobuf.
 extension MessageCoder {
-    /// The name of the database that the bytes of a commit begin with; nil where they do not.
+    /// The database name of an encoded commit; nil if it does not come first.
     package static func database(ofCommit bytes: [UInt8]) -> String? {
         bytes.withUnsafeBytes { bytes in
             var request = FieldReader(bytes)
@@ -21,8 +19,7 @@ extension MessageCoder {
         return name
     }
 
-    /// The changes that the bytes of a commit ask for; nil where these are not documents of this
-    /// database to be set, and nothing more.
+    /// The writes of an encoded commit; nil unless all set documents of this database.
     package func fastPathWrites(commit bytes: [UInt8]) -> [Mutation]? {
         bytes.withUnsafeBytes { bytes in try? fastPathWrites(bytes) }
     }
@@ -44,7 +41,7 @@ extension MessageCoder {
         return mutations
     }
 
-    /// The answer to a commit.
+    /// The response to a commit.
     ///
     /// - Parameter mutations: as for ``encode(_:of:)-(CommitResponse,_)``.
     /// - Throws: as ``encode(_:of:)-(CommitResponse,_)``.
@@ -66,3 +63,49 @@ extension MessageCoder {
         }
     }
 }
+
+// MARK: - Fields
+
+/// Reads the fields of an encoded message in order.
+struct FieldReader {
+    private var rest: UnsafeRawBufferPointer.SubSequence
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        rest = bytes[...]
+    }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    /// A varint: a value, or the tag of the next field (its number times eight and its wire type).
+    mutating func number() throws(NeedsFullDecoding) -> UInt64 {
+        var number: UInt64 = 0
+        var shift: UInt64 = 0
+        while shift < 64, let byte = rest.popFirst() {
+            number |= UInt64(byte & 0x7f) << shift
+            if byte < 0x80 { return number }
+            shift += 7
+        }
+        throw NeedsFullDecoding()
+    }
+
+    /// A 64-bit floating-point number.
+    mutating func double() throws(NeedsFullDecoding) -> Double {
+        let bytes = try take(8)
+        return Double(bitPattern: UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)))
+    }
+
+    /// The content of a string, bytes or an embedded message.
+    mutating func content() throws(NeedsFullDecoding) -> UnsafeRawBufferPointer {
+        guard let count = Int(exactly: try number()) else { throw NeedsFullDecoding() }
+        return try take(count)
+    }
+
+    private mutating func take(_ count: Int) throws(NeedsFullDecoding) -> UnsafeRawBufferPointer {
+        guard count <= rest.count else { throw NeedsFullDecoding() }
+        defer { rest = rest.dropFirst(count) }
+        return UnsafeRawBufferPointer(rebasing: rest.prefix(count))
+    }
+}
+
+/// The message is not of the fast path's form: SwiftProtobuf must decode it.
+struct NeedsFullDecoding: Error {}

@@ -12,7 +12,7 @@ struct CallHeaderTests {
         -> [TestServer.Call]
     {
         let remote = cloud.connection.remote
-        _ = try await StreamLifeTests.openStreams(cloud, server)
+        _ = try await CloudStreamTests.openStreams(cloud, server)
         let path = try DocumentPath("c/d")
         let query = Query(.collection(try CollectionPath("c")))
         _ = try await withCheckedContinuation { continuation in

@@ -17,7 +17,7 @@ struct CloudFirestoreServiceTests {
         try await testGracefulShutdown { trigger in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await cloud.run() }
-                let (watch, write) = try await StreamLifeTests.openStreams(cloud, server)
+                let (watch, write) = try await CloudStreamTests.openStreams(cloud, server)
                 trigger.triggerGracefulShutdown()
                 try await group.waitForAll()
                 #expect(watch.mirror.ending??.kind == .unavailable)
@@ -32,7 +32,7 @@ struct CloudFirestoreServiceTests {
         let server = try await TestServer.started()
         let cloud = try server.client()
         let running = Task { try await cloud.run() }
-        let (watch, _) = try await StreamLifeTests.openStreams(cloud, server)
+        let (watch, _) = try await CloudStreamTests.openStreams(cloud, server)
         running.cancel()
         try await running.value
         #expect(watch.mirror.ending??.kind == .unavailable)
@@ -53,7 +53,7 @@ struct CloudFirestoreServiceTests {
             $0.host = "localhost"
             $0.security = .tlsTrusting(certificateFiles: [certificate])
         }
-        _ = try await StreamLifeTests.openStreams(trusting, server)
+        _ = try await CloudStreamTests.openStreams(trusting, server)
         let careful = try server.client {
             $0.host = "localhost"
             $0.security = .tls

@@ -14,7 +14,7 @@ import Testing
 struct ShortCallTests {
     private typealias Method = Google_Firestore_V1_Firestore.Method
 
-    private let test = TestService()
+    private let test = ServiceUnderTest()
 
     private func get(_ id: String) -> Google_Firestore_V1_GetDocumentRequest {
         .with { $0.name = "\(test.root)/c/\(id)" }

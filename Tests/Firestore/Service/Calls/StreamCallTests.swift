@@ -21,10 +21,10 @@ struct StreamCallTests {
     private typealias Listened = Google_Firestore_V1_ListenResponse
     private typealias Wrote = Google_Firestore_V1_WriteResponse
 
-    private let test = TestService()
+    private let test = ServiceUnderTest()
 
     private func connect(
-        _ test: TestService? = nil, budget: Int = 100 << 20
+        _ test: ServiceUnderTest? = nil, budget: Int = 100 << 20
     ) async throws -> TestConnection {
         try await TestConnection(live: (test ?? self.test).service.liveMethods, budget: budget)
     }
@@ -136,7 +136,7 @@ struct StreamCallTests {
 
     @Test("Each of several documents counts as a target; what is more is refused, not the stream")
     func targets() async throws {
-        let client = try await connect(TestService { $0.targetsPerStream = 2 })
+        let client = try await connect(ServiceUnderTest { $0.targetsPerStream = 2 })
         try await client.open("Listen")
         try await client.send(target(1, documents: ["0"]))
         #expect(try await kinds(client, until: "CURRENT 1") == ["ADD 1", "CURRENT 1"])
@@ -417,7 +417,7 @@ struct StreamCallTests {
         "Writes are answered in order, those before the end too, however many may be on their way",
         arguments: [1, 3, 64])
     func writes(limit: Int) async throws {
-        let client = try await connect(TestService { $0.writesOnTheirWay = limit })
+        let client = try await connect(ServiceUnderTest { $0.writesOnTheirWay = limit })
         try await client.open("Write")
         let requests = try handshake() + (0..<10).flatMap { try write($0, exists: false) }
         try await client.send(requests, isLast: true)
@@ -432,7 +432,7 @@ struct StreamCallTests {
     @Test("What was asked before something wrong is answered, and what comes behind it is not done")
     func wrong() async throws {
         for wrong in [TestConnection.framed([0xff]), try write(-1)] {
-            let test = TestService()
+            let test = ServiceUnderTest()
             let client = try await connect(test)
             try await client.open("Write")
             try await client.send(handshake() + write(1) + write(2) + wrong + write(3))
@@ -454,7 +454,7 @@ struct StreamCallTests {
 
     @Test("More streams than allowed are refused", arguments: ["Listen", "Write"])
     func tooMany(method: String) async throws {
-        let test = TestService { $0.streams = 1 }
+        let test = ServiceUnderTest { $0.streams = 1 }
         let client = try await connect(test)
         try await client.open(method, on: 1)
         try await client.open(method, on: 3)
@@ -486,7 +486,7 @@ struct StreamCallTests {
     @Test("A stream is one span, which names its database and how it ended")
     func spans() async throws {
         let tracer = InMemoryTracer()
-        let test = TestService(tracer: tracer)
+        let test = ServiceUnderTest(tracer: tracer)
         for isLeft in [false, true] {
             let client = try await connect(test)
             try await client.open(

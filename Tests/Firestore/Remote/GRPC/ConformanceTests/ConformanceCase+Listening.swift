@@ -27,7 +27,7 @@ extension ConformanceCase {
 
     /// Listens, and compares the snapshots.
     func checkListen() async throws {
-        let remote = ScriptedRemote(isManual: true)
+        let remote = ConformanceRemote(isManual: true)
         let db = try ConformanceDatabase(remote)
         let heard = Awaited(Heard())
         let listener = db.firestore.collection("C").order(by: "a")

@@ -12,7 +12,7 @@ extension ConformanceCase {
     /// Clients spell the orders out that the tests leave to the server. What is expected is brought
     /// to that form by being read and written again; nothing else of it may change thereby.
     func checkQuery() async throws {
-        let remote = ScriptedRemote()
+        let remote = ConformanceRemote()
         let db = try ConformanceDatabase(remote)
         do {
             var query =
@@ -50,7 +50,7 @@ extension ConformanceCase {
 
     /// Reads the document, and compares what the backend is asked for.
     func checkGet() async throws {
-        let remote = ScriptedRemote()
+        let remote = ConformanceRemote()
         let db = try ConformanceDatabase(remote)
         _ = try await db.firestore.document(documentPath).getDocument(source: .server)
         try await db.close()

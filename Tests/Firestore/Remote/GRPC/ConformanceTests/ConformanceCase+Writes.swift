@@ -18,7 +18,7 @@ extension ConformanceCase {
         if let time {
             version = try SnapshotVersion(Google_Protobuf_Timestamp(jsonString: "\"\(time)\""))
         }
-        let remote = ScriptedRemote(version: version)
+        let remote = ConformanceRemote(version: version)
         let db = try ConformanceDatabase(remote)
         do {
             try await kind == "create" || time != nil ? transact(db.firestore) : write(db.firestore)

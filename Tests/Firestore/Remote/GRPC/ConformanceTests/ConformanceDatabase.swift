@@ -9,7 +9,7 @@ struct ConformanceDatabase {
 
     let firestore: Firestore
 
-    init(_ remote: ScriptedRemote) throws {
+    init(_ remote: ConformanceRemote) throws {
         var configuration = FirestoreConfiguration.inMemory
         configuration.project = Self.id.project
         configuration.backend = RemoteConnection(remote)

@@ -89,8 +89,8 @@ final class CallLimits: Sendable {
             guard state.isOnItsWay == isOnItsWay else { return nil as (@Sendable () -> Void)? }
             state.failure =
                 isOnItsWay
-                ? RPCError(code: .deadlineExceeded, message: "the call took too long")
-                : RPCError(code: .unavailable, message: "there is no answer")
+                ? RPCError(code: .deadlineExceeded, message: "the call has timed out")
+                : RPCError(code: .unavailable, message: "the host does not respond")
             return state.cancel
         }
         cancel?()

@@ -3,23 +3,23 @@ import LarderModel
 import LarderRemote
 import LarderWire
 
-/// A query that runs at the host, and is tried again as long as nothing came of it.
+/// A query at the host, retried until the first result.
 ///
-/// A failure that passes is waited out, longer each time, as for streams. Once a document was
-/// given a failure is the end: it would be given again.
-struct QueryRun: Sendable {
+/// Transient failures are retried with the backoff of streams. After the first document a failure is
+/// final: a retry would deliver it again.
+struct QueryAttempts: Sendable {
     private typealias Method = Google_Firestore_V1_Firestore.Method
     private typealias Response = Google_Firestore_V1_RunQueryResponse
 
-    /// As many attempts as a transaction has.
+    /// The same number as for a transaction.
     private static let maxAttempts = 5
 
     let caller: CloudCaller
     let credentials: Credentials
     let request: Google_Firestore_V1_RunQueryRequest
-    /// The time on a clock that does not stop.
+    /// The time on a monotonic clock.
     let uptime: @Sendable () -> Duration
-    /// Waits on that clock.
+    /// Sleeps on that clock.
     let pause: @Sendable (Duration) async throws -> Void
     /// Called with each document, in order; the host waits for it.
     let body: @Sendable (DocumentReading) async throws(LarderError) -> Void
@@ -39,8 +39,8 @@ struct QueryRun: Sendable {
 
     /// Runs it.
     ///
-    /// - Returns: as of when the documents are.
-    /// - Throws: what the last attempt or the closure throws.
+    /// - Returns: the read time.
+    /// - Throws: the error of the last attempt or the closure.
     func run() async throws(LarderError) -> SnapshotVersion {
         var backoff = Backoff()
         for attempt in 1... {
@@ -52,7 +52,7 @@ struct QueryRun: Sendable {
                 }
             } catch {
                 guard error.kind.passes, attempt < Self.maxAttempts, !hasGiven.isSet,
-                    !Task.isCancelled, !caller.links.isClosed
+                    !Task.isCancelled, !caller.pool.isClosed
                 else { throw error }
                 if error.kind == .resourceExhausted { backoff.resetToMax() }
             }
@@ -72,7 +72,7 @@ struct QueryRun: Sendable {
     private func once() async throws(LarderError) -> SnapshotVersion {
         let (body, hasGiven, database) = (body, hasGiven, caller.configuration.databaseID)
         guard !hasGiven.isSet else {
-            throw LarderError(.unavailable, "the answer to a query was cut off")
+            throw LarderError(.unavailable, "the response to a query is incomplete")
         }
         // It takes as long as who takes the documents.
         return try await caller.once(

@@ -10,7 +10,7 @@ import Synchronization
 import Testing
 
 @Suite("Queries and transactions at the host", .timeLimit(.minutes(10)))
-struct QueryTests {
+struct QueryAttemptsTests {
     /// A server with documents `c/a`, `c/b`… of a number each, and a connection to it.
     private static func world(_ count: Int64) async throws -> (TestServer, CloudFirestore) {
         let server = try await TestServer.started()

@@ -8,7 +8,7 @@ import LarderWire
 import Testing
 
 @Suite("The life of a stream", .timeLimit(.minutes(10)))
-struct StreamLifeTests {
+struct CloudStreamTests {
     private static let database = DatabaseID(project: TestServer.project)
 
     private static func target(_ id: Int32) throws -> WatchRequest {

@@ -10,16 +10,16 @@ import Testing
 @testable import LarderServer
 
 @Suite("Server: what it counts")
-struct MetricsTests {
+struct CallMonitorTests {
     private typealias Method = Google_Firestore_V1_Firestore.Method
 
     private let metrics: TestMetrics
-    private let test: TestService
+    private let test: ServiceUnderTest
 
     init() {
         let metrics = TestMetrics()
         self.metrics = metrics
-        test = withMetricsFactory(metrics) { TestService() }
+        test = withMetricsFactory(metrics) { ServiceUnderTest() }
     }
 
     private func count(_ method: String, _ code: String) throws -> Int64 {

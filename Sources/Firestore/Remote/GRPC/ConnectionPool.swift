@@ -5,13 +5,13 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// The link that calls go over: made when it is needed, and given up when no connection came about.
+/// The connection of all calls: created on demand, and dropped if it cannot connect.
 ///
-/// A link that cannot connect would make later calls wait for its own time to try again. Who calls
-/// has a backoff already; so such a link is dropped, and each call tries at once.
-final class ClientLinks: Sendable {
+/// A failed transport would delay later calls by its own backoff. Callers have a backoff already, so
+/// it is dropped and each call connects immediately.
+final class ConnectionPool: Sendable {
     private struct State {
-        var link: ClientLink?
+        var connection: ClientConnection?
         var isClosed = false
     }
 
@@ -25,56 +25,56 @@ final class ClientLinks: Sendable {
     ) throws(LarderError) {
         self.configuration = configuration
         self.metrics = metrics
-        // Says now what would be wrong with every one.
+        // Reports errors of the configuration early.
         _ = try makeTransport()
     }
 
-    /// The link that there is, or a new one.
+    /// The current connection, or a new one.
     ///
     /// - Throws: `unavailable` after ``close()``; `invalidArgument` for certificates that cannot be
-    ///   read any more.
-    func current() throws(LarderError) -> ClientLink {
+    ///   read.
+    func current() throws(LarderError) -> ClientConnection {
         try state.withLock { (state) throws(LarderError) in
             guard !state.isClosed else { throw Self.closed }
-            if let link = state.link { return link }
-            let link = ClientLink(try makeTransport())
+            if let connection = state.connection { return connection }
+            let connection = ClientConnection(try makeTransport())
             metrics.connected()
             configuration.logger.debug(
                 "connecting", metadata: ["host": "\(configuration.host):\(configuration.port)"])
-            state.link = link
-            return link
+            state.connection = connection
+            return connection
         }
     }
 
-    /// Gives a link up that has not connected.
-    func retire(_ link: ClientLink) {
+    /// Drops a connection that has failed to connect.
+    func retire(_ connection: ClientConnection) {
         let isCurrent = state.withLock { state in
-            guard state.link === link else { return false }
-            state.link = nil
+            guard state.connection === connection else { return false }
+            state.connection = nil
             return true
         }
-        if isCurrent { link.retire() }
+        if isCurrent { connection.retire() }
     }
 
-    /// Whether nothing is let through any more.
+    /// Whether calls are refused.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Refuses what comes from now on.
+    /// Refuses further calls.
     func refuse() {
         state.withLock { $0.isClosed = true }
     }
 
-    /// Ends the link, and what goes over it.
+    /// Closes the connection and its calls.
     func close() async {
-        let link = state.withLock { state in
+        let connection = state.withLock { state in
             state.isClosed = true
-            defer { state.link = nil }
-            return state.link
+            defer { state.connection = nil }
+            return state.connection
         }
-        await link?.end()
+        await connection?.end()
     }
 
-    /// What calls fail with after ``close()``.
+    /// The error of calls after ``close()``.
     static var closed: LarderError {
         LarderError(.unavailable, "the connection to the backend was closed")
     }
@@ -87,7 +87,8 @@ final class ClientLinks: Sendable {
                 config: configuration.transport)
         } catch {
             throw LarderError(
-                .invalidArgument, "no connection can be made as it is configured", cause: error)
+                .invalidArgument, "the transport cannot be created from the configuration",
+                cause: error)
         }
     }
 }
@@ -109,21 +110,52 @@ extension CloudFirestoreConfiguration {
             transport.channelDebuggingCallbacks.onCreateTCPConnection = { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers(
-                        [FailedConnect(), UnfinishedRead(), FlushHandler()], position: .first)
+                        [ConnectFailureHandler(), ReadCompletionHandler(), FlushHandler()],
+                        position: .first)
                 }
             }
             // See FlushHandler.
             transport.connection.flushCoalescing = nil
             transport.connection.maxIdleTime = idleTimeout
-            // Without calls as well: the transport would stop asking once there are none, and not
-            // begin again with the next ones.
-            // And it asks again while it waits, and then waits anew: an interval within the timeout
-            // would let it wait for ever.
+            // Also without calls: otherwise the transport stops pinging after the last call, and does
+            // not resume with the next. Each ping restarts its timeout: an interval below the timeout
+            // would never time out.
             transport.connection.keepalive = keepaliveInterval.map {
                 .init(
                     time: max($0, keepaliveTimeout * 1.1), timeout: keepaliveTimeout,
                     allowWithoutCalls: true)
             }
         }
+    }
+}
+
+// MARK: - Connections
+
+/// A running gRPC client: one connection, which reconnects after it was idle. Calls keep it alive.
+final class ClientConnection: Sendable {
+    let client: GRPCClient<SettledTransport<HTTP2ClientTransport.Posix>>
+    private let running: Task<Void, Never>
+
+    init(_ transport: HTTP2ClientTransport.Posix) {
+        let client = GRPCClient(transport: SettledTransport(transport))
+        self.client = client
+        // Detached from the first caller's task.
+        running = Task.detached { try? await client.runConnections() }
+    }
+
+    deinit {
+        running.cancel()
+    }
+
+    /// Refuses new calls; those in progress continue.
+    func retire() {
+        client.beginGracefulShutdown()
+    }
+
+    /// Closes the connection and its calls.
+    func end() async {
+        client.beginGracefulShutdown()
+        running.cancel()
+        await running.value
     }
 }

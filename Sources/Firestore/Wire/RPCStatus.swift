@@ -1,14 +1,44 @@
+package import GRPCCore
 package import LarderModel
 import SwiftProtobuf
 
-/// Errors travel as a code, a message and, where the storage core met something more precise, a
-/// `google.rpc.ErrorInfo` with its number.
+private let detailsKey = "grpc-status-details-bin"
+
+extension RPCError {
+    /// The status of an error.
+    package init(_ error: LarderError) {
+        let status = Google_Rpc_Status(error)
+        var metadata = Metadata()
+        if !status.details.isEmpty, let bytes: [UInt8] = try? status.serializedBytes() {
+            metadata.addBinary(bytes, forKey: detailsKey)
+        }
+        self.init(
+            code: Status.Code(rawValue: Int(status.code)).flatMap(Code.init) ?? .unknown,
+            message: status.message, metadata: metadata)
+    }
+}
+
+extension LarderError {
+    /// The error of a status; details of another code are ignored.
+    package convenience init(_ error: RPCError) {
+        let details = error.metadata[binaryValues: detailsKey].first { _ in true }
+        let status = details.flatMap { try? Google_Rpc_Status(serializedBytes: $0) }
+        let code = Code(known: error.code.rawValue)
+        let detailed = status.flatMap { LarderError($0) }
+        self.init(
+            code, error.message,
+            condition: detailed?.kind == code ? detailed?.condition ?? .none : .none, cause: error)
+    }
+}
+
+// MARK: - Messages
+
+/// Errors are encoded as a code, a message and, for conditions of the storage core, a
+/// `google.rpc.ErrorInfo`.
 extension Google_Rpc_Status {
-    /// Who gives the reasons of errors their meaning.
     fileprivate static let domain = "larder"
-    /// The entry with the number of a condition.
     fileprivate static let conditionKey = "condition"
-    /// Messages travel in headers, which are small.
+    /// Messages are sent in headers, which are limited.
     private static let maxMessageBytes = 1024
 
     /// The status of a success.
@@ -19,7 +49,7 @@ extension Google_Rpc_Status {
         self.init()
         code = Int32(LarderError.Code(known: error.kind.rawValue).rawValue)
         message = error.message.prefix(utf8Bytes: Self.maxMessageBytes)
-        // An invalid argument says no more than its code.
+        // `invalidArgument` adds nothing to its code.
         guard error.condition != .none, error.condition != .invalidArgument else { return }
         var info = Google_Rpc_ErrorInfo()
         info.reason = error.condition.description
@@ -46,7 +76,7 @@ extension LarderError.Code {
 }
 
 extension LarderError.Condition {
-    /// The condition that the details of an error from another Larder have.
+    /// The condition in the details of another Larder's error.
     fileprivate init(_ details: [Google_Protobuf_Any]) {
         for detail in details where detail.isA(Google_Rpc_ErrorInfo.self) {
             guard let info = try? Google_Rpc_ErrorInfo(unpackingAny: detail),
@@ -62,7 +92,7 @@ extension LarderError.Condition {
 }
 
 extension String {
-    /// The text, cut at a character so that no more than so many bytes are left.
+    /// The longest prefix of whole characters within a limit.
     fileprivate func prefix(utf8Bytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(utf8.startIndex, offsetBy: limit)

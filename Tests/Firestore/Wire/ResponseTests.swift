@@ -8,7 +8,7 @@ import SwiftProtobuf
 import Testing
 
 @Suite("Bytes of answers with documents")
-struct ResponseSerializerTests {
+struct ResponseTests {
     private let coder: MessageCoder
 
     init() throws {

@@ -5,7 +5,7 @@ import SwiftProtobuf
 import Testing
 
 @Suite("Errors on the wire")
-struct StatusTests {
+struct RPCStatusTests {
     @Test("Every code keeps its number and its message", arguments: 1...16)
     func codes(_ number: Int) throws {
         let error = LarderError(LarderError.Code(rawValue: number), "what happened: é")

@@ -9,7 +9,7 @@ import MetricsTestKit
 import Testing
 
 @Suite("What a connection counts", .timeLimit(.minutes(5)))
-struct MetricsTests {
+struct RemoteMetricsTests {
     private let metrics = TestMetrics()
 
     private func count(_ label: String, _ dimensions: [(String, String)] = []) throws -> Int64 {

@@ -6,7 +6,7 @@ import LarderTestSupport
 import Synchronization
 
 /// A backend that agrees to everything, notes what it is asked, and says what a test says.
-final class ScriptedRemote: Remote {
+final class ConformanceRemote: Remote {
     /// Writes of streams, and commits, in order.
     let writes = Awaited<[[Mutation]]>([])
     /// Targets that clients watch, with what to tell them.
@@ -118,11 +118,11 @@ final class ScriptedRemote: Remote {
 
 /// A watch stream; what it says does not wait for anybody.
 private final class WatchSide: WatchStream {
-    private let remote: ScriptedRemote
+    private let remote: ConformanceRemote
     private let handler: @Sendable (WatchEvent) -> Void
     private let isOpen = Mutex(true)
 
-    init(_ remote: ScriptedRemote, _ handler: @escaping @Sendable (WatchEvent) -> Void) {
+    init(_ remote: ConformanceRemote, _ handler: @escaping @Sendable (WatchEvent) -> Void) {
         self.remote = remote
         self.handler = handler
     }
@@ -151,11 +151,11 @@ private final class WatchSide: WatchStream {
 
 /// A write stream.
 private final class WriteSide: WriteStream {
-    private let remote: ScriptedRemote
+    private let remote: ConformanceRemote
     private let handler: @Sendable (WriteEvent) -> Void
     private let isOpen = Mutex(true)
 
-    init(_ remote: ScriptedRemote, _ handler: @escaping @Sendable (WriteEvent) -> Void) {
+    init(_ remote: ConformanceRemote, _ handler: @escaping @Sendable (WriteEvent) -> Void) {
         self.remote = remote
         self.handler = handler
     }

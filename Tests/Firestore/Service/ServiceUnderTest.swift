@@ -9,7 +9,7 @@ import Tracing
 @testable import LarderServer
 
 /// A service over databases in memory, without sockets.
-struct TestService {
+struct ServiceUnderTest {
     let service: FirestoreService
     let databases: Databases
     let root = "projects/p/databases/(default)/documents"
