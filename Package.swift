@@ -210,8 +210,9 @@ let package = Package(
         .target(
             name: "Larder",
             dependencies: [
-                "LarderApp", "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
-                "LarderSync", "LarderRemote", .product(name: "Logging", package: "swift-log"),
+                "LarderApp", "LarderRuntime", "LarderModel", "LarderStorage", "LarderQuery",
+                "LarderPlanning", "LarderSync", "LarderRemote",
+                .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Firestore/API", swiftSettings: swiftSettings),
         // The command-line tool `larder`.
@@ -339,6 +340,10 @@ let package = Package(
                 .product(name: "JWTKit", package: "jwt-kit"),
             ],
             path: "Tests/Shared/Credentials", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderRuntimeTests",
+            dependencies: ["LarderCore", "LarderRuntime", "LarderTestSupport"],
+            path: "Tests/Shared/Runtime", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderModelTests", dependencies: ["LarderModel", "LarderTestSupport"],
             path: "Tests/Firestore/Model", swiftSettings: swiftSettings),

@@ -41,7 +41,7 @@ Firestore/Backend           LarderModel|LarderStorage|LarderQuery|LarderPlanning
 Firestore/Wire              LarderModel|LarderQuery|LarderRemote
 Firestore/Remote/GRPC       LarderCore|LarderCredentials|LarderModel|LarderQuery|LarderRemote|LarderWire
 Firestore/Service           LarderBackend|LarderCore|LarderHTTP|LarderModel|LarderPlanning|LarderQuery|LarderRemote|LarderWire
-Firestore/API               LarderApp|LarderModel|LarderPlanning|LarderQuery|LarderRemote|LarderStorage|LarderSync
+Firestore/API               LarderApp|LarderModel|LarderPlanning|LarderQuery|LarderRemote|LarderRuntime|LarderStorage|LarderSync
 Tools/larder                LarderCore|Larder|LarderModel|LarderStorage
 Tools/larderd               LarderModel|LarderServer
 Tools/demo/Story            Larder

@@ -174,7 +174,7 @@ struct ClientTests {
         let outcome = Mutex<Result<Int64, LarderError>?>(nil)
         client.write(
             [try set("a/x", ["n": 3])],
-            expectations: [PendingWrite.Expectation(path: path, document: read)],
+            expectations: [QueuedWrite.Expectation(path: path, document: read)],
             committed: { result in outcome.withLock { $0 = result } }, acknowledged: { _ in })
         try await completes { client.enableNetwork($0) }
         guard case .failure(let error)? = outcome.withLock({ $0 }) else {

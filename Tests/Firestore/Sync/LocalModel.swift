@@ -55,7 +55,7 @@ struct LocalModel {
         return state
     }
 
-    mutating func write(_ write: PendingWrite, as id: Int64, of user: UserID) {
+    mutating func write(_ write: QueuedWrite, as id: Int64, of user: UserID) {
         var bases: [Base] = []
         for mutation in write.mutations {
             switch mutation.precondition {

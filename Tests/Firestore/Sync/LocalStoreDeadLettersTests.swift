@@ -134,7 +134,9 @@ struct LocalStoreDeadLettersTests {
     }
 
     @discardableResult
-    private func reject(_ batch: WrittenBatch) throws -> [LocalViewChange] {
+    private func reject(_ batch: (id: Int64, changes: [LocalViewChange])) throws
+        -> [LocalViewChange]
+    {
         try fixture.local.reject([batch.id], because: denied, at: time(9))
     }
 

@@ -32,21 +32,22 @@ struct LocalStoreFixture {
     }
 
     @discardableResult
-    func write(_ mutations: Mutation...) throws -> WrittenBatch {
+    func write(_ mutations: Mutation...) throws -> (id: Int64, changes: [LocalViewChange]) {
         try local.write([pending(mutations)])[0].get()
     }
 
     func pending(
-        _ mutations: [Mutation], expecting expectations: [PendingWrite.Expectation] = []
-    ) -> PendingWrite {
-        PendingWrite(
+        _ mutations: [Mutation], expecting expectations: [QueuedWrite.Expectation] = []
+    ) -> QueuedWrite {
+        QueuedWrite(
             mutations: mutations, localWriteTime: Timestamp(seconds: 5, nanoseconds: 0),
             expectations: expectations)
     }
 
     @discardableResult
     func acknowledge(
-        _ batch: WrittenBatch, at seconds: Int64, _ results: [[Value]] = [[]]
+        _ batch: (id: Int64, changes: [LocalViewChange]), at seconds: Int64,
+        _ results: [[Value]] = [[]]
     ) throws -> [LocalViewChange] {
         let version = SnapshotVersion(seconds: seconds)
         return try local.acknowledge([

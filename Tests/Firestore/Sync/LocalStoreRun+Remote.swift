@@ -36,7 +36,7 @@ extension LocalStoreRun {
         let again = try local.retryDeadLetter(letter.id, localWriteTime: time.timestamp)
         guard let again else { return ([], "dead letter \(letter.id) is gone") }
         model.write(
-            PendingWrite(mutations: letter.mutations, localWriteTime: time.timestamp),
+            QueuedWrite(mutations: letter.mutations, localWriteTime: time.timestamp),
             as: again.id, of: local.user)
         return (again.changes, nil)
     }

@@ -87,7 +87,7 @@ struct LocalStoreRun {
         Dictionary(uniqueKeysWithValues: paths.map { ($0, model.view($0, of: user)) })
     }
 
-    private mutating func write(_ views: [DocumentPath: LocalModel.State?]) throws -> PendingWrite {
+    private mutating func write(_ views: [DocumentPath: LocalModel.State?]) throws -> QueuedWrite {
         let versions = model.cached.values.map(\.version) + [.none]
         var mutations: [Mutation] = []
         for _ in 0...random.below(4) {
@@ -98,21 +98,22 @@ struct LocalStoreRun {
             let deep = (0..<25).reduce(Value.null) { value, _ in ["a": value] }
             mutations.append(Mutation(.set(try Record(["a": deep])), at: random.pick(paths)))
         }
-        var expectations: [PendingWrite.Expectation] = []
+        var expectations: [QueuedWrite.Expectation] = []
         if random.oneIn(8) {
             let path = random.pick(paths)
             let view = try store.read { (transaction) throws(LarderError) in
                 try transaction.document(at: path, asSeenBy: random.pick(users))
             }
-            expectations.append(PendingWrite.Expectation(path: path, document: view))
+            expectations.append(QueuedWrite.Expectation(path: path, document: view))
         }
-        return PendingWrite(
+        return QueuedWrite(
             mutations: mutations, localWriteTime: random.timestamp(), expectations: expectations)
     }
 
     /// Takes a write that was made into the model; returns what is wrong with its outcome.
     private mutating func check(
-        _ write: PendingWrite, _ outcome: Result<WrittenBatch, LarderError>, _ user: UserID,
+        _ write: QueuedWrite,
+        _ outcome: Result<(id: Int64, changes: [LocalViewChange]), LarderError>, _ user: UserID,
         _ changes: inout [LocalViewChange]
     ) -> String? {
         let isTooDeep = write.mutations.contains {

@@ -95,7 +95,7 @@ struct LocalStoreWritingTests {
         let path = try DocumentPath("c/a")
         let write = fixture.pending(
             [try .set("c/a", ["n": 2])],
-            expecting: [PendingWrite.Expectation(path: path, document: seen)])
+            expecting: [QueuedWrite.Expectation(path: path, document: seen)])
         // The second of the same expectation sees what the first has made.
         let outcomes = try fixture.local.write([write, write])
         #expect(try outcomes[0].get().changes.count == 1)

@@ -21,7 +21,6 @@ struct RemoteStoreWriteTests {
                 "open write 1",
             ])
         #expect(test.store.pipelineCount == 2)
-        #expect(test.store.highestPipelinedBatchID == 5)
         test.write(.opened)
         #expect(
             test.effects() == ["set write_health_check_timeout 10.0 seconds", "handshake"])
@@ -44,7 +43,6 @@ struct RemoteStoreWriteTests {
                 "wants 10 after 6",
             ])
         #expect(test.store.pipelineCount == 0)
-        #expect(test.store.highestPipelinedBatchID == nil)
     }
 
     @Test("At most ten batches are under way, each of them once and none without its turn")

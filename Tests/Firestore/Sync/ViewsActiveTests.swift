@@ -8,7 +8,7 @@ func noRefill(_ query: Query) throws(LarderError) -> [Document] {
     throw LarderError(.internal, "a refill that nobody expects")
 }
 
-extension ViewStep {
+extension ViewEffects {
     /// Who got a snapshot with which documents, or an error: `1:a,b 2:unavailable`.
     var told: String {
         deliveries.map { delivery in

@@ -34,8 +34,8 @@ struct ViewsComputingTests {
     func deleted() throws {
         var view = try view(.test("c"), [.test("c/a"), .test("c/b")])
         let updates = [
-            DocumentUpdate(try .absent("c/a")),
-            DocumentUpdate(path: try DocumentPath("c/b"), document: nil),
+            LocalViewChange(try .absent("c/a")),
+            LocalViewChange(path: try DocumentPath("c/b"), before: nil, after: nil),
         ]
         let changes = view.computeChanges(updates, matcher: try QueryMatcher(view.query))
         #expect(view.apply(changes).snapshot?.marks == ["-a", "-b"])
@@ -56,7 +56,10 @@ struct ViewsComputingTests {
         let committed = try Document.test("c/a", ["n": 2], .committed)
         #expect(try view.step([committed]).snapshot == nil)
         let changes = view.computeChanges(
-            [DocumentUpdate(path: committed.path, document: committed, takesBack: true)],
+            [
+                LocalViewChange(
+                    path: committed.path, before: nil, after: committed, revertsWrites: true)
+            ],
             matcher: try QueryMatcher(view.query))
         let snapshot = try #require(view.apply(changes).snapshot)
         #expect(snapshot.marks == ["*a"] && snapshot.documents.first == committed)
@@ -146,7 +149,7 @@ struct ViewsComputingTests {
             .test("c", by: "n", limit: limit),
             [.test("c/a", ["n": 1]), .test("c/b", ["n": 2]), .test("c/c", ["n": 3])])
         return view.computeChanges(
-            [DocumentUpdate(update)], matcher: try QueryMatcher(view.query)
+            [LocalViewChange(update)], matcher: try QueryMatcher(view.query)
         ).needsRefill
     }
 

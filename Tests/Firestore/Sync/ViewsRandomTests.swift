@@ -105,7 +105,7 @@ private struct RandomViewSession {
 
     // MARK: What is told
 
-    private mutating func deliver(_ step: ViewStep) throws {
+    private mutating func deliver(_ step: ViewEffects) throws {
         #expect(step.firesSnapshotsInSync == !step.deliveries.isEmpty, "\(random)")
         pin(step.pinnedPaths)
         for delivery in step.deliveries {

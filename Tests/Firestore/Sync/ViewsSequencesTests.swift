@@ -42,7 +42,7 @@ struct ViewsSequencesTests {
         mutating func become(_ state: OnlineState) -> String { text(views.apply(state)) }
 
         /// `+a -b cache pending`; `nothing` when the listener is not told.
-        private func text(_ step: ViewStep) -> String {
+        private func text(_ step: ViewEffects) -> String {
             guard case .success(let snapshot)? = step.deliveries.first?.result else {
                 return "nothing"
             }

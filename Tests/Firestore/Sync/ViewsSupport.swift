@@ -54,6 +54,11 @@ extension FieldFilter {
 }
 
 extension LocalViewChange {
+    /// The new state of a document, its old one unknown.
+    init(_ document: Document) {
+        self.init(path: document.path, before: nil, after: document)
+    }
+
     /// What a commit did to a document that existed, exists, or both.
     static func test(_ before: Document?, _ after: Document?) throws -> LocalViewChange {
         guard let path = (after ?? before)?.path else {
@@ -87,12 +92,12 @@ extension View {
     mutating func step(
         _ documents: [Document] = [], target: ViewTargetChange? = nil,
         isPendingReset: Bool = false, refill: [Document]? = nil
-    ) throws -> ViewUpdate {
+    ) throws -> (snapshot: ViewSnapshot?, limboChanges: [LimboChange]) {
         let matcher = try QueryMatcher(query)
-        var changes = computeChanges(documents.map { DocumentUpdate($0) }, matcher: matcher)
+        var changes = computeChanges(documents.map { LocalViewChange($0) }, matcher: matcher)
         if changes.needsRefill, let refill {
             changes = computeChanges(
-                refill.map { DocumentUpdate($0) }, matcher: nil, after: changes)
+                refill.map { LocalViewChange($0) }, matcher: nil, after: changes)
         }
         return apply(changes, target: target, isPendingReset: isPendingReset)
     }
@@ -110,8 +115,8 @@ extension ActiveViews {
         _ view: ViewID, _ documents: [Document], remoteKeys: TreeSet<DocumentPath> = [],
         target: ViewTargetChange? = nil,
         refill: (Query) throws(LarderError) -> [Document]
-    ) -> ViewStep {
-        guard let empty = self.view(view) else { return ViewStep() }
+    ) -> ViewEffects {
+        guard let empty = self.view(view) else { return ViewEffects() }
         return load(
             view, empty.computeInitialChanges(documents), remoteKeys: remoteKeys, target: target,
             refill: refill)

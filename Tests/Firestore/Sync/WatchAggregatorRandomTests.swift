@@ -92,8 +92,8 @@ struct WatchAggregatorRandomTests {
             } else {
                 return
             }
-            aggregator.notePendingRequest(id)
-            model.notePendingRequest(id)
+            aggregator.recordPendingRequest(id)
+            model.recordPendingRequest(id)
             unanswered.append((id, world.targets[id] == nil ? .removed(nil) : .added))
         }
 

@@ -18,7 +18,7 @@ struct WatchAggregatorTests {
             knowing known: [String] = []
         ) throws {
             try world.watch(id, path, for: purpose, knowing: known)
-            aggregator.notePendingRequest(id)
+            aggregator.recordPendingRequest(id)
             tell(.added, [id])
         }
 
@@ -100,8 +100,8 @@ struct WatchAggregatorTests {
         try stream.watch(2, "c")
         stream.tell(try .found("c/a", 1), [2])
         // Watched no longer, and again.
-        stream.aggregator.notePendingRequest(2)
-        stream.aggregator.notePendingRequest(2)
+        stream.aggregator.recordPendingRequest(2)
+        stream.aggregator.recordPendingRequest(2)
         stream.tell(try .found("c/b", 2), [2])
         stream.tell(.current, [2], token: [1])
         #expect(stream.event().targets.isEmpty)
@@ -119,7 +119,7 @@ struct WatchAggregatorTests {
         var stream = Stream()
         try stream.watch(2, "c")
         #expect(stream.event().targets.isEmpty)
-        stream.aggregator.notePendingRequest(2)
+        stream.aggregator.recordPendingRequest(2)
         stream.tell(.added, [2], token: [7])
         #expect(stream.event().targets == [2: RemoteTargetChange(resumeToken: [7])])
     }
@@ -165,7 +165,7 @@ struct WatchAggregatorTests {
         try stream.watch(2, "c")
         try stream.watch(4, "d")
         try stream.world.watch(6, "e")
-        stream.aggregator.notePendingRequest(6)
+        stream.aggregator.recordPendingRequest(6)
         stream.tell(.none, token: [3])
         stream.tell(.none)
         #expect(

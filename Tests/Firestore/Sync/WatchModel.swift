@@ -35,7 +35,7 @@ struct WatchModel {
         self.databaseID = databaseID
     }
 
-    mutating func notePendingRequest(_ id: Int32) {
+    mutating func recordPendingRequest(_ id: Int32) {
         targets[id, default: Target()].outstanding += 1
     }
 

@@ -1,4 +1,5 @@
 import LarderModel
+import LarderRuntime
 import LarderSync
 
 /// The last known reachability of a database's backend, with the reason.
@@ -80,7 +81,7 @@ extension NetworkState.Reason: CustomStringConvertible {
 
 extension NetworkState {
     /// The public form of the client's state.
-    init(_ state: LarderSync.NetworkState) {
+    init(_ state: LarderRuntime.NetworkState) {
         let status: Status =
             switch state.state {
             case .unknown: .unknown

@@ -42,7 +42,7 @@ struct QueryAttempts: Sendable {
     /// - Returns: the read time.
     /// - Throws: the error of the last attempt or the closure.
     func run() async throws(LarderError) -> SnapshotVersion {
-        var backoff = Backoff()
+        var backoff = Backoff.firestore
         for attempt in 1... {
             try await wait(
                 backoff.nextDelay(now: uptime(), jitter: .random(in: -0.5...0.5)))

@@ -81,3 +81,69 @@ package protocol WriteStream: AnyObject, Sendable {
     /// Ends the stream; the handler hears nothing more. A second call does nothing.
     func close()
 }
+
+/// As whom a client speaks to a backend.
+package struct Credentials: Sendable, Hashable {
+    /// The user's id; empty for nobody who signed in.
+    package var userID: String
+
+    /// A user by an id.
+    package init(userID: String = "") {
+        self.userID = userID
+    }
+}
+
+/// A backend that a database is kept in agreement with.
+///
+/// An opaque value: a backend gives it, a database's configuration takes it. Any number of
+/// databases may use one.
+public struct RemoteConnection: Sendable {
+    /// The connection itself.
+    package let remote: any Remote
+
+    /// Makes a connection of a remote.
+    package init(_ remote: any Remote) {
+        self.remote = remote
+    }
+}
+
+/// Makes the connection of a database to its backend when the database opens, to where its
+/// settings say.
+///
+/// An opaque value: a module that connects gives it, a database's configuration takes it. Any
+/// number of databases may use one; each has a connection of its own, for as long as it lives.
+public struct RemoteConnector: Sendable {
+    /// What a database says of itself and of its backend.
+    package struct Place: Sendable, Hashable {
+        /// The database.
+        package var database: DatabaseID
+        /// The backend's host, with or without a port; nil where the settings name none.
+        package var host: String?
+        /// Whether what travels there is encrypted.
+        package var isEncrypted: Bool
+
+        /// A database, and a host where its settings name one.
+        package init(_ database: DatabaseID, host: String? = nil, isEncrypted: Bool = true) {
+            self.database = database
+            self.host = host
+            self.isEncrypted = isEncrypted
+        }
+    }
+
+    /// Makes a connection; may block for files that it needs.
+    package let connect: @Sendable (Place) throws(LarderError) -> RemoteConnection
+
+    /// A connector of a closure.
+    package init(
+        _ connect: @escaping @Sendable (Place) throws(LarderError) -> RemoteConnection
+    ) {
+        self.connect = connect
+    }
+}
+
+extension Backoff {
+    /// The backoff of Firestore's clients: 1 s, growing by half, at most 60 s.
+    package static var firestore: Backoff {
+        Backoff(initial: .seconds(1), factor: 1.5, longest: .seconds(60))
+    }
+}

@@ -14,15 +14,14 @@ extension Client {
     ///   - acknowledged: called when the backend has answered, or with `cancelled` when the write
     ///     was cancelled or the client is terminated before; not when it was refused here.
     package func write(
-        _ mutations: [Mutation], expectations: [PendingWrite.Expectation] = [],
+        _ mutations: [Mutation], expectations: [QueuedWrite.Expectation] = [],
         committed: @escaping @Sendable (Result<Int64, LarderError>) -> Void,
         acknowledged: @escaping @Sendable (Result<Void, LarderError>) -> Void
     ) {
-        let write = PendingWrite(
-            mutations: mutations, localWriteTime: clock(), expectations: expectations)
-        let added = engine.add(
-            .write(QueuedWrite(write: write, committed: committed, acknowledged: acknowledged)))
-        if !added { committed(.failure(Self.terminated)) }
+        let write = QueuedWrite(
+            mutations: mutations, localWriteTime: clock(), expectations: expectations,
+            committed: committed, acknowledged: acknowledged)
+        if !engine.add(.write(write)) { committed(.failure(Self.terminated)) }
     }
 
     /// The writes that the backend has not acknowledged, oldest first.

@@ -1,4 +1,5 @@
 import LarderRuntime
+
 /// Something that a client calls until it is removed; letting go of this does not remove it.
 package final class ClientRegistration: Sendable {
     private let work: ScheduledWork

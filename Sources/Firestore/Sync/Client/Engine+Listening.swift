@@ -161,7 +161,7 @@ extension Engine {
     }
 
     /// Carries out what a step of the views has led to.
-    func finish(_ step: ViewStep) {
+    func finish(_ step: ViewEffects) {
         track(step.limboChanges)
         for view in step.endedViews { detach(view) }
         for delivery in step.deliveries {

@@ -79,7 +79,8 @@ extension Engine {
                 let document = try transaction.document(at: path, asSeenBy: user)
                 changes.append(
                     LocalViewChange(
-                        path: path, before: nil, after: document, takesBack: news.takesBack))
+                        path: path, before: nil, after: document, revertsWrites: news.revertsWrites)
+                )
             }
             return changes
         }

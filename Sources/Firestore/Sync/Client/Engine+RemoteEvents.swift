@@ -21,7 +21,7 @@ extension Engine {
         let applied = try localStore.apply(event, to: targets.data)
         recoveryBackoff.reset()
         targets.replaceAll(applied.targets)
-        limbo.note(event.targets)
+        limbo.update(by: event.targets)
         views.note(event.version)
         var changes: [ViewID: ViewTargetChange] = [:]
         changes.reserveCapacity(event.targets.count)

@@ -13,9 +13,9 @@ extension Engine {
             for queued in group { queued.committed(.failure(Client.terminated)) }
             return
         }
-        let results: [Result<WrittenBatch, LarderError>]
+        let results: [Result<(id: Int64, changes: [LocalViewChange]), LarderError>]
         do throws(LarderError) {
-            results = try localStore.write(group.map(\.write))
+            results = try localStore.write(group)
         } catch {
             release(group.count)
             for queued in group { queued.committed(.failure(error)) }
@@ -29,7 +29,7 @@ extension Engine {
         }
         release(group.count)
         apply(changes)
-        for (queued, result) in zip(group, results) { queued.committed(result.map(\.id)) }
+        for (queued, result) in zip(group, results) { queued.committed(result.map { $0.id }) }
         pendingObservers.noteChange()
         if remote != nil { remoteStore.fillWritePipeline() }
     }

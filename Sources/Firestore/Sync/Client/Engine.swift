@@ -71,7 +71,7 @@ actor Engine {
     var isPumping = false
     /// What the disk has refused, oldest first.
     var refusedWork: [StoreWork] = []
-    var recoveryBackoff = Backoff()
+    var recoveryBackoff = Backoff.firestore
     /// The calls of the backend, and the waits for the next one, that have not ended.
     var calls: [ID: ServerCall] = [:]
     var networkObservers: [ID: @Sendable (NetworkState) -> Void] = [:]

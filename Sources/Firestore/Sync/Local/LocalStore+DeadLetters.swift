@@ -1,5 +1,5 @@
 package import LarderModel
-import LarderStorage
+package import LarderStorage
 
 extension LocalStore {
     /// The user's dead letters, in the order of their batches.
@@ -45,7 +45,7 @@ extension LocalStore {
     /// - Returns: the new batch; nil where there is no such dead letter.
     /// - Throws: what makes the write impossible; the dead letter then stays.
     package func retryDeadLetter(_ batchID: Int64, localWriteTime: Timestamp)
-        throws(LarderError) -> WrittenBatch?
+        throws(LarderError) -> (id: Int64, changes: [LocalViewChange])?
     {
         try begin(.writeMutations)
         let builder = try RecordBuilder()
@@ -54,11 +54,10 @@ extension LocalStore {
             guard let stored = try transaction.namedValue(.deadLetter, name) else { return nil }
             let letter = try DeadLetter(stored, of: user)
             try transaction.removeNamedValue(.deadLetter, name)
-            let write = PendingWrite(mutations: letter.mutations, localWriteTime: localWriteTime)
-            let batch = try plan(write, in: transaction, using: builder)
-            let written = try self.write(batch, in: &transaction).get()
-            news?.note(written)
-            return written
+            let write = QueuedWrite(mutations: letter.mutations, localWriteTime: localWriteTime)
+            let batch = try append(write, to: &transaction, using: builder).get()
+            news?.addBatch(batch.id, changing: batch.changes)
+            return batch
         }
     }
 
@@ -86,5 +85,99 @@ extension LocalStore {
             }
             return .rejected(try DeadLetter(stored, of: user))
         }
+    }
+}
+
+/// A batch that the backend has refused, kept with the reason until the application has seen to
+/// it.
+package struct DeadLetter: Sendable {
+    /// The id that the batch had in the queue.
+    package let batchID: Int64
+    /// Whose batch it was.
+    package let user: UserID
+    /// When it was written, by the local clock.
+    package let localWriteTime: Timestamp
+    /// What it would have done, in order.
+    package let mutations: [Mutation]
+    /// Why it was refused.
+    package let error: LarderError
+    /// The number of failed attempts before, sent or not.
+    package let attemptCount: Int
+    /// When it was refused, by the local clock.
+    package let rejectionTime: Timestamp
+}
+
+/// What has become of a batch.
+package enum BatchOutcome: Sendable {
+    /// It waits for the backend.
+    case pending
+    /// The backend has refused it.
+    case rejected(DeadLetter)
+    /// The backend has committed it, or nothing is known of it: it was cancelled, its dead letter
+    /// was discarded or tried again, or there never was one of that id.
+    case acknowledgedOrUnknown
+}
+
+/// Dead letters as named values. The name is the user's and the batch's, so that those of a user
+/// stand together and in order; the time is that of the rejection; the payload is a record:
+///
+///     version            1
+///     code, message      why the batch was refused
+///     attempts           how often it was tried in vain
+///     written            when it was written
+///     batch              the batch's bytes
+extension DeadLetter {
+    private static let version: Int64 = 1
+    /// More of an error's text is not kept.
+    private static let maxMessageBytes = 1024
+    /// What a batch's bytes may come to, so that it fits into a dead letter.
+    static let maxBatchBytes = (64 << 20) - (64 << 10)
+
+    /// What the names of a user's dead letters begin with; no other user's do.
+    static func prefix(of user: UserID) -> String {
+        "\(user.string.utf8.count):\(user.string)/"
+    }
+
+    /// The name of a dead letter; in the order of the batches.
+    static func name(of batchID: Int64, of user: UserID) -> String {
+        let digits = String(max(batchID, 0))
+        return prefix(of: user) + String(repeating: "0", count: 19 - digits.count) + digits
+    }
+
+    /// Reads a stored one.
+    ///
+    /// - Throws: `dataLoss` for anything that is none.
+    init(_ stored: NamedValue, of user: UserID) throws(LarderError) {
+        guard
+            let id = Int64(stored.name.suffix(19)),
+            let fields = try? Record(validating: stored.payload, maxBytes: .max).fields,
+            fields["version"] == .integer(Self.version),
+            case .integer(let code)? = fields["code"],
+            case .string(let message)? = fields["message"],
+            case .integer(let attempts)? = fields["attempts"],
+            case .timestamp(let written)? = fields["written"],
+            case .bytes(let batch)? = fields["batch"]
+        else {
+            throw LarderError(.dataLoss, "a dead letter is malformed", condition: .corrupt)
+        }
+        self.init(
+            batchID: id, user: user, localWriteTime: written,
+            mutations: try BatchContents(payload: batch).mutations,
+            error: LarderError(LarderError.Code(rawValue: Int(code)), message),
+            attemptCount: Int(attempts), rejectionTime: stored.time.timestamp)
+    }
+}
+
+extension DeadLetter {
+    /// The bytes under which a refused batch is kept.
+    static func payload(_ batch: MutationBatch, because error: LarderError)
+        throws(LarderError) -> [UInt8]
+    {
+        let message = String(decoding: error.message.utf8.prefix(maxMessageBytes), as: UTF8.self)
+        return try Record([
+            "version": .integer(version), "code": .integer(Int64(error.kind.rawValue)),
+            "message": .string(message), "attempts": .integer(Int64(batch.attemptCount)),
+            "written": .timestamp(batch.localWriteTime), "batch": .bytes(batch.payload),
+        ]).bytes
     }
 }

@@ -33,15 +33,6 @@ extension LocalStore {
         }
     }
 
-    /// The documents that a batch of the user's queue names, each once; none for a batch that is
-    /// not there.
-    package func documentPaths(ofBatch id: Int64) throws(LarderError) -> [DocumentPath] {
-        try begin(.readBatchDocuments)
-        return try store.read { (transaction) throws(LarderError) in
-            try transaction.mutationBatch(id, of: user)?.documents.map(\.path) ?? []
-        }
-    }
-
     /// The id of the last batch in the user's queue; nil when it is empty.
     ///
     /// Reads some 60 batches at most, however long the queue is.
@@ -89,4 +80,22 @@ extension PendingBatch {
             attemptCount: batch.attemptCount, lastAttempt: batch.lastAttempt,
             lastError: batch.lastError, sizeBytes: batch.payload.count)
     }
+}
+
+/// A batch of the queue, as it waits for the backend.
+package struct PendingBatch: Sendable {
+    /// The batch's id: it rises over all users and is never used again.
+    package let id: Int64
+    /// When it was written, by the local clock.
+    package let localWriteTime: Timestamp
+    /// What it does, in order.
+    package let mutations: [Mutation]
+    /// How often it was tried in vain to have it committed, sent or not.
+    package let attemptCount: Int
+    /// When that was tried last; nil for never.
+    package let lastAttempt: Timestamp?
+    /// The text of the last failure; nil for none.
+    package let lastError: String?
+    /// About how many bytes it takes.
+    package var sizeBytes = 0
 }

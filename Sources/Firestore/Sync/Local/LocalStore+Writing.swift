@@ -1,84 +1,222 @@
 package import LarderModel
+import LarderQuery
 import LarderStorage
 
 extension LocalStore {
-    /// Puts writes into the queue and makes them visible, all in one commit.
+    /// Appends writes to the queue and updates the local view, all in one commit.
     ///
-    /// Later writes see earlier ones. A write that cannot be made fails alone and leaves nothing:
-    /// a document that it makes is beyond the limits of size or depth (`invalidArgument`), or an
-    /// expectation no longer holds (`aborted`). A mutation whose precondition does not hold of
-    /// the local view is queued all the same and changes nothing here.
+    /// Later writes see earlier ones. An impossible write fails alone and has no effect: it makes
+    /// a document beyond the limits of size or depth (`invalidArgument`), or an expectation no
+    /// longer holds (`aborted`). A mutation whose precondition does not hold in the local view is
+    /// queued nevertheless and changes nothing here.
     ///
-    /// - Returns: an outcome for each write, in order.
-    /// - Throws: what the store throws when nothing could be committed.
-    package func write(_ writes: [PendingWrite])
-        throws(LarderError) -> [Result<WrittenBatch, LarderError>]
+    /// - Returns: for each write the batch's id, 0 without mutations, and the changed documents.
+    /// - Throws: the store's error if nothing was committed.
+    package func write(_ writes: [QueuedWrite])
+        throws(LarderError) -> [Result<(id: Int64, changes: [LocalViewChange]), LarderError>]
     {
         try begin(.writeMutations)
         let builder = try RecordBuilder()
         return try commit { (transaction, news) throws(LarderError) in
-            var outcomes: [Result<WrittenBatch, LarderError>] = []
+            var outcomes: [Result<(id: Int64, changes: [LocalViewChange]), LarderError>] = []
             outcomes.reserveCapacity(writes.count)
             for write in writes {
-                let batch: PlannedBatch
-                do throws(LarderError) {
-                    batch = try plan(write, in: transaction, using: builder)
-                } catch {
-                    outcomes.append(.failure(error))
-                    continue
+                let outcome = try append(write, to: &transaction, using: builder)
+                if case .success(let batch) = outcome {
+                    news?.addBatch(batch.id, changing: batch.changes)
                 }
-                let outcome = try self.write(batch, in: &transaction)
-                if case .success(let written) = outcome { news?.note(written) }
                 outcomes.append(outcome)
             }
             return outcomes
         }
     }
 
-    /// Puts a batch into the queue and its documents' overlays beside it.
+    /// Appends a write to the queue as a batch, and stores the overlays of its documents.
     ///
-    /// - Returns: a failure, with nothing written, where the queue does not take the batch.
-    /// - Throws: where part of the batch may be written: the transaction must not be committed.
-    func write(_ batch: PlannedBatch, in transaction: inout WriteTransaction)
-        throws(LarderError) -> Result<WrittenBatch, LarderError>
-    {
-        guard !batch.contents.mutations.isEmpty else {
-            return .success(WrittenBatch(id: 0, changes: []))
+    /// - Returns: the batch's id, 0 for a write without mutations, which is not queued; every
+    ///   document that it names, once, even if its view stayed the same. A failure, with nothing
+    ///   written, if the write is impossible.
+    /// - Throws: an error after which the transaction must not be committed.
+    func append(
+        _ write: QueuedWrite, to transaction: inout WriteTransaction, using builder: RecordBuilder
+    ) throws(LarderError) -> Result<(id: Int64, changes: [LocalViewChange]), LarderError> {
+        let payload: [UInt8]
+        let effects: [DocumentEffect]
+        do throws(LarderError) {
+            (payload, effects) = try plan(write, in: transaction, using: builder)
+        } catch {
+            return .failure(error)
         }
+        guard !write.mutations.isEmpty else { return .success((id: 0, changes: [])) }
         let id: Int64
         do throws(LarderError) {
             id = try transaction.appendMutations(
-                batch.payload,
-                touching: batch.entries.map {
-                    TouchedDocument(path: $0.path, baseVersion: $0.baseVersion)
-                }, localWriteTime: batch.localWriteTime, of: user)
+                payload,
+                touching: effects.map {
+                    TouchedDocument(path: $0.path, baseVersion: $0.document.baseVersion)
+                }, localWriteTime: write.localWriteTime, of: user)
         } catch {
             // The core refuses arguments before it writes anything.
             guard error.kind == .invalidArgument else { throw error }
             return .failure(error)
         }
         var changes: [LocalViewChange] = []
-        changes.reserveCapacity(batch.entries.count)
-        for entry in batch.entries {
-            var after = entry.before
-            if let overlay = entry.after.overlay(overFound: entry.isCached) {
+        changes.reserveCapacity(effects.count)
+        for effect in effects {
+            let before = effect.document.view
+            var after = before
+            if let overlay = effect.after.overlay(overFound: effect.document.isCached) {
                 try transaction.putOverlay(
-                    entry.after.record, payload: overlay.payload, at: entry.path, of: user,
+                    effect.after.record, payload: overlay.payload, at: effect.path, of: user,
                     largestBatchID: id)
-                after = entry.after.document(
-                    at: entry.path, readTime: .none, largestBatchID: id)
+                after = effect.after.document(
+                    at: effect.path, readTime: .none, largestBatchID: id)
             }
-            changes.append(LocalViewChange(path: entry.path, before: entry.before, after: after))
+            changes.append(LocalViewChange(path: effect.path, before: before, after: after))
         }
-        return .success(WrittenBatch(id: id, changes: changes))
+        return .success((id: id, changes: changes))
     }
 }
 
 extension StoreNews {
-    /// Notes a batch that has come into the queue.
-    mutating func note(_ batch: WrittenBatch) {
-        guard batch.id != 0 else { return }
-        batches.append(Batch(batch.id, .pending))
-        note(batch.changes.map(\.path))
+    /// Adds a batch that was queued.
+    mutating func addBatch(_ id: Int64, changing changes: [LocalViewChange]) {
+        guard id != 0 else { return }
+        batches.append(Batch(id, .pending))
+        note(changes.map(\.path))
+    }
+}
+
+// MARK: - Planning
+
+/// The effect of a write on one document.
+private struct DocumentEffect {
+    let path: DocumentPath
+    /// The document before the write.
+    let document: LoadedDocument
+    /// The local view with the write.
+    let after: WorkingDocument
+}
+
+extension LocalStore {
+    /// Computes a write's payload and its effects, in the order in which it first names the
+    /// documents; writes nothing.
+    ///
+    /// - Throws: the reason why the write is impossible.
+    private func plan<T: ReadableTransaction & ~Copyable>(
+        _ write: QueuedWrite, in transaction: borrowing T, using builder: RecordBuilder
+    ) throws(LarderError) -> (payload: [UInt8], effects: [DocumentEffect]) {
+        for expectation in write.expectations {
+            guard
+                try transaction.document(at: expectation.path, asSeenBy: user)
+                    == expectation.document
+            else {
+                throw LarderError(
+                    .aborted, "the document '\(expectation.path)' has changed meanwhile")
+            }
+        }
+        var (loaded, order) = ([DocumentPath: LoadedDocument](), [DocumentPath]())
+        var working = WorkingSet(using: builder)
+        for mutation in write.mutations where loaded[mutation.path] == nil {
+            let document = try transaction.loadedDocument(at: mutation.path, of: user)
+            loaded[mutation.path] = document
+            working.documents[mutation.path] = document.working
+            order.append(mutation.path)
+        }
+        var bases: [Mutation] = []
+        for mutation in write.mutations {
+            try check(mutation)
+            guard let document = working.documents[mutation.path] else { continue }
+            if let base = try mutation.base(over: document, using: builder) { bases.append(base) }
+        }
+        let contents = BatchContents(baseMutations: bases, mutations: write.mutations)
+        let payload = try contents.payload(using: builder)
+        guard payload.count <= DeadLetter.maxBatchBytes else {
+            throw LarderError(
+                .invalidArgument, "the writes together are larger than a batch may be",
+                condition: .tooLarge)
+        }
+        try working.apply(write.mutations, localWriteTime: write.localWriteTime)
+        var effects: [DocumentEffect] = []
+        for path in order {
+            guard let document = loaded[path], let after = working.documents[path] else { continue }
+            if let record = after.record { try check(record) }
+            effects.append(DocumentEffect(path: path, document: document, after: after))
+        }
+        return (payload, effects)
+    }
+
+    /// Throws for a mutation that the backend would never accept, even if its precondition keeps
+    /// it out of the local view.
+    private func check(_ mutation: Mutation) throws(LarderError) {
+        if case .verify = mutation.operation {
+            throw .invalidArgument("a check of '\(mutation.path)' is no write to be queued")
+        }
+        if let record = mutation.record { try check(record) }
+        for transform in mutation.transforms {
+            switch transform.operation {
+            case .increment(.integer), .increment(.double), .minimum(.integer),
+                .minimum(.double), .maximum(.integer), .maximum(.double), .serverTimestamp,
+                .arrayUnion, .arrayRemove:
+                break
+            case .increment, .minimum, .maximum:
+                throw .invalidArgument("the transform of a number has an operand that is none")
+            }
+        }
+    }
+
+    private func check(_ record: Record) throws(LarderError) {
+        try record.checkLimits(maxDepth: store.maxDepth, maxBytes: store.maxDocumentBytes)
+    }
+}
+
+/// A write of the application that waits to become a batch of the queue.
+package struct QueuedWrite: Sendable {
+    /// The mutations, in order.
+    package let mutations: [Mutation]
+    /// The time of the write by the local clock.
+    package let localWriteTime: Timestamp
+    /// Documents of the local view that must be unchanged.
+    package let expectations: [Expectation]
+    /// Called with the batch's id once it is on disk, or with the reason why it is not queued.
+    let committed: @Sendable (Result<Int64, LarderError>) -> Void
+    /// Called when the backend has answered, or the write was cancelled.
+    let acknowledged: @Sendable (Result<Void, LarderError>) -> Void
+
+    /// A document that a transaction has read.
+    package struct Expectation: Sendable {
+        /// The document's path.
+        package let path: DocumentPath
+        /// The document as it was read; nil if it was unknown.
+        package let document: Document?
+
+        /// Creates an expectation.
+        package init(path: DocumentPath, document: Document?) {
+            self.path = path
+            self.document = document
+        }
+    }
+
+    /// Creates a write.
+    package init(
+        mutations: [Mutation], localWriteTime: Timestamp, expectations: [Expectation] = [],
+        committed: @escaping @Sendable (Result<Int64, LarderError>) -> Void = { _ in },
+        acknowledged: @escaping @Sendable (Result<Void, LarderError>) -> Void = { _ in }
+    ) {
+        self.mutations = mutations
+        self.localWriteTime = localWriteTime
+        self.expectations = expectations
+        self.committed = committed
+        self.acknowledged = acknowledged
+    }
+
+    /// True if the write may change documents of a source; nil stands for all documents.
+    func touches(_ source: Query.Source?) -> Bool {
+        switch source {
+        case nil: true
+        case .document(let path)?: mutations.contains { $0.path == path }
+        case .collection(let path)?: mutations.contains { path.contains($0.path) }
+        case .group(let id)?: mutations.contains { $0.path.collectionGroup == id }
+        }
     }
 }

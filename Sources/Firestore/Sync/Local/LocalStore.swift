@@ -85,3 +85,66 @@ package struct LocalStore: Sendable {
         return result
     }
 }
+
+extension LocalStore {
+    /// The documents that another user sees otherwise than this one, each as seen by this user
+    /// and by the other.
+    ///
+    /// Nothing is written. Linear in the batches of both users.
+    package func changes(whenUserBecomes user: UserID) throws(LarderError) -> [LocalViewChange] {
+        try begin(.changeUser)
+        return try store.read { (transaction) throws(LarderError) in
+            var (changes, seen) = ([LocalViewChange](), Set<DocumentPath>())
+            // Where no batch touches a document, everybody sees what is cached.
+            for owner in [self.user, user] {
+                var last: Int64 = 0
+                while let batch = try transaction.nextMutationBatch(after: last, of: owner) {
+                    last = batch.id
+                    for document in batch.documents where seen.insert(document.path).inserted {
+                        let before = try transaction.document(
+                            at: document.path, asSeenBy: self.user)
+                        let after = try transaction.document(at: document.path, asSeenBy: user)
+                        guard before != after else { continue }
+                        changes.append(
+                            LocalViewChange(
+                                path: document.path, before: before, after: after,
+                                revertsWrites: true))
+                    }
+                }
+            }
+            return changes
+        }
+    }
+}
+
+/// What a call of the local store does: names for logs, and for tests that make the disk fail.
+///
+/// The raw values are those of Firestore's specification tests.
+package enum LocalOperation: String, Sendable, Hashable, CaseIterable {
+    /// A target is found or made.
+    case allocateTarget = "Allocate target"
+    /// What a backend has told is taken in.
+    case applyRemoteEvent = "Apply remote event"
+    /// What is known of a target without listeners is saved.
+    case releaseTarget = "Release target"
+    /// Writes enter the queue.
+    case writeMutations = "Locally write mutations"
+    /// Committed batches leave the queue.
+    case acknowledgeBatch = "Acknowledge batch"
+    /// Refused or cancelled batches leave the queue.
+    case rejectBatch = "Reject batch"
+    /// Another user's queue takes the place of the present one.
+    case changeUser = "Handle user change"
+    /// The last snapshot is looked up.
+    case readSnapshotVersion = "Get last remote snapshot version"
+    /// The documents of a batch are looked up.
+    case readBatchDocuments = "Lookup mutation documents"
+    /// A target is looked up.
+    case readTarget = "Get target data"
+    /// What other processes have changed is looked up.
+    case readNewChanges = "Get new document changes"
+    /// A part of a bundle is taken in.
+    case loadBundle = "Load bundle"
+    /// The lease of the network is renewed.
+    case renewLease = "updateClientMetadataAndTryBecomePrimary"
+}

@@ -2,68 +2,68 @@ import LarderModel
 import LarderQuery
 import LarderRemote
 
-/// Asks the backend for documents in limbo, a bounded number at a time.
+/// Resolves documents in limbo by asking the backend for them, a bounded number at a time.
 ///
-/// A machine without threads: hand in what happens, carry out what ``takeRequests()`` gives.
+/// A pure machine: the owner reports events and sends what ``takeRequests()`` returns.
 struct LimboResolver: Sendable {
-    /// What is to be asked of the backend.
+    /// A request for the backend.
     enum Request: Sendable {
-        /// Watch the document of a target.
+        /// Watch a document's target.
         case listen(TargetData)
-        /// Watch it no longer.
+        /// Stop watching it.
         case unlisten(Int32)
     }
 
     private struct Resolution {
         let path: DocumentPath
-        /// Whether the backend has told of the document.
+        /// True if the backend has reported that the document exists.
         var hasDocument = false
     }
 
     private let limit: Int
-    /// The targets in whose views a document is in limbo.
+    /// The targets in whose views each document is in limbo.
     private var holders: [DocumentPath: Set<Int32>] = [:]
     private var pathsOfHolder: [Int32: Set<DocumentPath>] = [:]
     private var resolutions: [Int32: Resolution] = [:]
     private var targetIDs: [DocumentPath: Int32] = [:]
-    /// Documents that wait, with their place in the queue.
+    /// Waiting documents, with their place in the queue.
     private var places: [DocumentPath: UInt64] = [:]
-    /// Oldest first; entries that are no longer in ``places`` are passed over.
+    /// Oldest first; entries that are no longer in ``places`` are skipped.
     private var queue: [(path: DocumentPath, place: UInt64)] = []
     private var queueHead = 0
     private var lastPlace: UInt64 = 0
     private var nextTargetID: Int32 = 1
     private var requests: [Request] = []
 
-    /// Nothing in limbo.
+    /// Creates a resolver.
     ///
-    /// - Parameter limit: how many documents are asked for at a time.
+    /// - Parameter limit: the maximum number of documents asked for at a time.
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// The documents that are being asked for, with their targets.
+    /// The documents being asked for, with their targets.
     var active: [DocumentPath: Int32] { targetIDs }
 
-    /// The documents that wait, in the order in which they will be asked for.
+    /// The waiting documents, in order.
     var waiting: [DocumentPath] {
         queue[queueHead...].filter { places[$0.path] == $0.place }.map(\.path)
     }
 
-    /// The document of a target that resolves limbo.
+    /// The document of a limbo target.
     func path(of targetID: Int32) -> DocumentPath? { resolutions[targetID]?.path }
 
-    /// A target that resolves limbo, as the backend is asked for it.
+    /// A limbo target as it is requested from the backend.
     func data(of targetID: Int32) -> TargetData? {
         resolutions[targetID].map { Self.data(targetID, $0.path) }
     }
 
-    /// The document of a target that resolves limbo, once the backend has told of it.
+    /// The document of a limbo target, if the backend has reported that it exists.
     func document(of targetID: Int32) -> DocumentPath? {
         resolutions[targetID].flatMap { $0.hasDocument ? $0.path : nil }
     }
 
-    /// Takes what is to be asked of the backend.
+    /// The requests since the last call.
     mutating func takeRequests() -> [Request] {
         guard !requests.isEmpty else { return [] }
         defer { requests = [] }
@@ -79,13 +79,13 @@ struct LimboResolver: Sendable {
         }
     }
 
-    /// A target has no view any more.
+    /// A target's last view has ended.
     mutating func releaseAll(of targetID: Int32) {
         for path in (pathsOfHolder[targetID] ?? []).sorted() { release(path, targetID) }
     }
 
-    /// Notes what an event tells of targets that resolve limbo.
-    mutating func note(_ changes: [Int32: RemoteTargetChange]) {
+    /// Applies an event's changes of limbo targets.
+    mutating func update(by changes: [Int32: RemoteTargetChange]) {
         guard !resolutions.isEmpty else { return }
         for (id, change) in changes {
             if !change.added.isEmpty { resolutions[id]?.hasDocument = true }
@@ -93,14 +93,14 @@ struct LimboResolver: Sendable {
         }
     }
 
-    /// The backend has refused a target; it need not be told that it is over.
+    /// The backend has ended a target itself; no request is needed.
     mutating func reject(_ targetID: Int32) {
         guard let resolution = resolutions.removeValue(forKey: targetID) else { return }
         targetIDs[resolution.path] = nil
-        pump()
+        startResolutions()
     }
 
-    /// Forgets everything without a word to the backend.
+    /// Forgets everything without requests to the backend.
     mutating func removeAll() {
         let next = nextTargetID
         self = LimboResolver(limit: limit)
@@ -115,7 +115,7 @@ struct LimboResolver: Sendable {
         lastPlace += 1
         places[path] = lastPlace
         queue.append((path, lastPlace))
-        pump()
+        startResolutions()
     }
 
     private mutating func release(_ path: DocumentPath, _ holder: Int32) {
@@ -128,21 +128,21 @@ struct LimboResolver: Sendable {
         guard let id = targetIDs.removeValue(forKey: path) else { return }
         resolutions[id] = nil
         requests.append(.unlisten(id))
-        pump()
+        startResolutions()
     }
 
     private static func data(_ id: Int32, _ path: DocumentPath) -> TargetData {
         TargetData(id: id, target: Query(.document(path)).target, purpose: .limboResolution)
     }
 
-    private mutating func pump() {
+    private mutating func startResolutions() {
         while targetIDs.count < limit, queueHead < queue.count {
             let (path, place) = queue[queueHead]
             queueHead += 1
             guard places[path] == place else { continue }
             places[path] = nil
             let id = nextTargetID
-            // Odd numbers are for these targets; after the last one they begin anew.
+            // Limbo targets have odd ids, which wrap around.
             nextTargetID = id > Int32.max - 2 ? 1 : id + 2
             targetIDs[path] = id
             resolutions[id] = Resolution(path: path)

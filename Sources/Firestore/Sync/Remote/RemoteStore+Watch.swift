@@ -19,15 +19,15 @@ extension RemoteStore {
         }
     }
 
-    /// Watches a target no longer.
+    /// Stops watching a target.
     package mutating func unlisten(_ targetID: Int32) {
         guard targets.removeValue(forKey: targetID) != nil else { return }
         if watchStream.isOpen { sendRemove(targetID) }
-        awaitNoMore(targetID)
+        stopAwaiting(targetID)
         releaseUnusedWatchStream()
     }
 
-    /// Takes what a watch stream says; what an older one says is dropped.
+    /// An event of the watch stream; events of earlier streams are ignored.
     ///
     /// - Parameter remoteKeys: the documents that the backend is known to have in a target.
     package mutating func handle(
@@ -37,7 +37,7 @@ extension RemoteStore {
         switch event {
         case .opened:
             guard !watchStream.isOpen else { return }
-            watchStream.opened(&effects)
+            perform(watchStream.opened(), on: .watch)
             for (_, target) in targets.sorted(by: { $0.key < $1.key }) {
                 sendAdd(target, remoteKeys)
             }
@@ -48,10 +48,13 @@ extension RemoteStore {
                 return
             }
             watchStream.succeeded()
-            noteProgress(response)
-            learn(online.answered(at: now, awaitsMore: !awaitedTargets.isEmpty), by: .watch)
-            if watchStream.answered() { endWriteOutage() }
-            take(response, remoteKeys)
+            updateAwaitedTargets(response)
+            recordOutcome(
+                online.answered(at: now, awaitsMore: !awaitedTargets.isEmpty), of: .watch)
+            let (isFirst, steps) = watchStream.answered()
+            perform(steps, on: .watch)
+            if isFirst { endWriteOutage() }
+            receive(response, remoteKeys)
         case .closed(let error):
             let closed = LarderError(.unavailable, "the backend has closed the watch stream")
             failWatchStream(error ?? closed)
@@ -59,59 +62,59 @@ extension RemoteStore {
     }
 
     mutating func closeWatchStream() {
-        watchStream.stop(&effects)
+        perform(watchStream.stop(), on: .watch)
         forgetStream()
     }
 
-    /// Ends the wait for another attempt to watch, since the backend has answered on the write
-    /// stream.
+    /// Ends the backoff of the watch stream after an answer on the write stream.
     mutating func endWatchOutage() {
-        guard watchStream.outageEnded(isNeeded: !targets.isEmpty, &effects) else { return }
-        note(online.streamStarted(), of: .watch)
+        let (isAttempt, steps) = watchStream.outageEnded(isNeeded: !targets.isEmpty)
+        perform(steps, on: .watch)
+        if isAttempt { report(online.streamStarted(), of: .watch) }
     }
 
     mutating func watchIdleTimerFired() {
-        guard watchStream.idleTimerFired() else { return }
+        let steps = watchStream.idleTimerFired()
+        guard steps.isEmpty else { return perform(steps, on: .watch) }
         closeWatchStream()
-        note(online.becameIdle(), of: .watch)
+        report(online.becameIdle(), of: .watch)
     }
 
     private mutating func startWatchStream() {
         guard canUseNetwork else { return }
-        var opening: [Effect] = []
-        let isAttempt = watchStream.start(at: now, jitter: jitter, &opening)
-        note(online.streamStarted(isAttempt: isAttempt), of: .watch)
-        effects += opening
+        let (isAttempt, steps) = watchStream.start(at: now, jitter: jitter)
+        report(online.streamStarted(isAttempt: isAttempt), of: .watch)
+        perform(steps, on: .watch)
     }
 
     private mutating func failWatchStream(_ error: LarderError) {
-        watchStream.fail(error, &effects)
+        perform(watchStream.fail(error), on: .watch)
         forgetStream()
-        guard !targets.isEmpty else { return note(online.becameIdle(), of: .watch) }
-        learn(online.streamFailed(error), by: .watch)
+        guard !targets.isEmpty else { return report(online.becameIdle(), of: .watch) }
+        recordOutcome(online.streamFailed(error), of: .watch)
         startWatchStream()
     }
 
-    /// What was told on a stream does not count on the next one.
+    /// Drops the state of the stream: a new one starts over.
     private mutating func forgetStream() {
         aggregator = WatchAggregator(databaseID: databaseID)
         awaitedTargets = []
     }
 
-    /// Lets a stream without targets go, after a while.
+    /// Marks a stream without targets as idle.
     mutating func releaseUnusedWatchStream() {
         guard targets.isEmpty, canUseNetwork else { return }
         if watchStream.isOpen {
-            watchStream.markIdle(&effects)
+            perform(watchStream.markIdle(), on: .watch)
         } else {
-            note(online.becameIdle(), of: .watch)
+            report(online.becameIdle(), of: .watch)
         }
     }
 
-    // MARK: What is asked and not answered
+    // MARK: Unanswered requests
 
-    /// Notes which targets have everything that there was of them.
-    private mutating func noteProgress(_ response: WatchResponse) {
+    /// Records which targets became current or were requested again.
+    private mutating func updateAwaitedTargets(_ response: WatchResponse) {
         guard case .targets(let change) = response else { return }
         // No ids mean all targets.
         let ids = change.targetIDs
@@ -124,9 +127,9 @@ extension RemoteStore {
         }
     }
 
-    private mutating func awaitNoMore(_ targetID: Int32) {
+    private mutating func stopAwaiting(_ targetID: Int32) {
         guard awaitedTargets.remove(targetID) != nil, awaitedTargets.isEmpty else { return }
-        note(online.everythingAnswered(), of: .watch)
+        report(online.everythingAnswered(), of: .watch)
     }
 }
 
@@ -145,7 +148,7 @@ extension RemoteStore {
                     purpose: target.purpose)),
             of: target.id)
         awaitedTargets.insert(target.id)
-        note(online.asked(), of: .watch)
+        report(online.asked(), of: .watch)
     }
 
     mutating func sendRemove(_ targetID: Int32) {
@@ -153,16 +156,114 @@ extension RemoteStore {
     }
 
     private mutating func send(_ request: WatchRequest, of targetID: Int32) {
-        aggregator.notePendingRequest(targetID)
-        watchStream.markBusy(&effects)
+        aggregator.recordPendingRequest(targetID)
+        perform(watchStream.markBusy(), on: .watch)
         effects.append(.sendWatch(request))
     }
 }
 
 extension TargetData {
-    /// Where the backend goes on from.
+    /// The point from which the backend resumes.
     fileprivate var resumption: WatchTarget.Resumption {
         if !resumeToken.isEmpty { return .token(resumeToken) }
         return snapshotVersion.isNone ? .none : .readTime(snapshotVersion)
+    }
+}
+
+extension RemoteStore {
+    /// Handles a response: it may end targets or complete a snapshot.
+    mutating func receive(
+        _ response: WatchResponse, _ remoteKeys: (Int32) -> TreeSet<DocumentPath>
+    ) {
+        guard case .targets(let change) = response else {
+            return aggregate(response, remoteKeys)
+        }
+        if case .removed(let error?) = change.kind {
+            return rejectTargets(change.targetIDs, error)
+        }
+        if change.isKeepalive { return }
+        aggregate(response, remoteKeys)
+        let isSnapshot = change.targetIDs.isEmpty && !change.readTime.isNone
+        if isSnapshot, change.readTime >= lastSnapshotVersion {
+            emitSnapshot(at: change.readTime, remoteKeys)
+        }
+    }
+
+    private mutating func aggregate(
+        _ response: WatchResponse, _ remoteKeys: (Int32) -> TreeSet<DocumentPath>
+    ) {
+        let problem = withKnowledge(remoteKeys) { aggregator, knowledge in
+            aggregator.handle(response, knowing: knowledge)
+        }
+        if let problem { effects.append(.warn("a response of the backend: \(problem)")) }
+    }
+
+    private mutating func rejectTargets(_ targetIDs: [Int32], _ error: LarderError) {
+        for id in targetIDs.isEmpty ? targets.keys.sorted() : targetIDs
+        where targets.removeValue(forKey: id) != nil {
+            aggregator.remove(id)
+            effects.append(.rejectTarget(id, error))
+        }
+        releaseUnusedWatchStream()
+    }
+
+    private mutating func emitSnapshot(
+        at version: SnapshotVersion, _ remoteKeys: (Int32) -> TreeSet<DocumentPath>
+    ) {
+        let event = withKnowledge(remoteKeys) { aggregator, knowledge in
+            aggregator.makeEvent(at: version, knowing: knowledge)
+        }
+        lastSnapshotVersion = version
+        for (id, change) in event.targets where !change.resumeToken.isEmpty {
+            guard let index = targets.index(forKey: id) else { continue }
+            targets.values[index].resumeToken = change.resumeToken
+            targets.values[index].snapshotVersion = version
+        }
+        for (id, purpose) in event.mismatches.sorted(by: { $0.key < $1.key }) {
+            requestAgain(id, purpose, remoteKeys)
+        }
+        effects.append(.apply(event))
+    }
+
+    /// Requests a target again from scratch.
+    private mutating func requestAgain(
+        _ id: Int32, _ purpose: WatchTarget.Purpose,
+        _ remoteKeys: (Int32) -> TreeSet<DocumentPath>
+    ) {
+        guard var target = targets[id] else { return }
+        target.resumeToken = []
+        target.snapshotVersion = .none
+        targets[id] = target
+        sendRemove(id)
+        target.purpose = purpose
+        sendAdd(target, remoteKeys)
+    }
+
+    private mutating func withKnowledge<Result>(
+        _ remoteKeys: (Int32) -> TreeSet<DocumentPath>,
+        _ body: (inout WatchAggregator, Knowledge) -> Result
+    ) -> Result {
+        withoutActuallyEscaping(remoteKeys) {
+            body(&aggregator, Knowledge(targets: targets, keys: $0))
+        }
+    }
+
+    /// The aggregator's view of its owner.
+    private struct Knowledge: WatchKnowledge {
+        let targets: [Int32: TargetData]
+        let keys: (Int32) -> TreeSet<DocumentPath>
+
+        func target(_ id: Int32) -> TargetData? { targets[id] }
+
+        func isWatched(_ id: Int32) -> Bool { targets.index(forKey: id) != nil }
+
+        func remoteKeys(of id: Int32) -> TreeSet<DocumentPath> { keys(id) }
+    }
+}
+
+extension TargetChange {
+    /// True for a keepalive without content.
+    fileprivate var isKeepalive: Bool {
+        if case .none = kind { resumeToken.isEmpty && readTime.isNone } else { false }
     }
 }

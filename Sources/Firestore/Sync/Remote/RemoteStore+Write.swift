@@ -2,40 +2,41 @@ package import LarderModel
 package import LarderRemote
 
 extension RemoteStore {
-    /// Asks the owner for writes, if the pipeline has room: to begin with, and after each write.
+    /// Requests writes from the owner if the pipeline has room: at the start and after each
+    /// write.
     package mutating func fillWritePipeline() {
         wantsWrites = true
     }
 
-    /// Takes batches that follow those of the pipeline, as they were asked for.
+    /// Appends requested batches to the pipeline.
     ///
-    /// Older batches and those without room are left out. None says that there are none: where
-    /// the pipeline is empty too, the stream is let go after a while.
+    /// Older batches and those without room are left out. An empty array means that the queue has
+    /// no more; if the pipeline is empty too, the stream becomes idle.
     package mutating func add(_ batches: [PendingBatch]) {
         guard canUseNetwork else { return }
         for batch in pipeline.append(batches) where writeToken != nil { send(batch) }
         if pipeline.batches.isEmpty {
-            writeStream.markIdle(&effects)
-            if !writeStream.isOpen { note(writeOnline.becameIdle(), of: .write) }
+            perform(writeStream.markIdle(), on: .write)
+            if !writeStream.isOpen { report(writeOnline.becameIdle(), of: .write) }
         } else {
             // Also before the handshake is answered, when nothing can be sent.
-            writeStream.markBusy(&effects)
+            perform(writeStream.markBusy(), on: .write)
             startWriteStream()
         }
     }
 
-    /// Lets go of a batch that the application takes back.
+    /// Removes a batch that the application cancels.
     ///
-    /// - Returns: false when its answer is awaited; nothing has changed then. An earlier attempt
-    ///   may have been committed without an answer.
+    /// - Returns: false, without effect, if its answer is awaited. An earlier attempt may have
+    ///   been committed without an answer.
     package mutating func forget(batchID: Int64) -> Bool {
         guard writeToken == nil || !pipeline.contains(batchID) else { return false }
         if pipeline.remove(batchID) { wantsWrites = true }
         return true
     }
 
-    /// Gives up on a batch of the pipeline, as if the backend had refused it: the rest goes on
-    /// without a wait.
+    /// Rejects a batch of the pipeline as if the backend had refused it; the others continue
+    /// without backoff.
     ///
     /// - Returns: whether it was in the pipeline.
     @discardableResult
@@ -50,13 +51,13 @@ extension RemoteStore {
         return true
     }
 
-    /// Takes what a write stream says; what an older one says is dropped.
+    /// An event of the write stream; events of earlier streams are ignored.
     package mutating func handle(_ event: WriteEvent, generation: Int) {
         guard writeStream.isCurrent(generation) else { return }
         switch event {
         case .opened:
             guard !writeStream.isOpen else { return }
-            writeStream.opened(&effects)
+            perform(writeStream.opened(), on: .write)
             effects.append(.sendWrite(.handshake))
         case .handshake(let token):
             guard writeStream.isOpen, writeToken == nil else {
@@ -64,9 +65,11 @@ extension RemoteStore {
                 return
             }
             writeToken = token
-            // Writes that fail again and again are an outage, however often a stream is greeted.
-            if !isWritingInVain || pipeline.batches.isEmpty { noteWriteAnswer() }
-            if writeStream.answered() { endWatchOutage() }
+            // While writes keep failing, an answered handshake does not end the outage.
+            if !isWritingInVain || pipeline.batches.isEmpty { recordWriteAnswer() }
+            let (isFirst, steps) = writeStream.answered()
+            perform(steps, on: .write)
+            if isFirst { endWatchOutage() }
             for batch in pipeline.batches { send(batch) }
             if pipeline.batches.isEmpty { wantsWrites = true }
         case .committed(let response, let token):
@@ -80,49 +83,48 @@ extension RemoteStore {
     mutating func closeWriteStream() {
         if let writeToken { send([], writeToken) }
         writeToken = nil
-        writeStream.stop(&effects)
+        perform(writeStream.stop(), on: .write)
     }
 
     mutating func writeIdleTimerFired() {
-        guard writeStream.idleTimerFired() else { return }
+        let steps = writeStream.idleTimerFired()
+        guard steps.isEmpty else { return perform(steps, on: .write) }
         closeWriteStream()
-        note(writeOnline.becameIdle(), of: .write)
+        report(writeOnline.becameIdle(), of: .write)
     }
 
-    /// Ends the wait for another attempt to write, since the backend has answered on the watch
-    /// stream.
+    /// Ends the backoff of the write stream after an answer on the watch stream.
     mutating func endWriteOutage() {
-        guard writeStream.outageEnded(isNeeded: !pipeline.batches.isEmpty, &effects) else {
-            return
-        }
-        note(writeOnline.streamStarted(), of: .write)
+        let (isAttempt, steps) = writeStream.outageEnded(isNeeded: !pipeline.batches.isEmpty)
+        perform(steps, on: .write)
+        if isAttempt { report(writeOnline.streamStarted(), of: .write) }
     }
 
     private mutating func startWriteStream() {
         guard canUseNetwork, !pipeline.batches.isEmpty else { return }
-        var opening: [Effect] = []
-        let isAttempt = writeStream.start(at: now, jitter: jitter, &opening)
+        let (isAttempt, steps) = writeStream.start(at: now, jitter: jitter)
         // A stream that is opening or open already has its timer, or has run out of time.
         if isAttempt || writeOnline.reason == .notAsked {
-            note(writeOnline.streamStarted(isAttempt: isAttempt), of: .write)
+            report(writeOnline.streamStarted(isAttempt: isAttempt), of: .write)
         }
-        effects += opening
+        perform(steps, on: .write)
     }
 
     /// The backend has answered on the write stream.
-    private mutating func noteWriteAnswer() {
+    private mutating func recordWriteAnswer() {
         let awaitsMore = !pipeline.batches.isEmpty
-        learn(writeOnline.answered(at: now, awaitsMore: awaitsMore), by: .write)
+        recordOutcome(
+            writeOnline.answered(at: now, awaitsMore: awaitsMore), of: .write)
     }
 
     private mutating func send(_ batch: PendingBatch) {
         guard let writeToken else { return }
         send(batch.mutations, writeToken)
-        note(writeOnline.asked(), of: .write)
+        report(writeOnline.asked(), of: .write)
     }
 
     private mutating func send(_ mutations: [Mutation], _ token: [UInt8]) {
-        writeStream.markBusy(&effects)
+        perform(writeStream.markBusy(), on: .write)
         effects.append(.sendWrite(.write(mutations, streamToken: token)))
     }
 
@@ -145,7 +147,7 @@ extension RemoteStore {
         writeStream.succeeded()
         isWritingInVain = false
         _ = pipeline.remove(batch.id)
-        noteWriteAnswer()
+        recordWriteAnswer()
         effects.append(
             .acknowledge(
                 BatchAcknowledgement(
@@ -154,21 +156,21 @@ extension RemoteStore {
         wantsWrites = true
     }
 
-    /// Ends the stream for an error, which concerns the first batch if that was sent.
+    /// Fails the stream; the error concerns the first batch if that was sent.
     private mutating func failWriteStream(_ error: LarderError) {
         let wasSent = writeToken != nil
         writeToken = nil
-        writeStream.fail(error, &effects)
+        perform(writeStream.fail(error), on: .write)
         guard let first = pipeline.batches.first else {
-            return note(writeOnline.becameIdle(), of: .write)
+            return report(writeOnline.becameIdle(), of: .write)
         }
         if wasSent, error.kind.isPermanentForWrites {
             isWritingInVain = false
-            learn(writeOnline.answered(at: now), by: .write)
+            recordOutcome(writeOnline.answered(at: now), of: .write)
             reject(batchID: first.id, error)
         } else {
             if wasSent { isWritingInVain = true }
-            learn(writeOnline.streamFailed(error), by: .write)
+            recordOutcome(writeOnline.streamFailed(error), of: .write)
             effects.append(.attemptFailed(batchID: first.id, error, wasSent: wasSent))
         }
         startWriteStream()
@@ -176,7 +178,7 @@ extension RemoteStore {
 }
 
 extension LarderError.Code {
-    /// Whether the same write would be refused again.
+    /// True if the same write would be refused again.
     fileprivate var isPermanentForWrites: Bool {
         switch self {
         case .invalidArgument, .notFound, .alreadyExists, .permissionDenied, .failedPrecondition,

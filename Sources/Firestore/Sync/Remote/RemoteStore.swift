@@ -1,63 +1,63 @@
 package import LarderModel
+import LarderRemote
 
-/// What a client does with the network: the streams, what is watched on them, which writes are
-/// under way and whether the backend can be reached.
+/// A client's use of the network: the two streams, the watched targets, the writes under way, and
+/// the reachability of the backend.
 ///
-/// A pure machine. Its owner tells it what happened and, after each call, carries out in order
-/// what ``takeEffects()`` returns. It neither waits nor knows a clock: the owner sets ``now``
-/// before a call.
+/// A pure machine: the owner sets ``now``, reports an event and then performs, in order, the
+/// effects that ``takeEffects()`` returns.
 package struct RemoteStore: Sendable {
-    /// The owner's time, from any beginning; it never goes back.
+    /// The owner's monotonic time, set before each event.
     package var now: Duration = .zero
-    /// The last snapshot that was raised; older ones of the backend are not.
+    /// The version of the last snapshot that was emitted; older ones are ignored.
     ///
-    /// The owner sets it to the store's when it begins, or when the store lost some.
+    /// The owner sets it to the store's version at the start, and after the store lost some.
     package var lastSnapshotVersion: SnapshotVersion
 
-    /// What is listened to, by target, each with the last token that the backend gave.
+    /// The watched targets, each with its last resume token.
     package internal(set) var targets: [Int32: TargetData] = [:]
-    /// Why the network is not used.
+    /// The causes that keep the network unused.
     package private(set) var offlineCauses: OfflineCauses = []
 
     let databaseID: DatabaseID
     let jitter: @Sendable () -> Double
     var effects: [Effect] = []
 
-    var watchStream = StreamMachine(.watch)
+    var watchStream = StreamMachine(backoff: .firestore)
     var aggregator: WatchAggregator
-    /// What listeners go by.
+    /// Reachability by the watch stream, which listeners go by.
     var online: OnlineStateTracker
-    /// Targets that were asked for on the open stream and are not current yet.
+    /// Targets requested on the open stream that are not current yet.
     var awaitedTargets: Set<Int32> = []
 
-    var writeStream = StreamMachine(.write)
+    var writeStream = StreamMachine(backoff: .firestore)
     var pipeline: WritePipeline
-    /// The last token of the write stream; nil before its handshake is answered.
+    /// The write stream's last token; nil before its handshake is answered.
     var writeToken: [UInt8]?
     var wantsWrites = false
-    /// What the write stream knows of the backend.
+    /// Reachability by the write stream.
     var writeOnline: OnlineStateTracker
-    /// Whether the last write that was sent was not committed, for a reason that may pass.
+    /// True if the last write that was sent failed with a transient error.
     var isWritingInVain = false
 
-    /// The kind of stream that has learned something of the backend last.
-    private var informant = StreamKind.watch
-    /// What the owner knows of the network.
+    /// The stream with the most recent outcome.
+    private var lastInformed = StreamKind.watch
+    /// The state that the owner knows.
     private var reported = NetworkState(.unknown, .notAsked)
-    /// Whether the log was told of the present outage.
+    /// True if the present outage was logged.
     private var hasWarned = false
 
-    /// One of the two streams.
+    /// The two streams.
     enum StreamKind {
         case watch
         case write
     }
 
-    /// A machine that has done nothing yet, with the network allowed.
+    /// Creates a machine without targets and writes, with the network enabled.
     ///
     /// - Parameters:
-    ///   - online: what is known of the backend, and when it counts as away.
-    ///   - writePipelineDepth: how many batches may be under way at a time.
+    ///   - online: the initial reachability, with its timeout.
+    ///   - writePipelineDepth: the maximum number of batches under way.
     ///   - jitter: gives random numbers, each from 0 up to but not 1.
     package init(
         databaseID: DatabaseID, lastSnapshotVersion: SnapshotVersion = .none,
@@ -68,22 +68,18 @@ package struct RemoteStore: Sendable {
         self.lastSnapshotVersion = lastSnapshotVersion
         self.jitter = jitter
         self.online = online
-        // Both have seen nothing yet, and have the same patience.
         writeOnline = online
         pipeline = WritePipeline(depth: writePipelineDepth)
         aggregator = WatchAggregator(databaseID: databaseID)
     }
 
-    /// How many batches are under way.
+    /// The number of batches under way.
     package var pipelineCount: Int { pipeline.batches.count }
 
-    /// The youngest batch that is under way; nil for none.
-    package var highestPipelinedBatchID: Int64? { pipeline.batches.last?.id }
-
-    /// Whether the network is used.
+    /// True if the network is used.
     package var canUseNetwork: Bool { offlineCauses.isEmpty }
 
-    /// What is to be done since the last call, in order.
+    /// The effects since the last call, in order.
     package mutating func takeEffects() -> [Effect] {
         if wantsWrites {
             wantsWrites = false
@@ -96,44 +92,44 @@ package struct RemoteStore: Sendable {
         return effects
     }
 
-    /// Takes the end of a timer that was set and not stopped.
+    /// A timer fired that was set and not cancelled.
     package mutating func fire(_ timer: EngineTimer) {
         switch timer {
         case .watchStreamIdle: watchIdleTimerFired()
         case .watchStreamBackoff:
-            watchStream.backoffTimerFired(isNeeded: !targets.isEmpty, &effects)
-        case .watchStreamHealth: watchStream.healthTimerFired()
+            perform(watchStream.backoffTimerFired(isNeeded: !targets.isEmpty), on: .watch)
+        case .watchStreamHealth: perform(watchStream.healthTimerFired(), on: .watch)
         case .writeStreamIdle: writeIdleTimerFired()
         case .writeStreamBackoff:
-            writeStream.backoffTimerFired(isNeeded: !pipeline.batches.isEmpty, &effects)
-        case .writeStreamHealth: writeStream.healthTimerFired()
-        case .onlineState: learn(online.timerFired(at: now), by: .watch)
-        case .writeOnlineState: learn(writeOnline.timerFired(at: now), by: .write)
+            perform(
+                writeStream.backoffTimerFired(isNeeded: !pipeline.batches.isEmpty), on: .write)
+        case .writeStreamHealth: perform(writeStream.healthTimerFired(), on: .write)
+        case .onlineState: recordOutcome(online.timerFired(at: now), of: .watch)
+        case .writeOnlineState: recordOutcome(writeOnline.timerFired(at: now), of: .write)
         default: break
         }
     }
 }
 
-// MARK: - Whether the network is used
+// MARK: - Enabling and disabling
 
 extension RemoteStore {
-    /// Ends a cause of not using the network; after the last one both streams open without a
-    /// wait, as far as they are needed.
+    /// Removes a cause; after the last one both streams open without backoff, if needed.
     package mutating func enableNetwork(reason: OfflineCauses = .user) {
         guard !canUseNetwork else { return fillWritePipeline() }
         offlineCauses.subtract(reason)
         if canUseNetwork { openStreams() } else { reportDisabled() }
     }
 
-    /// Closes both streams and empties the pipeline, until the cause has ended.
+    /// Adds a cause: closes both streams and empties the pipeline.
     package mutating func disableNetwork(reason: OfflineCauses) {
         offlineCauses.formUnion(reason)
         closeStreams()
         reportDisabled()
     }
 
-    /// Closes both streams and opens them anew, because credentials or connectivity changed;
-    /// the queue is read from its beginning.
+    /// Reopens both streams after a change of credentials or connectivity; the queue is read from
+    /// its beginning.
     package mutating func restart() {
         closeStreams()
         if canUseNetwork { openStreams() }
@@ -148,41 +144,63 @@ extension RemoteStore {
         var steps = online.set(.unknown, .notAsked)
         if !targets.isEmpty {
             steps += online.streamStarted()
-            watchStream.start(at: now, jitter: jitter, &effects)
+            perform(watchStream.start(at: now, jitter: jitter).effects, on: .watch)
         }
-        note(steps, of: .watch)
+        report(steps, of: .watch)
         fillWritePipeline()
     }
 
     private mutating func closeStreams() {
         closeWatchStream()
         closeWriteStream()
-        note(writeOnline.set(.unknown, .notAsked), of: .write)
+        report(writeOnline.set(.unknown, .notAsked), of: .write)
         isWritingInVain = false
         pipeline.clear()
         wantsWrites = false
     }
 
-    /// A client that has ended, that another one speaks for or that is to change its user does
-    /// not know of the backend.
+    /// Reports the causes; a client that has ended, is not primary or is changing its user is
+    /// `unknown` rather than `offline`.
     private mutating func reportDisabled() {
         let isUnknown = offlineCauses.isDisjoint(with: [.user, .storeFailure])
         let state = isUnknown || offlineCauses.contains(.shutdown) ? OnlineState.unknown : .offline
-        note(online.set(state, .disabled(offlineCauses)), of: .watch)
+        report(online.set(state, .disabled(offlineCauses)), of: .watch)
     }
 }
 
-// MARK: - Whether the backend can be reached
+// MARK: - Effects of the machines inside
 
 extension RemoteStore {
-    /// Carries out what a tracker asks for after the backend has answered, or has failed to.
-    mutating func learn(_ steps: [OnlineStateTracker.Effect], by kind: StreamKind) {
-        informant = kind
-        note(steps, of: kind)
+    /// Performs the actions of a stream's machine.
+    mutating func perform(_ steps: [StreamMachine.Effect], on kind: StreamKind) {
+        for step in steps {
+            switch (step, kind) {
+            case (.open(let generation), .watch):
+                effects.append(.openWatchStream(generation: generation))
+            case (.open(let generation), .write):
+                effects.append(.openWriteStream(generation: generation))
+            case (.close, .watch): effects.append(.closeWatchStream)
+            case (.close, .write): effects.append(.closeWriteStream)
+            case (.schedule(let timer, let delay), _):
+                effects.append(.schedule(EngineTimer(timer, of: kind), after: delay))
+            case (.cancel(let timer), _):
+                effects.append(.cancel(EngineTimer(timer, of: kind)))
+            case (.invalidateToken, _): effects.append(.invalidateToken)
+            case (.impossible(let sentence), _):
+                assertionFailure("\(kind) \(sentence)")
+                effects.append(.warn("\(kind) \(sentence)"))
+            }
+        }
     }
 
-    /// Carries out what the tracker of a stream asks for.
-    mutating func note(_ steps: [OnlineStateTracker.Effect], of kind: StreamKind) {
+    /// Performs a tracker's actions after the backend has answered or has failed to.
+    mutating func recordOutcome(_ steps: [OnlineStateTracker.Effect], of kind: StreamKind) {
+        lastInformed = kind
+        report(steps, of: kind)
+    }
+
+    /// Performs the actions of a stream's tracker, and reports a changed network state.
+    mutating func report(_ steps: [OnlineStateTracker.Effect], of kind: StreamKind) {
         let timer = kind == .watch ? EngineTimer.onlineState : .writeOnlineState
         for step in steps {
             switch step {
@@ -201,22 +219,36 @@ extension RemoteStore {
         effects.append(.onlineState(state))
     }
 
-    /// What both streams know of the network.
+    /// The state of the network by both streams.
     private var networkState: NetworkState {
         let shown = shownTracker
         return NetworkState(
             shown.state, shown.reason, listeners: online.state, isSilent: online.isSilent)
     }
 
-    /// The tracker of a stream that is used, that knows whether the backend can be reached, or at
-    /// last the one that has heard something last.
+    /// The tracker of a stream that is used; of two, the one with a decided state, else the one
+    /// with the most recent outcome.
     private var shownTracker: OnlineStateTracker {
         if writeOnline.reason == .notAsked || !canUseNetwork { return online }
         if online.reason == .notAsked { return writeOnline }
         switch (online.state, writeOnline.state) {
         case (.unknown, .online), (.unknown, .offline): return writeOnline
         case (.online, .unknown), (.offline, .unknown): return online
-        default: return informant == .watch ? online : writeOnline
+        default: return lastInformed == .watch ? online : writeOnline
+        }
+    }
+}
+
+extension EngineTimer {
+    /// A stream's timer.
+    fileprivate init(_ timer: StreamMachine.Timer, of kind: RemoteStore.StreamKind) {
+        switch (timer, kind) {
+        case (.idle, .watch): self = .watchStreamIdle
+        case (.idle, .write): self = .writeStreamIdle
+        case (.backoff, .watch): self = .watchStreamBackoff
+        case (.backoff, .write): self = .writeStreamBackoff
+        case (.health, .watch): self = .watchStreamHealth
+        case (.health, .write): self = .writeStreamHealth
         }
     }
 }

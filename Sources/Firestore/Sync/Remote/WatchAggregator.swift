@@ -1,42 +1,42 @@
-import HashTreeCollections
+package import HashTreeCollections
 package import LarderModel
 package import LarderRemote
 import OrderedCollections
 
-/// Gathers what a watch stream tells into events, each of them all that there is up to a snapshot.
+/// Aggregates the responses of a watch stream into events, one per snapshot.
 ///
-/// A machine of one stream: a new stream needs a new one. Targets that no request was noted for,
-/// that wait for an answer or that the owner does not know are not listened to. Costs are those
-/// of what changed, and of the documents that are watched one by one.
+/// A machine for one stream: a new stream needs a new one. Responses are ignored for targets
+/// without a recorded request, with an unanswered one, or unknown to the owner. Costs are linear
+/// in the changes, and in the documents that are watched one by one.
 package struct WatchAggregator: Sendable {
     /// The hash of the beginning of every document's name.
     let documentNames: MD5
     private var states: [Int32: WatchedTargetState] = [:]
-    /// Targets that the next event says something of, as far as they are active by then.
+    /// Targets with changes for the next event, if they are active by then.
     private var changedTargets: Set<Int32> = []
-    /// Targets of one document that are current.
+    /// Current targets of a single document.
     private var currentDocumentTargets: Set<Int32> = []
-    /// Targets of one document that have told since the last event what it is.
+    /// Targets of a single document that reported its contents since the last event.
     private var answeredDocumentTargets: Set<Int32> = []
     private var documents: OrderedDictionary<DocumentPath, DocumentReading> = [:]
-    /// Which targets have told of which document, and be it that it left them.
+    /// The targets that reported each document, including targets that it has left.
     private var targetsOfDocuments: [DocumentPath: TargetIDSet] = [:]
     var mismatches: [Int32: WatchTarget.Purpose] = [:]
 
-    /// Gathers what a stream tells of a database.
+    /// Creates an aggregator for a database's stream.
     package init(databaseID: DatabaseID) {
         documentNames = MD5("\(databaseID)/documents/")
     }
 
-    /// Notes that the stream was asked to watch a target, or to watch it no longer.
-    package mutating func notePendingRequest(_ targetID: Int32) {
+    /// Records that the stream was asked to watch a target, or to stop watching it.
+    package mutating func recordPendingRequest(_ targetID: Int32) {
         states[targetID, default: WatchedTargetState()].outstanding += 1
         changedTargets.insert(targetID)
     }
 
-    /// Takes a response; removals for a reason are the owner's to handle, with ``remove(_:)``.
+    /// Aggregates a response; the owner handles removals with an error by ``remove(_:)``.
     ///
-    /// - Returns: what was wrong with the response, where a part of it was passed over for that.
+    /// - Returns: the problem for which a part of the response was ignored, if any.
     @discardableResult
     package mutating func handle(
         _ response: WatchResponse, knowing knowledge: some WatchKnowledge
@@ -72,7 +72,7 @@ package struct WatchAggregator: Sendable {
         currentDocumentTargets.remove(targetID)
     }
 
-    /// Makes the event of a snapshot out of what was told since the last one.
+    /// Makes the event of a snapshot from the responses since the last one.
     package mutating func makeEvent(
         at version: SnapshotVersion, knowing knowledge: some WatchKnowledge
     ) -> RemoteEvent {
@@ -91,7 +91,7 @@ package struct WatchAggregator: Sendable {
 // MARK: - Targets
 
 extension WatchAggregator {
-    /// A target with its state, when what is told of it counts.
+    /// A target whose responses are not ignored.
     func activeTarget(_ id: Int32, _ knowledge: some WatchKnowledge) -> TargetData? {
         guard let index = states.index(forKey: id), states.values[index].outstanding == 0 else {
             return nil
@@ -99,7 +99,7 @@ extension WatchAggregator {
         return knowledge.target(id)
     }
 
-    /// By how much more documents have come into a target than left it.
+    /// Documents that came into a target since the last event, less those that left it.
     func growth(of id: Int32) -> Int {
         states[id]?.growth ?? 0
     }
@@ -118,7 +118,7 @@ extension WatchAggregator {
         if !change.resumeToken.isEmpty { resumeAll(from: change.resumeToken, knowledge) }
     }
 
-    /// Gives a token to all targets that are listened to; their states are changed where they lie.
+    /// Gives a token to all active targets, changing their states in place.
     private mutating func resumeAll(from token: [UInt8], _ knowledge: some WatchKnowledge) {
         var index = states.startIndex
         while index != states.endIndex {
@@ -151,7 +151,7 @@ extension WatchAggregator {
         }
     }
 
-    /// Takes all documents out of a target, of which everything is told again.
+    /// Removes all documents from a target that the backend sends again from scratch.
     mutating func reset(_ id: Int32, _ knowledge: some WatchKnowledge) {
         currentDocumentTargets.remove(id)
         update(id) { $0 = WatchedTargetState() }
@@ -160,7 +160,7 @@ extension WatchAggregator {
         }
     }
 
-    /// Changes a target's state; every one with changes is among ``changedTargets``.
+    /// Changes a target's state, and keeps ``changedTargets`` up to date.
     private mutating func update(_ id: Int32, _ body: (inout WatchedTargetState) -> Void) {
         guard let index = states.index(forKey: id) else { return }
         let hadChanges = states.values[index].hasChanges
@@ -199,12 +199,12 @@ extension WatchAggregator {
         guard let target = activeTarget(id, knowledge) else { return }
         let isKnown = knowledge.isRemoteKey(reading.path, of: id)
         update(id) { $0.add(reading.path, isKnown: isKnown) }
-        note(reading.path, reading, of: target)
+        record(reading.path, reading, of: target)
     }
 
-    /// Takes a document out of a target.
+    /// Removes a document from a target.
     ///
-    /// - Parameter reading: what the document is now, where that was said.
+    /// - Parameter reading: the document's present state, if reported.
     mutating func remove(
         _ path: DocumentPath, _ reading: DocumentReading?, from id: Int32,
         _ knowledge: some WatchKnowledge
@@ -212,15 +212,15 @@ extension WatchAggregator {
         guard let target = activeTarget(id, knowledge) else { return }
         let isKnown = knowledge.isRemoteKey(path, of: id)
         update(id) { $0.remove(path, isKnown: isKnown) }
-        note(path, reading, of: target)
+        record(path, reading, of: target)
     }
 
-    private mutating func note(
+    private mutating func record(
         _ path: DocumentPath, _ reading: DocumentReading?, of target: TargetData
     ) {
         targetsOfDocuments[path, default: TargetIDSet(target.id)].insert(target.id)
         guard let reading else {
-            // It is gone, whatever was told of it before.
+            // The document left its own target: earlier reports are void.
             if target.document == path { answeredDocumentTargets.remove(target.id) }
             return
         }
@@ -228,11 +228,9 @@ extension WatchAggregator {
         if target.document == path { answeredDocumentTargets.insert(target.id) }
     }
 
-    /// Takes a document for missing where all that there was of its target has been told, and
-    /// nothing of the document.
+    /// Treats a document as missing if its own target is current and did not report it.
     ///
-    /// Only what the target itself told counts: another one may know the document by an older
-    /// snapshot.
+    /// Reports of other targets do not matter: they may be of an older snapshot.
     private mutating func removeMissingDocuments(
         at version: SnapshotVersion, _ knowledge: some WatchKnowledge
     ) {
@@ -245,7 +243,7 @@ extension WatchAggregator {
         }
     }
 
-    /// Changed documents that no target for anything but limbo has told of.
+    /// Changed documents that were reported by targets of limbo resolution only.
     private func limboDocuments(_ knowledge: some WatchKnowledge) -> Set<DocumentPath> {
         var isForLimbo: [Int32: Bool] = [:]
         var found: Set<DocumentPath> = []
@@ -259,5 +257,89 @@ extension WatchAggregator {
             if isResolved { found.insert(path) }
         }
         return found
+    }
+}
+
+extension WatchAggregator {
+    /// Compares the number of documents in a target with the backend's.
+    ///
+    /// If they differ and the filter does not identify the surplus documents, the target is reset
+    /// and requested again.
+    ///
+    /// - Returns: the problem with the count or the filter, if any.
+    mutating func handleFilter(
+        of id: Int32, _ count: Int, _ unchanged: BloomFilterBits?, _ knowledge: some WatchKnowledge
+    ) -> LarderError? {
+        guard let target = activeTarget(id, knowledge) else { return nil }
+        if let path = target.document {
+            guard count == 0 else {
+                return count == 1 ? nil : .invalidArgument("one document was counted as \(count)")
+            }
+            let gone = DocumentReading(path: path, contents: .absent, version: .none)
+            remove(path, gone, from: id, knowledge)
+            return nil
+        }
+        guard size(of: id, knowledge) != count else { return nil }
+        do throws(LarderError) {
+            if let filter = try unchanged.map(BloomFilter.init(_:)), !filter.isEmpty {
+                removeDocuments(notIn: filter, of: id, knowledge)
+                if size(of: id, knowledge) != count {
+                    mismatch(id, .existenceFilterMismatchBloom, knowledge)
+                }
+            } else {
+                mismatch(id, .existenceFilterMismatch, knowledge)
+            }
+            return nil
+        } catch {
+            mismatch(id, .existenceFilterMismatch, knowledge)
+            return error
+        }
+    }
+
+    /// The number of documents in a target, including changes since the last event.
+    private func size(of id: Int32, _ knowledge: some WatchKnowledge) -> Int {
+        knowledge.remoteKeys(of: id).count + growth(of: id)
+    }
+
+    private mutating func mismatch(
+        _ id: Int32, _ purpose: WatchTarget.Purpose, _ knowledge: some WatchKnowledge
+    ) {
+        reset(id, knowledge)
+        mismatches[id] = purpose
+    }
+
+    /// Removes the documents from a target that are not in a filter.
+    private mutating func removeDocuments(
+        notIn filter: BloomFilter, of id: Int32, _ knowledge: some WatchKnowledge
+    ) {
+        for path in knowledge.remoteKeys(of: id)
+        where !filter.contains(path.string, after: documentNames) {
+            remove(path, nil, from: id, knowledge)
+        }
+    }
+}
+
+/// The state of its owner that a ``WatchAggregator`` reads.
+package protocol WatchKnowledge {
+    /// A watched target; nil for any other.
+    func target(_ id: Int32) -> TargetData?
+
+    /// True for a watched target; called for every target of a snapshot.
+    func isWatched(_ id: Int32) -> Bool
+
+    /// The documents of a target at the backend, as of the last event.
+    func remoteKeys(of id: Int32) -> TreeSet<DocumentPath>
+
+    /// True if ``remoteKeys(of:)`` has a document; called for every document of a response.
+    func isRemoteKey(_ path: DocumentPath, of id: Int32) -> Bool
+}
+
+extension WatchKnowledge {
+    /// Looks the target up.
+    package func isWatched(_ id: Int32) -> Bool { target(id) != nil }
+
+    /// Looks in the whole set.
+    package func isRemoteKey(_ path: DocumentPath, of id: Int32) -> Bool {
+        remoteKeys(of: id).contains(path)
     }
 }

@@ -98,7 +98,7 @@ package struct StoreNews: Sendable, Equatable {
     }
 
     /// Whether pending writes are gone that no backend has made.
-    package var takesBack: Bool {
+    package var revertsWrites: Bool {
         batches.contains { batch in
             switch batch.state {
             case .rejected, .cancelled: true

@@ -1,5 +1,6 @@
 import HashTreeCollections
 import LarderModel
+import LarderQuery
 
 /// A view, those who listen to it, and what it misses while its first result is not there.
 struct ActiveView: Sendable {
@@ -34,21 +35,21 @@ struct ActiveView: Sendable {
     }
 
     /// Keeps changes until the first result is there.
-    mutating func miss(_ updates: [DocumentUpdate]) {
-        for update in updates { missed?.updateValue(update.document, forKey: update.path) }
+    mutating func miss(_ updates: [LocalViewChange]) {
+        for update in updates { missed?.updateValue(update.after, forKey: update.path) }
     }
 
     /// Gives the changes that came while the query ran; nil when it is not running.
-    mutating func finishLoading(remoteKeys: TreeSet<DocumentPath>) -> [DocumentUpdate]? {
+    mutating func finishLoading(remoteKeys: TreeSet<DocumentPath>) -> [LocalViewChange]? {
         guard let missed else { return nil }
         self.missed = nil
         view.syncedDocuments = remoteKeys
-        return missed.map { DocumentUpdate(path: $0.key, document: $0.value) }
+        return missed.map { LocalViewChange(path: $0.key, before: nil, after: $0.value) }
     }
 
     /// Adds a listener, and shows it what is there.
     mutating func add(
-        _ id: ActiveViews.ListenerID, _ listener: QueryListener, _ step: inout ViewStep
+        _ id: ActiveViews.ListenerID, _ listener: QueryListener, _ step: inout ViewEffects
     ) {
         var listener = listener
         if let current = view.currentSnapshot, let raised = listener.onSnapshot(current) {
@@ -63,7 +64,7 @@ struct ActiveView: Sendable {
     }
 
     /// Shows a snapshot to all listeners.
-    mutating func deliver(_ snapshot: ViewSnapshot, _ step: inout ViewStep) {
+    mutating func deliver(_ snapshot: ViewSnapshot, _ step: inout ViewEffects) {
         for index in listeners.indices {
             if let raised = listeners[index].listener.onSnapshot(snapshot) {
                 step.deliver(raised, to: listeners[index].id)
@@ -72,11 +73,47 @@ struct ActiveView: Sendable {
     }
 
     /// Tells all listeners the online state.
-    mutating func deliver(_ onlineState: OnlineState, _ step: inout ViewStep) {
+    mutating func deliver(_ onlineState: OnlineState, _ step: inout ViewEffects) {
         for index in listeners.indices {
             if let raised = listeners[index].listener.onOnlineState(onlineState) {
                 step.deliver(raised, to: listeners[index].id)
             }
         }
+    }
+}
+
+/// What is prepared for active queries and may be made again: the matchers of views that changes
+/// have touched lately, and comparators, which queries with the same orders share.
+///
+/// A matcher takes more memory than the rest of an idle view, so that only so many are kept.
+struct PreparedQueries: Sendable {
+    private var matchers: [ViewID: QueryMatcher] = [:]
+    private var comparators: [[Order]: DocumentComparator] = [:]
+    private static let capacity = 1_024
+
+    /// The matcher of a view's query.
+    ///
+    /// - Throws: `invalidArgument` for a query that cannot be prepared.
+    mutating func matcher(of query: Query, for view: ViewID) throws(LarderError) -> QueryMatcher {
+        if let matcher = matchers[view] { return matcher }
+        let matcher = try QueryMatcher(query)
+        if matchers.count >= Self.capacity { matchers.removeAll(keepingCapacity: true) }
+        matchers[view] = matcher
+        return matcher
+    }
+
+    /// The comparator of a query.
+    mutating func comparator(of query: Query) -> DocumentComparator {
+        let orders = query.orders
+        if let comparator = comparators[orders] { return comparator }
+        let comparator = DocumentComparator(orders: orders)
+        if comparators.count >= Self.capacity { comparators.removeAll(keepingCapacity: true) }
+        comparators[orders] = comparator
+        return comparator
+    }
+
+    /// Forgets a view.
+    mutating func remove(_ view: ViewID) {
+        matchers[view] = nil
     }
 }

@@ -19,8 +19,8 @@ extension ActiveViews {
         _ view: ViewID, _ result: ViewDocumentChanges, remoteKeys: TreeSet<DocumentPath> = [],
         target: ViewTargetChange? = nil,
         refill: (Query) throws(LarderError) -> [Document]
-    ) -> ViewStep {
-        var step = ViewStep()
+    ) -> ViewEffects {
+        var step = ViewEffects()
         guard let missed = views[view]?.finishLoading(remoteKeys: remoteKeys) else { return step }
         loading.remove(view)
         do throws(LarderError) {
@@ -32,7 +32,7 @@ extension ActiveViews {
         } catch {
             fail(view, error, &step)
         }
-        step.pinnedPaths = held.takeChange()
+        step.pinnedPaths = documentIndex.takeChange()
         return step
     }
 
@@ -51,8 +51,8 @@ extension ActiveViews {
         targets: [ViewID: ViewTargetChange] = [:],
         pendingResets: Set<ViewID> = [],
         refill: (Query) throws(LarderError) -> [Document]
-    ) -> ViewStep {
-        var step = ViewStep()
+    ) -> ViewEffects {
+        var step = ViewEffects()
         guard !views.isEmpty else { return step }
         var touched = route(changes, alsoTo: knowsFormerStates ? [] : loading)
         examinedViewCount += touched.count
@@ -79,35 +79,33 @@ extension ActiveViews {
                 fail(view, error, &step)
             }
         }
-        step.pinnedPaths = held.takeChange()
+        step.pinnedPaths = documentIndex.takeChange()
         return step
     }
 
     /// The views that changes may touch, each with the new states of the documents that do.
     private func route(
         _ changes: [LocalViewChange], alsoTo others: Set<ViewID>
-    ) -> [ViewID: [DocumentUpdate]] {
-        var touched: [ViewID: [DocumentUpdate]] = [:]
+    ) -> [ViewID: [LocalViewChange]] {
+        var touched: [ViewID: [LocalViewChange]] = [:]
         for change in changes.merged {
-            let update = DocumentUpdate(
-                path: change.path, document: change.after, takesBack: change.takesBack)
-            func append(to updates: inout [DocumentUpdate]) {
-                // One change may name a view several times, but only one after the other.
-                if updates.last?.path != update.path { updates.append(update) }
+            func append(to updates: inout [LocalViewChange]) {
+                // One change may name a view several times, but only in a row.
+                if updates.last?.path != change.path { updates.append(change) }
             }
             let add = { append(to: &touched[$0, default: []]) }
             let states = [change.before, change.after].compactMap {
                 $0?.exists == true ? $0?.record : nil
             }
             dispatch.forEachView(of: change.path, states: states, add)
-            held.forEachView(with: change.path, add)
+            documentIndex.forEachView(with: change.path, add)
             others.forEach(add)
         }
         return touched
     }
 
     private mutating func compute(
-        _ updates: [DocumentUpdate], for id: ViewID, after previous: ViewDocumentChanges?,
+        _ updates: [LocalViewChange], for id: ViewID, after previous: ViewDocumentChanges?,
         _ refill: (Query) throws(LarderError) -> [Document]
     ) throws(LarderError) -> ViewDocumentChanges {
         guard let view = views[id]?.view else {
@@ -119,7 +117,8 @@ extension ActiveViews {
         let result = try refill(view.query)
         // The result is all that the limit lets in, so that no further refill can be needed.
         return view.computeChanges(
-            result.lazy.map { DocumentUpdate($0) }, matcher: nil, after: changes)
+            result.lazy.map { LocalViewChange(path: $0.path, before: nil, after: $0) },
+            matcher: nil, after: changes)
     }
 }
 
@@ -135,7 +134,7 @@ extension [LocalViewChange] {
             if let position = positions[change.path] {
                 merged[position] = LocalViewChange(
                     path: change.path, before: merged[position].before, after: change.after,
-                    takesBack: merged[position].takesBack || change.takesBack)
+                    revertsWrites: merged[position].revertsWrites || change.revertsWrites)
             } else {
                 positions[change.path] = merged.count
                 merged.append(change)

@@ -1,5 +1,5 @@
 import HashTreeCollections
-import LarderModel
+package import LarderModel
 package import LarderQuery
 
 /// The queries that are listened to: their views, their listeners, and which of them a changed
@@ -26,7 +26,7 @@ package struct ActiveViews: Sendable {
     var viewsByQuery: [Query: ViewID] = [:]
     var viewsByListener: [ListenerID: ViewID] = [:]
     var dispatch = DispatchIndex()
-    var held = HeldDocuments()
+    var documentIndex = ViewDocumentIndex()
     var prepared = PreparedQueries()
     /// Views with commits that the watch stream has not confirmed.
     var unconfirmed: Set<ViewID> = []
@@ -93,8 +93,8 @@ package struct ActiveViews: Sendable {
     ///
     /// - Parameter isSilent: whether the backend is offline only in that an open stream is silent:
     ///   first snapshots come from the cache then, and what is current stays so.
-    package mutating func apply(_ state: OnlineState, isSilent: Bool = false) -> ViewStep {
-        var step = ViewStep()
+    package mutating func apply(_ state: OnlineState, isSilent: Bool = false) -> ViewEffects {
+        var step = ViewEffects()
         guard state != onlineState || isSilent != self.isSilent else { return step }
         onlineState = state
         self.isSilent = isSilent
@@ -102,7 +102,7 @@ package struct ActiveViews: Sendable {
         for id in ids where !isSilent {
             views[id]?.view.confirm(through: snapshotVersion)
             guard let update = views[id]?.view.apply(state) else { continue }
-            finish(update, of: id, &step)
+            deliver(update, of: id, &step)
         }
         for id in ids { views[id]?.deliver(state, &step) }
         return step
@@ -139,7 +139,7 @@ package struct ActiveViews: Sendable {
     /// Applies changes to a view.
     mutating func apply(
         _ changes: ViewDocumentChanges, to id: ViewID, target: ViewTargetChange?,
-        isPendingReset: Bool = false, _ step: inout ViewStep
+        isPendingReset: Bool = false, _ step: inout ViewEffects
     ) {
         guard let index = views.index(forKey: id) else { return }
         let update = views.values[index].view.apply(
@@ -149,7 +149,7 @@ package struct ActiveViews: Sendable {
         } else {
             unconfirmed.insert(id)
         }
-        finish(update, of: id, &step)
+        deliver(update, of: id, &step)
     }
 
     func isListening(_ id: ListenerID) -> Bool { viewsByListener[id] != nil }
@@ -160,12 +160,15 @@ package struct ActiveViews: Sendable {
     }
 
     /// Passes on what applying changes to a view gave.
-    mutating func finish(_ update: ViewUpdate, of id: ViewID, _ step: inout ViewStep) {
+    mutating func deliver(
+        _ update: (snapshot: ViewSnapshot?, limboChanges: [LimboChange]), of id: ViewID,
+        _ step: inout ViewEffects
+    ) {
         if !update.limboChanges.isEmpty { step.limboChanges.append((id, update.limboChanges)) }
         guard var snapshot = update.snapshot, let index = views.index(forKey: id) else { return }
         views.values[index].view.confirm(through: snapshotVersion)
         snapshot.readTime = views.values[index].view.readTime
-        held.apply(snapshot.changes, to: id)
+        documentIndex.apply(snapshot.changes, to: id)
         views.values[index].deliver(snapshot, &step)
     }
 
@@ -178,6 +181,131 @@ package struct ActiveViews: Sendable {
         prepared.remove(id)
         loading.remove(id)
         unconfirmed.remove(id)
-        held.removeAll(of: active.view.documents, view: id)
+        documentIndex.removeAll(of: active.view.documents, view: id)
+    }
+}
+
+/// What adding a listener asks of the caller.
+package struct AddedListener: Sendable {
+    /// The view that it listens to.
+    package let view: ViewID
+    /// Whether the query is new: run it, and hand the result to
+    /// ``ActiveViews/load(_:_:remoteKeys:target:refill:)``.
+    package let needsLoad: Bool
+    /// Whether the backend is to be asked for the query, once it has its result.
+    package let startsRemote: Bool
+    /// What is told at once.
+    package let step: ViewEffects
+}
+
+/// What removing a listener asks of the caller.
+package struct RemovedListener: Sendable {
+    /// The view that it listened to.
+    package let view: ViewID
+    /// Whether the view has ended with its last listener.
+    package let endsView: Bool
+    /// Whether the backend is no longer to be asked for the query.
+    package let stopsRemote: Bool
+    /// What has changed; tells no listener anything.
+    package let step: ViewEffects
+}
+
+extension ActiveViews {
+    /// Adds a listener to a query.
+    ///
+    /// The first one of a query makes the caller run it; later ones are shown what is there. A
+    /// listener of the backend that joins listeners of the cache starts the remote side alone.
+    ///
+    /// - Parameter id: a number that no listener has; one that is taken is removed first.
+    package mutating func addListener(
+        _ id: ListenerID, to query: Query, options: ListenOptions = ListenOptions()
+    ) -> AddedListener {
+        if isListening(id) { _ = removeListener(id) }
+        let known = viewsByQuery[query]
+        let view = known ?? beginView(of: query)
+        let hadRemote = views[view]?.wantsRemote ?? false
+        var step = ViewEffects()
+        views[view]?.view.confirm(through: snapshotVersion)
+        views[view]?.add(id, QueryListener(options: options, onlineState: onlineState), &step)
+        viewsByListener[id] = view
+        return AddedListener(
+            view: view, needsLoad: known == nil,
+            startsRemote: options.source == .default && !hadRemote, step: step)
+    }
+
+    /// Keeps a view of a query that nobody listens to here.
+    ///
+    /// - Returns: the view, and whether it is new: run the query, as for a listener's.
+    mutating func addView(of query: Query) -> (view: ViewID, needsLoad: Bool) {
+        if let known = viewsByQuery[query] { return (known, false) }
+        return (beginView(of: query), true)
+    }
+
+    private mutating func beginView(of query: Query) -> ViewID {
+        let id = newViewID()
+        views[id] = ActiveView(View(query, comparator: prepared.comparator(of: query)))
+        viewsByQuery[query] = id
+        loading.insert(id)
+        dispatch.insert(id, query)
+        return id
+    }
+
+    /// Removes a listener, and the view with its last one.
+    ///
+    /// The remote side stops with the last listener that wanted it, even if listeners of the
+    /// cache stay.
+    ///
+    /// - Parameters:
+    ///   - id: the listener.
+    ///   - keepsView: whether the view stays without it.
+    /// - Returns: nil for a listener that is not there, or is no longer.
+    package mutating func removeListener(
+        _ id: ListenerID, keepsView: Bool = false
+    ) -> RemovedListener? {
+        guard let view = viewsByListener.removeValue(forKey: id) else { return nil }
+        let hadRemote = views[view]?.wantsRemote ?? false
+        views[view]?.remove(id)
+        let endsView = !keepsView && !hasListeners(view)
+        let stopsRemote = hadRemote && !(views[view]?.wantsRemote ?? false)
+        if endsView { end(view) }
+        var step = ViewEffects()
+        step.pinnedPaths = documentIndex.takeChange()
+        return RemovedListener(
+            view: view, endsView: endsView, stopsRemote: stopsRemote, step: step)
+    }
+
+    /// Ends a view that nobody listens to.
+    mutating func endView(_ view: ViewID) -> ViewEffects {
+        var step = ViewEffects()
+        end(view)
+        step.endedViews.append(view)
+        step.pinnedPaths = documentIndex.takeChange()
+        return step
+    }
+
+    /// Ends a view whose query could not be run or was rejected: its listeners are told and
+    /// forgotten.
+    package mutating func fail(_ view: ViewID, _ error: LarderError) -> ViewEffects {
+        var step = ViewEffects()
+        fail(view, error, &step)
+        step.pinnedPaths = documentIndex.takeChange()
+        return step
+    }
+
+    /// Tells listeners that still wait for a first snapshot that there will be none.
+    func failWaiting(_ error: LarderError) -> ViewEffects {
+        var step = ViewEffects()
+        for id in views.keys.sorted() {
+            for listener in views[id]?.listeners ?? [] where listener.listener.isWaiting {
+                step.deliver(error, to: listener.id)
+            }
+        }
+        return step
+    }
+
+    mutating func fail(_ view: ViewID, _ error: LarderError, _ step: inout ViewEffects) {
+        for listener in views[view]?.listeners ?? [] { step.deliver(error, to: listener.id) }
+        end(view)
+        step.endedViews.append(view)
     }
 }

@@ -106,3 +106,143 @@ package struct View: Sendable {
         self.isWatched = isWatched
     }
 }
+
+extension View {
+    /// What the first result of the query means for a view that is empty still.
+    ///
+    /// O(n) for documents in the query's order; they are not matched again, but the limit is
+    /// kept.
+    package func computeInitialChanges(_ result: [Document]) -> ViewDocumentChanges {
+        var documents = DocumentSet(result, comparator: documents.comparator)
+        switch query.limit {
+        case .first(let count) where documents.count > count:
+            documents = DocumentSet(
+                Array(documents.prefix(count)), comparator: documents.comparator)
+        case .last(let count) where documents.count > count:
+            documents = DocumentSet(
+                Array(documents.suffix(count)), comparator: documents.comparator)
+        default: break
+        }
+        return ViewDocumentChanges(
+            documents: documents, mutatedKeys: TreeSet(documents.pathsWithLocalMutations),
+            unconfirmedCommits: [:], lost: [], moved: [],
+            changes: DocumentViewChanges(adding: documents), needsRefill: false)
+    }
+
+    /// What new states of documents mean for the view.
+    ///
+    /// O(log(n / m)) for each of m documents, and O(log m) to sort them.
+    ///
+    /// - Parameters:
+    ///   - updates: documents that may have changed, each once.
+    ///   - matcher: the query's matcher; nil when all documents are known to match.
+    ///   - previous: changes that come before these and are not applied yet.
+    package func computeChanges(
+        _ updates: some Sequence<LocalViewChange>, matcher: QueryMatcher?,
+        after previous: ViewDocumentChanges? = nil
+    ) -> ViewDocumentChanges {
+        var computation = ViewComputation(
+            limit: query.limit, documents: previous?.documents ?? documents,
+            mutatedKeys: previous?.mutatedKeys ?? mutatedKeys, lost: previous?.lost ?? [],
+            moved: previous?.moved ?? [],
+            unconfirmedCommits: previous?.unconfirmedCommits ?? unconfirmedCommits,
+            changes: DocumentChangeSet(previous?.changes ?? .none))
+        for update in updates {
+            let isMatch = update.after.map { matcher?.matches($0) ?? $0.exists } ?? false
+            let isRemote = update.after.map { !$0.hasPendingWrites } ?? true
+            computation.add(
+                isMatch ? update.after : nil, at: update.path, revertsWrites: update.revertsWrites,
+                isRemote: isRemote)
+        }
+        computation.finish()
+        return ViewDocumentChanges(
+            documents: computation.documents, mutatedKeys: computation.mutatedKeys,
+            unconfirmedCommits: computation.unconfirmedCommits, lost: computation.lost,
+            moved: computation.moved, changes: computation.changes.sorted(by: documents.comparator),
+            needsRefill: computation.needsRefill)
+    }
+}
+
+extension View {
+    /// Makes computed changes the view's state.
+    ///
+    /// O(changes): limbo is looked at again for documents that changed; for all of them only when
+    /// the view becomes current.
+    ///
+    /// - Parameters:
+    ///   - changes: what ``computeChanges(_:matcher:after:)`` gave for the view as it is.
+    ///   - target: what the backend told of the view's target, if it did.
+    ///   - isPendingReset: the backend's count of documents did not agree, and its target is
+    ///     asked for anew.
+    package mutating func apply(
+        _ changes: ViewDocumentChanges, target: ViewTargetChange? = nil,
+        isPendingReset: Bool = false
+    ) -> (snapshot: ViewSnapshot?, limboChanges: [LimboChange]) {
+        let oldDocuments = documents
+        documents = changes.documents
+        mutatedKeys = changes.mutatedKeys
+        unconfirmedCommits = changes.unconfirmedCommits
+        apply(target, isPendingReset: isPendingReset)
+        let limboChanges = updateLimbo(changes.changes, target, isPendingReset: isPendingReset)
+        if changes.lost.contains(where: { syncedDocuments.contains($0) }) { isShort = true }
+        if target == nil, changes.moved.contains(where: { syncedDocuments.contains($0) }) {
+            isShort = true
+        }
+        let isSynced = isCurrent && limboDocuments.isEmpty && !isPendingReset && !isShort
+        let newState = isSynced ? SyncState.synced : .local
+        let syncStateChanged = newState != syncState
+        syncState = newState
+        guard syncStateChanged || !changes.changes.isEmpty else {
+            return (snapshot: nil, limboChanges: limboChanges)
+        }
+        hasCachedResults = target?.hasResumeToken ?? false
+        let snapshot = ViewSnapshot(
+            query: query, documents: documents, oldDocuments: oldDocuments,
+            changes: changes.changes, mutatedKeys: mutatedKeys, isFromCache: !isSynced,
+            syncStateChanged: syncStateChanged, excludesMetadataChanges: false,
+            hasCachedResults: hasCachedResults, readTime: readTime)
+        return (snapshot: snapshot, limboChanges: limboChanges)
+    }
+
+    /// Takes a change of the online state: offline, nothing is current any longer.
+    ///
+    /// Never changes limbo.
+    package mutating func apply(_ onlineState: OnlineState) -> (
+        snapshot: ViewSnapshot?, limboChanges: [LimboChange]
+    ) {
+        guard isCurrent, onlineState == .offline else {
+            return (snapshot: nil, limboChanges: [])
+        }
+        isCurrent = false
+        return apply(
+            ViewDocumentChanges(
+                documents: documents, mutatedKeys: mutatedKeys,
+                unconfirmedCommits: unconfirmedCommits, lost: [], moved: [], changes: .none,
+                needsRefill: false))
+    }
+
+    /// Whether the view is another once the backend has told this of its target, and nothing of
+    /// documents.
+    func isTouched(by target: ViewTargetChange) -> Bool {
+        !target.added.isEmpty || !target.removed.isEmpty || isCurrent != target.isCurrent
+            || isLimboExact != isCurrent || isShort
+            || syncState != (isCurrent && limboDocuments.isEmpty ? .synced : .local)
+    }
+
+    /// Takes how far the backend has told of the view's target; enough where that does not touch
+    /// the view.
+    mutating func confirm(by target: ViewTargetChange) {
+        setWatched(true)
+        if !target.readTime.isNone { readTime = target.readTime }
+    }
+
+    private mutating func apply(_ target: ViewTargetChange?, isPendingReset: Bool) {
+        if let target { confirm(by: target) }
+        if isPendingReset { readTime = .none }
+        guard let target else { return }
+        for path in target.added { syncedDocuments.insert(path) }
+        for path in target.removed { syncedDocuments.remove(path) }
+        isCurrent = target.isCurrent
+        isShort = false
+    }
+}

@@ -1,7 +1,7 @@
 import Foundation
-import HashTreeCollections
-import LarderModel
-import LarderQuery
+package import HashTreeCollections
+package import LarderModel
+package import LarderQuery
 
 /// The result of a query while changes of documents are worked into it: each document once, then
 /// ``finish()``.
@@ -52,10 +52,10 @@ struct ViewComputation {
     ///
     /// - Parameters:
     ///   - new: the document as it is now; nil when it does not match.
-    ///   - takesBack: whether pending writes are gone that no backend has made.
+    ///   - revertsWrites: whether pending writes are gone that no backend has made.
     ///   - isRemote: whether what is known of it comes from the backend alone.
     mutating func add(
-        _ new: Document?, at path: DocumentPath, takesBack: Bool, isRemote: Bool
+        _ new: Document?, at path: DocumentPath, revertsWrites: Bool, isRemote: Bool
     ) {
         switch (documents.document(at: path), new) {
         case (nil, nil): break
@@ -66,18 +66,18 @@ struct ViewComputation {
             remove(old)
             if limit != nil, isRemote { lost.append(path) }
         case (let old?, let new?):
-            replace(old, with: new, takesBack)
+            replace(old, with: new, revertsWrites)
             if isRemote, old.record != new.record, isOutsideLimit(new) { moved.append(path) }
         }
     }
 
-    private mutating func replace(_ old: Document, with new: Document, _ takesBack: Bool) {
+    private mutating func replace(_ old: Document, with new: Document, _ revertsWrites: Bool) {
         if old.record != new.record {
             // What a write gave at the backend is not shown before the watch stream confirms it;
             // but of a write that is taken back nothing stays, and nothing will be confirmed.
             let isBetweenWriteAndWatch =
                 old.hasLocalMutations && new.hasCommittedMutations && !new.hasLocalMutations
-            guard !isBetweenWriteAndWatch || takesBack else {
+            guard !isBetweenWriteAndWatch || revertsWrites else {
                 unconfirmedCommits[old.path] = UnconfirmedCommit(version: new.version)
                 return
             }
@@ -153,4 +153,23 @@ struct ViewComputation {
             forgetCommit(of: surplus.path)
         }
     }
+}
+
+/// What changes of documents mean for a view, before they are applied to it.
+package struct ViewDocumentChanges: Sendable {
+    /// The new result.
+    package let documents: DocumentSet
+    /// Documents of the new result with pending writes.
+    package let mutatedKeys: TreeSet<DocumentPath>
+    /// Documents of the new result that show a pending write which the backend has committed.
+    let unconfirmedCommits: [DocumentPath: UnconfirmedCommit]
+    /// Documents that a limited result has lost by what the backend told, and not by a write here.
+    let lost: [DocumentPath]
+    /// Documents that the backend has moved beyond the edge of a full, limited result.
+    let moved: [DocumentPath]
+    /// What has changed since the view's result.
+    package let changes: DocumentViewChanges
+    /// Whether documents beyond the limit may have to come in: run the query again and compute
+    /// with its result after this.
+    package let needsRefill: Bool
 }

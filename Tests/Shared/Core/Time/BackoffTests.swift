@@ -3,6 +3,8 @@ import Testing
 
 @Suite("Backoff")
 struct BackoffTests {
+    private let firestore = Backoff(initial: .seconds(1), factor: 1.5, longest: .seconds(60))
+
     /// The delays of attempts that fail at once.
     private func delays(_ backoff: inout Backoff, _ count: Int, jitter: Double) -> [Duration] {
         var now = Duration.seconds(1000)
@@ -15,7 +17,7 @@ struct BackoffTests {
 
     @Test("The first attempt does not wait, and each other one half as long again, to a minute")
     func grows() {
-        var backoff = Backoff()
+        var backoff = firestore
         let delays = delays(&backoff, 14, jitter: 0)
         #expect(delays.prefix(4) == [.zero, .seconds(1), .seconds(1.5), .seconds(2.25)])
         #expect(delays.suffix(2) == [.seconds(60), .seconds(60)])
@@ -26,7 +28,7 @@ struct BackoffTests {
         "Jitter makes a wait up to half as long again or half as short, and not what follows",
         arguments: [(0.5, 1.5), (-0.5, 0.5), (7, 1.5), (-7, 0.5), (0.1, 1.1)])
     func jitters(_ jitter: Double, _ factor: Double) {
-        var (plain, jittered) = (Backoff(), Backoff())
+        var (plain, jittered) = (firestore, firestore)
         let pairs = zip(delays(&plain, 14, jitter: 0), delays(&jittered, 14, jitter: jitter))
         for (expected, delay) in pairs {
             let difference = delay - expected * factor
@@ -36,7 +38,7 @@ struct BackoffTests {
 
     @Test("The time since the last attempt counts as waited")
     func subtracts() {
-        var backoff = Backoff()
+        var backoff = firestore
         #expect(backoff.nextDelay(now: .seconds(10), jitter: 0) == .zero)
         #expect(backoff.nextDelay(now: .seconds(10.25), jitter: 0) == .seconds(0.75))
         // The attempt was made at 11 s and lasted longer than there is to wait.
@@ -45,9 +47,17 @@ struct BackoffTests {
         #expect(backoff.nextDelay(now: .seconds(12), jitter: 0) == .seconds(2.25))
     }
 
+    @Test("The parameters give the first delay, its growth and its bound")
+    func parameters() {
+        var backoff = Backoff(initial: .seconds(1), factor: 1.3, longest: .seconds(30))
+        let delays = delays(&backoff, 16, jitter: 0)
+        #expect(delays.prefix(3) == [.zero, .seconds(1), .seconds(1) * 1.3])
+        #expect(delays.last == .seconds(30))
+    }
+
     @Test("After a reset the next attempt does not wait")
     func resets() {
-        var backoff = Backoff()
+        var backoff = firestore
         _ = delays(&backoff, 5, jitter: 0)
         backoff.reset()
         #expect(delays(&backoff, 2, jitter: 0) == [.zero, .seconds(1)])
@@ -55,7 +65,7 @@ struct BackoffTests {
 
     @Test("After a reset to the longest wait the next attempt waits that long")
     func resetsToMax() {
-        var backoff = Backoff()
+        var backoff = firestore
         backoff.resetToMax()
         #expect(delays(&backoff, 2, jitter: 0) == [.seconds(60), .seconds(60)])
     }

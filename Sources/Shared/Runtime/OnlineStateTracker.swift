@@ -1,66 +1,66 @@
-package import LarderModel
+package import LarderCore
 
 /// Decides from the events of one kind of stream whether the backend is reachable.
 ///
-/// A machine without a clock: the owner sets the timer, reports its end, and passes its own time
-/// where that matters. The first failure means offline, unless the backend had answered before:
-/// then the next attempt decides. A stream that has answered, is asked something and stays silent
-/// for the time of the timer means offline, too; it goes on, and its next answer means online.
+/// A pure machine: the owner runs the timer and passes the time. The first failure means offline,
+/// unless the backend had answered before: then the next attempt decides. An open stream that
+/// leaves a request unanswered until the timer fires also means offline; the stream stays open,
+/// and its next response means online.
 package struct OnlineStateTracker: Sendable {
-    /// What the owner is to do.
+    /// An action that the owner performs.
     package enum Effect: Sendable, Equatable {
-        /// Set the tracker's timer, which is not set.
+        /// Set the tracker's timer; it is not running.
         case setTimer(Duration)
-        /// Cancel it, which is set.
+        /// Cancel the timer; it is running.
         case cancelTimer
         /// Report the new state.
         case changed(OnlineState)
-        /// Log that the backend is unreachable; once, until it has answered.
+        /// Log that the backend is unreachable; at most once per outage.
         case warn(String)
     }
 
-    /// After so long without an answer the backend counts as offline, unless it is said otherwise.
+    /// The default time without an answer after which the backend is considered offline.
     package static let defaultTimeout = Duration.seconds(10)
-    /// A backend that has answered may be silent for so long at least.
+    /// The lower bound of ``silence(_:)``.
     private static let shortestSilence = Duration.seconds(1)
 
-    /// Whether the backend can be reached.
+    /// The decision.
     package private(set) var state = OnlineState.unknown
-    /// Why it is that; it may change where ``state`` does not.
+    /// The cause of ``state``; it may change while the state stays.
     package private(set) var reason = NetworkReason.notAsked
-    /// Whether the backend counts as offline only because an open stream is silent: what was
-    /// current on it still is, and will not be repeated.
+    /// True if the backend is considered offline only because an open stream is silent: targets
+    /// that are current on it stay current, and the backend will not repeat that they are.
     package private(set) var isSilent = false
 
     private let timeout: Duration
     private let remembersOutages: Bool
-    /// Why the backend was away when it was last asked.
+    /// The cause of the last outage, until the backend is tried again.
     private var outage: NetworkReason?
     private var hasFailed = false
     private var isTimerSet = false
     private var shouldWarn = true
-    /// When the backend answered last.
+    /// Time of the last answer.
     private var lastAnswer: Duration?
 
-    /// Nothing is known yet.
+    /// Creates a tracker in the state ``OnlineState/unknown``.
     ///
     /// - Parameters:
-    ///   - timeout: after so long without an answer the backend counts as offline.
-    ///   - remembersOutages: whether a backend that was away is still so for any later request,
-    ///     until it is tried again.
+    ///   - timeout: the time without an answer after which the backend is considered offline.
+    ///   - remembersOutages: whether an outage outlasts an idle period, until the next attempt.
     package init(timeout: Duration = Self.defaultTimeout, remembersOutages: Bool = false) {
         self.timeout = max(timeout, .zero)
         self.remembersOutages = remembersOutages
     }
 
-    /// How long a backend that could be reached may take to answer.
+    /// The time that a reachable backend has to answer.
     package static func silence(_ timeout: Duration) -> Duration {
         max(timeout, shortestSilence)
     }
 
-    /// A stream is wanted.
+    /// A stream is needed.
     ///
-    /// - Parameter isAttempt: whether it is being opened now, rather than later, or since before.
+    /// - Parameter isAttempt: true if it is being opened now, false if it opens later or was
+    ///   opening already.
     package mutating func streamStarted(isAttempt: Bool = true) -> [Effect] {
         guard !hasFailed else { return [] }
         guard state != .online else { return asked() }
@@ -68,7 +68,7 @@ package struct OnlineStateTracker: Sendable {
         return change(to: .unknown, .connecting) + setTimer(timeout)
     }
 
-    /// Something was asked on the open stream, and is to be answered.
+    /// A request that the backend will answer was sent on the open stream.
     package mutating func asked() -> [Effect] {
         state == .online ? setTimer(Self.silence(timeout)) : []
     }
@@ -77,7 +77,7 @@ package struct OnlineStateTracker: Sendable {
     ///
     /// - Parameters:
     ///   - now: the owner's time.
-    ///   - awaitsMore: whether something that was asked is not answered yet.
+    ///   - awaitsMore: whether requests are still unanswered.
     package mutating func answered(at now: Duration, awaitsMore: Bool = false) -> [Effect] {
         lastAnswer = now
         guard awaitsMore else { return set(.online, .answered) }
@@ -87,12 +87,12 @@ package struct OnlineStateTracker: Sendable {
         return change(to: .online, .answered) + setTimer(Self.silence(timeout))
     }
 
-    /// Nothing that was asked on the open stream waits for an answer any more.
+    /// No request on the open stream is unanswered any more.
     package mutating func everythingAnswered() -> [Effect] {
         state == .online ? cancelTimer() : []
     }
 
-    /// A stream has ended with an error, or could not be opened.
+    /// A stream ended with an error, or could not be opened.
     package mutating func streamFailed(_ error: LarderError) -> [Effect] {
         if state == .online {
             return cancelTimer() + change(to: .unknown, .streamFailed(error))
@@ -113,20 +113,20 @@ package struct OnlineStateTracker: Sendable {
             return setTimer(lastAnswer + silence - now)
         }
         outage = .timedOut
-        // No patience at all makes every beginning an outage.
+        // With a timeout of zero every start would be reported as an outage.
         let warning = silence == .zero ? [] : warn("no answer within \(silence)")
         return warning + change(to: .offline, .timedOut, isSilent: isSilent)
     }
 
-    /// Nothing is asked any more.
+    /// No stream is needed any more.
     package mutating func becameIdle() -> [Effect] {
         let outage = outage
         defer { self.outage = outage }
         return set(.unknown, .notAsked)
     }
 
-    /// Sets the state for a reason that lies elsewhere, and forgets what failed before: the
-    /// backend has answered, the network was disabled.
+    /// Sets the state for an external reason, such as a disabled network, and forgets earlier
+    /// failures.
     package mutating func set(_ state: OnlineState, _ reason: NetworkReason) -> [Effect] {
         hasFailed = false
         outage = nil

@@ -3,7 +3,7 @@ import LarderQuery
 
 /// Which views have which documents in their results, and which documents came into a first
 /// view or left the last one.
-struct HeldDocuments: Sendable {
+struct ViewDocumentIndex: Sendable {
     private var views: [DocumentPath: ViewList] = [:]
     private var change = PinnedPathsChange()
 

@@ -1,5 +1,5 @@
-import LarderModel
-import LarderSync
+import LarderCore
+import LarderRuntime
 import Testing
 
 @Suite("The online state")

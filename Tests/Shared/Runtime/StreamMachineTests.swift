@@ -1,0 +1,104 @@
+import LarderCore
+import LarderRuntime
+import Testing
+
+@Suite("The machine of a stream")
+struct StreamMachineTests {
+    private let failure = LarderError(.unavailable, "away")
+
+    private func machine() -> StreamMachine {
+        StreamMachine(
+            backoff: Backoff(initial: .seconds(1), factor: 1.5, longest: .seconds(60)))
+    }
+
+    /// An open stream.
+    private func open() -> StreamMachine {
+        var stream = machine()
+        _ = stream.start(at: .zero) { 0.5 }
+        _ = stream.opened()
+        return stream
+    }
+
+    @Test("A stream opens once, becomes healthy, and closes when it is stopped")
+    func opens() {
+        var stream = machine()
+        let (isAttempt, effects) = stream.start(at: .zero) { 0.5 }
+        #expect(isAttempt && effects == [.open(generation: 1)])
+        #expect(!stream.start(at: .zero) { 0.5 }.isAttempt)
+        #expect(stream.isCurrent(1) && !stream.isOpen)
+        #expect(stream.opened() == [.schedule(.health, after: .seconds(10))])
+        #expect(stream.isOpen)
+        #expect(stream.answered().isFirst && !stream.answered().isFirst)
+        #expect(stream.healthTimerFired().isEmpty)
+        #expect(stream.stop() == [.close])
+        #expect(!stream.isCurrent(1) && !stream.isHeldBack)
+        #expect(stream.start(at: .zero) { 0.5 }.effects == [.open(generation: 2)])
+    }
+
+    @Test("After a failure the next stream waits for the backoff, from the second failure on")
+    func waits() {
+        var stream = open()
+        #expect(stream.fail(failure) == [.cancel(.health), .close])
+        #expect(stream.isHeldBack)
+        let (isAttempt, effects) = stream.start(at: .zero) { 0.5 }
+        #expect(isAttempt && effects == [.schedule(.backoff, after: .zero)])
+        #expect(stream.backoffTimerFired(isNeeded: true) == [.open(generation: 2)])
+        #expect(stream.fail(failure) == [.close])
+        let next = stream.start(at: .zero) { 0.5 }
+        #expect(!next.isAttempt && next.effects == [.schedule(.backoff, after: .seconds(1))])
+        #expect(stream.backoffTimerFired(isNeeded: false).isEmpty)
+        #expect(!stream.isHeldBack)
+    }
+
+    @Test("The end of an outage ends the backoff, unless the backend answered with an error")
+    func outageEnds() {
+        for (error, ends) in [(failure, true), (LarderError(.internal, "broken"), false)] {
+            var stream = open()
+            _ = stream.fail(error)
+            _ = stream.start(at: .zero) { 0.5 }
+            let (isAttempt, effects) = stream.outageEnded(isNeeded: true)
+            #expect(isAttempt == ends)
+            #expect(effects == (ends ? [.cancel(.backoff), .open(generation: 2)] : []))
+            #expect(stream.isHeldBack == !ends)
+        }
+    }
+
+    @Test("An unused stream has an idle timer, which use cancels")
+    func idles() {
+        var stream = open()
+        #expect(stream.markIdle() == [.schedule(.idle, after: .seconds(60))])
+        #expect(stream.markIdle().isEmpty)
+        #expect(stream.markBusy() == [.cancel(.idle)])
+        #expect(stream.markBusy().isEmpty)
+        _ = stream.markIdle()
+        #expect(stream.fail(failure) == [.cancel(.idle), .cancel(.health), .close])
+    }
+
+    @Test("A refused token is discarded, unless the stream was healthy")
+    func refusedToken() {
+        let refusal = LarderError(.unauthenticated, "expired")
+        var stream = open()
+        #expect(stream.fail(refusal) == [.cancel(.health), .close, .invalidateToken])
+        stream = open()
+        _ = stream.healthTimerFired()
+        #expect(stream.fail(refusal) == [.close])
+    }
+
+    @Test("Events that are impossible in a state are reported and change nothing")
+    func impossible() {
+        var stream = machine()
+        let events = [
+            stream.opened(), stream.answered().effects, stream.fail(failure),
+            stream.backoffTimerFired(isNeeded: true), stream.healthTimerFired(),
+            stream.idleTimerFired(),
+        ]
+        for effects in events {
+            #expect(effects.count == 1)
+            guard case .impossible? = effects.first else {
+                Issue.record("\(effects)")
+                continue
+            }
+        }
+        #expect(stream.start(at: .zero) { 0.5 }.effects == [.open(generation: 1)])
+    }
+}
