@@ -76,7 +76,7 @@ struct LocalTransactionBackend: TransactionBackend {
         client.write(
             mutations,
             expectations: reads.map {
-                LarderSync.PendingWrite.Expectation(path: $0.key, document: $0.value.document)
+                LarderSync.QueuedWrite.Expectation(path: $0.key, document: $0.value.document)
             },
             committed: { done($0.map { _ in }) },
             acknowledged: { _ in })
@@ -104,7 +104,7 @@ struct LocalTransactionBackend: TransactionBackend {
 final class ServerTransactionBackend: TransactionBackend {
     private let client: Client
     private let gate: TransactionGate
-    private let backoff = Mutex(Backoff())
+    private let backoff = Mutex(Backoff.firestore)
     /// Set if the server did not answer in time: another attempt would wait as long again.
     private let isUnanswered = AtomicFlag()
 
