@@ -7,8 +7,9 @@ import LarderWire
 import Metrics
 import Synchronization
 
-/// The databases of a server. Each is opened on first use, and stays open until it is idle and
-/// another database needs its place.
+/// The databases of a server.
+///
+/// Each is opened on first use, and stays open until it is idle and another database needs its place.
 final class Databases: Sendable {
     private typealias Failures = [(id: DatabaseID, error: LarderError)]
 

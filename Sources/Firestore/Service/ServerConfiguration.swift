@@ -67,6 +67,7 @@ public struct ServerConfiguration: Sendable {
         /// How long a ping may take before the connection is closed.
         public var keepaliveTimeout = Duration.seconds(20)
         /// The least time between two pings of a client; one that pings more often is disconnected.
+        ///
         /// Google's clients ping every 30 seconds.
         public var pingInterval = Duration.seconds(5)
         /// How long clients may take to disconnect when the server stops.

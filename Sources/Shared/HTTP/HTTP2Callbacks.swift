@@ -84,7 +84,9 @@ private func handler(_ user: UnsafeMutableRawPointer?) -> HTTP2Handler? {
 
 // MARK: - Headers
 
-/// Headers in nghttp2's form. The last ones are kept, since most responses have the same.
+/// Headers in nghttp2's form.
+///
+/// The last ones are kept, since most responses have the same.
 final class HTTP2Fields {
     private var headers = HPACKHeaders()
     private var bytes = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 0)

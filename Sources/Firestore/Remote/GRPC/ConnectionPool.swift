@@ -131,7 +131,9 @@ extension CloudFirestoreConfiguration {
 
 // MARK: - Connections
 
-/// A running gRPC client: one connection, which reconnects after it was idle. Calls keep it alive.
+/// A running gRPC client: one connection, which reconnects after it was idle.
+///
+/// Calls keep it alive.
 final class ClientConnection: Sendable {
     let client: GRPCClient<SettledTransport<HTTP2ClientTransport.Posix>>
     private let running: Task<Void, Never>

@@ -41,8 +41,9 @@ package struct ResponseSerializer<Message: SwiftProtobuf.Message>: MessageSerial
     /// A serializer without state.
     package init() {}
 
-    package func serialize<Bytes: GRPCContiguousBytes>(_ response: Response<Message>) throws -> Bytes
-    {
+    package func serialize<Bytes: GRPCContiguousBytes>(
+        _ response: Response<Message>
+    ) throws -> Bytes {
         Bytes(try response.serializedBytes())
     }
 }
