@@ -9,7 +9,8 @@ package import LarderCore
 ///        |      waiting <--start-- failed          `stop` leads from everywhere to `stopped`
 ///        +--backoff--+
 ///
-/// A pure machine: each event returns the actions that the owner performs, in order.
+/// A pure machine: each event returns the actions that the owner performs, in order. A timer that
+/// fires although it is not running is ignored.
 package struct StreamMachine: Sendable {
     /// The timers of a stream.
     package enum Timer: Sendable {
@@ -131,13 +132,14 @@ extension StreamMachine {
 
     /// The backoff timer fired: the stream opens if it is still needed.
     package mutating func backoffTimerFired(isNeeded: Bool) -> [Effect] {
-        guard case .waiting = state else { return impossible("the backoff timer fired") }
+        guard case .waiting = state else { return [] }
         state = .stopped
         return isNeeded ? open() : []
     }
 
-    /// The backend has answered on another stream: an attempt that waits because the backend was
-    /// unreachable is made at once. A wait that the backend caused by an error response stays.
+    /// The backend has answered on another stream: the wait for an unreachable backend ends.
+    ///
+    /// A wait that the backend caused by an error response stays.
     ///
     /// - Returns: true if a stream opens, and the actions.
     package mutating func outageEnded(isNeeded: Bool) -> (isAttempt: Bool, effects: [Effect]) {
@@ -190,24 +192,21 @@ extension StreamMachine {
         return [.cancel(.idle)]
     }
 
-    /// The idle timer fired; the owner stops the stream, unless an action is returned.
-    package mutating func idleTimerFired() -> [Effect] {
-        guard case .open(var stream) = state, stream.isIdle else {
-            return impossible("the idle timer fired")
-        }
+    /// The idle timer fired.
+    ///
+    /// - Returns: true if the timer was running; the owner then stops the stream.
+    package mutating func idleTimerFired() -> Bool {
+        guard case .open(var stream) = state, stream.isIdle else { return false }
         stream.isIdle = false
         state = .open(stream)
-        return []
+        return true
     }
 
     /// The health timer fired.
-    package mutating func healthTimerFired() -> [Effect] {
-        guard case .open(var stream) = state, !stream.isHealthy else {
-            return impossible("the health timer fired")
-        }
+    package mutating func healthTimerFired() {
+        guard case .open(var stream) = state else { return }
         stream.isHealthy = true
         state = .open(stream)
-        return []
     }
 }
 

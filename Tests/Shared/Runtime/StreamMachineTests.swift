@@ -29,7 +29,7 @@ struct StreamMachineTests {
         #expect(stream.opened() == [.schedule(.health, after: .seconds(10))])
         #expect(stream.isOpen)
         #expect(stream.answered().isFirst && !stream.answered().isFirst)
-        #expect(stream.healthTimerFired().isEmpty)
+        stream.healthTimerFired()
         #expect(stream.stop() == [.close])
         #expect(!stream.isCurrent(1) && !stream.isHeldBack)
         #expect(stream.start(at: .zero) { 0.5 }.effects == [.open(generation: 2)])
@@ -80,18 +80,14 @@ struct StreamMachineTests {
         var stream = open()
         #expect(stream.fail(refusal) == [.cancel(.health), .close, .invalidateToken])
         stream = open()
-        _ = stream.healthTimerFired()
+        stream.healthTimerFired()
         #expect(stream.fail(refusal) == [.close])
     }
 
     @Test("Events that are impossible in a state are reported and change nothing")
     func impossible() {
         var stream = machine()
-        let events = [
-            stream.opened(), stream.answered().effects, stream.fail(failure),
-            stream.backoffTimerFired(isNeeded: true), stream.healthTimerFired(),
-            stream.idleTimerFired(),
-        ]
+        let events = [stream.opened(), stream.answered().effects, stream.fail(failure)]
         for effects in events {
             #expect(effects.count == 1)
             guard case .impossible? = effects.first else {
@@ -100,5 +96,13 @@ struct StreamMachineTests {
             }
         }
         #expect(stream.start(at: .zero) { 0.5 }.effects == [.open(generation: 1)])
+    }
+
+    @Test("A timer that is not running is ignored when it fires")
+    func timers() {
+        var stream = machine()
+        #expect(!stream.idleTimerFired() && stream.backoffTimerFired(isNeeded: true).isEmpty)
+        stream.healthTimerFired()
+        #expect(!stream.isOpen && !stream.isCurrent(0))
     }
 }

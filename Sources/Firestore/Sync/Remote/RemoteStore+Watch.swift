@@ -74,8 +74,7 @@ extension RemoteStore {
     }
 
     mutating func watchIdleTimerFired() {
-        let steps = watchStream.idleTimerFired()
-        guard steps.isEmpty else { return perform(steps, on: .watch) }
+        guard watchStream.idleTimerFired() else { return }
         closeWatchStream()
         report(online.becameIdle(), of: .watch)
     }

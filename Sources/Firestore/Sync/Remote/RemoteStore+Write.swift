@@ -87,8 +87,7 @@ extension RemoteStore {
     }
 
     mutating func writeIdleTimerFired() {
-        let steps = writeStream.idleTimerFired()
-        guard steps.isEmpty else { return perform(steps, on: .write) }
+        guard writeStream.idleTimerFired() else { return }
         closeWriteStream()
         report(writeOnline.becameIdle(), of: .write)
     }

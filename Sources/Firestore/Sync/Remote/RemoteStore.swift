@@ -98,12 +98,12 @@ package struct RemoteStore: Sendable {
         case .watchStreamIdle: watchIdleTimerFired()
         case .watchStreamBackoff:
             perform(watchStream.backoffTimerFired(isNeeded: !targets.isEmpty), on: .watch)
-        case .watchStreamHealth: perform(watchStream.healthTimerFired(), on: .watch)
+        case .watchStreamHealth: watchStream.healthTimerFired()
         case .writeStreamIdle: writeIdleTimerFired()
         case .writeStreamBackoff:
             perform(
                 writeStream.backoffTimerFired(isNeeded: !pipeline.batches.isEmpty), on: .write)
-        case .writeStreamHealth: perform(writeStream.healthTimerFired(), on: .write)
+        case .writeStreamHealth: writeStream.healthTimerFired()
         case .onlineState: recordOutcome(online.timerFired(at: now), of: .watch)
         case .writeOnlineState: recordOutcome(writeOnline.timerFired(at: now), of: .write)
         default: break
