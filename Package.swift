@@ -27,7 +27,8 @@ let package = Package(
         .library(name: "Larder", targets: ["Larder"]),
         .library(name: "LarderBackend", targets: ["LarderModel", "LarderBackend"]),
         .library(name: "LarderGRPC", targets: ["LarderCredentials", "LarderGRPC"]),
-        .library(name: "LarderStorage", targets: ["LarderModel", "LarderStorage"]),
+        .library(
+            name: "LarderStorage", targets: ["LarderModel", "LarderStorage", "LarderDocumentStore"]),
         .executable(name: "larder", targets: ["LarderTool"]),
         .executable(name: "larderd", targets: ["LarderDaemon"]),
     ],
@@ -81,6 +82,10 @@ let package = Package(
         .target(
             name: "LarderRuntime", dependencies: ["LarderCore"], path: "Sources/Shared/Runtime",
             swiftSettings: swiftSettings),
+        // The Swift face of the C store: scoped transactions, eviction, copies, named values.
+        .target(
+            name: "LarderStorage", dependencies: ["CLarder", "LarderCore"],
+            path: "Sources/Shared/Storage", swiftSettings: swiftSettings),
         // The application and its project, which both databases belong to.
         .target(name: "LarderApp", path: "Sources/Shared/App", swiftSettings: swiftSettings),
         // Paths, values, and documents over record bytes.
@@ -106,10 +111,10 @@ let package = Package(
             name: "LarderCredentials",
             dependencies: ["LarderCore", .product(name: "JWTKit", package: "jwt-kit")],
             path: "Sources/Shared/Credentials", swiftSettings: swiftSettings),
-        // The Swift face of the C tables: scoped transactions, typed tables.
+        // Firestore's tables in a store: documents, scans, overlays, mutations, targets, indexes.
         .target(
-            name: "LarderStorage", dependencies: ["LarderModel", "CLarder"],
-            path: "Sources/Shared/Storage", swiftSettings: swiftSettings),
+            name: "LarderDocumentStore", dependencies: ["CLarder", "LarderModel", "LarderStorage"],
+            path: "Sources/Firestore/Store", swiftSettings: swiftSettings),
         // Queries as data; the matcher and comparator; result sets and their differences.
         .target(
             name: "LarderQuery",
@@ -124,13 +129,13 @@ let package = Package(
             path: "Sources/Firestore/Remote/Interface", swiftSettings: swiftSettings),
         // Answers from a store: planner, indexes, aggregates.
         .target(
-            name: "LarderPlanning", dependencies: ["LarderModel", "LarderStorage", "LarderQuery"],
+            name: "LarderPlanning", dependencies: ["LarderModel", "LarderDocumentStore", "LarderQuery"],
             path: "Sources/Firestore/Planning", swiftSettings: swiftSettings),
         // Local store, views, listeners, pending writes: the order of events.
         .target(
             name: "LarderSync",
             dependencies: [
-                "LarderCore", "LarderRuntime", "LarderModel", "LarderStorage", "LarderQuery",
+                "LarderCore", "LarderRuntime", "LarderModel", "LarderDocumentStore", "LarderQuery",
                 "LarderPlanning", "LarderRemote",
                 .product(name: "HashTreeCollections", package: "swift-collections"),
                 .product(name: "OrderedCollections", package: "swift-collections"),
@@ -140,7 +145,7 @@ let package = Package(
         .target(
             name: "LarderBackend",
             dependencies: [
-                "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
+                "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
                 "LarderRemote",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
@@ -210,7 +215,7 @@ let package = Package(
         .target(
             name: "Larder",
             dependencies: [
-                "LarderApp", "LarderRuntime", "LarderModel", "LarderStorage", "LarderQuery",
+                "LarderApp", "LarderRuntime", "LarderModel", "LarderDocumentStore", "LarderQuery",
                 "LarderPlanning", "LarderSync", "LarderRemote",
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -219,7 +224,7 @@ let package = Package(
         .executableTarget(
             name: "LarderTool",
             dependencies: [
-                "Larder", "LarderCore", "LarderModel", "LarderStorage",
+                "Larder", "LarderCore", "LarderModel", "LarderDocumentStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Tools/larder", swiftSettings: swiftSettings),
@@ -250,7 +255,7 @@ let package = Package(
         // depends on this package builds it.
         .executableTarget(
             name: "AcknowledgementBenchmark",
-            dependencies: ["BenchmarkMeasuring", "LarderModel", "LarderStorage", "LarderSync"],
+            dependencies: ["BenchmarkMeasuring", "LarderModel", "LarderDocumentStore", "LarderSync"],
             path: "Benchmarks/Acknowledgement", swiftSettings: swiftSettings),
         // JSON beside Foundation's.
         .executableTarget(
@@ -264,7 +269,7 @@ let package = Package(
         .executableTarget(
             name: "SyncBenchmark",
             dependencies: [
-                "AllocationCount", "BenchmarkMeasuring", "LarderModel", "LarderStorage",
+                "AllocationCount", "BenchmarkMeasuring", "LarderModel", "LarderDocumentStore",
                 "LarderQuery",
                 "LarderPlanning", "LarderRemote", "LarderSync", "LarderBackend",
                 .product(name: "HashTreeCollections", package: "swift-collections"),
@@ -304,7 +309,7 @@ let package = Package(
         .executableTarget(
             name: "LarderTestChild",
             dependencies: [
-                "Larder", "LarderModel", "LarderStorage", "LarderQuery", "LarderSync",
+                "Larder", "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderSync",
                 "LarderBackend", "LarderTestSupport",
             ],
             path: "Tests/TestChild", swiftSettings: swiftSettings),
@@ -312,7 +317,7 @@ let package = Package(
         .executableTarget(
             name: "LarderSimulation",
             dependencies: [
-                "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
+                "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
                 "LarderRemote", "LarderSync", "LarderBackend", "LarderTestSupport",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
@@ -349,8 +354,12 @@ let package = Package(
             path: "Tests/Firestore/Model", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderStorageTests",
-            dependencies: ["LarderModel", "LarderStorage", "LarderTestSupport"],
+            dependencies: ["LarderModel", "LarderDocumentStore", "LarderTestSupport"],
             path: "Tests/Shared/Storage", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderDocumentStoreTests",
+            dependencies: ["LarderModel", "LarderDocumentStore", "LarderTestSupport"],
+            path: "Tests/Firestore/Store", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderQueryTests",
             dependencies: ["LarderModel", "LarderQuery", "LarderTestSupport"],
@@ -358,7 +367,7 @@ let package = Package(
         .testTarget(
             name: "LarderPlanningTests",
             dependencies: [
-                "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
+                "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
                 "LarderTestSupport",
             ],
             path: "Tests/Firestore/Planning", swiftSettings: swiftSettings),
@@ -399,7 +408,7 @@ let package = Package(
         .testTarget(
             name: "LarderSyncTests",
             dependencies: [
-                "LarderCore", "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
+                "LarderCore", "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
                 "LarderRemote", "LarderSync", "LarderBackend", "LarderTestSupport",
                 .product(name: "OrderedCollections", package: "swift-collections"),
             ],
@@ -407,7 +416,7 @@ let package = Package(
         .testTarget(
             name: "LarderBackendTests",
             dependencies: [
-                "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
+                "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
                 "LarderRemote", "LarderBackend", "LarderTestSupport",
             ],
             path: "Tests/Firestore/Backend", swiftSettings: swiftSettings),
@@ -443,7 +452,7 @@ let package = Package(
         .testTarget(
             name: "LarderTests",
             dependencies: [
-                "Larder", "LarderApp", "LarderModel", "LarderStorage", "LarderQuery",
+                "Larder", "LarderApp", "LarderModel", "LarderDocumentStore", "LarderQuery",
                 "LarderPlanning", "LarderRemote", "LarderSync", "LarderBackend",
                 "LarderTestSupport", "LarderTestChild", "AppleStyleSample",
             ],
@@ -452,7 +461,7 @@ let package = Package(
         .testTarget(
             name: "LarderSpecTests",
             dependencies: [
-                "LarderModel", "LarderStorage", "LarderQuery", "LarderPlanning",
+                "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
                 "LarderRemote", "LarderSync", "LarderTestSupport",
             ],
             path: "Tests/Firestore/Specification", swiftSettings: swiftSettings),
@@ -462,7 +471,7 @@ let package = Package(
         .testTarget(
             name: "LarderToolTests",
             dependencies: [
-                "Larder", "LarderCore", "LarderModel", "LarderStorage", "LarderBackend",
+                "Larder", "LarderCore", "LarderModel", "LarderDocumentStore", "LarderBackend",
                 "LarderTool", "LarderTestSupport",
             ],
             path: "Tests/Tools/larder", swiftSettings: swiftSettings),

@@ -1,8 +1,8 @@
 import BenchmarkMeasuring
 import Dispatch
 import Foundation
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 import LarderSync
 
 /// Acknowledges the pending writes of a closed store, as a remote's answers do, and prints what

@@ -1,7 +1,7 @@
 import Foundation
 import Larder
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 import Workload
 
 /// Larder through its public API; only what is cached is put there beforehand, as a server would.

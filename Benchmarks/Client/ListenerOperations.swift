@@ -1,7 +1,7 @@
 import Foundation
 import Larder
 import LarderModel
-import LarderStorage
+import LarderDocumentStore
 import Measuring
 import Synchronization
 

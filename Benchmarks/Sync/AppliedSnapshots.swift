@@ -3,7 +3,7 @@ import LarderModel
 import LarderPlanning
 import LarderQuery
 import LarderRemote
-import LarderStorage
+import LarderDocumentStore
 import LarderSync
 
 /// What it costs to take in a snapshot of the backend: documents that have changed and documents

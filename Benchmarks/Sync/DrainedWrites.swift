@@ -3,10 +3,10 @@ import BenchmarkMeasuring
 import Foundation
 import HashTreeCollections
 import LarderBackend
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
 import LarderRemote
-import LarderStorage
 import LarderSync
 
 /// Writes that were made offline, on their way to a backend in this process.

@@ -1,10 +1,10 @@
 import BenchmarkMeasuring
 import Foundation
+import LarderDocumentStore
 import LarderModel
 import LarderPlanning
 import LarderQuery
 import LarderRemote
-import LarderStorage
 import LarderSync
 
 /// What a snapshot costs for each listener that it concerns, with many more that it does not, and

@@ -1,7 +1,7 @@
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
 import LarderRemote
-import LarderStorage
 import LarderSync
 
 /// A client of a store in a directory, with a scripted backend.

@@ -1,6 +1,6 @@
 import Floor
+public import LarderDocumentStore
 public import LarderModel
-public import LarderStorage
 
 /// The documents of the workload: document `number` is the same whatever their count is, and the
 /// same for every system that is measured.

@@ -1,7 +1,7 @@
 import Foundation
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
-import LarderStorage
 import LarderSync
 import LarderTestSupport
 

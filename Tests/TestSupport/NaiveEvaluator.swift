@@ -91,7 +91,7 @@ package struct NaiveEvaluator {
                 guard let l = left.fields.value(at: order.path),
                     let r = right.fields.value(at: order.path)
                 else { return false }
-                sign = l.order(to: r).signum()
+                sign = l.modelOrder(to: r).signum()
             }
             if order.isDescending { sign = -sign }
             if sign != 0 { return sign < 0 }
@@ -108,7 +108,7 @@ package struct NaiveEvaluator {
                 }
                 sign = path < other ? -1 : other < path ? 1 : 0
             } else {
-                sign = fields.value(at: order.path)?.order(to: value).signum() ?? 0
+                sign = fields.value(at: order.path)?.modelOrder(to: value).signum() ?? 0
             }
             if order.isDescending { sign = -sign }
             if sign != 0 { return sign }
@@ -151,8 +151,8 @@ package struct NaiveEvaluator {
         let list: [Value] = if case .array(let values) = given { values } else { [] }
         let elements: [Value] = if case .array(let values) = value { values } else { [] }
         switch filter.op {
-        case .equal: return value.order(to: given) == 0
-        case .notEqual: return value != .null && value.order(to: given) != 0
+        case .equal: return value.modelOrder(to: given) == 0
+        case .notEqual: return value != .null && value.modelOrder(to: given) != 0
         case .lessThan: return orders(value, given) { $0 < 0 }
         case .lessThanOrEqual: return orders(value, given) { $0 <= 0 }
         case .greaterThan: return orders(value, given) { $0 > 0 }
@@ -168,12 +168,12 @@ package struct NaiveEvaluator {
 
     /// Whether a value counts as equal to another outside of `==` and `!=`.
     private func equals(_ value: Value, _ given: Value) -> Bool {
-        given != .null && given != .double(.nan) && value.order(to: given) == 0
+        given != .null && given != .double(.nan) && value.modelOrder(to: given) == 0
     }
 
     /// Whether two values of one type, neither of them null or NaN, are in an order.
     private func orders(_ value: Value, _ given: Value, _ isMet: (Int) -> Bool) -> Bool {
         ![value, given].contains { $0 == .null || $0 == .double(.nan) }
-            && value.type.rank == given.type.rank && isMet(value.order(to: given))
+            && value.type.rank == given.type.rank && isMet(value.modelOrder(to: given))
     }
 }

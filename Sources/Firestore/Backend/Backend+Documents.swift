@@ -1,6 +1,6 @@
+import LarderDocumentStore
 public import LarderModel
 import LarderRemote
-import LarderStorage
 
 /// Operations for tests and tools, which bypass the rules.
 extension Backend {

@@ -2,7 +2,7 @@ package import LarderModel
 package import LarderPlanning
 package import LarderQuery
 package import LarderRemote
-import LarderStorage
+import LarderDocumentStore
 
 /// The structure of collections, and plans of queries; bypasses the rules.
 ///

@@ -1,5 +1,5 @@
 public import LarderModel
-package import LarderStorage
+package import LarderDocumentStore
 
 /// The configuration of a backend.
 public struct BackendConfiguration: Sendable {

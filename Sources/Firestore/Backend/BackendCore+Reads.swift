@@ -1,8 +1,8 @@
+import LarderDocumentStore
 package import LarderModel
 import LarderPlanning
 import LarderQuery
 import LarderRemote
-import LarderStorage
 import Synchronization
 
 /// Reads, which run on the caller's thread.

@@ -3,7 +3,7 @@ import LarderModel
 import LarderPlanning
 import LarderQuery
 import LarderRemote
-import LarderStorage
+import LarderDocumentStore
 import Synchronization
 
 /// Identifies a stream.

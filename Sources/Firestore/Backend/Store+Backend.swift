@@ -1,16 +1,16 @@
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// The backend's own values in the store.
 extension ReadableTransaction where Self: ~Copyable {
     /// The version of the last commit; none before the first.
     func commitVersion() throws(LarderError) -> SnapshotVersion {
-        try namedValue(.global, BackendNames.commitVersion)?.time ?? .none
+        try namedValue(.global, BackendNames.commitVersion)?.version ?? .none
     }
 
     /// The version before which tombstones were discarded; none if all are kept.
     func deletesForgottenBefore() throws(LarderError) -> SnapshotVersion {
-        try namedValue(.global, BackendNames.forgottenDeletes)?.time ?? .none
+        try namedValue(.global, BackendNames.forgottenDeletes)?.version ?? .none
     }
 
     /// The backend's unique identity; nil in a store that was never used by a backend.
@@ -25,12 +25,12 @@ extension ReadableTransaction where Self: ~Copyable {
 extension WriteTransaction {
     /// Saves the version of the last commit.
     mutating func putCommitVersion(_ version: SnapshotVersion) throws(LarderError) {
-        try putNamedValue(.global, BackendNames.commitVersion, [], time: version)
+        try putNamedValue(.global, BackendNames.commitVersion, [], version: version)
     }
 
     /// Records that tombstones before a version were discarded.
     mutating func putDeletesForgotten(before version: SnapshotVersion) throws(LarderError) {
-        try putNamedValue(.global, BackendNames.forgottenDeletes, [], time: version)
+        try putNamedValue(.global, BackendNames.forgottenDeletes, [], version: version)
     }
 
     /// Saves the backend's unique identity.

@@ -32,68 +32,39 @@ extension FieldPath {
         try self.init(parts.map { String(Substring($0)) })
     }
 
-    /// A path in Firestore's canonical text: names with dots between them, odd ones between
-    /// backticks, in which `\` takes the next character as it is.
+    /// A path in Firestore's canonical text: names separated by dots, unusual ones in backticks,
+    /// in which `\` escapes the next character.
     ///
-    /// - Throws: `invalidArgument` for an empty name, a backtick without its partner or a `\`
-    ///   at the end.
+    /// - Throws: `invalidArgument` for an empty name, an unclosed backtick, a `\` at the end, or
+    ///   more than 1,500 bytes.
     public init(canonical text: String) throws(LarderError) {
-        var segments: [String] = []
-        var segment: [UInt8] = []
-        var isQuoted = false
-        var isEscaped = false
-        func finish() throws(LarderError) {
-            guard !segment.isEmpty else {
-                throw .invalidName("the field path '\(text)' has an empty name")
-            }
-            segments.append(String(decoding: segment, as: UTF8.self))
-            segment.removeAll()
-        }
-        for byte in text.utf8 {
-            if isEscaped {
-                segment.append(byte)
-                isEscaped = false
-                continue
-            }
-            switch byte {
-            case UInt8(ascii: "\\"): isEscaped = true
-            case UInt8(ascii: "`"): isQuoted.toggle()
-            case UInt8(ascii: ".") where !isQuoted: try finish()
-            default: segment.append(byte)
+        var path: FieldPath?
+        var failure = larder_error()
+        text.withUTF8Bytes { text in
+            // Encoded names are at most twice as long: a dot or nothing becomes a length.
+            withUnsafeTemporaryAllocation(byteCount: 2 * text.count + 1, alignment: 1) { buffer in
+                var size = 0
+                let status = larder_path_parse(
+                    larder_bytes(text), buffer.baseAddress, buffer.count, &size, &failure)
+                if status == .ok { path = FieldPath(encoded: buffer.prefix(size)) }
             }
         }
-        guard !isEscaped else { throw .invalidName("the field path '\(text)' ends with '\\'") }
-        guard !isQuoted else {
-            throw .invalidName("the field path '\(text)' has a backtick without its partner")
-        }
-        try finish()
-        try self.init(segments)
+        guard let path else { throw .invalidName("\(failure.text): '\(text)'") }
+        self = path
     }
 
-    /// The path in Firestore's canonical text, which ``init(canonical:)`` takes back.
+    /// The path in Firestore's canonical text, which ``init(canonical:)`` parses.
     public var canonicalString: String {
-        segments.map(Self.quoted).joined(separator: ".")
-    }
-
-    private static func quoted(_ segment: String) -> String {
-        var isBare = true
-        var escaped: [UInt8] = []
-        for byte in segment.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "_"):
-                break
-            case UInt8(ascii: "0")...UInt8(ascii: "9"):
-                if escaped.isEmpty { isBare = false }
-            default:
-                isBare = false
+        let capacity = segments.reduce(0) { $0 + 2 * $1.utf8.count + 3 }
+        return withEncodedBytes { path in
+            withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 1) { buffer in
+                var size = 0
+                let status = larder_path_format(path, buffer.baseAddress, buffer.count, &size, nil)
+                // Unchecked names may be empty.
+                guard status == .ok else { return segments.joined(separator: ".") }
+                return String(decoding: buffer.prefix(size), as: UTF8.self)
             }
-            if byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "`") {
-                escaped.append(UInt8(ascii: "\\"))
-            }
-            escaped.append(byte)
         }
-        return isBare ? segment : "`" + String(decoding: escaped, as: UTF8.self) + "`"
     }
 }
 

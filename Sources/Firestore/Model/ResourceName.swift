@@ -64,16 +64,4 @@ extension ResourceName: Hashable {
     public func hash(into hasher: inout Hasher) {
         string.hashUTF8(into: &hasher)
     }
-
-    /// Firestore's order of references: segment by segment, by bytes, empty ones skipped,
-    /// without the rule for numeric ids.
-    package func order(to other: ResourceName) -> Int {
-        let left = string.utf8.split(separator: UInt8(ascii: "/"))
-        let right = other.string.utf8.split(separator: UInt8(ascii: "/"))
-        for (l, r) in zip(left, right) {
-            let order = l.byteOrder(to: r)
-            if order != 0 { return order }
-        }
-        return left.count - right.count
-    }
 }

@@ -1,7 +1,7 @@
 /// A Firestore value: what a field, an element of an array or a bound of a query holds.
 ///
-/// `==` is Firestore's equality, which tells `integer(1)` from `double(1)`; the order is
-/// ``compare(to:)``, for which they are the same. ``isEquivalent(to:)`` asks for "same order".
+/// `==` is Firestore's equality, which tells `integer(1)` from `double(1)`; in the order,
+/// ``compare(to:)``, they have the same place.
 public enum Value: Sendable {
     /// The value that says there is none.
     case null

@@ -1,5 +1,5 @@
+package import LarderDocumentStore
 package import LarderModel
-package import LarderStorage
 import Synchronization
 
 /// Whether indexes are made by themselves for queries that scan much and find little.

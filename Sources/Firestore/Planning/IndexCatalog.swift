@@ -1,5 +1,5 @@
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 import Synchronization
 
 /// What is known of a store's indexes, kept from one query to the next.

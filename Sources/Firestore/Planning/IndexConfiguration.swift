@@ -1,6 +1,6 @@
 import Foundation
+package import LarderDocumentStore
 package import LarderModel
-package import LarderStorage
 
 /// The indexes that a store is to have, in place of whatever it has.
 package struct IndexConfiguration: Sendable, Hashable {

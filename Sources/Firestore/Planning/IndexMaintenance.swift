@@ -1,5 +1,5 @@
+package import LarderDocumentStore
 package import LarderModel
-package import LarderStorage
 
 /// Defines, fills and drops the indexes of a store, in bounded steps.
 ///

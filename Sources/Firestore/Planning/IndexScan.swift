@@ -1,6 +1,6 @@
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
-import LarderStorage
 
 /// A scan of one index that finds every document which meets a conjunction.
 struct IndexScan: Sendable {

@@ -1,6 +1,6 @@
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
-import LarderStorage
 
 /// Walks through an index's segments with the conditions and orders that they serve.
 struct IndexScanBuilder {

@@ -1,6 +1,6 @@
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
-import LarderStorage
 
 /// A scan of a collection or group by name that finds every document which meets a conjunction.
 struct NameScan: Sendable {

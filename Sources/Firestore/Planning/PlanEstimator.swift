@@ -1,6 +1,6 @@
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
-import LarderStorage
 
 /// Guesses how many documents parts of a plan lead to, from counts that the store keeps and
 /// from counting the first entries of a range.

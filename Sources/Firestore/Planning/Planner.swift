@@ -1,6 +1,6 @@
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
-import LarderStorage
 
 /// Thinks of the plans that can answer a query and chooses the one of the least estimated cost.
 struct Planner {

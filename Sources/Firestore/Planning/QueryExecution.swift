@@ -1,4 +1,4 @@
-import LarderStorage
+import LarderDocumentStore
 
 /// How a query was answered, and what that took.
 package struct QueryExecution: Sendable {

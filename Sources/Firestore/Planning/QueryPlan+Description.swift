@@ -1,5 +1,5 @@
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 extension QueryPlan {
     /// The plan's kind, as an execution tells it.

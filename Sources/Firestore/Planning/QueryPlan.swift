@@ -1,6 +1,6 @@
+import LarderDocumentStore
 package import LarderModel
 import LarderQuery
-import LarderStorage
 
 /// A way to find all documents that match a query, and perhaps others.
 indirect enum QueryPlan: Sendable {

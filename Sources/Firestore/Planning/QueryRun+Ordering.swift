@@ -1,7 +1,7 @@
 import Foundation
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
-import LarderStorage
 
 extension QueryRun {
     /// For a plan that gives documents in the wanted order.

@@ -1,6 +1,6 @@
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
-import LarderStorage
 
 /// One run of a plan: tests what the plan finds, and keeps what is wanted of it.
 final class QueryRun {

@@ -1,6 +1,6 @@
+package import LarderDocumentStore
 package import LarderModel
 package import LarderQuery
-package import LarderStorage
 
 extension QueryRunner {
     /// Figures over the documents that a query matches in the local view, its limit and cursors

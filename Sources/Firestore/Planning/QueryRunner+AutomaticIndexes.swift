@@ -1,6 +1,6 @@
+package import LarderDocumentStore
 package import LarderModel
 package import LarderQuery
-package import LarderStorage
 
 extension QueryRunner {
     /// The indexes that would have served a query which scanned much and found little: one for

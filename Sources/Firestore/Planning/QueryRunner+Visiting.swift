@@ -1,6 +1,6 @@
+package import LarderDocumentStore
 package import LarderModel
 package import LarderQuery
-package import LarderStorage
 
 extension QueryRunner {
     /// Gives each document that a query matches to a closure, in the query's order, its limit

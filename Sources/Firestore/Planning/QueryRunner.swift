@@ -1,6 +1,6 @@
+package import LarderDocumentStore
 package import LarderModel
 package import LarderQuery
-package import LarderStorage
 
 /// Answers queries from a store, in the local view of a user.
 ///

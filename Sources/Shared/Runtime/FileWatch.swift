@@ -19,15 +19,18 @@ package final class FileWatch: @unchecked Sendable {
     /// - Parameters:
     ///   - path: the file.
     ///   - queue: where the closure is called.
+    ///   - errorDomain: the domain of errors: that of the database which watches.
+    ///   - onChange: called for each change.
     /// - Throws: `resourceExhausted` when the system has no more watches to give.
     package init(
-        path: String, queue: DispatchQueue, onChange: @escaping @Sendable () -> Void
+        path: String, queue: DispatchQueue, errorDomain: String,
+        onChange: @escaping @Sendable () -> Void
     ) throws(LarderError) {
         #if os(Linux)
             let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
-            guard descriptor >= 0 else { throw Self.failure(path) }
+            guard descriptor >= 0 else { throw Self.failure(path, errorDomain) }
             guard inotify_add_watch(descriptor, path, UInt32(IN_MODIFY)) >= 0 else {
-                let failure = Self.failure(path)
+                let failure = Self.failure(path, errorDomain)
                 close(descriptor)
                 throw failure
             }
@@ -40,7 +43,7 @@ package final class FileWatch: @unchecked Sendable {
             }
         #else
             let descriptor = open(path, O_EVTONLY)
-            guard descriptor >= 0 else { throw Self.failure(path) }
+            guard descriptor >= 0 else { throw Self.failure(path, errorDomain) }
             let source = DispatchSource.makeFileSystemObjectSource(
                 fileDescriptor: descriptor, eventMask: [.write, .extend], queue: queue)
             source.setEventHandler(handler: onChange)
@@ -54,10 +57,10 @@ package final class FileWatch: @unchecked Sendable {
         source.cancel()
     }
 
-    private static func failure(_ path: String) -> LarderError {
+    private static func failure(_ path: String, _ domain: String) -> LarderError {
         let code = errno
         return LarderError(
             .resourceExhausted, "cannot watch '\(path)': \(String(cString: strerror(code)))",
-            condition: .io, systemCode: code)
+            condition: .io, systemCode: code, domain: domain)
     }
 }

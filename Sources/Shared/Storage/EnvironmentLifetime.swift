@@ -1,6 +1,6 @@
 import CLarder
 import Foundation
-import LarderModel
+import LarderCore
 import Synchronization
 
 /// Keeps an environment open while calls are under way, and ends it once none is.
@@ -18,6 +18,7 @@ final class EnvironmentLifetime: @unchecked Sendable {
     }
 
     private let environment: OpaquePointer
+    private let errorDomain: String
     /// What the environment calls, also while it is closed.
     private let logContext: AnyObject?
     private let ending = Mutex(Ending())
@@ -29,7 +30,8 @@ final class EnvironmentLifetime: @unchecked Sendable {
     /// In a counter: no new call may begin.
     private static let isEnding: UInt64 = 1 << 63
 
-    init(_ environment: OpaquePointer, logContext: AnyObject?) {
+    init(_ environment: OpaquePointer, logContext: AnyObject?, errorDomain: String) {
+        self.errorDomain = errorDomain
         self.environment = environment
         self.logContext = logContext
         counters = .allocate(capacity: Self.counterCount * Self.spacing)
@@ -57,7 +59,8 @@ final class EnvironmentLifetime: @unchecked Sendable {
         }
         guard count & Self.isEnding == 0 else {
             throw LarderError(
-                .failedPrecondition, "the store is closed", condition: .transactionEnded)
+                .failedPrecondition, "the store is closed", condition: .transactionEnded,
+                domain: errorDomain)
         }
         return try body(environment)
     }
@@ -82,7 +85,7 @@ final class EnvironmentLifetime: @unchecked Sendable {
             setEnding(true)
             guard isIdle else {
                 if ending.handlers.isEmpty { setEnding(false) }
-                return LarderError(status: Int32(LARDER_E_BUSY))
+                return LarderError(status: Int32(LARDER_E_BUSY), domain: errorDomain)
             }
             let failure = closeEnvironment(&ending)
             if failure != nil { setEnding(false) }
@@ -131,7 +134,7 @@ final class EnvironmentLifetime: @unchecked Sendable {
     private func closeEnvironment(_ ending: inout Ending) -> LarderError? {
         var failure = larder_error()
         let status = larder_env_close(environment, &failure)
-        guard status == .ok else { return error(of: status, failure) }
+        guard status == .ok else { return error(of: status, failure, errorDomain) }
         ending.isClosed = true
         return nil
     }

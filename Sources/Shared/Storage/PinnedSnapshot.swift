@@ -1,6 +1,6 @@
 import CLarder
 import Foundation
-public import LarderModel
+public import LarderCore
 import Synchronization
 
 /// One commit of a store, to read from again and again until it is ended.
@@ -44,10 +44,12 @@ public final class PinnedSnapshot: @unchecked Sendable {
             defer { turn.unlock() }
             guard begin() else {
                 throw LarderError(
-                    .failedPrecondition, "the snapshot is ended", condition: .transactionEnded)
+                    .failedPrecondition, "the snapshot is ended", condition: .transactionEnded,
+                    domain: store.errorDomain)
             }
             defer { finish() }
-            return try body(ReadTransaction(snapshot: Snapshot(reader: handle)))
+            return try body(
+                ReadTransaction(snapshot: Snapshot(reader: handle, errorDomain: store.errorDomain)))
         }
     }
 
@@ -98,8 +100,8 @@ extension Store {
     public func pinSnapshot() throws(LarderError) -> PinnedSnapshot {
         try withEnvironment { (environment) throws(LarderError) in
             var handle: OpaquePointer?
-            try call { larder_txn_begin_read(environment, &handle, $0) }
-            guard let handle else { throw LarderError(status: Int32(LARDER_E_NO_MEMORY)) }
+            try call(errorDomain) { larder_txn_begin_read(environment, &handle, $0) }
+            guard let handle else { throw LarderError(status: .noMemory, domain: errorDomain) }
             return PinnedSnapshot(self, handle)
         }
     }

@@ -1,5 +1,5 @@
 import CLarder
-public import LarderModel
+public import LarderCore
 
 extension Store {
     /// Copies the newest commit to a directory, while others read and write.
@@ -44,12 +44,67 @@ extension Store {
             }
         }
     }
+
+    /// Calls a function of the core that progress may stop.
+    private func finish(
+        _ function: (UnsafeMutablePointer<larder_error>) -> Int32
+    ) throws(LarderError) {
+        let status = try call(errorDomain, function)
+        guard status != .stopped else { throw LarderError(status: status, domain: errorDomain) }
+    }
 }
 
-/// Calls a function of the core that progress may stop.
-private func finish(
-    _ function: (UnsafeMutablePointer<larder_error>) -> Int32
-) throws(LarderError) {
-    let status = try call(function)
-    guard status != .stopped else { throw LarderError(status: status) }
+// MARK: - Progress
+
+/// How far a long call has come.
+public struct StoreProgress: Hashable, Sendable {
+    /// What is done, in the call's unit: bytes or rows.
+    public let done: Int64
+    /// What there is to do; nil where that is not known.
+    public let total: Int64?
+}
+
+/// Called now and then by a long call, on the calling thread;
+/// ``LarderCore/IterationStep/stop`` ends the call.
+public typealias ProgressHandler = (StoreProgress) -> IterationStep
+
+/// The closures of one long call, for the core's callbacks to find.
+struct StoreCallbacks {
+    let progress: ProgressHandler
+    let problem: (CheckProblem) -> IterationStep
+
+    static let progress: larder_progress_function = { context, done, total in
+        let step = callbacks(context)?.progress(
+            StoreProgress(done: done, total: total == 0 ? nil : total))
+        return step == .stop ? 1 : 0
+    }
+
+    static let problem: larder_problem_function = { context, table, key, message in
+        let step = callbacks(context)?.problem(
+            CheckProblem(
+                table: table.map { String(cString: $0) } ?? "", key: key.array,
+                message: message.map { String(cString: $0) } ?? ""))
+        return step == .stop ? 1 : 0
+    }
+
+    private static func callbacks(_ context: UnsafeMutableRawPointer?) -> StoreCallbacks? {
+        context?.assumingMemoryBound(to: StoreCallbacks.self).pointee
+    }
+}
+
+/// Calls with a context for the core's callbacks, valid during the call.
+func withCallbacks<R>(
+    progress: ProgressHandler,
+    problem: (CheckProblem) -> IterationStep = { _ in .continue },
+    _ body: (UnsafeMutableRawPointer) throws(LarderError) -> R
+) throws(LarderError) -> R {
+    let result = withoutActuallyEscaping(progress) { progress in
+        withoutActuallyEscaping(problem) { problem in
+            var callbacks = StoreCallbacks(progress: progress, problem: problem)
+            return withUnsafeMutablePointer(to: &callbacks) { pointer in
+                Result { () throws(LarderError) in try body(UnsafeMutableRawPointer(pointer)) }
+            }
+        }
+    }
+    return try result.get()
 }

@@ -1,5 +1,5 @@
 import CLarder
-public import LarderModel
+public import LarderCore
 
 extension Store {
     /// Runs a closure on the newest commit, which stays as it is while the closure runs.
@@ -15,10 +15,11 @@ extension Store {
     ) throws(LarderError) -> R {
         try withEnvironment { (environment) throws(LarderError) -> R in
             var handle: OpaquePointer?
-            try call { larder_txn_begin_read(environment, &handle, $0) }
-            guard let handle else { throw LarderError(status: Int32(LARDER_E_NO_MEMORY)) }
+            try call(errorDomain) { larder_txn_begin_read(environment, &handle, $0) }
+            guard let handle else { throw LarderError(status: .noMemory, domain: errorDomain) }
             defer { larder_txn_end_read(handle) }
-            return try body(ReadTransaction(snapshot: Snapshot(reader: handle)))
+            return try body(
+                ReadTransaction(snapshot: Snapshot(reader: handle, errorDomain: errorDomain)))
         }
     }
 
@@ -38,7 +39,7 @@ extension Store {
                 return nil
             }
         }
-        return try unwrap(result, failure)
+        return try unwrap(result, failure, errorDomain)
     }
 
     /// Runs a closure that makes changes, and commits them when it returns.
@@ -60,9 +61,10 @@ extension Store {
     ) throws(LarderError) -> R {
         try withEnvironment { (environment) throws(LarderError) -> R in
             var handle: OpaquePointer?
-            try call { larder_txn_begin_write(environment, &handle, $0) }
-            guard let handle else { throw LarderError(status: Int32(LARDER_E_NO_MEMORY)) }
-            var transaction = WriteTransaction(snapshot: Snapshot(reader: handle))
+            try call(errorDomain) { larder_txn_begin_write(environment, &handle, $0) }
+            guard let handle else { throw LarderError(status: .noMemory, domain: errorDomain) }
+            var transaction = WriteTransaction(
+                snapshot: Snapshot(reader: handle, errorDomain: errorDomain))
             let result: R
             do throws(LarderError) {
                 result = try body(&transaction)
@@ -70,7 +72,7 @@ extension Store {
                 larder_txn_abort(handle)
                 throw error
             }
-            try call { larder_txn_commit(handle, $0) }
+            try call(errorDomain) { larder_txn_commit(handle, $0) }
             return result
         }
     }
@@ -90,7 +92,8 @@ extension Store {
                     return try body(&transaction)
                 } catch {
                     failure = error
-                    throw LarderError(.aborted, "the closure of a write threw")
+                    throw LarderError(
+                        .aborted, "the closure of a write threw", domain: errorDomain)
                 }
             }
         } catch {
@@ -103,14 +106,80 @@ extension Store {
     /// Blocks for the disk.
     public func sync() throws(LarderError) {
         try withEnvironment { (environment) throws(LarderError) in
-            _ = try call { larder_env_sync(environment, $0) }
+            _ = try call(errorDomain) { larder_env_sync(environment, $0) }
         }
     }
 }
 
-private func unwrap<R: ~Copyable>(_ result: consuming R?, _ failure: (any Error)?) throws -> R {
+private func unwrap<R: ~Copyable>(
+    _ result: consuming R?, _ failure: (any Error)?, _ domain: String
+) throws -> R {
     switch consume result {
     case .some(let value): return value
-    case nil: throw failure ?? LarderError(.internal, "a read ended without a result")
+    case nil:
+        throw failure ?? LarderError(.internal, "a read ended without a result", domain: domain)
     }
+}
+
+// MARK: - Transactions
+
+/// One commit of a store, to read from inside the closure of `Store.read`.
+///
+/// It does not change while others write, and cannot be copied or kept. Keep it short: pages
+/// freed after its commit cannot be used again while it is open.
+///
+/// A closure inside the scope may use it; to a function pass it as a parameter, since a nested
+/// `func` cannot capture it.
+public struct ReadTransaction: ~Copyable, ReadableTransaction {
+    /// The commit that the transaction reads.
+    public let snapshot: Snapshot
+
+    /// Always false: a commit does not change.
+    public var isWritable: Bool { false }
+}
+
+/// Changes that become one commit when the closure of `Store.write` returns, and none when
+/// it throws.
+///
+/// It reads what it has written. It cannot be copied or kept.
+///
+/// A closure inside the scope may use it; to a function pass it as a parameter, since a nested
+/// `func` cannot capture it.
+public struct WriteTransaction: ~Copyable, ReadableTransaction {
+    /// The newest commit, with the changes so far.
+    public let snapshot: Snapshot
+
+    /// Always true.
+    public var isWritable: Bool { true }
+
+    /// The core's `larder_txn`, to write through: for the modules that add a database's tables.
+    package var writer: OpaquePointer { snapshot.reader }
+}
+
+/// What can be read through a transaction: the same of ``ReadTransaction`` and
+/// ``WriteTransaction``.
+public protocol ReadableTransaction: ~Copyable {
+    /// The commit that the transaction reads.
+    var snapshot: Snapshot { get }
+
+    /// Whether the transaction can change what it reads, so that nothing read through it is
+    /// known of its commit yet.
+    var isWritable: Bool { get }
+}
+
+/// The commit that a transaction reads, with the writes of the transaction itself.
+public struct Snapshot: ~Copyable {
+    /// The core's `larder_txn`, to read through: for the modules that add a database's tables.
+    package let reader: OpaquePointer
+
+    /// The domain of the store's errors.
+    let errorDomain: String
+
+    /// The number of the commit: it rises by one with each commit that changed something.
+    public var commitNumber: UInt64 { larder_txn_commit_number(reader) }
+}
+
+extension ReadableTransaction where Self: ~Copyable {
+    /// The number of the commit that a read transaction sees, or that a write transaction makes.
+    public var commitNumber: UInt64 { snapshot.commitNumber }
 }

@@ -1,6 +1,6 @@
 import CLarder
 public import Foundation
-public import LarderModel
+public import LarderCore
 
 /// Documents, pending mutations, overlays, targets and indexes in one file, read and written
 /// through scoped transactions.
@@ -15,6 +15,9 @@ public final class Store: @unchecked Sendable {
     // Nothing here changes after initialisation.
 
     private let lifetime: EnvironmentLifetime
+
+    /// The domain of the store's errors; see ``StoreConfiguration/errorDomain``.
+    let errorDomain: String
 
     /// The directory that the store lies in; nil for a store in memory.
     public let directory: String?
@@ -34,6 +37,7 @@ public final class Store: @unchecked Sendable {
     ///   `permissionDenied`; `dataLoss` for a damaged store; `invalidArgument` for a
     ///   configuration out of range; `unavailable` or `resourceExhausted` from the system.
     public init(_ configuration: StoreConfiguration) throws(LarderError) {
+        errorDomain = configuration.errorDomain
         var options = try configuration.options()
         let context = configuration.log.map(LogContext.init)
         if let context {
@@ -41,18 +45,19 @@ public final class Store: @unchecked Sendable {
             options.log_context = Unmanaged.passUnretained(context).toOpaque()
         }
         var environment: OpaquePointer?
-        try call { failure in
+        try call(errorDomain) { failure in
             configuration.path.withCString {
                 larder_env_open($0, &options, &environment, failure)
             }
         }
-        guard let environment else { throw LarderError(status: Int32(LARDER_E_NO_MEMORY)) }
+        guard let environment else { throw LarderError(status: .noMemory, domain: errorDomain) }
         maxDepth = configuration.maxDepth
         maxDocumentBytes = configuration.maxDocumentBytes
         directory =
             configuration.location == .memory
             ? nil : String(cString: larder_env_path(environment))
-        lifetime = EnvironmentLifetime(environment, logContext: context)
+        lifetime = EnvironmentLifetime(
+            environment, logContext: context, errorDomain: errorDomain)
     }
 
     /// Opens a store in a directory with the defaults of ``StoreConfiguration``.
@@ -82,7 +87,15 @@ public final class Store: @unchecked Sendable {
         lifetime.closeWhenIdle(completion)
     }
 
-    /// Runs a closure with the environment, which stays open meanwhile.
+    /// Runs a closure with the core's environment, a `larder_env`, which stays open meanwhile.
+    ///
+    /// For the modules that add a database's tables to the store.
+    package func withHandle(
+        _ body: (OpaquePointer) throws(LarderError) -> Void
+    ) throws(LarderError) {
+        try lifetime.use(body)
+    }
+
     func withEnvironment<R: ~Copyable>(
         _ body: (OpaquePointer) throws(LarderError) -> R
     ) throws(LarderError) -> R {
@@ -103,5 +116,49 @@ private final class LogContext: Sendable {
         let logger = Unmanaged<LogContext>.fromOpaque(context).takeUnretainedValue()
         logger.log(
             StoreConfiguration.LogLevel(rawValue: level) ?? .debug, String(cString: message))
+    }
+}
+
+extension Store {
+    /// Deletes the store of a directory with everything in it.
+    ///
+    /// The directory is deleted, too, if nothing else is left in it. Does nothing if there is no
+    /// store. A damaged store is deleted, too. Blocks for the disk.
+    ///
+    /// - Parameters:
+    ///   - directory: the store's directory.
+    ///   - errorDomain: the domain of errors; see ``StoreConfiguration/errorDomain``.
+    /// - Throws: `failedPrecondition` with the condition `alreadyOpen` or `locked` while this or
+    ///   another process has it open, or `foreignFile` for something that is not a store;
+    ///   `unavailable` from the disk.
+    public static func remove(
+        directory: String, errorDomain: String = LarderError.sharedDomain
+    ) throws(LarderError) {
+        var configuration = StoreConfiguration(directory: directory)
+        configuration.errorDomain = errorDomain
+        configuration.createsStore = false
+        do throws(LarderError) {
+            try Store(configuration).close()
+        } catch {
+            switch error.condition {
+            case .noStore: return
+            case .corrupt: break
+            default: throw error
+            }
+        }
+        let files = FileManager.default
+        do {
+            for name in ["data.mdb", "lock.mdb", "owner.lock"] {
+                let path = directory + "/" + name
+                if files.fileExists(atPath: path) { try files.removeItem(atPath: path) }
+            }
+            if try files.contentsOfDirectory(atPath: directory).isEmpty {
+                try files.removeItem(atPath: directory)
+            }
+        } catch {
+            throw LarderError(
+                .unavailable, "cannot delete the store '\(directory)'", condition: .io,
+                cause: error, domain: errorDomain)
+        }
     }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Larder
 import LarderModel
-import LarderStorage
+import LarderDocumentStore
 
 /// The options of every command: the store and the output format.
 struct StoreOptions: ParsableArguments {

@@ -1,8 +1,8 @@
 import LarderBackend
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
 import LarderRemote
-import LarderStorage
 import LarderTestSupport
 import Synchronization
 

@@ -38,7 +38,7 @@ struct ValueEqualityTests {
         ]
         for (left, right) in pairs {
             #expect(left != right)
-            #expect(left.isEquivalent(to: right), "\(left) and \(right)")
+            #expect(left.modelOrder(to: right) == 0, "\(left) and \(right)")
             #expect(try EncodedValue(left) != EncodedValue(right), "\(left) in the core")
         }
     }

@@ -1,7 +1,7 @@
 import Foundation
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
-import LarderStorage
 import LarderTestSupport
 import Testing
 
@@ -139,15 +139,15 @@ struct PlanningDifferentialTests {
                 "\(note)\n\(count.execution.description)")
             let values = matches.compactMap { $0.value(at: path) }
             for (aggregate, expected) in [
-                (Aggregate.minimum(path), values.min { $0.compare(to: $1) == .orderedAscending }),
-                (.maximum(path), values.max { $0.compare(to: $1) == .orderedAscending }),
+                (Aggregate.minimum(path), values.min { $0.modelOrder(to: $1) < 0 }),
+                (.maximum(path), values.max { $0.modelOrder(to: $1) < 0 }),
             ] {
                 let found = try world.aggregate([aggregate], query)
                 #expect(
-                    found.values[aggregate]?.isEquivalent(to: expected ?? .null) == true,
+                    found.values[aggregate]?.modelOrder(to: expected ?? .null) == 0,
                     "\(note)\n\(path)\n\(found.execution.description)")
                 let both = try world.aggregate([aggregate, .count], query)
-                #expect(both.values[aggregate]?.isEquivalent(to: expected ?? .null) == true)
+                #expect(both.values[aggregate]?.modelOrder(to: expected ?? .null) == 0)
             }
             let numbers = values.compactMap { value -> Double? in
                 switch value {
@@ -158,9 +158,9 @@ struct PlanningDifferentialTests {
             }
             let figures = try world.aggregate([.sum(path), .average(path)], query).values
             let sum = numbers.reduce(0, +)
-            #expect(figures[.sum(path)]?.isEquivalent(to: .double(sum)) == true, "\(note)")
+            #expect(figures[.sum(path)]?.modelOrder(to: .double(sum)) == 0, "\(note)")
             let average: Value = numbers.isEmpty ? .null : .double(sum / Double(numbers.count))
-            #expect(figures[.average(path)]?.isEquivalent(to: average) == true, "\(note)")
+            #expect(figures[.average(path)]?.modelOrder(to: average) == 0, "\(note)")
         }
     }
 }

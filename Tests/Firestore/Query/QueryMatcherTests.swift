@@ -1,6 +1,7 @@
 import Foundation
 import LarderModel
 import LarderQuery
+import LarderTestSupport
 import Testing
 
 @Suite("Matching documents")
@@ -39,7 +40,7 @@ struct QueryMatcherTests {
     func equality() throws {
         for filter in Self.samples {
             for stored in Self.samples {
-                let same = filter.isEquivalent(to: stored)
+                let same = filter.modelOrder(to: stored) == 0
                 #expect(try matches(.equal, filter, stored) == same, "\(stored) == \(filter)")
                 #expect(
                     try matches(.notEqual, filter, stored) == (!same && stored != .null),
@@ -54,12 +55,12 @@ struct QueryMatcherTests {
             for stored in Self.samples {
                 let isOfType = filter.type.rank == stored.type.rank
                 let isComparable = !Self.comparesWithNothing(filter, stored)
-                let order = stored.compare(to: filter)
+                let order = stored.modelOrder(to: filter)
                 let expected: [FieldFilter.Operator: Bool] = [
-                    .lessThan: order == .orderedAscending,
-                    .lessThanOrEqual: order != .orderedDescending,
-                    .greaterThan: order == .orderedDescending,
-                    .greaterThanOrEqual: order != .orderedAscending,
+                    .lessThan: order < 0,
+                    .lessThanOrEqual: order <= 0,
+                    .greaterThan: order > 0,
+                    .greaterThanOrEqual: order >= 0,
                 ]
                 for (op, isMet) in expected {
                     #expect(

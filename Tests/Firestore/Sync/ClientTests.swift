@@ -1,9 +1,9 @@
 import Dispatch
 import Foundation
+import LarderDocumentStore
 import LarderModel
 import LarderPlanning
 import LarderQuery
-import LarderStorage
 import LarderSync
 import LarderTestSupport
 import Synchronization

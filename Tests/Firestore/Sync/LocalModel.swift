@@ -1,6 +1,6 @@
+import LarderDocumentStore
 import LarderModel
 import LarderRemote
-import LarderStorage
 import LarderSync
 import LarderTestSupport
 

@@ -1,8 +1,8 @@
 import HashTreeCollections
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
 import LarderRemote
-import LarderStorage
 import LarderSync
 import OrderedCollections
 import Testing

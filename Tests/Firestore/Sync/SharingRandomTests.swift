@@ -1,6 +1,6 @@
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
-import LarderStorage
 import LarderSync
 import LarderTestSupport
 import Testing

@@ -1,7 +1,7 @@
 import LarderBackend
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
-import LarderStorage
 import LarderTestSupport
 import Synchronization
 import Testing

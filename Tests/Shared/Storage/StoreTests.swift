@@ -1,6 +1,6 @@
 import Foundation
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 import LarderTestSupport
 import Testing
 
@@ -36,17 +36,36 @@ struct StoreTests {
         try Store(directory: directory.file("s")).close()
     }
 
-    @Test("refusals are caught as NSError with Firestore's code")
+    @Test("errors are caught as NSError, in the domain of the database that opens the store")
     func caughtAsNSError() throws {
         let store = try Store(directory: directory.file("s"))
-        do {
-            _ = try Store(directory: directory.file("s"))
-            Issue.record("a second opening went through")
-        } catch let error as NSError {
-            #expect(error.domain == "FIRFirestoreErrorDomain")
-            #expect(error.code == LarderError.Code.failedPrecondition.rawValue)
+        var configuration = StoreConfiguration(directory: directory.file("s"))
+        for domain in [LarderError.sharedDomain, LarderError.firestoreDomain] {
+            configuration.errorDomain = domain
+            do {
+                _ = try Store(configuration)
+                Issue.record("a second opening succeeded")
+            } catch let error as NSError {
+                #expect(error.domain == domain)
+                #expect(error.code == LarderError.Code.failedPrecondition.rawValue)
+            }
         }
+        #expect(LarderError.sharedDomain == "LarderErrorDomain")
         try store.close()
+    }
+
+    @Test("errors inside transactions and of a closed store have the store's domain")
+    func domainOfTransactions() throws {
+        var configuration = StoreConfiguration.inMemory()
+        configuration.errorDomain = "TestDomain"
+        let store = try Store(configuration)
+        let inside = #expect(throws: LarderError.self) {
+            try store.write { try $0.putNamedValue(.global, "", []) }
+        }
+        #expect(inside?.domain == "TestDomain")
+        try store.close()
+        let closed = #expect(throws: LarderError.self) { try store.sync() }
+        #expect(closed?.domain == "TestDomain")
     }
 
     @Test("a file that is no store is refused and stays as it is")

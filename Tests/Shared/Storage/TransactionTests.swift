@@ -1,6 +1,6 @@
 import Foundation
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 import LarderTestSupport
 import Synchronization
 import Testing

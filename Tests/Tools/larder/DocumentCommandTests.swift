@@ -1,6 +1,6 @@
 import Foundation
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 import Testing
 
 @testable import LarderTool

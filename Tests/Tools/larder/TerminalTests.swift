@@ -1,5 +1,5 @@
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 import Testing
 
 @testable import LarderTool

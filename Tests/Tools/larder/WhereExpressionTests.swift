@@ -99,7 +99,7 @@ import Testing
         ("a not-in x", 9, "takes a list"), ("a == \"x", 5, "without another"),
         ("a == {\"b\": 1", 5, "without its '}'"), ("a == [1, 2", 10, "']'"),
         ("a in [1,,2]", 8, "expected a value"), ("a == {\"b\": 1, \"b\": 2}", 5, "twice"),
-        ("a..b == 1", 0, "empty name"), ("`a == 1", 0, "backtick"),
+        ("a..b == 1", 0, "segment is empty"), ("`a == 1", 0, "backtick"),
         ("a == time:yesterday", 5, "RFC 3339"), ("a == ref:cities", 5, "ref:"),
         ("a == {\"$bytes\": 5}", 5, "base64"), ("a == 1 and2 == 3", 7, "expected 'and'"),
         ("a\\", 0, "ends with"),

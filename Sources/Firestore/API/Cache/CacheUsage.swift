@@ -1,6 +1,6 @@
 public import LarderModel
 import LarderQuery
-import LarderStorage
+import LarderDocumentStore
 import LarderSync
 import Logging
 

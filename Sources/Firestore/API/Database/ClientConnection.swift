@@ -1,7 +1,7 @@
 import Dispatch
 import LarderModel
 import LarderQuery
-import LarderStorage
+import LarderDocumentStore
 import LarderSync
 import Logging
 import Synchronization

@@ -2,7 +2,7 @@ public import Dispatch
 import LarderApp
 import LarderModel
 public import LarderRemote
-import LarderStorage
+import LarderDocumentStore
 import LarderSync
 public import Logging
 

@@ -1,5 +1,5 @@
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// The definition of an index on a collection group.
 ///

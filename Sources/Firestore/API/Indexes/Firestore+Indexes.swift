@@ -1,7 +1,7 @@
 public import Foundation
+import LarderDocumentStore
 public import LarderModel
 import LarderPlanning
-import LarderStorage
 import LarderSync
 import Logging
 

@@ -1,6 +1,6 @@
 import Dispatch
 import LarderModel
-import LarderStorage
+import LarderDocumentStore
 import LarderSync
 
 extension Firestore {

@@ -1,6 +1,6 @@
+import LarderDocumentStore
 import LarderModel
 import LarderRemote
-import LarderStorage
 
 /// A group of commits that are prepared in order, each on top of its predecessors, and written
 /// together.

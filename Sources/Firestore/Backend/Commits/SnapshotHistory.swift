@@ -1,5 +1,5 @@
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 import Synchronization
 
 /// The recent commits of a backend, retained for reads in the past.

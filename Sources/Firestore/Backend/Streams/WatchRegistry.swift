@@ -1,8 +1,8 @@
+import LarderDocumentStore
 import LarderModel
 import LarderPlanning
 import LarderQuery
 import LarderRemote
-import LarderStorage
 
 /// The watch streams of a backend and their queries; used only by ``BackendCore``.
 final class WatchRegistry {

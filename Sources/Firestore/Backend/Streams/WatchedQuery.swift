@@ -2,7 +2,7 @@ import Foundation
 import LarderModel
 import LarderPlanning
 import LarderQuery
-import LarderStorage
+import LarderDocumentStore
 
 /// A query watched by streams, evaluated once for all of them.
 ///

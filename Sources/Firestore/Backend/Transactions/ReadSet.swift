@@ -1,7 +1,7 @@
+import LarderDocumentStore
 import LarderModel
 import LarderPlanning
 import LarderQuery
-import LarderStorage
 
 /// The reads of a transaction, which are validated when it commits.
 struct ReadSet: Sendable {

@@ -1,5 +1,5 @@
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 import Synchronization
 
 /// The open transactions with their read sets; can be used from any thread.

@@ -1,6 +1,6 @@
+import LarderDocumentStore
 package import LarderModel
 package import LarderQuery
-import LarderStorage
 
 /// What evicting by hand did.
 package struct EvictionSummary: Sendable, Hashable {
@@ -48,6 +48,6 @@ extension Client {
         _ configuration: ClientConfiguration
     ) throws(LarderError) {
         guard case .directory(let directory) = configuration.storage.location else { return }
-        try Store.remove(directory: directory)
+        try Store.remove(directory: directory, errorDomain: LarderError.firestoreDomain)
     }
 }

@@ -1,6 +1,6 @@
+package import LarderDocumentStore
 package import LarderModel
 package import LarderPlanning
-package import LarderStorage
 
 extension Client {
     /// Makes these the indexes: equal ones stay, others go, new ones are filled in the

@@ -1,5 +1,5 @@
+package import LarderDocumentStore
 package import LarderModel
-package import LarderStorage
 
 extension Client {
     /// Uses the network from now on; without a remote there is nothing to use it for.

@@ -1,7 +1,7 @@
+package import LarderDocumentStore
 package import LarderModel
 package import LarderPlanning
 package import LarderQuery
-package import LarderStorage
 
 extension Client {
     /// Runs a closure once the writes that this client was asked for are committed or refused.

@@ -1,7 +1,7 @@
+package import LarderDocumentStore
 package import LarderModel
 import LarderPlanning
 import LarderQuery
-package import LarderStorage
 
 /// A database as one application sees it: documents with pending writes over them, in a store.
 ///

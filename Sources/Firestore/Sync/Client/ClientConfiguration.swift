@@ -1,6 +1,6 @@
+package import LarderDocumentStore
 package import LarderModel
 package import LarderRemote
-package import LarderStorage
 
 /// How a client is opened.
 package struct ClientConfiguration: Sendable {
@@ -54,6 +54,7 @@ package struct ClientConfiguration: Sendable {
     /// knows what all need.
     var ownStorage: StoreConfiguration {
         var own = storage
+        own.errorDomain = LarderError.firestoreDomain
         if sharing != nil || storage.access == .shared { own.evictsAutomatically = false }
         return own
     }

@@ -1,6 +1,6 @@
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
-import LarderStorage
 
 /// A bundle that is being loaded.
 struct BundleLoad: Sendable {

@@ -1,5 +1,5 @@
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// Writes that the application takes back before the backend has them. Only the client that uses
 /// the network knows which were sent: the others ask it.

@@ -1,5 +1,5 @@
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 extension Engine {
     /// From now on tells listeners of the commits of the process that writes.

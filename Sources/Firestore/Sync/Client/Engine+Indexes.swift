@@ -1,7 +1,7 @@
+import LarderDocumentStore
 import LarderModel
 import LarderPlanning
 import LarderQuery
-import LarderStorage
 
 extension Engine {
     func configureIndexes(_ configuration: IndexConfiguration, _ completion: Completion) {

@@ -1,5 +1,5 @@
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 extension Engine {
     /// Says that the client is still there, and takes, renews or gives up the lease of the

@@ -1,8 +1,8 @@
 import HashTreeCollections
+import LarderDocumentStore
 import LarderModel
 import LarderPlanning
 import LarderQuery
-import LarderStorage
 
 extension Engine {
     /// Adds listeners; the targets of their queries are stored in one commit.

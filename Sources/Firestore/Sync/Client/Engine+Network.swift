@@ -1,7 +1,7 @@
+import LarderDocumentStore
 import LarderModel
 import LarderPlanning
 import LarderRemote
-import LarderStorage
 
 extension Engine {
     /// Begins to use the network: sends the writes that an earlier process left.

@@ -1,7 +1,7 @@
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
 import LarderRemote
-import LarderStorage
 
 extension Engine {
     /// Responses of the watch stream that may be on their way at a time.

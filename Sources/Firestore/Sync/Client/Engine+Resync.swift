@@ -1,8 +1,8 @@
 import HashTreeCollections
+import LarderDocumentStore
 import LarderModel
 import LarderPlanning
 import LarderQuery
-import LarderStorage
 
 extension Engine {
     /// Brings everything up to date with the store as it is, whatever led there: a client has

@@ -1,5 +1,5 @@
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 extension Engine {
     /// Whether the client uses the network: for itself, or for all that share its store.

@@ -1,8 +1,8 @@
 import HashTreeCollections
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
 import LarderRemote
-import LarderStorage
 
 extension Engine {
     /// Finds the targets of queries, active ones or stored ones, or makes them.

@@ -1,6 +1,6 @@
+import LarderDocumentStore
 import LarderModel
 import LarderRemote
-import LarderStorage
 
 extension Engine {
     /// Makes writes in one commit, then tells everybody whom they concern.

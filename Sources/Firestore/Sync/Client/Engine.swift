@@ -1,8 +1,8 @@
+import LarderDocumentStore
 import LarderModel
 import LarderPlanning
 import LarderQuery
 import LarderRemote
-import LarderStorage
 import Synchronization
 
 /// The one place where a client's writes are committed, its listeners told and its backend spoken

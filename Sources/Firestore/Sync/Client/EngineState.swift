@@ -1,5 +1,5 @@
+import LarderDocumentStore
 package import LarderModel
-import LarderStorage
 
 /// What an engine is at, at one moment; to look at, not to act on.
 package struct EngineState: Sendable {

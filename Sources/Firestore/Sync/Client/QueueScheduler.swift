@@ -41,6 +41,8 @@ package final class QueueScheduler: Scheduler {
     package func watch(
         _ path: String, _ body: @escaping @Sendable () -> Void
     ) throws(LarderError) -> AnyObject {
-        try FileWatch(path: path, queue: serial.queue, onChange: body)
+        try FileWatch(
+            path: path, queue: serial.queue, errorDomain: LarderError.firestoreDomain,
+            onChange: body)
     }
 }

@@ -1,8 +1,8 @@
 import HashTreeCollections
+import LarderDocumentStore
 import LarderModel
 import LarderPlanning
 import LarderQuery
-import LarderStorage
 
 /// Whose view of a store a client shows.
 struct Session: Sendable {

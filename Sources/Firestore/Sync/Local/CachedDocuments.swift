@@ -1,5 +1,5 @@
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// Cached documents while acknowledgements and updates are applied to them; each is written once.
 struct CachedDocuments {

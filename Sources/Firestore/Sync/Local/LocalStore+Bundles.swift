@@ -1,7 +1,7 @@
+import LarderDocumentStore
 package import LarderModel
 package import LarderQuery
 package import LarderRemote
-import LarderStorage
 
 extension LocalStore {
     /// Whether a bundle of the same id that is at least as new has been loaded.
@@ -10,7 +10,7 @@ extension LocalStore {
             guard let loaded = try transaction.namedValue(.bundle, metadata.id) else {
                 return false
             }
-            return loaded.time >= metadata.createTime
+            return loaded.version >= metadata.createTime
         }
     }
 
@@ -18,7 +18,7 @@ extension LocalStore {
     package func save(_ metadata: BundleMetadata) throws(LarderError) {
         try begin(.loadBundle)
         try store.write { (transaction) throws(LarderError) in
-            try transaction.putNamedValue(.bundle, metadata.id, [], time: metadata.createTime)
+            try transaction.putNamedValue(.bundle, metadata.id, [], version: metadata.createTime)
         }
     }
 

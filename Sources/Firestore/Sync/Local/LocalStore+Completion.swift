@@ -1,5 +1,5 @@
+import LarderDocumentStore
 package import LarderModel
-import LarderStorage
 
 extension LocalStore {
     /// Applies batches that the backend has committed, and takes them out of the queue; one

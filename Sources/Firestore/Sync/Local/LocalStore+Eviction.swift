@@ -1,5 +1,5 @@
+import LarderDocumentStore
 package import LarderModel
-import LarderStorage
 
 /// What taking documents out of the cache did.
 package struct Evicted: Sendable {

@@ -1,5 +1,5 @@
+import LarderDocumentStore
 package import LarderModel
-import LarderStorage
 
 extension LocalStore {
     /// The user's queue, in order.

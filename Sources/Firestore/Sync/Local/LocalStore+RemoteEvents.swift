@@ -1,6 +1,6 @@
 package import LarderModel
 package import LarderRemote
-import LarderStorage
+import LarderDocumentStore
 import OrderedCollections
 
 /// What a remote event has done to the local store.

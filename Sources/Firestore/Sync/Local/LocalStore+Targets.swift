@@ -1,7 +1,7 @@
 package import HashTreeCollections
+import LarderDocumentStore
 package import LarderModel
 package import LarderQuery
-import LarderStorage
 
 extension LocalStore {
     /// Finds or makes the stored target of a query, for listening.

@@ -1,5 +1,5 @@
+package import LarderDocumentStore
 package import LarderModel
-package import LarderStorage
 
 /// The pending writes of one user, and the local view that they make of the cached documents.
 ///

@@ -1,5 +1,5 @@
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// Brings a user's overlays into agreement with what lies below them: cached documents and queue.
 struct OverlayRefresh {

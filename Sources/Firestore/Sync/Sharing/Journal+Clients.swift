@@ -1,5 +1,5 @@
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// What a client finds when it comes, or looks again.
 struct ClientLook: Sendable {

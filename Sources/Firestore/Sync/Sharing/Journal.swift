@@ -1,5 +1,5 @@
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// How one client tells the others of its store what it does, and hears of what they do.
 ///

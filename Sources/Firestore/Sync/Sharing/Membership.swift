@@ -1,6 +1,6 @@
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
-import LarderStorage
 
 /// One client's part in a store that several share.
 struct Membership {

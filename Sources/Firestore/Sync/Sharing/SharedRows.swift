@@ -1,5 +1,5 @@
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// The rows that the clients of a store keep in it; the values are records.
 ///

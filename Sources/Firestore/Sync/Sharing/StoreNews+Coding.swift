@@ -1,5 +1,5 @@
+import LarderDocumentStore
 package import LarderModel
-import LarderStorage
 
 /// News as a record; what there is none of is left out:
 ///

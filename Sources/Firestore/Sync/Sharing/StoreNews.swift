@@ -1,5 +1,5 @@
+package import LarderDocumentStore
 package import LarderModel
-package import LarderStorage
 
 /// What a commit of one client tells the others that share its store.
 package struct StoreNews: Sendable, Equatable {

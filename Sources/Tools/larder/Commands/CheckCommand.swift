@@ -1,6 +1,6 @@
 import ArgumentParser
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// `larder check`: verifies every row.
 struct CheckCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// `larder copy`: a backup while others read and write.
 struct CopyCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// `larder evict`: removes the least recently used documents.
 struct EvictCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import LarderCore
 import LarderModel
-import LarderStorage
+import LarderDocumentStore
 
 /// `larder export`: documents as NDJSON.
 struct ExportCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// `larder get`: documents by their paths.
 struct GetCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// `larder import`: documents from JSON.
 struct ImportCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import LarderCore
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// Imports documents in large commits.
 ///

@@ -1,6 +1,6 @@
 import ArgumentParser
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// The argument of `--index`: `state`, `country,population:desc`, `tags:contains`.
 struct IndexArgument {

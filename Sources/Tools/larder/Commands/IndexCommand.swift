@@ -1,7 +1,7 @@
 import ArgumentParser
 import Larder
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// `larder index`: lists, defines, drops and fills indexes.
 struct IndexCommand: AsyncParsableCommand {

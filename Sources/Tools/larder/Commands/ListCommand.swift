@@ -1,7 +1,7 @@
 import ArgumentParser
 import LarderCore
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// `larder ls`: collections, or the documents of one.
 struct ListCommand: ParsableCommand {

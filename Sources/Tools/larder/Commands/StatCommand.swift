@@ -1,6 +1,6 @@
 import ArgumentParser
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// `larder stat`: the statistics of the store.
 struct StatCommand: ParsableCommand {

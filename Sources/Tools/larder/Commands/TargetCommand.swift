@@ -1,6 +1,6 @@
 import ArgumentParser
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// `larder target`: the targets of the store.
 struct TargetCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// `larder train`: a compression dictionary from the store's own documents.
 struct TrainCommand: ParsableCommand {

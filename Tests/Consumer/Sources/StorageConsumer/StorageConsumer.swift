@@ -1,5 +1,5 @@
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 
 /// Stores a document in memory and reads it back, with nothing but the public API.
 @main

@@ -1,7 +1,7 @@
 import Foundation
 import Larder
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 import LarderTestSupport
 
 /// Random operations on a database with indexes, the same on one without, and on

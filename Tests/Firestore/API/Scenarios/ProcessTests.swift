@@ -2,7 +2,7 @@ import Foundation
 import Larder
 import LarderModel
 import LarderQuery
-import LarderStorage
+import LarderDocumentStore
 import LarderSync
 import LarderTestSupport
 import Synchronization

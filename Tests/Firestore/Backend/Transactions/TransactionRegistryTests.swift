@@ -1,7 +1,7 @@
 import LarderModel
 import LarderQuery
 import LarderRemote
-import LarderStorage
+import LarderDocumentStore
 import LarderTestSupport
 import Testing
 

@@ -1,8 +1,8 @@
+import LarderDocumentStore
 import LarderModel
 import LarderPlanning
 import LarderQuery
 import LarderRemote
-import LarderStorage
 import LarderSync
 import LarderTestSupport
 

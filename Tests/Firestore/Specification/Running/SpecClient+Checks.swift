@@ -1,7 +1,7 @@
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
 import LarderRemote
-import LarderStorage
 import LarderSync
 
 /// What a client is compared with after each step.

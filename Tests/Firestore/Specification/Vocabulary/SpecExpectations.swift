@@ -1,7 +1,7 @@
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
 import LarderRemote
-import LarderStorage
 
 /// What a step must lead to; what is not named must not happen.
 struct SpecExpectations: Sendable {

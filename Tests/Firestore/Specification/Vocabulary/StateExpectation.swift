@@ -1,7 +1,7 @@
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
 import LarderRemote
-import LarderStorage
 
 /// What must hold of a client after a step; nil for what the step does not speak of.
 struct StateExpectation: Sendable {

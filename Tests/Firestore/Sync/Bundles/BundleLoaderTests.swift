@@ -1,7 +1,7 @@
 import HashTreeCollections
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
-import LarderStorage
 import LarderSync
 import LarderTestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
+import LarderDocumentStore
 import LarderModel
-import LarderStorage
 import LarderSync
 
 /// What a client had on disk before a piece of work, to go back to.

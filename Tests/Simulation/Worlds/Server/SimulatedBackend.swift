@@ -1,7 +1,7 @@
 import LarderBackend
+import LarderDocumentStore
 import LarderModel
 import LarderRemote
-import LarderStorage
 import LarderTestSupport
 
 /// The backend of a world, on a process of its own.

@@ -1,2 +1,0 @@
-// Modules that import the model see the core that it is built on.
-@_exported public import LarderCore

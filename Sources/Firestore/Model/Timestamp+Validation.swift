@@ -1,0 +1,28 @@
+public import Foundation
+
+extension Timestamp {
+    /// Makes an instant from data that may be out of range.
+    ///
+    /// - Throws: `invalidArgument` for seconds outside ``LarderCore/Timestamp/validSeconds`` or
+    ///   nanoseconds outside 0...999,999,999.
+    public init(validatingSeconds seconds: Int64, nanoseconds: Int32) throws(LarderError) {
+        guard let valid = Timestamp(exactSeconds: seconds, nanoseconds: nanoseconds) else {
+            throw .invalidArgument(
+                "timestamp \(seconds) s, \(nanoseconds) ns: out of the years 0001 to 9999 or of "
+                    + "0...999,999,999 nanoseconds")
+        }
+        self = valid
+    }
+
+    /// The instant of a date that may be out of range.
+    ///
+    /// - Throws: `invalidArgument` for a date outside the years 0001 to 9999.
+    public init(validating date: Date) throws(LarderError) {
+        guard let valid = Timestamp(exactDate: date) else {
+            throw .invalidArgument(
+                "the date \(date.timeIntervalSince1970) s since 1970 is outside the years 0001 to "
+                    + "9999")
+        }
+        self = valid
+    }
+}

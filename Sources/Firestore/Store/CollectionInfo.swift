@@ -1,0 +1,72 @@
+import CLarder
+public import LarderModel
+public import LarderStorage
+
+/// What the store holds of one collection.
+public struct CollectionInfo: Hashable, Sendable {
+    /// The collection.
+    public let path: CollectionPath
+
+    /// Found documents directly in it.
+    public let documentCount: Int64
+
+    /// What the rows of its documents occupy, in bytes.
+    public let sizeBytes: Int64
+}
+
+extension ReadableTransaction where Self: ~Copyable {
+    /// What the store holds of a collection; nil when that is nothing.
+    public func collection(at path: CollectionPath) throws(LarderError) -> CollectionInfo? {
+        var collection = larder_collection()
+        let status = try call { failure in
+            withBytes(path.string) {
+                larder_collection_get(snapshot.reader, $0, &collection, failure)
+            }
+        }
+        return status == .ok ? CollectionInfo(collection, path) : nil
+    }
+
+    /// Calls a closure with each collection in path order, until it answers
+    /// ``LarderModel/IterationStep/stop``.
+    ///
+    /// - Parameters:
+    ///   - parent: the document whose direct sub-collections are wanted; nil for all
+    ///     collections of the store.
+    ///   - body: called with one collection after the other.
+    public func collections(
+        below parent: DocumentPath? = nil, _ body: (CollectionInfo) -> IterationStep
+    ) throws(LarderError) {
+        var scan: OpaquePointer?
+        try call { failure in
+            withBytes(parent?.string ?? "") {
+                larder_collection_scan(snapshot.reader, $0, &scan, failure)
+            }
+        }
+        defer { larder_scan_close(scan) }
+        var collection = larder_collection()
+        while try call({ larder_collection_next(scan, &collection, $0) }) == .ok {
+            let path = CollectionPath(unchecked: collection.path.text)
+            if body(CollectionInfo(collection, path)) == .stop { return }
+        }
+    }
+
+    /// All collections of the store, or those directly below a document, in path order.
+    public func allCollections(below parent: DocumentPath? = nil)
+        throws(LarderError) -> [CollectionInfo]
+    {
+        var collections: [CollectionInfo] = []
+        try self.collections(below: parent) {
+            collections.append($0)
+            return .continue
+        }
+        return collections
+    }
+}
+
+extension CollectionInfo {
+    fileprivate init(_ collection: larder_collection, _ path: CollectionPath) {
+        self.init(
+            path: path, documentCount: collection.document_count,
+            sizeBytes: collection.size_bytes)
+    }
+}

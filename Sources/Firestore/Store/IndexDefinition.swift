@@ -1,0 +1,197 @@
+import CLarder
+public import LarderModel
+public import LarderStorage
+
+/// What an index orders the documents of a collection group by.
+public struct IndexDefinition: Hashable, Sendable {
+    /// One field of an index.
+    public struct Segment: Hashable, Sendable {
+        /// How a field is in an index.
+        public enum Kind: Int32, Hashable, Sendable {
+            /// Smaller values first.
+            case ascending = 0
+            /// Larger values first.
+            case descending = 1
+            /// One entry for each element of an array.
+            case contains = 2
+        }
+
+        /// The field.
+        public let path: FieldPath
+        /// How it is in the index.
+        public let kind: Kind
+
+        /// A field of an index.
+        public init(_ path: FieldPath, _ kind: Kind = .ascending) {
+            self.path = path
+            self.kind = kind
+        }
+    }
+
+    /// The collections' id.
+    public let collectionGroup: String
+
+    /// The fields, 1 to 16, at most one of them ``Segment/Kind/contains``.
+    public let segments: [Segment]
+
+    /// An index of a collection group.
+    public init(collectionGroup: String, segments: [Segment]) {
+        self.collectionGroup = collectionGroup
+        self.segments = segments
+    }
+
+    /// How many fields an index has at most.
+    public static let maxSegments = 16
+}
+
+/// An index as it is in the store.
+public struct IndexInfo: Hashable, Sendable {
+    /// The index's id, above 0.
+    public let id: UInt32
+    /// What it orders by.
+    public let definition: IndexDefinition
+    /// Its entries.
+    public let entryCount: Int64
+    /// What they occupy, in bytes.
+    public let sizeBytes: Int64
+    /// Whether every document is in it; only then may queries use it.
+    public let isComplete: Bool
+    /// Documents that filling it has looked at.
+    public let backfilledCount: Int64
+}
+
+/// How far filling an index has come.
+public struct BackfillProgress: Hashable, Sendable {
+    /// Whether every document is in the index.
+    public let isComplete: Bool
+    /// Documents looked at so far.
+    public let doneCount: Int64
+    /// Documents to look at in all.
+    public let totalCount: Int64
+}
+
+extension ReadableTransaction where Self: ~Copyable {
+    /// An index by its id; nil when there is none.
+    public func index(_ id: UInt32) throws(LarderError) -> IndexInfo? {
+        try index { larder_index_get(snapshot.reader, id, $0, $1) }
+    }
+
+    /// All indexes in order of their ids.
+    public func indexes() throws(LarderError) -> [IndexInfo] {
+        var indexes: [IndexInfo] = []
+        while let next = try index({
+            larder_index_next(snapshot.reader, indexes.last?.id ?? 0, $0, $1)
+        }) {
+            indexes.append(next)
+        }
+        return indexes
+    }
+
+    private func index(
+        _ get: (UnsafeMutablePointer<larder_index>, UnsafeMutablePointer<larder_error>) -> Int32
+    ) throws(LarderError) -> IndexInfo? {
+        var index = larder_index()
+        let status = try call { get(&index, $0) }
+        return status == .ok ? try IndexInfo(index) : nil
+    }
+}
+
+extension IndexInfo {
+    fileprivate init(_ index: larder_index) throws(LarderError) {
+        let segments = withUnsafeBytes(of: index.segments) { bytes in
+            bytes.bindMemory(to: larder_index_segment.self)
+                .prefix(Int(index.segment_count))
+                .compactMap { segment -> IndexDefinition.Segment? in
+                    guard let path = FieldPath(encoded: segment.field_path.buffer),
+                        let kind = IndexDefinition.Segment.Kind(rawValue: segment.kind)
+                    else { return nil }
+                    return IndexDefinition.Segment(path, kind)
+                }
+        }
+        guard segments.count == Int(index.segment_count) else {
+            throw LarderError(status: .corrupt)
+        }
+        self.init(
+            id: index.index_id,
+            definition: IndexDefinition(
+                collectionGroup: index.group.text, segments: segments),
+            entryCount: index.entry_count, sizeBytes: index.size_bytes,
+            isComplete: index.complete != 0, backfilledCount: index.backfilled_count)
+    }
+}
+
+extension WriteTransaction {
+    /// Defines an index, which from then on follows every write; where an equal one is there,
+    /// nothing changes.
+    ///
+    /// It is complete at once when the group holds no documents; otherwise
+    /// ``backfillIndex(_:maxDocuments:maxMicroseconds:)`` fills it.
+    ///
+    /// - Returns: the index's id.
+    /// - Throws: `invalidArgument` for no fields or more than 16, or more than one
+    ///   ``IndexDefinition/Segment/Kind/contains``.
+    public mutating func defineIndex(_ definition: IndexDefinition) throws(LarderError) -> UInt32 {
+        guard definition.segments.count <= IndexDefinition.maxSegments else {
+            throw .invalidArgument(
+                "an index has at most \(IndexDefinition.maxSegments) fields, this one "
+                    + "\(definition.segments.count)")
+        }
+        var id: UInt32 = 0
+        let paths = definition.segments.map(\.path.encoded)
+        let joined = paths.flatMap { $0 }
+        let writer = writer
+        try call { failure in
+            joined.withUnsafeBytes { bytes in
+                var start = 0
+                var segments: [larder_index_segment] = []
+                for (segment, path) in zip(definition.segments, paths) {
+                    let path = UnsafeRawBufferPointer(rebasing: bytes[start..<start + path.count])
+                    start += path.count
+                    segments.append(
+                        larder_index_segment(
+                            field_path: larder_bytes(path), kind: segment.kind.rawValue,
+                            reserved: 0))
+                }
+                return withBytes(definition.collectionGroup) {
+                    larder_index_define(writer, $0, segments, segments.count, &id, failure)
+                }
+            }
+        }
+        return id
+    }
+
+    /// Puts further documents into an index, in one bounded step.
+    ///
+    /// - Parameters:
+    ///   - id: the index.
+    ///   - maxDocuments: documents to look at; 0 for no bound.
+    ///   - maxMicroseconds: processor time to take; 0 for no bound.
+    /// - Throws: `notFound` when there is no such index.
+    public mutating func backfillIndex(
+        _ id: UInt32, maxDocuments: Int64 = 0, maxMicroseconds: Int64 = 0
+    ) throws(LarderError) -> BackfillProgress {
+        var (done, total) = (Int64(0), Int64(0))
+        let status = try call {
+            larder_index_backfill(writer, id, maxDocuments, maxMicroseconds, &done, &total, $0)
+        }
+        guard status != .notFound else { throw LarderError(status: status) }
+        return BackfillProgress(isComplete: status == .ok, doneCount: done, totalCount: total)
+    }
+
+    /// Removes an index, or up to a number of its entries.
+    ///
+    /// From the first call on the index does not follow writes and cannot be scanned.
+    ///
+    /// - Parameters:
+    ///   - id: the index.
+    ///   - maxEntries: entries to remove in this call; 0 for all.
+    /// - Returns: whether nothing is left of it.
+    /// - Throws: `notFound` when there is no such index.
+    public mutating func dropIndex(_ id: UInt32, maxEntries: Int64 = 0)
+        throws(LarderError) -> Bool
+    {
+        let status = try call { larder_index_drop(writer, id, maxEntries, $0) }
+        guard status != .notFound else { throw LarderError(status: status) }
+        return status == .ok
+    }
+}

@@ -1,0 +1,256 @@
+import CLarder
+public import LarderModel
+public import LarderStorage
+
+/// A document that a batch of pending writes touches.
+public struct TouchedDocument: Hashable, Sendable {
+    /// The document.
+    public let path: DocumentPath
+    /// The version that the write was based on; ``LarderModel/SnapshotVersion/none`` for none.
+    public let baseVersion: SnapshotVersion
+
+    /// A document that a batch touches.
+    public init(path: DocumentPath, baseVersion: SnapshotVersion = .none) {
+        self.path = path
+        self.baseVersion = baseVersion
+    }
+}
+
+/// Pending writes of one user that go to the backend together.
+public struct MutationBatch: Hashable, Sendable {
+    /// The batch's id: it rises over all users and is never used again.
+    public let id: Int64
+    /// When the writes were made, by the local clock.
+    public let localWriteTime: Timestamp
+    /// The documents that it touches, in the order they were given.
+    public let documents: [TouchedDocument]
+    /// The writes, in the caller's encoding.
+    public let payload: [UInt8]
+    /// How many attempts to send it were recorded.
+    public let attemptCount: Int
+    /// When the last one was; nil for none.
+    public let lastAttempt: Timestamp?
+    /// The text of the last failure; nil for none.
+    public let lastError: String?
+}
+
+/// Whose pending writes: each user of an application has a queue and a local view of their own.
+public struct UserID: Sendable, CustomStringConvertible {
+    /// The user's id; empty for ``unauthenticated``.
+    public let string: String
+
+    /// Nobody who signed in.
+    public static let unauthenticated = UserID("")
+
+    /// A user by an id of at most 256 bytes.
+    public init(_ string: String) {
+        self.string = string
+    }
+
+    /// The user's id.
+    public var description: String { string }
+}
+
+extension UserID: Hashable {
+    /// Whether both ids are the same bytes.
+    public static func == (left: UserID, right: UserID) -> Bool {
+        left.string.hasSameUTF8(as: right.string)
+    }
+
+    /// Hashes the bytes.
+    public func hash(into hasher: inout Hasher) {
+        string.hashUTF8(into: &hasher)
+    }
+}
+
+extension ReadableTransaction where Self: ~Copyable {
+    /// A batch of a user's queue; nil when there is none of that id.
+    public func mutationBatch(_ id: Int64, of user: UserID) throws(LarderError) -> MutationBatch? {
+        var batch = larder_batch()
+        let status = try call { failure in
+            withBytes(user.string) {
+                larder_mutation_get(snapshot.reader, $0, id, &batch, failure)
+            }
+        }
+        return status == .ok ? try MutationBatch(batch) : nil
+    }
+
+    /// The first batch of a user's queue with an id above the given one; nil at its end.
+    ///
+    /// 0 gives the head of the queue.
+    public func nextMutationBatch(after id: Int64 = 0, of user: UserID)
+        throws(LarderError) -> MutationBatch?
+    {
+        var batch = larder_batch()
+        let status = try call { failure in
+            withBytes(user.string) {
+                larder_mutation_next(snapshot.reader, $0, id, &batch, failure)
+            }
+        }
+        return status == .ok ? try MutationBatch(batch) : nil
+    }
+
+    /// All batches of a user's queue, in order.
+    public func mutationBatches(of user: UserID) throws(LarderError) -> [MutationBatch] {
+        var batches: [MutationBatch] = []
+        while let batch = try nextMutationBatch(after: batches.last?.id ?? 0, of: user) {
+            batches.append(batch)
+        }
+        return batches
+    }
+
+    /// The ids of a user's batches that touch a document, ascending.
+    public func mutationBatchIDs(touching path: DocumentPath, of user: UserID)
+        throws(LarderError) -> [Int64]
+    {
+        try filledArray { (ids, capacity, count, failure) in
+            withBytes(user.string) { user in
+                withBytes(path.string) {
+                    larder_mutation_find_document(
+                        snapshot.reader, user, $0, ids, capacity, count, failure)
+                }
+            }
+        }
+    }
+
+    /// The ids of a user's batches that touch a document directly in a collection, ascending.
+    public func mutationBatchIDs(touchingDocumentsIn path: CollectionPath, of user: UserID)
+        throws(LarderError) -> [Int64]
+    {
+        try filledArray { (ids, capacity, count, failure) in
+            withBytes(user.string) { user in
+                withBytes(path.string) {
+                    larder_mutation_find_collection(
+                        snapshot.reader, user, $0, ids, capacity, count, failure)
+                }
+            }
+        }
+    }
+
+    /// The number of batches in a user's queue.
+    ///
+    /// Constant time.
+    public func mutationBatchCount(of user: UserID) throws(LarderError) -> Int64 {
+        var count: Int64 = 0
+        try call { failure in
+            withBytes(user.string) {
+                larder_mutation_count(snapshot.reader, $0, &count, failure)
+            }
+        }
+        return count
+    }
+
+    /// The users that have a queue, in order of their ids.
+    public func usersWithMutations() throws(LarderError) -> [UserID] {
+        var users: [UserID] = []
+        while true {
+            var next = larder_bytes()
+            let status = try call { failure in
+                guard let last = users.last else {
+                    return larder_mutation_next_user(snapshot.reader, nil, &next, failure)
+                }
+                return withBytes(last.string) {
+                    var after = $0
+                    return larder_mutation_next_user(snapshot.reader, &after, &next, failure)
+                }
+            }
+            guard status == .ok else { return users }
+            users.append(UserID(next.text))
+        }
+    }
+}
+
+extension MutationBatch {
+    fileprivate init(_ batch: larder_batch) throws(LarderError) {
+        var batch = batch
+        var documents: [TouchedDocument] = []
+        documents.reserveCapacity(Int(batch.document_count))
+        for position in 0..<Int(batch.document_count) {
+            var document = larder_mutation_document()
+            let status = larder_batch_get_document(&batch, position, &document)
+            guard status == .ok else { throw LarderError(status: status) }
+            documents.append(
+                TouchedDocument(
+                    path: DocumentPath(unchecked: document.name.text),
+                    baseVersion: document.base_version.version))
+        }
+        let lastError = batch.last_error.text
+        self.init(
+            id: batch.batch_id, localWriteTime: batch.local_write_time.timestamp,
+            documents: documents, payload: batch.payload.array,
+            attemptCount: Int(batch.attempt_count),
+            lastAttempt: batch.last_attempt.knownTimestamp,
+            lastError: lastError.isEmpty ? nil : lastError)
+    }
+}
+
+extension WriteTransaction {
+    /// Puts a batch of pending writes at the end of a user's queue.
+    ///
+    /// - Parameters:
+    ///   - payload: the writes, in the caller's encoding; at most 64 MiB.
+    ///   - documents: every document that they touch, with the version they are based on.
+    ///   - localWriteTime: when they were made, by the local clock.
+    ///   - user: whose queue.
+    /// - Returns: the batch's id.
+    /// - Throws: `invalidArgument` for a user id or a payload beyond its limit.
+    public mutating func appendMutations(
+        _ payload: [UInt8], touching documents: [TouchedDocument], localWriteTime: Timestamp,
+        of user: UserID
+    ) throws(LarderError) -> Int64 {
+        var id: Int64 = 0
+        let writer = writer
+        try call { failure in
+            withNames(documents.map(\.path)) { names in
+                let touched = zip(documents, names).map { document, name in
+                    larder_mutation_document(
+                        name: name, base_version: larder_time(document.baseVersion))
+                }
+                return withBytes(user.string) { user in
+                    withBytes(payload) {
+                        larder_mutation_append(
+                            writer, user, larder_time(localWriteTime), touched, touched.count, $0,
+                            &id, failure)
+                    }
+                }
+            }
+        }
+        return id
+    }
+
+    /// Takes a batch out of a user's queue: acknowledged, rejected or cancelled.
+    ///
+    /// - Returns: whether it was there.
+    @discardableResult
+    public mutating func removeMutationBatch(_ id: Int64, of user: UserID)
+        throws(LarderError) -> Bool
+    {
+        let status = try call { failure in
+            withBytes(user.string) { larder_mutation_remove(writer, $0, id, failure) }
+        }
+        return status == .ok
+    }
+
+    /// Counts an attempt to send a batch, and keeps the text of its failure.
+    ///
+    /// - Parameters:
+    ///   - id: the batch.
+    ///   - user: whose queue it is in.
+    ///   - time: when it was sent.
+    ///   - failureText: what went wrong, cut at 1 KiB; nil for nothing so far.
+    /// - Returns: whether the batch is there.
+    @discardableResult
+    public mutating func recordAttempt(
+        toSend id: Int64, of user: UserID, at time: Timestamp, failure failureText: String? = nil
+    ) throws(LarderError) -> Bool {
+        let status = try call { failure in
+            withBytes(user.string) { user in
+                withBytes(failureText ?? "") {
+                    larder_mutation_record_attempt(
+                        writer, user, id, larder_time(time), $0, failure)
+                }
+            }
+        }
+        return status == .ok
+    }
+}

@@ -1,0 +1,28 @@
+public import LarderModel
+public import LarderStorage
+
+extension NamedValue.Kind {
+    /// Bundles that were loaded; the time is the bundle's create time.
+    public static let bundle = NamedValue.Kind(rawValue: 2)
+    /// Named queries; the time is the read time.
+    public static let query = NamedValue.Kind(rawValue: 3)
+    /// Batches that the backend rejected; the time is that of the rejection.
+    public static let deadLetter = NamedValue.Kind(rawValue: 4)
+}
+
+extension NamedValue {
+    /// The value's time as a version.
+    public var version: SnapshotVersion { time.map { SnapshotVersion($0) } ?? .none }
+}
+
+extension WriteTransaction {
+    /// Keeps a value by name with a version as its time; replaces an earlier one.
+    ///
+    /// - Throws: `invalidArgument` for a name that is empty or longer than 1,500 bytes.
+    public mutating func putNamedValue(
+        _ kind: NamedValue.Kind, _ name: String, _ payload: [UInt8], version: SnapshotVersion
+    ) throws(LarderError) {
+        try putNamedValue(
+            kind, name, payload, time: version.isNone ? nil : version.timestamp)
+    }
+}

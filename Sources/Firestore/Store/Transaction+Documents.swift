@@ -1,0 +1,191 @@
+import CLarder
+public import LarderModel
+public import LarderStorage
+
+extension ReadableTransaction where Self: ~Copyable {
+    /// What the store knows of a document; nil when that is nothing.
+    ///
+    /// Logarithmic in the number of documents.
+    ///
+    /// - Parameters:
+    ///   - path: the document.
+    ///   - user: whose pending writes are in the answer; nil for the document as the backend
+    ///     last had it.
+    /// - Throws: `dataLoss` for a damaged row.
+    public func document(at path: DocumentPath, asSeenBy user: UserID? = nil)
+        throws(LarderError) -> Document?
+    {
+        var document: Document?
+        try snapshot.visitDocument(at: path, asSeenBy: user) { entry throws(LarderError) in
+            document = try entry.document()
+        }
+        return document
+    }
+
+    /// Lends a document to a closure without copying it; nil, without a call, when the store
+    /// knows nothing of it.
+    ///
+    /// - Throws: what the closure throws; `dataLoss` for a damaged row.
+    @inlinable
+    public func withDocument<R>(
+        at path: DocumentPath, asSeenBy user: UserID? = nil,
+        _ body: (borrowing DocumentEntry) throws(LarderError) -> R
+    ) throws(LarderError) -> R? {
+        var result: R?
+        try snapshot.visitDocument(at: path, asSeenBy: user) { entry throws(LarderError) in
+            result = try body(entry)
+        }
+        return result
+    }
+}
+
+extension Snapshot {
+    /// Lends a document to a closure, unless the store knows nothing of it.
+    ///
+    /// Not generic, so that only its thin callers are compiled again for each use.
+    @usableFromInline
+    func visitDocument(
+        at path: DocumentPath, asSeenBy user: UserID?,
+        _ body: (borrowing DocumentEntry) throws(LarderError) -> Void
+    ) throws(LarderError) {
+        // The document borrows the name's bytes, and withUTF8 passes no typed errors on.
+        var thrown: LarderError?
+        var name = path.string
+        name.withUTF8 { bytes in
+            do throws(LarderError) {
+                let name = larder_bytes(UnsafeRawBufferPointer(bytes))
+                var document = larder_document()
+                guard try get(name, user, &document) else { return }
+                try lend(&document, at: path, to: body)
+            } catch {
+                thrown = error
+            }
+        }
+        if let thrown { throw thrown }
+    }
+
+    private func get(_ name: larder_bytes, _ user: UserID?, _ document: inout larder_document)
+        throws(LarderError) -> Bool
+    {
+        var failure = larder_error()
+        let status: Int32
+        if let user {
+            status = withBytes(user.string) {
+                larder_document_get_local(reader, $0, name, &document, &failure)
+            }
+        } else {
+            status = larder_document_get(reader, name, &document, &failure)
+        }
+        guard status >= 0 else { throw error(of: status, failure) }
+        return status == .ok
+    }
+}
+
+/// Lends a document that the core filled in.
+func lend(
+    _ document: inout larder_document, at path: DocumentPath,
+    to body: (borrowing DocumentEntry) throws(LarderError) -> Void
+) throws(LarderError) {
+    var scratch = RecordScratch()
+    try withUnsafeMutablePointer(to: &document) { (document) throws(LarderError) in
+        try withUnsafeMutablePointer(to: &scratch) { (scratch) throws(LarderError) in
+            try body(DocumentEntry(document, scratch: scratch, path: path))
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// Writes a document that exists; replaces what was known of it.
+    ///
+    /// Indexes, accounting and the order by read time follow in the same transaction.
+    ///
+    /// - Parameters:
+    ///   - record: its fields.
+    ///   - path: the document.
+    ///   - version: the version of the fields.
+    ///   - createTime: when it was created; nil when that is not known.
+    ///   - readTime: the snapshot in which it was learnt; nil for the version.
+    ///   - hasCommittedMutations: whether an acknowledged write made it that the watch stream
+    ///     has not confirmed yet.
+    /// - Throws: `invalidArgument` for a record beyond the store's limits of depth and size.
+    public mutating func put(
+        _ record: Record, at path: DocumentPath, version: SnapshotVersion,
+        createTime: Timestamp? = nil, readTime: SnapshotVersion? = nil,
+        hasCommittedMutations: Bool = false
+    ) throws(LarderError) {
+        var info = Self.info(LARDER_DOCUMENT_FOUND, version, readTime, hasCommittedMutations)
+        if let createTime { info.create_time = larder_time(createTime) }
+        try put(record, at: path, info)
+    }
+
+    /// Notes that a document is known not to exist.
+    public mutating func putAbsent(
+        at path: DocumentPath, version: SnapshotVersion, readTime: SnapshotVersion? = nil,
+        hasCommittedMutations: Bool = false
+    ) throws(LarderError) {
+        try put(
+            nil, at: path,
+            Self.info(LARDER_DOCUMENT_ABSENT, version, readTime, hasCommittedMutations))
+    }
+
+    /// Notes that a document exists at a version, with unknown contents.
+    public mutating func putUnknown(
+        at path: DocumentPath, version: SnapshotVersion, readTime: SnapshotVersion? = nil,
+        hasCommittedMutations: Bool = true
+    ) throws(LarderError) {
+        try put(
+            nil, at: path,
+            Self.info(LARDER_DOCUMENT_UNKNOWN, version, readTime, hasCommittedMutations))
+    }
+
+    /// Forgets what is known of a document; its overlays, mutations and targets stay.
+    ///
+    /// - Returns: whether anything was known.
+    @discardableResult
+    public mutating func remove(_ path: DocumentPath) throws(LarderError) -> Bool {
+        let status = try call { failure in
+            withBytes(path.string) { larder_document_remove(writer, $0, failure) }
+        }
+        return status == .ok
+    }
+
+    private static func info(
+        _ state: Int, _ version: SnapshotVersion, _ readTime: SnapshotVersion?,
+        _ hasCommittedMutations: Bool
+    ) -> larder_document_info {
+        var info = larder_document_info()
+        larder_document_info_init(&info, MemoryLayout<larder_document_info>.size)
+        info.state = Int32(state)
+        info.flags = hasCommittedMutations ? UInt32(LARDER_DOCUMENT_COMMITTED_MUTATIONS) : 0
+        info.version = larder_time(version)
+        info.read_time = larder_time(readTime ?? version)
+        return info
+    }
+
+    private func put(_ record: Record?, at path: DocumentPath, _ info: larder_document_info)
+        throws(LarderError)
+    {
+        var info = info
+        try withPlainBytes(record) { plain, failure in
+            withBytes(path.string) { larder_document_put(writer, $0, &info, plain, failure) }
+        }
+    }
+}
+
+/// Calls a function of the core with the plain form of a record, empty for none.
+///
+/// - Throws: as ``LarderModel/Record/load()``, and what the core says.
+func withPlainBytes(
+    _ record: Record?, _ function: (larder_bytes, UnsafeMutablePointer<larder_error>) -> Int32
+) throws(LarderError) {
+    guard let record else {
+        try call { function(.none, $0) }
+        return
+    }
+    let result: Result<Int32, LarderError> = try record.withEncodedBytes { bytes in
+        Result { () throws(LarderError) in
+            try call { function(larder_bytes(bytes), $0) }
+        }
+    }
+    _ = try result.get()
+}
