@@ -21,10 +21,8 @@ imports() {
         "^$space*((@[A-Za-z_]+(\([^)]*\))?|public|package|internal|fileprivate|private)$space+)*import$space+$kind($2)([.[:space:]]|\$)" "$1"
 }
 
-# Every folder with a module, and the modules of this project that it may import.
-#
-# Shared knows no database, but for one debt: the typed tables of Shared/Storage speak of Firestore's
-# paths, values and documents, and so import LarderModel.
+# Every folder with a module, and the modules of this project that it may import. Shared knows no
+# database.
 layers='
 Shared/Core                 CLarder
 Shared/Runtime              LarderCore
