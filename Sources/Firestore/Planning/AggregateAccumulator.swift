@@ -1,8 +1,8 @@
 import Foundation
-import LarderModel
-import LarderQuery
+package import LarderModel
+package import LarderQuery
 
-/// Gathers the figures of several aggregates, document by document.
+/// Computes several aggregations, document by document.
 struct AggregateAccumulator {
     private(set) var count: Int64 = 0
     private var sums: [NumberSum] = []
@@ -23,16 +23,16 @@ struct AggregateAccumulator {
         }
     }
 
-    /// Takes in a document that matches.
+    /// Adds a matching document.
     ///
-    /// Allocates only where it has a new minimum or maximum.
+    /// Allocates only for a new minimum or maximum.
     mutating func add(_ record: borrowing RecordView) throws(LarderError) {
         count += 1
         for position in sums.indices { try sums[position].add(record) }
         for position in extremes.indices { try extremes[position].add(record) }
     }
 
-    /// The figures of what was taken in.
+    /// The aggregations of the documents added so far.
     func values() throws(LarderError) -> [Aggregate: Value] {
         var values: [Aggregate: Value] = [:]
         for aggregate in aggregates {
@@ -53,7 +53,7 @@ struct AggregateAccumulator {
     }
 }
 
-/// The sum of a field's numbers: of integers exactly, whatever their order.
+/// The sum of a field's numbers; integers are summed exactly, in any order.
 private struct NumberSum {
     private let field: PreparedField
     private var integers: Int128 = 0
@@ -123,4 +123,13 @@ private struct Extreme {
         guard let found = try record.value(at: field) else { return }
         value = try EncodedValue(found)
     }
+}
+
+/// Aggregations over the documents that a query matched.
+package struct AggregateResult: Sendable {
+    /// Each aggregation's value: an integer for a count, null for an average, minimum or maximum of
+    /// nothing, integer 0 for a sum of nothing.
+    package let values: [Aggregate: Value]
+    /// The execution that found them.
+    package internal(set) var execution: QueryExecution
 }

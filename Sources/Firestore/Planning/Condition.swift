@@ -1,9 +1,9 @@
 import LarderModel
 import LarderQuery
 
-/// A condition that planning knows how to find documents by.
+/// A condition on a field that an index can answer.
 struct Condition: Sendable, Hashable {
-    /// What is asked of the field.
+    /// The test of the field.
     enum Test: Sendable, Hashable {
         /// It has the same place in the order as the value.
         case equal
@@ -24,8 +24,8 @@ struct Condition: Sendable, Hashable {
     /// The value's ascending order bytes; empty for ``Test/otherThan(_:)``.
     let bytes: [UInt8]
 
-    /// The condition of a filter on a field that is not the name; nil for one that planning
-    /// does not know, or that the caller is to take apart.
+    /// The condition of a filter on a field that is not the name; nil if planning does not support
+    /// it, or if the caller must split it.
     init?(_ filter: FieldFilter) {
         switch filter.op {
         case .equal: self.init(filter.path, .equal, filter.value)
@@ -69,8 +69,8 @@ struct Condition: Sendable, Hashable {
 }
 
 extension Condition {
-    /// Leaves in ranges of order bytes what can meet the condition on a segment behind a prefix
-    /// that all of them begin with.
+    /// Restricts ranges of order bytes to entries that can meet the condition, on the segment after
+    /// a prefix that all ranges share.
     func restrict(_ ranges: [KeyRange], behind prefix: [UInt8], isDescending: Bool)
         throws(LarderError) -> [KeyRange]
     {
@@ -118,6 +118,36 @@ extension Condition {
                 ranges = ranges.flatMap { $0.subtracting(place) }
             }
             return ranges
+        }
+    }
+}
+
+// MARK: - Document IDs
+
+/// A condition on the document ID that a look-up or range can answer.
+enum DocumentIDCondition: Sendable, Hashable {
+    /// It is one of these.
+    case oneOf([DocumentPath])
+    /// The ID is on one side of a name.
+    case below(DocumentPath, isInclusive: Bool)
+    /// The ID is on one side of a name.
+    case above(DocumentPath, isInclusive: Bool)
+
+    /// The condition of a filter on the document ID; nil if planning does not support it.
+    init?(_ filter: FieldFilter) {
+        if case .in = filter.op, case .array(let values) = filter.value {
+            // References to no document equal no document ID.
+            self = .oneOf(values.compactMap(\.referencedDocument))
+            return
+        }
+        guard let name = filter.value.referencedDocument else { return nil }
+        switch filter.op {
+        case .equal: self = .oneOf([name])
+        case .lessThan: self = .below(name, isInclusive: false)
+        case .lessThanOrEqual: self = .below(name, isInclusive: true)
+        case .greaterThan: self = .above(name, isInclusive: false)
+        case .greaterThanOrEqual: self = .above(name, isInclusive: true)
+        case .notEqual, .notIn, .in, .arrayContains, .arrayContainsAny: return nil
         }
     }
 }

@@ -1,24 +1,24 @@
 import LarderModel
 import LarderQuery
 
-/// Conditions that all hold for a document: one of the ways to match a query.
+/// Conditions that must all hold: one of the alternatives of a query's filters.
 struct Conjunction: Sendable {
     var conditions: [Condition] = []
     /// Conditions on the document's name.
-    var names: [NameCondition] = []
-    /// Whether the conditions say all that is asked; otherwise more documents meet them than
-    /// match.
+    var documentIDs: [DocumentIDCondition] = []
+    /// True if the conditions express the filters completely; otherwise more documents meet them
+    /// than match.
     var isWhole = true
 
     static let anything = Conjunction(isWhole: false)
 
     func and(_ other: Conjunction) -> Conjunction {
         Conjunction(
-            conditions: conditions + other.conditions, names: names + other.names,
+            conditions: conditions + other.conditions, documentIDs: documentIDs + other.documentIDs,
             isWhole: isWhole && other.isWhole)
     }
 
-    var count: Int { conditions.count + names.count }
+    var count: Int { conditions.count + documentIDs.count }
 
     /// The condition that fixes a field's place in the order, where there is one.
     func constant(at path: FieldPath) -> Condition? {
@@ -26,14 +26,13 @@ struct Conjunction: Sendable {
     }
 }
 
-/// A query's filters as ways to match, of which one at least holds: the disjunctive normal form,
-/// kept within bounds.
+/// A query's filters in disjunctive normal form, limited in size.
 ///
-/// What would grow beyond them is left out of the conditions and to the test of each document.
+/// Conditions beyond the limits are left out, and are tested on each document.
 struct Disjunction: Sendable {
-    /// The ways; none when nothing can match.
+    /// The alternatives; none if nothing can match.
     let terms: [Conjunction]
-    /// What all ways have in common.
+    /// The conditions that all alternatives share.
     let common: Conjunction
 
     private static let maxTerms = 100
@@ -42,7 +41,7 @@ struct Disjunction: Sendable {
     private static let maxNodes = 5000
 
     init(_ filters: [Filter]) {
-        // Filters may share parts, so that walking a small one takes for ever.
+        // Filters may share parts, so that traversing even a small one could take exponential time.
         var nodes = 0
         terms = Self.terms(of: .and(filters), depth: 0, &nodes)
         common = terms.count == 1 ? terms[0] : Self.common(filters, depth: 0, &nodes)
@@ -109,8 +108,8 @@ struct Disjunction: Sendable {
 
     private static func terms(of filter: FieldFilter) -> [Conjunction] {
         if filter.path.isDocumentID {
-            guard let condition = NameCondition(filter) else { return [.anything] }
-            return [Conjunction(names: [condition])]
+            guard let condition = DocumentIDCondition(filter) else { return [.anything] }
+            return [Conjunction(documentIDs: [condition])]
         }
         switch filter.op {
         case .in:
@@ -128,7 +127,7 @@ struct Disjunction: Sendable {
         return [Conjunction(conditions: [condition])]
     }
 
-    /// A term for each place that a list has; null and NaN in it equal no value.
+    /// A term for each distinct value of a list; null and NaN in it equal no value.
     private static func terms(anyOf filter: FieldFilter, _ test: Condition.Test) -> [Conjunction] {
         guard case .array(let values) = filter.value, values.count <= maxTerms else {
             return [.anything]

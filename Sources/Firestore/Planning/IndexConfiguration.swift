@@ -2,7 +2,7 @@ import Foundation
 package import LarderDocumentStore
 package import LarderModel
 
-/// The indexes that a store is to have, in place of whatever it has.
+/// A set of indexes that replaces those of a store.
 package struct IndexConfiguration: Sendable, Hashable {
     /// The indexes, each once.
     package let indexes: [IndexDefinition]

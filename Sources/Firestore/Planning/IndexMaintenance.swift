@@ -1,51 +1,52 @@
 package import LarderDocumentStore
 package import LarderModel
+import Synchronization
 
-/// Defines, fills and drops the indexes of a store, in bounded steps.
+/// Defines, backfills and drops the indexes of a store, in bounded steps.
 ///
-/// Every call blocks for a write. Call ``step(maxDocuments:maxMicroseconds:)`` again and again,
-/// with other writes in between, until nothing is left to do; what was begun goes on after the
-/// store was closed and opened.
+/// Every call blocks for a write. Call ``step(maxDocuments:maxMicroseconds:)`` repeatedly, with
+/// other writes in between, until no work is left; unfinished work continues after the store was
+/// closed and reopened.
 package struct IndexMaintenance: Sendable {
-    /// What a step did, and what is left.
+    /// The result of a step, and the remaining work.
     package struct Step: Sendable, Hashable {
-        /// Whether nothing is left to do.
+        /// True if no work is left.
         package let isComplete: Bool
-        /// The index that was filled, and how far; nil where none was.
+        /// The index that was backfilled, with its progress; nil if none was.
         package let filled: Progress?
     }
 
-    /// How far filling an index has come.
+    /// The progress of backfilling an index.
     package struct Progress: Sendable, Hashable {
         /// The index.
         package let definition: IndexDefinition
-        /// Documents looked at so far.
+        /// Documents examined so far.
         package let doneCount: Int64
-        /// Documents to look at in all.
+        /// Documents to examine in total.
         package let totalCount: Int64
     }
 
-    /// Documents that a step looks at, where the caller does not say.
+    /// The default number of documents that a step examines.
     package static let defaultMaxDocuments: Int64 = 500
-    /// Processor time that a step takes, where the caller does not say.
+    /// The default processor time of a step.
     package static let defaultMaxMicroseconds: Int64 = 2000
 
     private let store: Store
 
-    /// Looks after the indexes of a store.
+    /// Maintains the indexes of a store.
     package init(store: Store) {
         self.store = store
     }
 
     /// Replaces the set of indexes: equal ones stay as they are, with their entries; others are
-    /// dropped, automatic ones, too; new ones are defined, to be filled.
+    /// dropped, including automatic ones; new ones are defined, to be backfilled.
     ///
     /// - Throws: `invalidArgument` for an index that the store refuses; nothing is then changed.
     package func configure(_ configuration: IndexConfiguration) throws(LarderError) {
         let wanted = Set(configuration.indexes)
         try store.write { transaction throws(LarderError) in
             for index in try transaction.indexes() where !wanted.contains(index.definition) {
-                // No query uses it from here on; its entries go step by step.
+                // Queries no longer use it; its entries are removed step by step.
                 _ = try transaction.dropIndex(index.id, maxEntries: 1)
             }
             for definition in configuration.indexes {
@@ -62,23 +63,23 @@ package struct IndexMaintenance: Sendable {
         }
     }
 
-    /// All indexes, with how far each is filled.
+    /// All indexes, with their backfill progress.
     package func indexes() throws(LarderError) -> [IndexInfo] {
         try store.read { transaction throws(LarderError) in try transaction.indexes() }
     }
 
-    /// Does one bounded share of what is to be done, in one write: goes on with dropping, or
-    /// else fills the first index that is not complete.
+    /// Does one bounded step of work in one write: continues dropping, or else backfills the first
+    /// incomplete index.
     ///
     /// - Parameters:
-    ///   - maxDocuments: documents to look at, or entries to drop; 0 for no bound.
-    ///   - maxMicroseconds: processor time to take for filling; 0 for no bound.
+    ///   - maxDocuments: the number of documents to examine, or entries to drop; 0 for no limit.
+    ///   - maxMicroseconds: the processor time to spend on backfilling; 0 for no limit.
     package func step(
         maxDocuments: Int64 = defaultMaxDocuments,
         maxMicroseconds: Int64 = defaultMaxMicroseconds
     ) throws(LarderError) -> Step {
         try store.write { transaction throws(LarderError) in
-            // 0 stands for whatever is half dropped.
+            // 0 continues any unfinished drop.
             guard try transaction.dropIndex(0, maxEntries: maxDocuments) else {
                 return Step(isComplete: false, filled: nil)
             }
@@ -92,5 +93,50 @@ package struct IndexMaintenance: Sendable {
                     definition: index.definition, doneCount: progress.doneCount,
                     totalCount: progress.totalCount))
         }
+    }
+}
+
+/// A cache of a store's indexes, kept between queries.
+///
+/// Any thread may use it. A read transaction of a cached commit does not access the store; another
+/// commit, of this process or another, is read again.
+package final class IndexCatalog: Sendable {
+    private struct State {
+        var commitNumber: UInt64?
+        var indexes: [String: [IndexInfo]] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// An empty catalogue.
+    package init() {}
+
+    /// The complete indexes of a collection group, as a transaction sees them.
+    func completeIndexes<T: ReadableTransaction & ~Copyable>(
+        ofGroup group: String, in transaction: borrowing T
+    ) throws(LarderError) -> [IndexInfo] {
+        guard !transaction.isWritable else {
+            return try Self.read(transaction)[group] ?? []
+        }
+        let commit = transaction.commitNumber
+        let known: [IndexInfo]?? = state.withLock {
+            $0.commitNumber == commit ? .some($0.indexes[group]) : nil
+        }
+        if let known { return known ?? [] }
+        let indexes = try Self.read(transaction)
+        state.withLock {
+            // An older reader does not replace the result of a newer one.
+            guard commit >= $0.commitNumber ?? 0 else { return }
+            $0 = State(commitNumber: commit, indexes: indexes)
+        }
+        return indexes[group] ?? []
+    }
+
+    private static func read<T: ReadableTransaction & ~Copyable>(
+        _ transaction: borrowing T
+    ) throws(LarderError) -> [String: [IndexInfo]] {
+        Dictionary(
+            grouping: try transaction.indexes().filter(\.isComplete),
+            by: \.definition.collectionGroup)
     }
 }

@@ -7,19 +7,19 @@ struct IndexScan: Sendable {
     let index: IndexInfo
     /// The collection; nil for the whole group.
     let collection: CollectionPath?
-    /// What to scan, in the index's order; none when nothing can match.
+    /// The ranges to scan, in the index's order; none if nothing can match.
     let ranges: [KeyRange]
     let isReversed: Bool
-    let delivery: Delivery
-    /// Conditions that the ranges see to, by their positions in the conjunction.
+    let providedOrder: ProvidedOrder
+    /// The conditions that the ranges cover, by their positions in the conjunction.
     let used: Set<Int>
-    /// Whether every condition and both bounds are seen to; then all that is left to test is
-    /// what order bytes do not tell.
-    let seesToAll: Bool
-    /// Whether the entries in the ranges are the matches: one each, and no others.
+    /// True if every condition and both bounds are covered; documents then need no test beyond what
+    /// order bytes cannot express.
+    let coversQuery: Bool
+    /// True if the entries in the ranges are exactly the matches, one each.
     let isExact: Bool
 
-    /// What to scan, in the order in which it is wanted.
+    /// The sources to scan, in the requested order.
     var sources: [DocumentSource] {
         let sources = ranges.map { range in
             DocumentSource.index(
@@ -30,7 +30,7 @@ struct IndexScan: Sendable {
         return isReversed ? sources.reversed() : sources
     }
 
-    /// Whether the scan takes in the whole index.
+    /// True if the scan includes the whole index.
     var isUnbounded: Bool {
         ranges.count == 1 && ranges[0].low.isEmpty && ranges[0].high == nil
     }
@@ -45,35 +45,98 @@ extension IndexScan {
     /// one is to be asked for, among the first segments: otherwise a document came several times.
     init?(
         _ index: IndexInfo, of collection: CollectionPath?, for term: Conjunction,
-        _ arrangement: Arrangement
+        _ ordering: ResultOrdering
     ) throws(LarderError) {
         let segments = index.definition.segments
         for segment in segments where segment.kind != .contains {
             guard
                 term.conditions.contains(where: { $0.path == segment.path })
-                    || arrangement.orders.contains(where: { $0.path == segment.path })
+                    || ordering.orders.contains(where: { $0.path == segment.path })
             else { return nil }
         }
-        var builder = IndexScanBuilder(segments, term, arrangement)
-        builder.takeConstants()
+        var builder = IndexScanBuilder(segments, term, ordering)
+        builder.consumeConstants()
         guard !segments[builder.position...].contains(where: { $0.kind == .contains }) else {
             return nil
         }
-        let (isReversed, delivery) = builder.order()
+        let (isReversed, providedOrder) = builder.order()
         let ranges = try builder.ranges(isReversed: isReversed)
         self.index = index
         self.collection = collection
         self.ranges = ranges
         self.isReversed = isReversed
-        self.delivery = delivery
+        self.providedOrder = providedOrder
         used = builder.used
-        seesToAll =
-            term.isWhole && term.names.isEmpty && builder.seesToBounds
+        coversQuery =
+            term.isWhole && term.documentIDs.isEmpty && builder.coversBounds
             && builder.used.count == term.conditions.count
         isExact =
-            seesToAll && !builder.isCut && ranges.allSatisfy(\.isExact)
-            && arrangement.orders.allSatisfy { order in
+            coversQuery && !builder.isCut && ranges.allSatisfy(\.isExact)
+            && ordering.orders.allSatisfy { order in
                 order.path.isDocumentID || segments.contains { $0.path == order.path }
             }
     }
+}
+
+/// A range of order bytes in an index: from a low end, inclusive, to a high end, exclusive.
+struct KeyRange: Sendable, Hashable {
+    /// The first bytes in the range; empty for the index's first.
+    var low: [UInt8]
+    /// The first bytes after the range; nil for none.
+    var high: [UInt8]?
+
+    /// The number of order bytes that entries keep: a longer end of a range includes more than it
+    /// says.
+    static let exactBytes = 240
+
+    /// All keys with a prefix.
+    init(prefix: [UInt8]) {
+        low = prefix
+        high = prefix.successor
+    }
+
+    init(low: [UInt8], high: [UInt8]?) {
+        self.low = low
+        self.high = high
+    }
+
+    var isEmpty: Bool {
+        guard let high else { return false }
+        return !low.lexicographicallyPrecedes(high)
+    }
+
+    /// True if no end of the range is cut in the index.
+    var isExact: Bool {
+        low.count <= Self.exactBytes && (high?.count ?? 0) <= Self.exactBytes
+    }
+
+    /// The intersection of both ranges.
+    func intersection(_ other: KeyRange) -> KeyRange {
+        let low = low.lexicographicallyPrecedes(other.low) ? other.low : low
+        guard let high else { return KeyRange(low: low, high: other.high) }
+        guard let otherHigh = other.high else { return KeyRange(low: low, high: high) }
+        return KeyRange(
+            low: low, high: otherHigh.lexicographicallyPrecedes(high) ? otherHigh : high)
+    }
+
+    /// This range without the other: up to two ranges, in order.
+    func subtracting(_ other: KeyRange) -> [KeyRange] {
+        var rest: [KeyRange] = []
+        rest.append(intersection(KeyRange(low: [], high: other.low)))
+        if let high = other.high { rest.append(intersection(KeyRange(low: high, high: nil))) }
+        return rest.filter { !$0.isEmpty }
+    }
+}
+
+extension [UInt8] {
+    /// The first key after all keys with this prefix; nil if there is none.
+    var successor: [UInt8]? {
+        guard let last = lastIndex(where: { $0 != 0xff }) else { return nil }
+        var bytes = Array(self[...last])
+        bytes[last] += 1
+        return bytes
+    }
+
+    /// Ascending order bytes as they are in a descending segment, and the other way round.
+    var complement: [UInt8] { map { ~$0 } }
 }

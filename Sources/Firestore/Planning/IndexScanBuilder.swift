@@ -2,36 +2,35 @@ import LarderDocumentStore
 import LarderModel
 import LarderQuery
 
-/// Walks through an index's segments with the conditions and orders that they serve.
+/// Matches an index's segments with the conditions and orders that they serve.
 struct IndexScanBuilder {
     private let segments: [IndexDefinition.Segment]
     private let term: Conjunction
-    private let arrangement: Arrangement
+    private let ordering: ResultOrdering
     /// Order bytes of the constants in the first segments.
     private var prefix: [UInt8] = []
-    /// For the orders from the first one, the segments they are met by; nil where a constant or
-    /// an earlier order settles one.
+    /// The segments that serve the leading orders; nil for an order without effect.
     private var served: [Int?] = []
 
     /// The first segment that no constant fixes.
     private(set) var position = 0
-    /// Conditions that the ranges see to.
+    /// The conditions that the ranges cover.
     private(set) var used: Set<Int> = []
-    /// Whether the ranges end where the bounds are.
-    private(set) var seesToBounds = true
-    /// Whether a place to leave out is too long for entries to tell.
+    /// True if the ranges cover the bounds.
+    private(set) var coversBounds = true
+    /// True if an excluded value is too long to be recognised in entries.
     private(set) var isCut = false
 
     init(
-        _ segments: [IndexDefinition.Segment], _ term: Conjunction, _ arrangement: Arrangement
+        _ segments: [IndexDefinition.Segment], _ term: Conjunction, _ ordering: ResultOrdering
     ) {
         self.segments = segments
         self.term = term
-        self.arrangement = arrangement
+        self.ordering = ordering
     }
 
-    /// Takes the first segments that conditions fix to one value.
-    mutating func takeConstants() {
+    /// Consumes the leading segments that conditions fix to one value.
+    mutating func consumeConstants() {
         while position < segments.count, let condition = constant(for: segments[position]) {
             prefix += bytes(condition, in: segments[position])
             used.insert(condition.position)
@@ -56,13 +55,13 @@ struct IndexScanBuilder {
         return segment.kind == .descending ? bytes.complement : bytes
     }
 
-    /// Which way to go through the index, and how far documents then come in order.
-    mutating func order() -> (isReversed: Bool, delivery: Delivery) {
+    /// The direction of the scan, and the part of the requested order it provides.
+    mutating func order() -> (isReversed: Bool, providedOrder: ProvidedOrder) {
         var segment = position
         var isReversed: Bool?
-        let orders = arrangement.orders
+        let orders = ordering.orders
         for (number, order) in orders.enumerated() {
-            if arrangement.isSettled(number, in: term) {
+            if ordering.isRedundant(number, in: term) {
                 served.append(nil)
                 continue
             }
@@ -70,16 +69,17 @@ struct IndexScanBuilder {
                 segment += 1
             }
             if order.path.isDocumentID {
-                // Entries that are alike come by ascending name.
+                // Entries with equal order bytes are sorted by ascending name.
                 guard segment == segments.count else { break }
                 guard isReversed ?? order.isDescending == order.isDescending else {
                     return (
                         isReversed ?? false,
-                        Delivery(orderCount: number, isComplete: false, lacksNameOnly: true)
+                        ProvidedOrder(
+                            orderCount: number, isComplete: false, lacksDocumentIDOnly: true)
                     )
                 }
                 return (
-                    order.isDescending, Delivery(orderCount: orders.count, isComplete: true)
+                    order.isDescending, ProvidedOrder(orderCount: orders.count, isComplete: true)
                 )
             }
             guard segment < segments.count, segments[segment].path == order.path else { break }
@@ -92,11 +92,11 @@ struct IndexScanBuilder {
         let isOrdered = served.contains { $0 != nil }
         return (
             isReversed ?? false,
-            Delivery(orderCount: isOrdered ? served.count : 0, isComplete: false)
+            ProvidedOrder(orderCount: isOrdered ? served.count : 0, isComplete: false)
         )
     }
 
-    /// What to scan, in the index's order.
+    /// The ranges to scan, in the index's order.
     mutating func ranges(isReversed: Bool) throws(LarderError) -> [KeyRange] {
         var ranges = [KeyRange(prefix: prefix)]
         if position < segments.count {
@@ -112,13 +112,12 @@ struct IndexScanBuilder {
                 }
             }
         }
-        if let start = arrangement.start { restrict(&ranges, by: start, isFirst: true, isReversed) }
-        if let end = arrangement.end { restrict(&ranges, by: end, isFirst: false, isReversed) }
+        if let start = ordering.start { restrict(&ranges, by: start, isFirst: true, isReversed) }
+        if let end = ordering.end { restrict(&ranges, by: end, isFirst: false, isReversed) }
         return ranges
     }
 
-    /// Leaves in the ranges what is on the right side of a bound, as far as the index's order
-    /// follows the query's.
+    /// Restricts the ranges by a bound, as far as the index's order follows the query's.
     private mutating func restrict(
         _ ranges: inout [KeyRange], by bound: Bound, isFirst: Bool, _ isReversed: Bool
     ) {
@@ -131,7 +130,7 @@ struct IndexScanBuilder {
                 isWhole = false
                 break
             }
-            let order = arrangement.orders[number]
+            let order = ordering.orders[number]
             guard let place = served[number] else {
                 guard let constant = term.constant(at: order.path) else {
                     isWhole = false
@@ -140,7 +139,7 @@ struct IndexScanBuilder {
                 if constant.bytes == encoded { continue }
                 let isBefore =
                     encoded.lexicographicallyPrecedes(constant.bytes) != order.isDescending
-                // All documents of the place so far are on one side of the bound.
+                // All documents with this prefix are on one side of the bound.
                 includesPlace = isBefore == isFirst
                 break
             }
@@ -152,13 +151,13 @@ struct IndexScanBuilder {
             segment = place + 1
         }
         if !isWhole {
-            seesToBounds = false
+            coversBounds = false
             includesPlace = true
         }
         let place = KeyRange(prefix: bytes)
         let allowed: KeyRange
         if isFirst != isReversed {
-            // What lies behind the place, in the index's order.
+            // The entries after the place, in the index's order.
             guard let low = includesPlace ? place.low : place.high else {
                 ranges = []
                 return

@@ -2,19 +2,19 @@ import LarderDocumentStore
 import LarderModel
 import LarderQuery
 
-/// Guesses how many documents parts of a plan lead to, from counts that the store keeps and
-/// from counting the first entries of a range.
+/// Estimates the number of documents that parts of a plan yield, from the store's counts and from
+/// counting the first entries of a range.
 struct PlanEstimator {
     let user: UserID
     /// Documents in the query's place.
     let documentCount: Double
-    /// Entries of a range that are counted before the rest is guessed.
+    /// Entries of a range that are counted before the rest is estimated.
     private let sampleSize: Int
 
-    /// - Parameter rangeCount: how many ranges may be asked about: the more, the less is counted
-    ///   of each.
+    /// - Parameter rangeCount: the number of ranges to estimate: the more, the fewer entries of
+    ///   each are counted.
     init<T: ReadableTransaction & ~Copyable>(
-        _ place: NameScan.Place, _ indexes: [IndexInfo], user: UserID, rangeCount: Int,
+        _ place: DocumentIDScan.Place, _ indexes: [IndexInfo], user: UserID, rangeCount: Int,
         in transaction: borrowing T
     ) throws(LarderError) {
         self.user = user
@@ -31,7 +31,7 @@ struct PlanEstimator {
     }
 
     /// The documents of a collection that have pending writes, which the store does not count among
-    /// the collection's: counted while they are few, else as many as an index says that there are.
+    /// the collection's: counted if they are few, else estimated from an index.
     private static func pendingCount<T: ReadableTransaction & ~Copyable>(
         of user: UserID, in path: CollectionPath, _ indexes: [IndexInfo],
         _ transaction: borrowing T
@@ -50,7 +50,7 @@ struct PlanEstimator {
         return Double(max(Int64(count), single.map(\.entryCount).max() ?? 0))
     }
 
-    /// The entries in a scan's ranges: counted while they are few, else guessed.
+    /// The entries in a scan's ranges: counted if they are few, else estimated.
     func entryCount<T: ReadableTransaction & ~Copyable>(
         of scan: IndexScan, in transaction: borrowing T
     ) throws(LarderError) -> Double {
@@ -66,7 +66,7 @@ struct PlanEstimator {
                 return count < sampleSize ? .continue : .stop
             }
             guard count < sampleSize else {
-                // Nothing says more: halfway, on a logarithmic scale, to all there are.
+                // Without further statistics: the geometric mean of the sample size and the total.
                 return max(Double(count), (Double(count) * all).squareRoot())
             }
         }
@@ -74,7 +74,7 @@ struct PlanEstimator {
     }
 
     /// The documents in a range of names.
-    func documentCount(of scan: NameScan) -> Double {
+    func documentCount(of scan: DocumentIDScan) -> Double {
         if scan.isUnbounded { return documentCount }
         return documentCount / (scan.isBounded ? 8 : 2)
     }
@@ -98,4 +98,30 @@ struct PlanEstimator {
         }
         return Double(count)
     }
+}
+
+/// The costs of a plan's steps, in units of reading and testing one document in a scan by name.
+enum PlanCosts {
+    /// Finding a document through an index entry or its name.
+    static let lookup = 2.5
+    /// Reading an index entry.
+    static let entry = 0.3
+    /// Adding a name to a set and reading it back.
+    static let setMember = 0.5
+    /// Sorting one matching document.
+    static let sort = 0.4
+    /// Opening a scan.
+    static let open = 3.0
+
+    /// Entries of a range that are counted before the rest is estimated.
+    static let sampleSize = 256
+    /// Documents with pending writes that are counted before their number is estimated from an
+    /// index.
+    static let pendingSampleSize = 64
+    /// The assumed ratio of documents to matches, without statistics.
+    static let guessedSelectivity = 4.0
+    /// The assumed number of documents in a group, without statistics.
+    static let guessedGroupCount = 1000.0
+    /// The maximum number of indexes in an intersection.
+    static let maxIntersection = 4
 }

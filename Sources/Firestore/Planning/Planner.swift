@@ -2,52 +2,45 @@ import LarderDocumentStore
 import LarderModel
 import LarderQuery
 
-/// Thinks of the plans that can answer a query and chooses the one of the least estimated cost.
+/// Enumerates the plans that can answer a query and chooses the one with the lowest estimated cost.
 struct Planner {
-    /// A plan and what it is thought to cost.
+    /// A plan and its estimated cost.
     struct Candidate: Sendable {
         let plan: QueryPlan
         let cost: Double
-        /// The documents that are thought to match.
+        /// The estimated number of matches.
         var matches = 0.0
     }
 
-    /// What was chosen, and from what.
-    struct Choice: Sendable {
-        let plan: QueryPlan
-        /// The plans thought of, the cheapest first.
-        let candidates: [Candidate]
-    }
-
-    private let place: NameScan.Place
-    private let arrangement: Arrangement
+    private let place: DocumentIDScan.Place
+    private let ordering: ResultOrdering
     private let disjunction: Disjunction
     private let indexes: [IndexInfo]
     private let estimator: PlanEstimator
-    /// Whether the matches are to be counted only: exact index scans then read no document.
+    /// True if the matches are only counted: exact index scans then read no documents.
     private let countsOnly: Bool
 
     /// The plan for a query that looks in a collection or group.
     static func choose<T: ReadableTransaction & ~Copyable>(
-        for query: Query, in place: NameScan.Place, _ arrangement: Arrangement,
+        for query: Query, in place: DocumentIDScan.Place, _ ordering: ResultOrdering,
         _ indexes: [IndexInfo], from target: TargetDocuments?, user: UserID, countsOnly: Bool,
         _ transaction: borrowing T
-    ) throws(LarderError) -> Choice {
+    ) throws(LarderError) -> ChosenPlan {
         let disjunction = Disjunction(query.filters)
         let planner = Planner(
-            place: place, arrangement: arrangement, disjunction: disjunction, indexes: indexes,
+            place: place, ordering: ordering, disjunction: disjunction, indexes: indexes,
             estimator: try PlanEstimator(
                 place, indexes, user: user, rangeCount: disjunction.terms.count, in: transaction),
             countsOnly: countsOnly)
         var candidates = try planner.candidates(transaction)
-        // Where all documents match, those of the target are no smaller a place to look in.
+        // If all documents match, the target's documents are not a smaller set to search.
         if let target, !query.matchesAllDocuments,
             let candidate = try planner.candidate(from: target, user, transaction)
         {
             candidates.append(candidate)
         }
         candidates.sort { $0.cost < $1.cost }
-        return Choice(plan: candidates.first?.plan ?? .nothing, candidates: candidates)
+        return ChosenPlan(plan: candidates.first?.plan ?? .nothing, candidates: candidates)
     }
 
     private func candidates<T: ReadableTransaction & ~Copyable>(_ transaction: borrowing T)
@@ -64,20 +57,20 @@ struct Planner {
 
     // MARK: One term
 
-    /// Plans that find what meets one term, among them one that reads all there is.
+    /// Plans that find the documents of one term, among them a full scan.
     private func candidates<T: ReadableTransaction & ~Copyable>(
         for term: Conjunction, atMost maxMatches: Double? = nil, _ transaction: borrowing T
     ) throws(LarderError) -> [Candidate] {
         if let lookup = lookup(term) { return [lookup] }
         var scans: [IndexScan] = []
         for index in indexes {
-            guard let scan = try IndexScan(index, of: collection, for: term, arrangement) else {
+            guard let scan = try IndexScan(index, of: collection, for: term, ordering) else {
                 continue
             }
             guard !scan.ranges.isEmpty else { return [Candidate(plan: .nothing, cost: 0)] }
             scans.append(scan)
         }
-        let names = NameScan(place, for: term, arrangement)
+        let names = DocumentIDScan(place, for: term, ordering)
         if let ideal = ideal(scans, names) { return [ideal] }
         var counted: [(scan: IndexScan, count: Double)] = []
         for scan in scans {
@@ -88,7 +81,7 @@ struct Planner {
         let matches = min(matchCount(term, counted, nameCount), maxMatches ?? .infinity)
         var candidates = counted.map { scan, count in
             let (read, sorted) = work(
-                count, matches, scan.delivery, seesToAll: scan.seesToAll)
+                count, matches, scan.providedOrder, coversQuery: scan.coversQuery)
             if countsOnly, scan.isExact {
                 return Candidate(
                     plan: .index(scan), cost: PlanCosts.open + PlanCosts.entry * read,
@@ -100,10 +93,11 @@ struct Planner {
                     + (PlanCosts.entry + PlanCosts.lookup) * read + PlanCosts.sort * sorted,
                 matches: matches)
         }
-        let (read, sorted) = work(nameCount, matches, names.delivery, seesToAll: names.seesToAll)
+        let (read, sorted) = work(
+            nameCount, matches, names.providedOrder, coversQuery: names.coversQuery)
         candidates.append(
             Candidate(
-                plan: .names(names), cost: PlanCosts.open + read + PlanCosts.sort * sorted,
+                plan: .documentIDs(names), cost: PlanCosts.open + read + PlanCosts.sort * sorted,
                 matches: matches))
         if let intersection = intersection(counted, term) { candidates.append(intersection) }
         return candidates
@@ -113,10 +107,10 @@ struct Planner {
         if case .collection(let path) = place { path } else { nil }
     }
 
-    /// A look-up by name, where the term says which names.
+    /// A look-up by document ID, if the term fixes the IDs.
     private func lookup(_ term: Conjunction) -> Candidate? {
         var names: Set<DocumentPath>?
-        for case .oneOf(let some) in term.names {
+        for case .oneOf(let some) in term.documentIDs {
             names = names.map { $0.intersection(some) } ?? Set(some)
         }
         guard let names else { return nil }
@@ -127,7 +121,7 @@ struct Planner {
             }
         }.sorted()
         guard !paths.isEmpty else { return Candidate(plan: .nothing, cost: 0) }
-        let direction = arrangement.nameDirection(in: term)
+        let direction = ordering.documentIDDirection(in: term)
         return Candidate(
             plan: .lookup(
                 direction == true ? paths.reversed() : paths,
@@ -135,15 +129,16 @@ struct Planner {
             cost: PlanCosts.lookup * Double(paths.count), matches: Double(paths.count))
     }
 
-    /// A plan that reads exactly the documents wanted, so that no other need be thought of:
-    /// everything is seen to, and with a limit the order is right.
-    private func ideal(_ scans: [IndexScan], _ names: NameScan) -> Candidate? {
-        guard let limit = arrangement.limit.map(Double.init) else { return nil }
-        if names.seesToAll, names.delivery.isComplete {
+    /// A plan that reads exactly the requested documents, so that no other plan can be cheaper: it
+    /// covers the whole term and yields the requested order under a limit.
+    private func ideal(_ scans: [IndexScan], _ names: DocumentIDScan) -> Candidate? {
+        guard let limit = ordering.limit.map(Double.init) else { return nil }
+        if names.coversQuery, names.providedOrder.isComplete {
             return Candidate(
-                plan: .names(names), cost: PlanCosts.open + limit, matches: limit)
+                plan: .documentIDs(names), cost: PlanCosts.open + limit, matches: limit)
         }
-        guard let scan = scans.first(where: { $0.seesToAll && $0.delivery.isComplete }) else {
+        guard let scan = scans.first(where: { $0.coversQuery && $0.providedOrder.isComplete })
+        else {
             return nil
         }
         return Candidate(
@@ -151,33 +146,39 @@ struct Planner {
             cost: PlanCosts.open + (PlanCosts.entry + PlanCosts.lookup) * limit, matches: limit)
     }
 
-    /// The documents that are thought to match a term.
+    /// The estimated number of documents that match a term.
     private func matchCount(
         _ term: Conjunction, _ counted: [(scan: IndexScan, count: Double)], _ nameCount: Double
     ) -> Double {
-        if let whole = counted.first(where: { $0.scan.seesToAll }) { return whole.count }
+        if let whole = counted.first(where: { $0.scan.coversQuery }) { return whole.count }
         let least = min(counted.first?.count ?? nameCount, nameCount)
         return term.count == 0 && term.isWhole ? least : least / PlanCosts.guessedSelectivity
     }
 
-    /// The documents that a scan reads, and those that are put in order afterwards.
+    /// The documents that a scan reads, and those that are sorted afterwards.
     private func work(
-        _ count: Double, _ matches: Double, _ delivery: Delivery, seesToAll: Bool
+        _ count: Double, _ matches: Double, _ providedOrder: ProvidedOrder, coversQuery: Bool
     ) -> (read: Double, sorted: Double) {
-        guard let limit = arrangement.limit.map(Double.init) else {
-            return (count, delivery.isComplete ? 0 : min(matches, count))
+        guard let limit = ordering.limit.map(Double.init) else {
+            return (count, providedOrder.isComplete ? 0 : min(matches, count))
         }
         let wanted = min(limit, matches)
-        guard delivery.orderCount > 0 || delivery.lacksNameOnly || delivery.isComplete else {
+        guard
+            providedOrder.orderCount > 0 || providedOrder.lacksDocumentIDOnly
+                || providedOrder.isComplete
+        else {
             return (count, wanted)
         }
-        let read = seesToAll ? wanted : wanted * count / max(matches, 1)
-        // What is alike in the orders given is read to its end.
-        return (min(count, delivery.isComplete ? read : read + 1), delivery.isComplete ? 0 : wanted)
+        let read = coversQuery ? wanted : wanted * count / max(matches, 1)
+        // Documents that are equal in the provided orders are read to the end of their group.
+        return (
+            min(count, providedOrder.isComplete ? read : read + 1),
+            providedOrder.isComplete ? 0 : wanted
+        )
     }
 
-    /// The intersection of the scans that leave the least, where that is cheaper than the least
-    /// of them alone.
+    /// The intersection of the most selective scans, if that is cheaper than the most selective one
+    /// alone.
     private func intersection(
         _ counted: [(scan: IndexScan, count: Double)], _ term: Conjunction
     ) -> Candidate? {
@@ -198,26 +199,26 @@ struct Planner {
             members += count
         }
         guard chosen.count > 1 else { return nil }
-        let order = QueryPlan.SetOrder(place, arrangement.nameDirection(in: term))
+        let order = QueryPlan.SetOrder(place, ordering.documentIDDirection(in: term))
         let cost =
             Double(chosen.count) * PlanCosts.open
             + members * (PlanCosts.setMember + PlanCosts.entry) + left * PlanCosts.lookup
-            + (order.delivery.isComplete ? 0 : left * PlanCosts.sort)
+            + (order.providedOrder.isComplete ? 0 : left * PlanCosts.sort)
         return Candidate(plan: .intersection(chosen, order), cost: cost, matches: left)
     }
 
     // MARK: Documents that are known
 
-    /// A plan that begins with the documents of a target, where nothing else need be looked at
-    /// but what has changed since: not with a limit, behind which others wait.
+    /// A plan that reads the documents of a target and those that have changed since. Not for
+    /// queries with a limit, where documents beyond the limit may enter the result.
     private func candidate<T: ReadableTransaction & ~Copyable>(
         from target: TargetDocuments, _ user: UserID, _ transaction: borrowing T
     ) throws(LarderError) -> Candidate? {
-        guard let collection, arrangement.limit == nil, target.limboFreeVersion != .none else {
+        guard let collection, ordering.limit == nil, target.limboFreeVersion != .none else {
             return nil
         }
         let order = QueryPlan.SetOrder(
-            place, arrangement.nameDirection(in: disjunction.common))
+            place, ordering.documentIDDirection(in: disjunction.common))
         let plan = QueryPlan.target(target, collection, user, order)
         let known = Double(try transaction.documentCount(ofTarget: target.id))
         let changed = try estimator.changeCount(
@@ -226,12 +227,12 @@ struct Planner {
         return Candidate(
             plan: plan,
             cost: 3 * PlanCosts.open + count * (PlanCosts.lookup + PlanCosts.setMember)
-                + (order.delivery.isComplete ? 0 : count * PlanCosts.sort))
+                + (order.providedOrder.isComplete ? 0 : count * PlanCosts.sort))
     }
 
     // MARK: Several terms
 
-    /// The best plan for each term, joined; nil when one of them reads all there is.
+    /// The union of the best plan for each term; nil if one of them is a full scan.
     private func union<T: ReadableTransaction & ~Copyable>(
         _ terms: [Conjunction], _ transaction: borrowing T
     ) throws(LarderError) -> Candidate? {
@@ -241,7 +242,7 @@ struct Planner {
             guard let best = candidates.min(by: { $0.cost < $1.cost }) else { return nil }
             switch best.plan {
             case .nothing: continue
-            case .names(let scan) where scan.isUnbounded: return nil
+            case .documentIDs(let scan) where scan.isUnbounded: return nil
             default: parts.append(best)
             }
         }
@@ -250,12 +251,20 @@ struct Planner {
         let cost = parts.reduce(0) { $0 + $1.cost }
         let matches = parts.reduce(0) { $0 + $1.matches }
         let isOrdered = plans.allSatisfy {
-            $0.delivery.isComplete || $0.delivery.orderCount > 0 || $0.delivery.lacksNameOnly
+            $0.providedOrder.isComplete || $0.providedOrder.orderCount > 0
+                || $0.providedOrder.lacksDocumentIDOnly
         }
-        if arrangement.limit != nil, isOrdered {
+        if ordering.limit != nil, isOrdered {
             return Candidate(plan: .merge(plans, .none), cost: cost, matches: matches)
         }
-        let order = QueryPlan.SetOrder(place, arrangement.nameDirection(in: Conjunction()))
+        let order = QueryPlan.SetOrder(place, ordering.documentIDDirection(in: Conjunction()))
         return Candidate(plan: .union(plans, order), cost: cost * 1.1, matches: matches)
     }
+}
+
+/// The chosen plan, and the candidates it was chosen from.
+struct ChosenPlan: Sendable {
+    let plan: QueryPlan
+    /// All candidates, the cheapest first.
+    let candidates: [Planner.Candidate]
 }

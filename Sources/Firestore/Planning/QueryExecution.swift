@@ -1,14 +1,15 @@
 import LarderDocumentStore
+package import LarderModel
 
-/// How a query was answered, and what that took.
+/// The execution of a query: its plan and its cost.
 package struct QueryExecution: Sendable {
-    /// A plan that was thought of, with its estimated cost.
+    /// A candidate plan with its estimated cost.
     package struct Alternative: Sendable, Hashable {
         /// The plan, as a tree, a node a line.
         package let description: String
         /// The estimated cost; reading and testing one document in a scan is 1.
         package let cost: Double
-        /// Whether it is the plan that ran.
+        /// True if it is the plan that ran.
         package let isChosen: Bool
     }
 
@@ -24,7 +25,7 @@ package struct QueryExecution: Sendable {
         case indexScan = "index scan"
         /// Several scans joined.
         case union
-        /// What several index scans have in common.
+        /// The intersection of several index scans.
         case intersection
         /// The documents that a target is known to have.
         case targetDocuments = "target documents"
@@ -32,17 +33,17 @@ package struct QueryExecution: Sendable {
         case collectionScan = "collection scan"
         /// All documents of a collection group.
         case groupScan = "group scan"
-        /// The count that is kept for a collection.
+        /// The store's count of a collection.
         case collectionCount = "collection count"
     }
 
     private let plan: QueryPlan
     private let candidates: [Planner.Candidate]
-    /// Whether the matches were counted without reading documents.
+    /// True if the matches were counted without reading documents.
     private let countsOnly: Bool
 
-    /// What running a plan is about to take.
-    init(_ choice: Planner.Choice, kind: Kind? = nil, countsOnly: Bool = false) {
+    /// The execution of a plan, before it runs.
+    init(_ choice: ChosenPlan, kind: Kind? = nil, countsOnly: Bool = false) {
         self.kind = kind ?? choice.plan.kind
         plan = choice.plan
         candidates = choice.candidates
@@ -61,7 +62,7 @@ package struct QueryExecution: Sendable {
     /// The indexes that were scanned, as their definitions' text.
     package var indexes: [String] { plan.indexes.map(\.definition.text) }
 
-    /// The plans that were thought of, the chosen one first.
+    /// The candidate plans, the chosen one first.
     package var considered: [Alternative] {
         candidates.enumerated().map { position, candidate in
             Alternative(
@@ -76,7 +77,7 @@ package struct QueryExecution: Sendable {
     package internal(set) var documentsReturned = 0
     /// Index entries that were passed over.
     package internal(set) var indexEntriesScanned = 0
-    /// What the rows of the documents that were read occupy in the store.
+    /// The stored size of the documents that were read.
     package internal(set) var bytesRead: Int64 = 0
     /// The time from the beginning of planning to the end.
     package internal(set) var microseconds: Int64 = 0
@@ -88,4 +89,12 @@ package struct QueryExecution: Sendable {
         indexEntriesScanned += other.indexEntriesScanned
         bytesRead += other.bytesRead
     }
+}
+
+/// The result of a query.
+package struct QueryResult: Sendable {
+    /// The documents in the query's order, with its limit.
+    package let documents: [Document]
+    /// The execution that found them.
+    package let execution: QueryExecution
 }

@@ -2,58 +2,58 @@ import LarderDocumentStore
 package import LarderModel
 import LarderQuery
 
-/// A way to find all documents that match a query, and perhaps others.
+/// A plan that finds all documents that match a query, and possibly others.
 indirect enum QueryPlan: Sendable {
     /// Nothing can match.
     case nothing
     /// Documents by name, in the order given.
-    case lookup([DocumentPath], Delivery)
+    case lookup([DocumentPath], ProvidedOrder)
     /// A range of names, or a whole collection or group.
-    case names(NameScan)
+    case documentIDs(DocumentIDScan)
     /// Ranges of an index.
     case index(IndexScan)
-    /// What several index scans of one term have in common.
+    /// The intersection of several index scans of one term.
     case intersection([IndexScan], SetOrder)
-    /// What several plans find, each document once.
+    /// The union of several plans, each document once.
     case union([QueryPlan], SetOrder)
-    /// The documents of a target, those read since and those with pending writes.
+    /// The documents of a target, those read since, and those with pending writes.
     case target(TargetDocuments, CollectionPath, UserID, SetOrder)
-    /// Several plans that each come in the wanted order, for the first documents of all.
-    case merge([QueryPlan], Delivery)
+    /// Several plans that each yield the requested order, merged for the first documents overall.
+    case merge([QueryPlan], ProvidedOrder)
 
-    /// How a set of documents is gone through: by name.
+    /// The order in which a set of documents is scanned: by name.
     struct SetOrder: Sendable, Hashable {
         let isReversed: Bool
-        let delivery: Delivery
+        let providedOrder: ProvidedOrder
 
         /// For documents in name order within each collection.
-        init(_ place: NameScan.Place, _ direction: Bool?) {
+        init(_ place: DocumentIDScan.Place, _ direction: Bool?) {
             isReversed = direction ?? false
             if case .collection = place, direction != nil {
-                delivery = .complete
+                providedOrder = .complete
             } else {
-                delivery = .none
+                providedOrder = .none
             }
         }
     }
 
-    /// How far documents come in the order that is wanted.
-    var delivery: Delivery {
+    /// The part of the requested order in which a plan yields its documents.
+    var providedOrder: ProvidedOrder {
         switch self {
         case .nothing: .complete
-        case .lookup(_, let delivery): delivery
-        case .names(let scan): scan.delivery
-        case .index(let scan): scan.delivery
+        case .lookup(_, let providedOrder): providedOrder
+        case .documentIDs(let scan): scan.providedOrder
+        case .index(let scan): scan.providedOrder
         case .intersection(_, let order), .union(_, let order), .target(_, _, _, let order):
-            order.delivery
-        case .merge(_, let delivery): delivery
+            order.providedOrder
+        case .merge(_, let providedOrder): providedOrder
         }
     }
 
-    /// Whether the last document of the scan's order comes first.
+    /// True if the last document of the scan's order comes first.
     var isReversed: Bool {
         switch self {
-        case .names(let scan): scan.isReversed
+        case .documentIDs(let scan): scan.isReversed
         case .index(let scan): scan.isReversed
         case .intersection(_, let order), .union(_, let order), .target(_, _, _, let order):
             order.isReversed
@@ -61,7 +61,7 @@ indirect enum QueryPlan: Sendable {
         }
     }
 
-    /// What to scan, one after the other.
+    /// The sources to scan, in order.
     var sources: [DocumentSource] {
         switch self {
         case .nothing, .merge: []
@@ -70,7 +70,7 @@ indirect enum QueryPlan: Sendable {
                 let bound = ScanBound.id(path.id)
                 return .collection(path.parent, from: bound, to: bound)
             }
-        case .names(let scan): [scan.source]
+        case .documentIDs(let scan): [scan.source]
         case .index(let scan): scan.sources
         case .intersection(let scans, _):
             [.intersection(scans.map { .union($0.sources) })]
@@ -89,7 +89,7 @@ indirect enum QueryPlan: Sendable {
     /// The indexes that are scanned, each once.
     var indexes: [IndexInfo] {
         switch self {
-        case .nothing, .lookup, .names, .target: return []
+        case .nothing, .lookup, .documentIDs, .target: return []
         case .index(let scan): return [scan.index]
         case .intersection(let scans, _): return Self.unique(scans.map(\.index))
         case .union(let plans, _), .merge(let plans, _):
@@ -103,7 +103,7 @@ indirect enum QueryPlan: Sendable {
     }
 }
 
-/// The documents that a target is known to have, and up to when nothing is missing among them.
+/// The known documents of a target, and the version up to which they are complete.
 package struct TargetDocuments: Sendable, Hashable {
     /// The target.
     package let id: Int32
@@ -114,5 +114,106 @@ package struct TargetDocuments: Sendable, Hashable {
     package init(id: Int32, limboFreeVersion: SnapshotVersion) {
         self.id = id
         self.limboFreeVersion = limboFreeVersion
+    }
+}
+
+// MARK: - Description
+
+extension QueryPlan {
+    /// The plan's kind, for its execution.
+    var kind: QueryExecution.Kind {
+        switch self {
+        case .nothing: .nothing
+        case .lookup: .documentLookup
+        case .documentIDs(let scan): scan.kind
+        case .index: .indexScan
+        case .intersection: .intersection
+        case .union, .merge: .union
+        case .target: .targetDocuments
+        }
+    }
+
+    /// The plan as a tree, a node a line, deeper ones indented.
+    func text(indent: String = "") -> String {
+        switch self {
+        case .nothing: return indent + "nothing: no document can match"
+        case .lookup(let paths, _):
+            return indent
+                + "document look-up: \(paths.count == 1 ? paths[0].string : "\(paths.count) names")"
+        case .documentIDs(let scan): return indent + scan.text
+        case .index(let scan): return indent + scan.text
+        case .intersection(let scans, _):
+            let parts = scans.map { indent + "  " + $0.text }
+            return ([indent + "intersection"] + parts).joined(separator: "\n")
+        case .union(let plans, _):
+            return Self.text(indent, "union", plans)
+        case .target(let target, _, _, _):
+            return indent + "documents of target \(target.id) and what has changed since"
+        case .merge(let plans, _):
+            return Self.text(indent, "union, in order", plans)
+        }
+    }
+
+    private static func text(_ indent: String, _ title: String, _ plans: [QueryPlan]) -> String {
+        let shown = plans.prefix(20).map { $0.text(indent: indent + "  ") }
+        let rest = plans.count > 20 ? ["\(indent)  and \(plans.count - 20) more"] : []
+        return ([indent + title] + shown + rest).joined(separator: "\n")
+    }
+}
+
+extension DocumentIDScan {
+    var kind: QueryExecution.Kind {
+        guard isUnbounded else { return .nameRange }
+        switch place {
+        case .collection: return .collectionScan
+        case .group: return .groupScan
+        }
+    }
+
+    fileprivate var text: String {
+        let name =
+            switch place {
+            case .collection(let path): path.string
+            case .group(let id): id
+            }
+        return "\(kind.rawValue) of \(name)\(isReversed ? ", reversed" : "")\(providedOrder.text)"
+    }
+}
+
+extension IndexScan {
+    fileprivate var text: String {
+        var text = "index scan of \(index.definition.text)"
+        if isUnbounded {
+            text += ", all entries"
+        } else if ranges.count != 1 {
+            text += ", \(ranges.count) ranges"
+        }
+        return text + (isReversed ? ", reversed" : "") + providedOrder.text
+    }
+}
+
+extension ProvidedOrder {
+    fileprivate var text: String {
+        if isComplete { return ", in order" }
+        if lacksDocumentIDOnly { return ", in order but the name" }
+        return orderCount > 0 ? ", in order of \(orderCount) fields" : ""
+    }
+}
+
+extension IndexDefinition {
+    /// The definition on one line: `cities(state ASC, population DESC, tags CONTAINS)`.
+    package var text: String {
+        let fields = segments.map { "\($0.path) \($0.kind.text)" }
+        return "\(collectionGroup)(\(fields.joined(separator: ", ")))"
+    }
+}
+
+extension IndexDefinition.Segment.Kind {
+    fileprivate var text: String {
+        switch self {
+        case .ascending: "ASC"
+        case .descending: "DESC"
+        case .contains: "CONTAINS"
+        }
     }
 }

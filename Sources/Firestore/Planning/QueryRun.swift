@@ -1,53 +1,54 @@
+import Foundation
 import LarderDocumentStore
 import LarderModel
 import LarderQuery
 
-/// One run of a plan: tests what the plan finds, and keeps what is wanted of it.
+/// One run of a plan: tests the plan's documents, and keeps the requested ones.
 final class QueryRun {
     let user: UserID
-    let arrangement: Arrangement
+    let ordering: ResultOrdering
     let matcher: QueryMatcher
     let comparator: DocumentComparator
     var execution: QueryExecution
 
-    init(_ query: Query, _ arrangement: Arrangement, _ choice: Planner.Choice, user: UserID)
+    init(_ query: Query, _ ordering: ResultOrdering, _ choice: ChosenPlan, user: UserID)
         throws(LarderError)
     {
         self.user = user
-        self.arrangement = arrangement
-        // A plan looks nowhere else.
+        self.ordering = ordering
+        // Plans read only the query's scope.
         matcher = try QueryMatcher(query, isSourceKnown: true)
-        comparator = DocumentComparator(orders: arrangement.orders)
+        comparator = DocumentComparator(orders: ordering.orders)
         execution = QueryExecution(choice)
     }
 
-    /// The documents that a plan leads to and that match, in the wanted order, as many as are
-    /// wanted.
+    /// The matching documents of a plan, in the requested order, with the limit.
     func documents<T: ReadableTransaction & ~Copyable>(
         of plan: QueryPlan, in transaction: borrowing T
     ) throws(LarderError) -> [Document] {
         var documents: [Document]
         switch plan {
-        case .index(let scan) where scan.delivery.isComplete || scan.delivery.lacksNameOnly:
-            documents = try ordered(scan, transaction)
+        case .index(let scan)
+        where scan.providedOrder.isComplete || scan.providedOrder.lacksDocumentIDOnly:
+            documents = try documentsInIndexOrder(of: scan, transaction)
         case .merge(let plans, _):
-            documents = try merged(plans, transaction)
+            documents = try mergedDocuments(of: plans, transaction)
         default:
-            if plan.delivery.isComplete {
-                documents = try first(of: plan, transaction)
-            } else if arrangement.limit != nil, plan.delivery.orderCount > 0 {
-                documents = try merged([plan], transaction)
+            if plan.providedOrder.isComplete {
+                documents = try firstDocuments(of: plan, transaction)
+            } else if ordering.limit != nil, plan.providedOrder.orderCount > 0 {
+                documents = try mergedDocuments(of: [plan], transaction)
             } else {
-                documents = try sorted(plan, transaction)
+                documents = try sortedDocuments(of: plan, transaction)
             }
         }
-        if arrangement.isTurned { documents.reverse() }
+        if ordering.isReversed { documents.reverse() }
         execution.documentsReturned = documents.count
         return documents
     }
 
-    /// Lends every document that a plan leads to and that matches to a closure, in the plan's
-    /// order, until it answers ``LarderModel/IterationStep/stop``.
+    /// Lends every matching document of a plan to a closure, in the plan's order, until it returns
+    /// ``LarderModel/IterationStep/stop``.
     func forEachMatch<T: ReadableTransaction & ~Copyable>(
         of plan: QueryPlan, in transaction: borrowing T,
         _ body: (borrowing DocumentEntry) throws(LarderError) -> IterationStep
@@ -57,7 +58,7 @@ final class QueryRun {
         }
     }
 
-    /// Lends every document that a plan leads to, and whether it matches.
+    /// Lends every document of a plan to a closure, with the result of its test.
     func forEachEntry<T: ReadableTransaction & ~Copyable>(
         of plan: QueryPlan, in transaction: borrowing T,
         _ body: (borrowing DocumentEntry, Bool) throws(LarderError) -> IterationStep
@@ -91,5 +92,160 @@ final class QueryRun {
                 try test(entry)
             }
         }
+    }
+}
+
+// MARK: - Ordering
+
+extension QueryRun {
+    /// For a plan that yields documents in the requested order.
+    func firstDocuments<T: ReadableTransaction & ~Copyable>(
+        of plan: QueryPlan, _ transaction: borrowing T
+    ) throws(LarderError) -> [Document] {
+        let limit = ordering.limit ?? .max
+        var documents: [Document] = []
+        guard limit > 0 else { return [] }
+        try forEachMatch(of: plan, in: transaction) { entry throws(LarderError) in
+            documents.append(try entry.document())
+            return documents.count < limit ? .continue : .stop
+        }
+        return documents
+    }
+
+    /// For a plan that yields documents in another order.
+    func sortedDocuments<T: ReadableTransaction & ~Copyable>(
+        of plan: QueryPlan, _ transaction: borrowing T
+    ) throws(LarderError) -> [Document] {
+        var top = TopDocuments(ordering.limit, by: comparator)
+        try forEachMatch(of: plan, in: transaction) { entry throws(LarderError) in
+            try top.offer(entry.record, at: entry.pathView) { () throws(LarderError) in
+                try entry.document()
+            }
+            return .continue
+        }
+        return top.takeSorted()
+    }
+
+    /// For plans that each yield documents in the order of some leading fields: each ends once it
+    /// passes the last requested document so far.
+    func mergedDocuments<T: ReadableTransaction & ~Copyable>(
+        of plans: [QueryPlan], _ transaction: borrowing T
+    ) throws(LarderError) -> [Document] {
+        var top = TopDocuments(ordering.limit, by: comparator)
+        var taken: Set<DocumentPath> = []
+        for plan in plans {
+            let providedOrder = plan.providedOrder
+            let given = DocumentComparator(
+                orders: Array(ordering.orders[..<providedOrder.orderCount]))
+            try forEachMatch(of: plan, in: transaction) { entry throws(LarderError) in
+                if let last = top.last {
+                    let order =
+                        providedOrder.isComplete
+                        ? try comparator.compare(entry.record, at: entry.pathView, with: last)
+                        : try given.compareFields(entry.record, with: last)
+                    if order == .orderedDescending {
+                        return entry.isCutInIndex ? .continue : .stop
+                    }
+                }
+                if plans.count > 1, taken.contains(entry.path) { return .continue }
+                try top.offer(entry.record, at: entry.pathView) { () throws(LarderError) in
+                    let document = try entry.document()
+                    taken.insert(document.path)
+                    return document
+                }
+                return .continue
+            }
+        }
+        return top.takeSorted()
+    }
+
+    /// For an index that yields documents in the requested order, except those with equal entries:
+    /// cut entries come in any order, and if only the document ID is in the wrong direction,
+    /// others, too.
+    ///
+    /// Once there are enough, only entries equal to the last one are read.
+    func documentsInIndexOrder<T: ReadableTransaction & ~Copyable>(
+        of scan: IndexScan, _ transaction: borrowing T
+    ) throws(LarderError) -> [Document] {
+        let limit = ordering.limit ?? .max
+        guard limit > 0 else { return [] }
+        let user = user
+        var documents: [Document] = []
+        var group = EntryGroup()
+        var isSorted = true
+        // The candidates of the group that the limit falls into.
+        var top = TopDocuments(ordering.limit, by: comparator)
+        var left: Int?
+        try forEachEntry(of: .index(scan), in: transaction) {
+            entry, isMatch throws(LarderError) in
+            if let more = left {
+                if isMatch {
+                    try top.offer(entry.record, at: entry.pathView) { () throws(LarderError) in
+                        try entry.document()
+                    }
+                }
+                left = more - 1
+                return more > 1 ? .continue : .stop
+            }
+            let isCut = entry.isCutInIndex
+            let isAlike = isCut || scan.providedOrder.lacksDocumentIDOnly
+            if isAlike {
+                group.add(entry)
+                if isCut || group.seenCount > 1 { isSorted = false }
+            }
+            if isMatch { documents.append(try entry.document()) }
+            guard documents.count >= limit else { return .continue }
+            guard isAlike else { return .stop }
+            let more = try group.size(in: scan, user: user, transaction) - group.seenCount
+            guard more > 0 else { return .stop }
+            left = more
+            for document in documents { top.offer(document) }
+            return .continue
+        }
+        if left == nil {
+            if isSorted { return documents }
+            for document in documents { top.offer(document) }
+        }
+        return top.takeSorted()
+    }
+}
+
+/// Consecutive entries of an index with the same order bytes.
+private struct EntryGroup {
+    private var bytes: [UInt8] = []
+    private(set) var seenCount = 0
+
+    mutating func add(_ entry: borrowing DocumentEntry) {
+        let isSame = entry.withUnsafeIndexOrderBytes { $0.elementsEqual(bytes) } ?? false
+        if isSame {
+            seenCount += 1
+        } else {
+            bytes = entry.indexOrderBytes ?? []
+            seenCount = 1
+        }
+    }
+
+    /// The number of entries with these bytes.
+    func size<T: ReadableTransaction & ~Copyable>(
+        in scan: IndexScan, user: UserID, _ transaction: borrowing T
+    ) throws(LarderError) -> Int {
+        let bound = ScanBound.orderBytes(bytes)
+        let source = DocumentSource.index(
+            scan.index.id, in: scan.collection, from: bound, to: bound)
+        var count = 0
+        try transaction.documents(
+            in: source, options: ScanOptions(readsNamesOnly: true, user: user)
+        ) { _ throws(LarderError) in
+            count += 1
+            return .continue
+        }
+        return count
+    }
+}
+
+extension DocumentEntry {
+    /// True if the entry may be cut, so that it has only the first bytes of its order.
+    fileprivate var isCutInIndex: Bool {
+        (withUnsafeIndexOrderBytes(\.count) ?? 0) >= KeyRange.exactBytes
     }
 }

@@ -3,8 +3,8 @@ package import LarderModel
 package import LarderQuery
 
 extension QueryRunner {
-    /// Figures over the documents that a query matches in the local view, its limit and cursors
-    /// applied.
+    /// Aggregations over the documents that a query matches in the local view, with its limit and
+    /// cursors.
     ///
     /// A count alone reads no document where an index has exactly the matches, or where all
     /// documents of a collection are counted; a minimum or maximum reads one where an index has
@@ -31,10 +31,10 @@ extension QueryRunner {
         }
         if let result = try extremesOnly(aggregates, query, transaction) { return result }
         var accumulator = AggregateAccumulator(aggregates)
-        let arrangement = Arrangement(query)
-        let choice = try plan(query, arrangement, in: transaction)
-        let run = try QueryRun(query, arrangement, choice, user: user)
-        if arrangement.limit == nil {
+        let ordering = ResultOrdering(query)
+        let choice = try plan(query, ordering, in: transaction)
+        let run = try QueryRun(query, ordering, choice, user: user)
+        if ordering.limit == nil {
             try run.forEachMatch(of: choice.plan, in: transaction) { entry throws(LarderError) in
                 try accumulator.add(entry.record)
                 return .continue
@@ -59,11 +59,11 @@ extension QueryRunner {
         _ query: Query, _ transaction: borrowing T
     ) throws(LarderError) -> AggregateResult? {
         if let result = try collectionCount(query, transaction) { return result }
-        let arrangement = Arrangement(query)
-        let choice = try plan(query, arrangement, countsOnly: true, in: transaction)
+        let ordering = ResultOrdering(query)
+        let choice = try plan(query, ordering, countsOnly: true, in: transaction)
         guard choice.plan.isExact else { return nil }
         var execution = QueryExecution(choice, countsOnly: true)
-        let limit = arrangement.limit ?? .max
+        let limit = ordering.limit ?? .max
         var count = 0
         for source in choice.plan.sources where count < limit {
             try transaction.documents(
@@ -101,9 +101,9 @@ extension QueryRunner {
             count += (exists ? 1 : 0) - (existed == true ? 1 : 0)
         }
         if let limit = query.limit { count = min(count, Int64(limit.count)) }
-        let plan = QueryPlan.names(
-            NameScan(.collection(path), for: Conjunction(), Arrangement(query)))
-        let choice = Planner.Choice(plan: plan, candidates: [])
+        let plan = QueryPlan.documentIDs(
+            DocumentIDScan(.collection(path), for: Conjunction(), ResultOrdering(query)))
+        let choice = ChosenPlan(plan: plan, candidates: [])
         return AggregateResult(
             values: [.count: .integer(count)],
             execution: QueryExecution(choice, kind: .collectionCount))
@@ -111,12 +111,12 @@ extension QueryRunner {
 
     // MARK: From the ends of an index
 
-    /// Minima and maxima, where an index leads to each: its first match, or its last.
+    /// Minima and maxima, if an index has each at its start or end.
     private func extremesOnly<T: ReadableTransaction & ~Copyable>(
         _ aggregates: [Aggregate], _ query: Query, _ transaction: borrowing T
     ) throws(LarderError) -> AggregateResult? {
         guard query.limit == nil, query.start == nil, query.end == nil else { return nil }
-        var runs: [(aggregate: Aggregate, query: Query, choice: Planner.Choice)] = []
+        var runs: [(aggregate: Aggregate, query: Query, choice: ChosenPlan)] = []
         for aggregate in aggregates {
             let (path, isDescending): (FieldPath, Bool)
             switch aggregate {
@@ -131,14 +131,14 @@ extension QueryRunner {
                 [Order(path, isDescending: isDescending)]
                 + query.explicitOrders.filter { $0.path != path }
             first.limit = .first(1)
-            let choice = try plan(first, Arrangement(first), in: transaction)
-            guard choice.plan.delivery.leads, case .index = choice.plan else { return nil }
+            let choice = try plan(first, ResultOrdering(first), in: transaction)
+            guard choice.plan.providedOrder.leads, case .index = choice.plan else { return nil }
             runs.append((aggregate, first, choice))
         }
         guard var execution = runs.first.map({ QueryExecution($0.choice) }) else { return nil }
         var values: [Aggregate: Value] = [:]
         for (aggregate, query, choice) in runs {
-            let run = try QueryRun(query, Arrangement(query), choice, user: user)
+            let run = try QueryRun(query, ResultOrdering(query), choice, user: user)
             let found = try run.documents(of: choice.plan, in: transaction).first
             values[aggregate] = aggregate.path.flatMap { found?[$0] } ?? .null
             execution.add(run.execution)
@@ -149,18 +149,18 @@ extension QueryRunner {
 }
 
 extension QueryPlan {
-    /// Whether the names that it leads to are the matches, each once, and no others.
+    /// True if the plan's document IDs are exactly the matches, each once.
     fileprivate var isExact: Bool {
         switch self {
         case .nothing: true
         case .index(let scan): scan.isExact
         case .union(let plans, _): plans.allSatisfy(\.isExact)
-        case .lookup, .names, .intersection, .target, .merge: false
+        case .lookup, .documentIDs, .intersection, .target, .merge: false
         }
     }
 }
 
-extension Delivery {
-    /// Whether documents come by the first field that is wanted.
-    fileprivate var leads: Bool { isComplete || lacksNameOnly || orderCount > 0 }
+extension ProvidedOrder {
+    /// True if documents are sorted by the first requested field.
+    fileprivate var leads: Bool { isComplete || lacksDocumentIDOnly || orderCount > 0 }
 }

@@ -2,11 +2,11 @@ package import LarderDocumentStore
 package import LarderModel
 package import LarderQuery
 
-/// Answers queries from a store, in the local view of a user.
+/// Runs queries against a store, in the local view of a user.
 ///
 /// Blocks its thread while it reads. A value: any threads may use copies at once.
 package struct QueryRunner: Sendable {
-    /// Whose pending writes are in the answers.
+    /// The user whose pending writes are included.
     package let user: UserID
     /// The database that references are of.
     package let databaseID: DatabaseID
@@ -15,9 +15,9 @@ package struct QueryRunner: Sendable {
     /// Answers for a user.
     ///
     /// - Parameters:
-    ///   - user: whose pending writes are in the answers.
+    ///   - user: the user whose pending writes are included.
     ///   - databaseID: the database that references are of.
-    ///   - indexes: what is known of the store's indexes; share one for each store.
+    ///   - indexes: the cache of the store's indexes; share one for each store.
     package init(user: UserID, databaseID: DatabaseID, indexes: IndexCatalog) {
         self.user = user
         self.databaseID = databaseID
@@ -29,62 +29,62 @@ package struct QueryRunner: Sendable {
         QueryRunner(user: user, databaseID: databaseID, indexes: indexes)
     }
 
-    /// The documents that a query matches, in its order, its limit applied.
+    /// The documents that a query matches, in its order, with its limit.
     ///
-    /// Nothing is allocated for a document that does not match. With a limit no more documents
-    /// are held than it says, however many match.
+    /// Nothing is allocated for a document that does not match. With a limit, no more documents
+    /// than the limit are held, however many match.
     ///
     /// - Parameters:
-    ///   - query: what to find.
-    ///   - target: documents that are known to have matched, if any; a plan may begin with them.
-    ///   - transaction: where to find it, in a read or a write transaction.
+    ///   - query: the query.
+    ///   - target: documents that are known to have matched, if any; a plan may use them.
+    ///   - transaction: a read or write transaction of the store.
     /// - Throws: `dataLoss` for a damaged row, naming the document; `invalidArgument` for a query
     ///   that validation refuses, too.
     package func run<T: ReadableTransaction & ~Copyable>(
         _ query: Query, from target: TargetDocuments? = nil, in transaction: borrowing T
     ) throws(LarderError) -> QueryResult {
         let start = ContinuousClock.now
-        let arrangement = Arrangement(query)
-        let choice = try plan(query, arrangement, from: target, in: transaction)
-        let run = try QueryRun(query, arrangement, choice, user: user)
+        let ordering = ResultOrdering(query)
+        let choice = try plan(query, ordering, from: target, in: transaction)
+        let run = try QueryRun(query, ordering, choice, user: user)
         let documents = try run.documents(of: choice.plan, in: transaction)
         run.execution.microseconds = start.microsecondsSince
         return QueryResult(documents: documents, execution: run.execution)
     }
 
-    /// The plan that a query would be answered by, without running it.
+    /// The plan for a query, without running it.
     package func explain<T: ReadableTransaction & ~Copyable>(
         _ query: Query, in transaction: borrowing T
     ) throws(LarderError) -> QueryExecution {
         let start = ContinuousClock.now
-        let choice = try plan(query, Arrangement(query), from: nil, in: transaction)
+        let choice = try plan(query, ResultOrdering(query), from: nil, in: transaction)
         var execution = QueryExecution(choice)
         execution.microseconds = start.microsecondsSince
         return execution
     }
 
-    /// Thinks of plans for a query.
+    /// Chooses the plan for a query.
     func plan<T: ReadableTransaction & ~Copyable>(
-        _ query: Query, _ arrangement: Arrangement, from target: TargetDocuments? = nil,
+        _ query: Query, _ ordering: ResultOrdering, from target: TargetDocuments? = nil,
         countsOnly: Bool = false, in transaction: borrowing T
-    ) throws(LarderError) -> Planner.Choice {
-        let place: NameScan.Place
+    ) throws(LarderError) -> ChosenPlan {
+        let place: DocumentIDScan.Place
         switch query.source {
         case .document(let path):
             let plan = QueryPlan.lookup([path], .complete)
-            return Planner.Choice(
+            return ChosenPlan(
                 plan: plan, candidates: [.init(plan: plan, cost: PlanCosts.lookup)])
         case .collection(let path): place = .collection(path)
         case .group(let id): place = .group(id)
         }
         let complete = try indexes.completeIndexes(ofGroup: place.groupID, in: transaction)
         return try Planner.choose(
-            for: query, in: place, arrangement, complete, from: target, user: user,
+            for: query, in: place, ordering, complete, from: target, user: user,
             countsOnly: countsOnly, transaction)
     }
 }
 
-extension NameScan.Place {
+extension DocumentIDScan.Place {
     /// The collection group.
     fileprivate var groupID: String {
         switch self {
@@ -99,5 +99,66 @@ extension ContinuousClock.Instant {
     var microsecondsSince: Int64 {
         let (seconds, attoseconds) = duration(to: .now).components
         return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+    }
+}
+
+// MARK: - Visiting
+
+extension QueryRunner {
+    /// Calls a closure with each document that a query matches, in the query's order, with its
+    /// limit, until it returns ``LarderModel/IterationStep/stop``.
+    ///
+    /// One document is held at a time if the plan yields them in order, else as many as
+    /// ``run(_:from:in:)`` holds.
+    ///
+    /// - Throws: what the closure throws, and as ``run(_:from:in:)``.
+    package func forEachDocument<T: ReadableTransaction & ~Copyable>(
+        of query: Query, in transaction: borrowing T,
+        _ body: (Document) throws(LarderError) -> IterationStep
+    ) throws(LarderError) {
+        let ordering = ResultOrdering(query)
+        let choice = try plan(query, ordering, in: transaction)
+        let run = try QueryRun(query, ordering, choice, user: user)
+        guard choice.plan.yieldsInOrder, !ordering.isReversed else {
+            for document in try run.documents(of: choice.plan, in: transaction) {
+                if try body(document) == .stop { return }
+            }
+            return
+        }
+        var left = ordering.limit ?? .max
+        try run.forEachMatch(of: choice.plan, in: transaction) { entry throws(LarderError) in
+            left -= 1
+            return try body(try entry.document()) == .stop || left <= 0 ? .stop : .continue
+        }
+    }
+
+    /// Lends each document that a query without a limit matches to a closure, in any order.
+    ///
+    /// Allocates only for documents that the closure copies.
+    ///
+    /// - Throws: what the closure throws, and as ``run(_:from:in:)``.
+    package func forEachMatch<T: ReadableTransaction & ~Copyable>(
+        of query: Query, in transaction: borrowing T,
+        _ body: (borrowing DocumentEntry) throws(LarderError) -> Void
+    ) throws(LarderError) {
+        let ordering = ResultOrdering(query)
+        let choice = try plan(query, ordering, in: transaction)
+        let run = try QueryRun(query, ordering, choice, user: user)
+        try run.forEachMatch(of: choice.plan, in: transaction) { entry throws(LarderError) in
+            try body(entry)
+            return .continue
+        }
+    }
+}
+
+extension QueryPlan {
+    /// True if the plan yields its documents one by one in the requested order: not if equal index
+    /// entries must be sorted, or several plans are merged.
+    fileprivate var yieldsInOrder: Bool {
+        switch self {
+        case .index, .merge: false
+        case .nothing, .lookup, .documentIDs, .union, .intersection, .target:
+            providedOrder.isComplete
+        }
     }
 }

@@ -25,7 +25,7 @@ package indirect enum Filter: Sendable, Hashable {
 /// null or NaN; in all other operators null and NaN count as equal to nothing and as less or
 /// greater than nothing, be they the field's or the filter's. `not-in` with a null matches nothing.
 package struct FieldFilter: Sendable, Hashable {
-    /// How a field's value is tested against a filter's.
+    /// The comparison of a field's value with a filter's.
     package enum Operator: String, Sendable, Hashable, CaseIterable {
         case lessThan = "<"
         case lessThanOrEqual = "<="
@@ -38,7 +38,7 @@ package struct FieldFilter: Sendable, Hashable {
         case `in` = "in"
         case notIn = "not-in"
 
-        /// Whether the field becomes an implicit order of the query.
+        /// True if the field becomes an implicit order of the query.
         package var isInequality: Bool {
             switch self {
             case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual,
@@ -52,9 +52,9 @@ package struct FieldFilter: Sendable, Hashable {
 
     /// The field; ``LarderModel/FieldPath/documentID`` for the document's name.
     package let path: FieldPath
-    /// How it is tested.
+    /// The operator.
     package let op: Operator
-    /// What it is tested against; an array for ``Operator/in``, ``Operator/notIn`` and
+    /// The operand; an array for ``Operator/in``, ``Operator/notIn`` and
     /// ``Operator/arrayContainsAny``, a reference (or an array of them) for the name.
     package let value: Value
 
@@ -67,7 +67,7 @@ package struct FieldFilter: Sendable, Hashable {
 }
 
 extension Value {
-    /// Whether the value is null or NaN, which compare with nothing: only `==` and `!=` ask for
+    /// True if the value is null or NaN, which compare with nothing: only `==` and `!=` ask for
     /// them, inequalities with them match nothing, and in lists they count as equal to nothing.
     package var isNullOrNaN: Bool {
         switch self {
@@ -77,6 +77,6 @@ extension Value {
         }
     }
 
-    /// Whether the value is an integer or a double.
+    /// True if the value is an integer or a double.
     package var isNumber: Bool { type == .integer || type == .double }
 }

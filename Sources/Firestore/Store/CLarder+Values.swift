@@ -108,7 +108,7 @@ func error(of status: Int32, _ failure: larder_error) -> LarderError {
     return LarderError(status: status, systemCode: failure.system_code, message: message)
 }
 
-/// Calls a function that writes up to a capacity of numbers, again where there are more.
+/// Calls a function that fills an array of numbers, and again with a larger one if there are more.
 func filledArray<Number: FixedWidthInteger>(
     _ fill: (
         UnsafeMutablePointer<Number>, Int, UnsafeMutablePointer<Int>,

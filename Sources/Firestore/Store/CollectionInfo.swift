@@ -2,7 +2,7 @@ import CLarder
 public import LarderModel
 public import LarderStorage
 
-/// What the store holds of one collection.
+/// The contents of one collection in the store.
 public struct CollectionInfo: Hashable, Sendable {
     /// The collection.
     public let path: CollectionPath
@@ -10,12 +10,12 @@ public struct CollectionInfo: Hashable, Sendable {
     /// Found documents directly in it.
     public let documentCount: Int64
 
-    /// What the rows of its documents occupy, in bytes.
+    /// The space that its documents' rows occupy, in bytes.
     public let sizeBytes: Int64
 }
 
 extension ReadableTransaction where Self: ~Copyable {
-    /// What the store holds of a collection; nil when that is nothing.
+    /// The contents of a collection in the store; nil if there are none.
     public func collection(at path: CollectionPath) throws(LarderError) -> CollectionInfo? {
         var collection = larder_collection()
         let status = try call { failure in
@@ -26,13 +26,13 @@ extension ReadableTransaction where Self: ~Copyable {
         return status == .ok ? CollectionInfo(collection, path) : nil
     }
 
-    /// Calls a closure with each collection in path order, until it answers
+    /// Calls a closure with each collection in path order, until it returns
     /// ``LarderModel/IterationStep/stop``.
     ///
     /// - Parameters:
-    ///   - parent: the document whose direct sub-collections are wanted; nil for all
-    ///     collections of the store.
-    ///   - body: called with one collection after the other.
+    ///   - parent: the document whose direct subcollections to visit; nil for all collections of
+    ///     the store.
+    ///   - body: called with each collection.
     public func collections(
         below parent: DocumentPath? = nil, _ body: (CollectionInfo) -> IterationStep
     ) throws(LarderError) {

@@ -1,7 +1,7 @@
 import CLarder
 public import LarderModel
 
-/// A document lent to a closure: nothing of it is copied until it is asked for.
+/// A document lent to a closure; its contents are copied on request only.
 ///
 /// It cannot be copied or kept; ``document()`` makes a ``LarderModel/Document`` that can.
 public struct DocumentEntry: ~Copyable {
@@ -9,10 +9,10 @@ public struct DocumentEntry: ~Copyable {
     private let scan: OpaquePointer?
     private let knownPath: DocumentPath?
 
-    /// The fields, to look at in place; empty unless the document is found.
+    /// The fields, read in place; empty unless the document is found.
     public let record: RecordView
 
-    /// The document's path, to compare in place.
+    /// The document's path, compared in place.
     public let pathView: DocumentPathView
 
     /// Lends a document that the core filled in, from a scan of an index or at a known path.
@@ -47,29 +47,30 @@ public struct DocumentEntry: ~Copyable {
         body(source.pointee.id.buffer)
     }
 
-    /// What is known of the document.
+    /// The state of the document in the store.
     public var state: Document.State { Document.State(rawValue: source.pointee.state) ?? .notRead }
 
     /// The version of the contents or of the knowledge of absence; ``LarderModel/SnapshotVersion/none``
     /// with ``hasLocalMutations``.
     public var version: SnapshotVersion { source.pointee.version.version }
 
-    /// When the document was created, where that is known.
+    /// The create time of the document; nil if unknown.
     public var createTime: Timestamp? { source.pointee.create_time.knownTimestamp }
 
-    /// The snapshot in which the store learned it.
+    /// The snapshot at which the store read this state.
     public var readTime: SnapshotVersion { source.pointee.read_time.version }
 
-    /// Whether pending writes made this view; it comes from an overlay.
+    /// True if pending writes made this view, which comes from an overlay.
     public var hasLocalMutations: Bool { has(LARDER_DOCUMENT_LOCAL_MUTATIONS) }
 
-    /// Whether an acknowledged write made it that the watch stream has not confirmed yet.
+    /// True if the state is the result of an acknowledged write that the watch stream has not
+    /// confirmed yet.
     public var hasCommittedMutations: Bool { has(LARDER_DOCUMENT_COMMITTED_MUTATIONS) }
 
-    /// With ``hasLocalMutations``, the largest pending batch that touches it, else 0.
+    /// The largest pending batch that touches the document with ``hasLocalMutations``, otherwise 0.
     public var largestBatchID: Int64 { hasLocalMutations ? source.pointee.batch_id : 0 }
 
-    /// What its row occupies in the store, in bytes.
+    /// The space that its row occupies in the store, in bytes.
     public var storedBytes: Int64 { source.pointee.stored_bytes }
 
     /// In a scan of an index, the order bytes of the entry that led here, which the core cuts

@@ -3,12 +3,12 @@ public import LarderModel
 public import LarderStorage
 
 extension ReadableTransaction where Self: ~Copyable {
-    /// Lends every document of a source to a closure, until it answers
+    /// Lends every document of a source to a closure, until it returns
     /// ``LarderModel/IterationStep/stop``.
     ///
-    /// Nothing is allocated for a document that the closure only looks at. A write transaction
-    /// cannot be changed from inside the closure: gather, then write. In a function with typed
-    /// throws, write `{ entry throws(LarderError) in … }`.
+    /// Documents that the closure does not copy allocate nothing. A write transaction cannot be
+    /// changed from inside the closure: collect first, then write. In a function with typed throws,
+    /// write `{ entry throws(LarderError) in … }`.
     ///
     /// - Throws: what the closure throws; `notFound` for an index or target that is not there;
     ///   `dataLoss` for a damaged row unless ``ScanOptions/skipsDamaged``.
@@ -56,27 +56,27 @@ extension ReadableTransaction where Self: ~Copyable {
     }
 }
 
-/// How a scan goes through its documents.
+/// The options of a scan.
 public struct ScanOptions: Sendable {
-    /// Whether the last document comes first.
+    /// True if the scan runs from the last document to the first.
     public var isReversed: Bool
 
-    /// Whether names alone are read: states come as
-    /// ``LarderModel/Document/State/notRead`` and records are empty.
+    /// True if only names are read: states are then ``LarderModel/Document/State/notRead`` and
+    /// records are empty.
     public var readsNamesOnly: Bool
 
-    /// Whether documents that are known to be absent, or are unknown, come too.
+    /// True if absent and unknown documents are included.
     public var includesAllStates: Bool
 
-    /// Whose pending writes are merged in; nil for documents as the backend last had them.
+    /// The user whose pending writes are included; nil for the backend's last known states.
     public var user: UserID?
 
-    /// Whether damaged rows are passed over; otherwise the first one ends the scan with an error.
+    /// True if damaged rows are skipped; otherwise the first one ends the scan with an error.
     ///
-    /// They are logged in any case.
+    /// They are always logged.
     public var skipsDamaged: Bool
 
-    /// Forwards, records and all, found documents only, unless said otherwise.
+    /// By default a forward scan of found documents with their records.
     public init(
         isReversed: Bool = false, readsNamesOnly: Bool = false, includesAllStates: Bool = false,
         user: UserID? = nil, skipsDamaged: Bool = false
@@ -89,7 +89,7 @@ public struct ScanOptions: Sendable {
     }
 }
 
-/// An open scan of the core, closed when it goes; with it the sets that it is made of.
+/// An open scan of the core and the sets it consists of, closed on deinitialisation.
 struct DocumentScan: ~Copyable {
     let handle: OpaquePointer
     private let set: OpaquePointer?
@@ -138,7 +138,7 @@ struct DocumentScan: ~Copyable {
         larder_set_close(set)
     }
 
-    /// Lends each document to a closure until it stops or there is no further one.
+    /// Lends each document to a closure until the closure stops the scan or there are no more.
     borrowing func forEach(
         skippingDamaged: Bool,
         _ body: (borrowing DocumentEntry) throws(LarderError) -> IterationStep

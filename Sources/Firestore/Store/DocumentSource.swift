@@ -1,7 +1,7 @@
 import CLarder
 public import LarderModel
 
-/// Which documents a scan gives, and in what order.
+/// The documents that a scan yields, and their order.
 public struct DocumentSource: Sendable {
     indirect enum Kind: Sendable {
         case collection(CollectionPath, ScanBounds)
@@ -60,7 +60,7 @@ public struct DocumentSource: Sendable {
             let next = Timestamp(seconds: seconds, nanoseconds: nanoseconds + 1)
             return readSince(SnapshotVersion(next), in: path)
         }
-        // There is no year 10000; at the end of time there may be one document too many.
+        // There is no year 10000; at the last valid time one document too many may be included.
         guard seconds < Timestamp.validSeconds.upperBound else {
             return readSince(version, in: path)
         }
@@ -70,15 +70,15 @@ public struct DocumentSource: Sendable {
 
     /// The documents of a target.
     ///
-    /// Those that the store does not know come as ``LarderModel/Document/State/notRead`` with
-    /// ``ScanOptions/includesAllStates``.
+    /// Documents that the store does not know are included as
+    /// ``LarderModel/Document/State/notRead`` with ``ScanOptions/includesAllStates``.
     public static func target(_ id: Int32) -> DocumentSource {
         DocumentSource(kind: .target(id))
     }
 
     /// The documents whose entries in an index lie between two bounds, in entry order.
     ///
-    /// Entries are cut at 240 bytes: test what comes again, as with every index.
+    /// Entries are cut at 240 bytes, so that results must be tested again, as with every index.
     ///
     /// - Parameters:
     ///   - id: the index; see ``IndexInfo/isComplete``.
@@ -127,7 +127,7 @@ public struct ScanBound: Hashable, Sendable {
     /// A document id, a document path or order bytes, as the source has it.
     let bytes: [UInt8]
 
-    /// Whether what equals the bound is in the range.
+    /// True if what equals the bound is in the range.
     public let isInclusive: Bool
 
     /// A bound at a document id, for a collection.

@@ -2,11 +2,11 @@ import CLarder
 public import LarderModel
 public import LarderStorage
 
-/// What an index orders the documents of a collection group by.
+/// The fields that an index orders the documents of a collection group by.
 public struct IndexDefinition: Hashable, Sendable {
     /// One field of an index.
     public struct Segment: Hashable, Sendable {
-        /// How a field is in an index.
+        /// The kind of a field in an index.
         public enum Kind: Int32, Hashable, Sendable {
             /// Smaller values first.
             case ascending = 0
@@ -18,7 +18,7 @@ public struct IndexDefinition: Hashable, Sendable {
 
         /// The field.
         public let path: FieldPath
-        /// How it is in the index.
+        /// The kind of the field in the index.
         public let kind: Kind
 
         /// A field of an index.
@@ -40,7 +40,7 @@ public struct IndexDefinition: Hashable, Sendable {
         self.segments = segments
     }
 
-    /// How many fields an index has at most.
+    /// The maximum number of fields of an index.
     public static let maxSegments = 16
 }
 
@@ -48,25 +48,25 @@ public struct IndexDefinition: Hashable, Sendable {
 public struct IndexInfo: Hashable, Sendable {
     /// The index's id, above 0.
     public let id: UInt32
-    /// What it orders by.
+    /// The definition.
     public let definition: IndexDefinition
     /// Its entries.
     public let entryCount: Int64
-    /// What they occupy, in bytes.
+    /// The space that the entries occupy, in bytes.
     public let sizeBytes: Int64
-    /// Whether every document is in it; only then may queries use it.
+    /// True if the index contains every document; only then may queries use it.
     public let isComplete: Bool
-    /// Documents that filling it has looked at.
+    /// Documents that backfilling has examined.
     public let backfilledCount: Int64
 }
 
-/// How far filling an index has come.
+/// The progress of backfilling an index.
 public struct BackfillProgress: Hashable, Sendable {
-    /// Whether every document is in the index.
+    /// True if every document is in the index.
     public let isComplete: Bool
-    /// Documents looked at so far.
+    /// Documents examined so far.
     public let doneCount: Int64
-    /// Documents to look at in all.
+    /// Documents to examine in total.
     public let totalCount: Int64
 }
 
@@ -121,8 +121,7 @@ extension IndexInfo {
 }
 
 extension WriteTransaction {
-    /// Defines an index, which from then on follows every write; where an equal one is there,
-    /// nothing changes.
+    /// Defines an index, which follows every later write; an equal existing index stays as it is.
     ///
     /// It is complete at once when the group holds no documents; otherwise
     /// ``backfillIndex(_:maxDocuments:maxMicroseconds:)`` fills it.
@@ -160,12 +159,12 @@ extension WriteTransaction {
         return id
     }
 
-    /// Puts further documents into an index, in one bounded step.
+    /// Adds further documents to an index, in one bounded step.
     ///
     /// - Parameters:
     ///   - id: the index.
-    ///   - maxDocuments: documents to look at; 0 for no bound.
-    ///   - maxMicroseconds: processor time to take; 0 for no bound.
+    ///   - maxDocuments: the number of documents to examine; 0 for no limit.
+    ///   - maxMicroseconds: the processor time to spend; 0 for no limit.
     /// - Throws: `notFound` when there is no such index.
     public mutating func backfillIndex(
         _ id: UInt32, maxDocuments: Int64 = 0, maxMicroseconds: Int64 = 0
@@ -185,7 +184,7 @@ extension WriteTransaction {
     /// - Parameters:
     ///   - id: the index.
     ///   - maxEntries: entries to remove in this call; 0 for all.
-    /// - Returns: whether nothing is left of it.
+    /// - Returns: true if it is removed completely.
     /// - Throws: `notFound` when there is no such index.
     public mutating func dropIndex(_ id: UInt32, maxEntries: Int64 = 0)
         throws(LarderError) -> Bool

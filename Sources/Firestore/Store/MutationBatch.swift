@@ -20,26 +20,26 @@ public struct TouchedDocument: Hashable, Sendable {
 public struct MutationBatch: Hashable, Sendable {
     /// The batch's id: it rises over all users and is never used again.
     public let id: Int64
-    /// When the writes were made, by the local clock.
+    /// The time of the writes, by the local clock.
     public let localWriteTime: Timestamp
     /// The documents that it touches, in the order they were given.
     public let documents: [TouchedDocument]
     /// The writes, in the caller's encoding.
     public let payload: [UInt8]
-    /// How many attempts to send it were recorded.
+    /// The number of recorded attempts to send it.
     public let attemptCount: Int
-    /// When the last one was; nil for none.
+    /// The time of the last attempt; nil for none.
     public let lastAttempt: Timestamp?
     /// The text of the last failure; nil for none.
     public let lastError: String?
 }
 
-/// Whose pending writes: each user of an application has a queue and a local view of their own.
+/// A user of an application; each has a separate queue of pending writes and a separate local view.
 public struct UserID: Sendable, CustomStringConvertible {
     /// The user's id; empty for ``unauthenticated``.
     public let string: String
 
-    /// Nobody who signed in.
+    /// The user before anyone has signed in.
     public static let unauthenticated = UserID("")
 
     /// A user by an id of at most 256 bytes.
@@ -52,7 +52,7 @@ public struct UserID: Sendable, CustomStringConvertible {
 }
 
 extension UserID: Hashable {
-    /// Whether both ids are the same bytes.
+    /// True if both ids are the same bytes.
     public static func == (left: UserID, right: UserID) -> Bool {
         left.string.hasSameUTF8(as: right.string)
     }
@@ -185,13 +185,13 @@ extension MutationBatch {
 }
 
 extension WriteTransaction {
-    /// Puts a batch of pending writes at the end of a user's queue.
+    /// Appends a batch of pending writes to a user's queue.
     ///
     /// - Parameters:
     ///   - payload: the writes, in the caller's encoding; at most 64 MiB.
     ///   - documents: every document that they touch, with the version they are based on.
-    ///   - localWriteTime: when they were made, by the local clock.
-    ///   - user: whose queue.
+    ///   - localWriteTime: the time of the writes, by the local clock.
+    ///   - user: the user whose queue to append to.
     /// - Returns: the batch's id.
     /// - Throws: `invalidArgument` for a user id or a payload beyond its limit.
     public mutating func appendMutations(
@@ -218,9 +218,9 @@ extension WriteTransaction {
         return id
     }
 
-    /// Takes a batch out of a user's queue: acknowledged, rejected or cancelled.
+    /// Removes a batch from a user's queue: acknowledged, rejected or cancelled.
     ///
-    /// - Returns: whether it was there.
+    /// - Returns: true if it existed.
     @discardableResult
     public mutating func removeMutationBatch(_ id: Int64, of user: UserID)
         throws(LarderError) -> Bool
@@ -231,14 +231,14 @@ extension WriteTransaction {
         return status == .ok
     }
 
-    /// Counts an attempt to send a batch, and keeps the text of its failure.
+    /// Records an attempt to send a batch, and the text of its failure.
     ///
     /// - Parameters:
     ///   - id: the batch.
-    ///   - user: whose queue it is in.
-    ///   - time: when it was sent.
-    ///   - failureText: what went wrong, cut at 1 KiB; nil for nothing so far.
-    /// - Returns: whether the batch is there.
+    ///   - user: the user in whose queue the batch is.
+    ///   - time: the time of the attempt.
+    ///   - failureText: the failure, cut at 1 KiB; nil if there is none so far.
+    /// - Returns: true if the batch exists.
     @discardableResult
     public mutating func recordAttempt(
         toSend id: Int64, of user: UserID, at time: Timestamp, failure failureText: String? = nil

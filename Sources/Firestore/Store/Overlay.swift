@@ -43,7 +43,7 @@ extension ReadableTransaction where Self: ~Copyable {
 }
 
 extension WriteTransaction {
-    /// Keeps the local view of a document for a user; replaces an earlier one.
+    /// Stores a user's local view of a document; replaces an earlier one.
     ///
     /// - Parameters:
     ///   - view: the fields as the user sees them; nil when the pending writes delete it.
@@ -68,7 +68,7 @@ extension WriteTransaction {
 
     /// Removes a user's overlay of a document.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: true if there was one.
     @discardableResult
     public mutating func removeOverlay(at path: DocumentPath, of user: UserID)
         throws(LarderError) -> Bool
@@ -83,7 +83,7 @@ extension WriteTransaction {
 
     /// Removes a user's overlays that were saved under a batch.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of removed overlays.
     @discardableResult
     public mutating func removeOverlays(savedUnder batch: Int64, of user: UserID)
         throws(LarderError) -> Int64

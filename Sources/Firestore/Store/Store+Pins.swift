@@ -3,34 +3,35 @@ public import LarderModel
 public import LarderStorage
 
 extension Store {
-    /// Notes a use of a document; it is written with the next commit.
+    /// Records a use of a document; it is written with the next commit.
     ///
-    /// Does not block. At most 4,096 uses wait; beyond that the oldest are dropped.
+    /// Does not block. At most 4,096 uses are kept; beyond that the oldest are dropped.
     public func touch(_ path: DocumentPath) throws(LarderError) {
         try withName(path) { larder_lru_touch($0, $1, $2) }
     }
 
-    /// Keeps a document from eviction until it is unpinned as often, or the store is closed.
+    /// Protects a document from eviction until it is unpinned as often, or the store is closed.
     public func pin(_ path: DocumentPath) throws(LarderError) {
         try withName(path) { larder_lru_pin($0, $1, $2) }
     }
 
-    /// Keeps documents from eviction, each as ``pin(_:)``; one that fails leaves out no other.
+    /// Protects documents from eviction, each as ``pin(_:)``; if one fails, the others are still
+    /// pinned.
     package func pin(_ paths: [DocumentPath]) throws(LarderError) {
         try withNames(paths) { larder_lru_pin($0, $1, $2) }
     }
 
-    /// Takes back one ``pin(_:)`` of each document; one that fails leaves out no other.
+    /// Reverts one ``pin(_:)`` of each document; if one fails, the others are still unpinned.
     package func unpin(_ paths: [DocumentPath]) throws(LarderError) {
         try withNames(paths) { larder_lru_unpin($0, $1, $2) }
     }
 
-    /// Takes back one ``pin(_:)``.
+    /// Reverts one ``pin(_:)``.
     public func unpin(_ path: DocumentPath) throws(LarderError) {
         try withName(path) { larder_lru_unpin($0, $1, $2) }
     }
 
-    /// Keeps a target and its documents from eviction until it is unpinned as often, or the
+    /// Protects a target and its documents from eviction until it is unpinned as often, or the
     /// store is closed.
     public func pin(target id: Int32) throws(LarderError) {
         try withHandle { (environment) throws(LarderError) in
@@ -38,7 +39,7 @@ extension Store {
         }
     }
 
-    /// Takes back one ``pin(target:)``.
+    /// Reverts one ``pin(target:)``.
     public func unpin(target id: Int32) throws(LarderError) {
         try withHandle { (environment) throws(LarderError) in
             _ = try call { larder_lru_unpin_target(environment, id, $0) }

@@ -2,15 +2,15 @@ import CLarder
 public import LarderModel
 public import LarderStorage
 
-/// A query that is, or was, listened to, with what the backend said about it.
+/// A query that is, or was, listened to, with the backend's state of it.
 public struct Target: Hashable, Sendable {
     /// The target's id, above 0.
     public var id: Int32
     /// The query, in the caller's encoding.
     public var query: [UInt8]
-    /// Text that equal targets share; different ones may share it, too.
+    /// Text that is the same for equal targets; different targets may share it, too.
     public var canonicalID: String
-    /// What resumes the stream, in the backend's encoding.
+    /// The token that resumes the stream, in the backend's encoding.
     public var resumeToken: [UInt8]
     /// The snapshot that the token is from.
     public var snapshotVersion: SnapshotVersion
@@ -21,7 +21,7 @@ public struct Target: Hashable, Sendable {
     /// The caller's flags.
     public var flags: UInt32
 
-    /// A target that the backend has said nothing about.
+    /// A target without state from the backend.
     public init(
         id: Int32, query: [UInt8], canonicalID: String, resumeToken: [UInt8] = [],
         snapshotVersion: SnapshotVersion = .none, limboFreeVersion: SnapshotVersion = .none,
@@ -139,15 +139,15 @@ extension WriteTransaction {
         }
     }
 
-    /// Removes a target with its documents' mention of it; the documents stay.
+    /// Removes a target and its membership rows; the documents stay.
     ///
-    /// - Returns: whether it was there.
+    /// - Returns: true if it existed.
     @discardableResult
     public mutating func removeTarget(_ id: Int32) throws(LarderError) -> Bool {
         try call { larder_target_remove(writer, id, $0) } == .ok
     }
 
-    /// Puts a document into a target; doing so twice changes nothing.
+    /// Adds a document to a target; adding it twice has no effect.
     ///
     /// - Throws: `notFound` when there is no such target.
     public mutating func add(_ path: DocumentPath, toTarget id: Int32) throws(LarderError) {
@@ -157,9 +157,9 @@ extension WriteTransaction {
         guard status == .ok else { throw LarderError(status: status) }
     }
 
-    /// Takes a document out of a target.
+    /// Removes a document from a target.
     ///
-    /// - Returns: whether it was in it.
+    /// - Returns: true if the target held it.
     @discardableResult
     public mutating func remove(_ path: DocumentPath, fromTarget id: Int32)
         throws(LarderError) -> Bool
@@ -170,8 +170,8 @@ extension WriteTransaction {
         return status == .ok
     }
 
-    /// Takes documents out of a target and puts others into it; those that are out, or in,
-    /// already change nothing.
+    /// Removes documents from a target and adds others; documents that are already removed or added
+    /// are ignored.
     ///
     /// Cheapest with documents of one collection next to each other.
     ///

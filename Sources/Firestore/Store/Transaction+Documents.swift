@@ -3,14 +3,14 @@ public import LarderModel
 public import LarderStorage
 
 extension ReadableTransaction where Self: ~Copyable {
-    /// What the store knows of a document; nil when that is nothing.
+    /// The document as the store knows it; nil if the store knows nothing of it.
     ///
     /// Logarithmic in the number of documents.
     ///
     /// - Parameters:
     ///   - path: the document.
-    ///   - user: whose pending writes are in the answer; nil for the document as the backend
-    ///     last had it.
+    ///   - user: the user whose pending writes are included; nil for the backend's last known
+    ///     state.
     /// - Throws: `dataLoss` for a damaged row.
     public func document(at path: DocumentPath, asSeenBy user: UserID? = nil)
         throws(LarderError) -> Document?
@@ -95,18 +95,18 @@ func lend(
 }
 
 extension WriteTransaction {
-    /// Writes a document that exists; replaces what was known of it.
+    /// Writes a found document; replaces its earlier state.
     ///
-    /// Indexes, accounting and the order by read time follow in the same transaction.
+    /// Indexes, accounting and the read-time order are updated in the same transaction.
     ///
     /// - Parameters:
     ///   - record: its fields.
     ///   - path: the document.
     ///   - version: the version of the fields.
-    ///   - createTime: when it was created; nil when that is not known.
-    ///   - readTime: the snapshot in which it was learnt; nil for the version.
-    ///   - hasCommittedMutations: whether an acknowledged write made it that the watch stream
-    ///     has not confirmed yet.
+    ///   - createTime: the create time; nil if unknown.
+    ///   - readTime: the snapshot that the state was read at; nil for the version.
+    ///   - hasCommittedMutations: true if the state is the result of an acknowledged write that the
+    ///     watch stream has not confirmed yet.
     /// - Throws: `invalidArgument` for a record beyond the store's limits of depth and size.
     public mutating func put(
         _ record: Record, at path: DocumentPath, version: SnapshotVersion,
@@ -118,7 +118,7 @@ extension WriteTransaction {
         try put(record, at: path, info)
     }
 
-    /// Notes that a document is known not to exist.
+    /// Records that a document does not exist.
     public mutating func putAbsent(
         at path: DocumentPath, version: SnapshotVersion, readTime: SnapshotVersion? = nil,
         hasCommittedMutations: Bool = false
@@ -128,7 +128,7 @@ extension WriteTransaction {
             Self.info(LARDER_DOCUMENT_ABSENT, version, readTime, hasCommittedMutations))
     }
 
-    /// Notes that a document exists at a version, with unknown contents.
+    /// Records that a document exists at a version, with unknown contents.
     public mutating func putUnknown(
         at path: DocumentPath, version: SnapshotVersion, readTime: SnapshotVersion? = nil,
         hasCommittedMutations: Bool = true
@@ -138,9 +138,9 @@ extension WriteTransaction {
             Self.info(LARDER_DOCUMENT_UNKNOWN, version, readTime, hasCommittedMutations))
     }
 
-    /// Forgets what is known of a document; its overlays, mutations and targets stay.
+    /// Removes the state of a document; its overlays, mutations and targets stay.
     ///
-    /// - Returns: whether anything was known.
+    /// - Returns: true if there was one.
     @discardableResult
     public mutating func remove(_ path: DocumentPath) throws(LarderError) -> Bool {
         let status = try call { failure in

@@ -1,6 +1,6 @@
-/// What a closure that is called for one element after the other answers.
+/// The answer of a closure that is called for each element in turn.
 public enum IterationStep: Hashable, Sendable {
-    /// Go on with the next element.
+    /// Continue with the next element.
     case `continue`
     /// End the iteration.
     case stop

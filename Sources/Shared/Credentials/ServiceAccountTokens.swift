@@ -28,18 +28,22 @@ package struct ServiceAccountTokens: AccessTokenProvider {
 
     /// Tokens of an account.
     ///
-    /// - Parameter audience: the service that accepts the tokens, as a URL.
+    /// - Parameters:
+    ///   - audience: the service that accepts the tokens, as a URL.
+    ///   - errorDomain: the domain of the error that is thrown.
     /// - Throws: `invalidArgument` unless the key is an RSA key in PEM format.
     package init(
-        _ account: ServiceAccount, audience: String,
+        _ account: ServiceAccount, audience: String, errorDomain: String,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws(LarderError) {
         do {
             key = try Insecure.RSA.PrivateKey(pem: account.privateKey)
         } catch {
             // The library's error may quote the key.
-            throw .invalidArgument(
-                "'private_key' in the key file of \(account.email) is not an RSA key in PEM format")
+            throw LarderError(
+                .invalidArgument,
+                "'private_key' in the key file of \(account.email) is not an RSA key in PEM format",
+                condition: .invalidArgument, domain: errorDomain)
         }
         self.audience = audience
         email = account.email
@@ -80,21 +84,25 @@ package struct ServiceAccount: Sendable {
     /// Reads a key file's contents.
     ///
     /// - Throws: `invalidArgument` for anything else; the error does not quote the contents.
-    package init(json: Data) throws(LarderError) {
+    package init(json: Data, errorDomain: String) throws(LarderError) {
+        func invalid(_ message: String) -> LarderError {
+            LarderError(
+                .invalidArgument, message, condition: .invalidArgument, domain: errorDomain)
+        }
         let file: File
         do {
             file = try JSONDecoder().decode(File.self, from: json)
         } catch {
             // The decoder's error may quote the file.
-            throw .invalidArgument("the key file is not a JSON object of strings")
+            throw invalid("the key file is not a JSON object of strings")
         }
         guard file.type == "service_account" else {
-            throw .invalidArgument("the key file is not of a service account")
+            throw invalid("the key file is not of a service account")
         }
         guard let email = file.client_email, let keyID = file.private_key_id,
             let privateKey = file.private_key, !email.isEmpty
         else {
-            throw .invalidArgument(
+            throw invalid(
                 "the key file lacks 'client_email', 'private_key_id' or 'private_key'")
         }
         (self.email, self.keyID, self.privateKey) = (email, keyID, privateKey)

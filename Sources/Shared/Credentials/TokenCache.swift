@@ -51,6 +51,7 @@ package final class TokenCache: Sendable {
     private static let maxUsers = 64
 
     private let provider: (any AccessTokenProvider)?
+    private let errorDomain: String
     private let onRefresh: @Sendable (_ isSuccess: Bool) -> Void
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Mutex(State())
@@ -59,13 +60,15 @@ package final class TokenCache: Sendable {
     ///
     /// - Parameters:
     ///   - provider: the source of tokens; nil to connect without any.
+    ///   - errorDomain: the domain of the errors that are thrown.
     ///   - onRefresh: called after each response of the provider.
     package init(
-        _ provider: (any AccessTokenProvider)?,
+        _ provider: (any AccessTokenProvider)?, errorDomain: String,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now },
         onRefresh: @escaping @Sendable (_ isSuccess: Bool) -> Void
     ) {
         self.provider = provider
+        self.errorDomain = errorDomain
         self.onRefresh = onRefresh
         self.now = now
     }
@@ -173,7 +176,8 @@ package final class TokenCache: Sendable {
         case .failure(let error):
             result = .failure(
                 LarderError(
-                    .unauthenticated, "the access token provider failed", cause: error))
+                    .unauthenticated, "the access token provider failed", cause: error,
+                    domain: errorDomain))
         }
         if state.entries.count > Self.maxUsers {
             state.entries = state.entries.filter { $0.value.request != nil }

@@ -65,7 +65,9 @@ package final class BackpressuredQueue<Element: Sendable>: Sendable {
 
     @usableFromInline
     var stalled: LarderError {
-        LarderError(.deadlineExceeded, "the client does not read the response")
+        LarderError(
+            .deadlineExceeded, "the client does not read the response",
+            domain: LarderError.sharedDomain)
     }
 
     /// Whether the consumer is gone.

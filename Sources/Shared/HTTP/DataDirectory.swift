@@ -78,7 +78,9 @@ package struct DataDirectory: ~Copyable {
     }
 
     private static func unusable(_ path: String, _ reason: String) -> LarderError {
-        LarderError(.unavailable, "the data directory '\(path)' cannot be used: \(reason)")
+        LarderError(
+            .unavailable, "the data directory '\(path)' cannot be used: \(reason)",
+            domain: LarderError.sharedDomain)
     }
 
     private static func reason(_ code: CInt) -> String { String(cString: strerror(code)) }

@@ -86,7 +86,7 @@ package struct HTTPListener: Sendable {
                 .invalidArgument,
                 "the certificate '\(certificatePath)' or its key '\(keyPath)' cannot be used: "
                     + "\(error)",
-                cause: error)
+                cause: error, domain: LarderError.sharedDomain)
         }
     }
 }

@@ -86,6 +86,8 @@ extension LarderError {
     /// The error of work whose client no longer waits for a response.
     @usableFromInline
     package static var clientHasLeft: LarderError {
-        LarderError(.cancelled, "the client has disconnected or cancelled the call")
+        LarderError(
+            .cancelled, "the client has disconnected or cancelled the call",
+            domain: LarderError.sharedDomain)
     }
 }

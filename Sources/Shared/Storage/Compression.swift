@@ -3,7 +3,7 @@ public import LarderCore
 
 /// A compression dictionary of the store.
 public struct CompressionDictionary: Hashable, Sendable {
-    /// Its id, above 0.
+    /// The dictionary's id, above 0.
     public let id: UInt32
     /// Its size.
     public let sizeBytes: Int64
@@ -11,7 +11,7 @@ public struct CompressionDictionary: Hashable, Sendable {
     public let recordCount: Int64
 }
 
-/// What training a compression dictionary brought.
+/// The result of training a compression dictionary.
 public struct TrainingResult: Hashable, Sendable {
     /// The new dictionary's id.
     public let dictionaryID: UInt32
@@ -27,15 +27,15 @@ public struct TrainingResult: Hashable, Sendable {
     public let afterBytes: Int64
 }
 
-/// What a step of compressing records again did.
+/// The result of a step of recompressing records.
 public struct RepackProgress: Hashable, Sendable {
-    /// Whether every record uses the newest dictionary.
+    /// True if every record uses the newest dictionary.
     public let isComplete: Bool
     /// Records that became smaller in this step.
     public let changedCount: Int64
 }
 
-/// Where compressing records again goes on.
+/// The position from which recompression continues.
 public struct RepackCursor: Sendable {
     var position = larder_repack()
 
@@ -60,7 +60,7 @@ extension ReadableTransaction where Self: ~Copyable {
         }
     }
 
-    /// Compresses bytes into a frame of their own, for callers that keep large payloads.
+    /// Compresses bytes into a frame, for callers that store large payloads.
     public func compress(_ raw: [UInt8]) throws(LarderError) -> [UInt8] {
         let reader = snapshot.reader
         return try filledBuffer(snapshot.errorDomain, capacity: raw.count + 64) {
@@ -71,11 +71,11 @@ extension ReadableTransaction where Self: ~Copyable {
         }
     }
 
-    /// Takes back what ``compress(_:)`` made.
+    /// Decompresses a frame that ``compress(_:)`` made.
     ///
     /// - Parameters:
     ///   - frame: the compressed bytes.
-    ///   - maxBytes: what they may become; checked before anything is done.
+    ///   - maxBytes: the maximum decompressed size; checked before decompression.
     /// - Throws: `invalidArgument` for a frame that claims more; `dataLoss` for a damaged one.
     public func decompress(_ frame: [UInt8], maxBytes: Int) throws(LarderError) -> [UInt8] {
         guard maxBytes >= 0 else {
@@ -93,7 +93,7 @@ extension ReadableTransaction where Self: ~Copyable {
     }
 }
 
-/// Calls a function that fills a buffer, again with a larger one where the first is too small.
+/// Calls a function that fills a buffer, and again with a larger buffer if the first is too small.
 private func filledBuffer(
     _ domain: String, capacity: Int,
     _ fill: (
@@ -118,14 +118,14 @@ private func filledBuffer(
 }
 
 extension WriteTransaction {
-    /// Trains a compression dictionary from the store's own records, for what is written from
-    /// now on; older ones stay readable.
+    /// Trains a compression dictionary from the store's own records, for records written from now
+    /// on; older records stay readable.
     ///
-    /// Takes some tenths of a second for the default sizes.
+    /// Takes a few tenths of a second with the default sizes.
     ///
     /// - Parameters:
     ///   - dictionaryBytes: the dictionary's size; 0 for 8 KiB.
-    ///   - maxSampleBytes: what to train from; 0 for 256 KiB.
+    ///   - maxSampleBytes: the amount of data to train from; 0 for 256 KiB.
     /// - Returns: nil, with nothing changed, when there are too few compressed parts or the new
     ///   dictionary would not be smaller.
     public mutating func trainDictionary(dictionaryBytes: Int = 0, maxSampleBytes: Int = 0)
@@ -147,11 +147,11 @@ extension WriteTransaction {
             beforeBytes: result.before_bytes, afterBytes: result.after_bytes)
     }
 
-    /// Compresses documents again that use an older dictionary or none, in one bounded step.
+    /// Recompresses documents that use an older dictionary or none, in one bounded step.
     ///
     /// - Parameters:
-    ///   - maxDocuments: documents to look at.
-    ///   - cursor: where to begin; moves to where the next step begins.
+    ///   - maxDocuments: the number of documents to examine.
+    ///   - cursor: the start of this step; set to the start of the next one.
     public mutating func repack(maxDocuments: Int64, from cursor: inout RepackCursor)
         throws(LarderError) -> RepackProgress
     {

@@ -8,7 +8,7 @@ import Synchronization
 /// Calls are counted in several places, one for each of several threads, so that reads on
 /// different threads share no cache line.
 final class EnvironmentLifetime: @unchecked Sendable {
-    // The counters are atomic, the rest is behind the mutex or does not change.
+    // The counters are atomic; everything else is protected by the mutex or immutable.
 
     typealias ClosedHandler = @Sendable (Result<Void, LarderError>) -> Void
 
@@ -19,7 +19,7 @@ final class EnvironmentLifetime: @unchecked Sendable {
 
     private let environment: OpaquePointer
     private let errorDomain: String
-    /// What the environment calls, also while it is closed.
+    /// The context of the log callback, which is called also while the environment is closed.
     private let logContext: AnyObject?
     private let ending = Mutex(Ending())
     private let counters: UnsafeMutablePointer<Atomic<UInt64>>
@@ -41,7 +41,7 @@ final class EnvironmentLifetime: @unchecked Sendable {
     }
 
     deinit {
-        // Nothing is under way: whatever is holds this object.
+        // No call is in progress: every call retains this object.
         if !ending.withLock({ $0.isClosed }) { larder_env_close(environment, nil) }
         counters.deinitialize(count: Self.counterCount * Self.spacing)
         counters.deallocate()
@@ -71,7 +71,7 @@ final class EnvironmentLifetime: @unchecked Sendable {
         private var currentThread: UInt { UInt(bitPattern: pthread_self()) }
     #endif
 
-    /// A thread's counter, by the address that stands for the thread.
+    /// A thread's counter, by the address that identifies the thread.
     private static func counter(of thread: UInt) -> Int {
         // Threads lie far apart in memory: the low bits of their addresses are alike.
         let hash = UInt64(thread) &* 0x9e37_79b9_7f4a_7c15
@@ -95,7 +95,7 @@ final class EnvironmentLifetime: @unchecked Sendable {
         endIfIdle()
     }
 
-    /// Lets no call begin from now on, and closes the environment when none is under way.
+    /// Refuses new calls from now on, and closes the environment once none is in progress.
     func closeWhenIdle(_ handler: @escaping ClosedHandler) {
         ending.withLock { $0.handlers.append(handler) }
         setEnding(true)

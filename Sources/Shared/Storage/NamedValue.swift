@@ -47,13 +47,13 @@ extension ReadableTransaction where Self: ~Copyable {
         return NamedValue(name: name, time: time.timestamp, payload: payload.array)
     }
 
-    /// Values of a kind whose names go on behind a text, in byte order of their names.
+    /// The values of a kind whose names have a prefix, in byte order of their names.
     ///
     /// - Parameters:
     ///   - kind: the kind.
-    ///   - prefix: what the names begin with; empty for all.
+    ///   - prefix: the prefix of the names, which must be longer than it; empty for all.
     ///   - name: only those with a greater name; nil for all.
-    ///   - limit: at most how many.
+    ///   - limit: the maximum number.
     public func namedValues(
         _ kind: NamedValue.Kind, beginningWith prefix: String = "", after name: String? = nil,
         limit: Int = .max
@@ -73,12 +73,12 @@ extension ReadableTransaction where Self: ~Copyable {
         return values
     }
 
-    /// The names of values of a kind that go on behind a text, in byte order.
+    /// The names of a kind's values that have a prefix, in byte order.
     ///
     /// - Parameters:
     ///   - kind: the kind.
-    ///   - prefix: what the names begin with; empty for all.
-    ///   - limit: at most how many.
+    ///   - prefix: the prefix of the names, which must be longer than it; empty for all.
+    ///   - limit: the maximum number.
     public func namedValueNames(
         _ kind: NamedValue.Kind, beginningWith prefix: String = "", limit: Int = .max
     ) throws(LarderError) -> [String] {
@@ -92,9 +92,9 @@ extension ReadableTransaction where Self: ~Copyable {
         return names
     }
 
-    /// The number of values of a kind whose names go on behind a text.
+    /// The number of values of a kind whose names have a prefix.
     ///
-    /// Linear in that number; nothing is copied but names.
+    /// Linear in that number; only names are copied.
     public func namedValueCount(_ kind: NamedValue.Kind, beginningWith prefix: String = "")
         throws(LarderError) -> Int
     {
@@ -124,7 +124,7 @@ extension ReadableTransaction where Self: ~Copyable {
 }
 
 extension WriteTransaction {
-    /// Keeps a value by name; replaces an earlier one.
+    /// Stores a value by name; replaces an earlier one.
     ///
     /// - Throws: `invalidArgument` for a name that is empty or beyond 1,500 bytes.
     public mutating func putNamedValue(
@@ -143,7 +143,7 @@ extension WriteTransaction {
 
     /// Removes a value.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: true if there was one.
     @discardableResult
     public mutating func removeNamedValue(_ kind: NamedValue.Kind, _ name: String)
         throws(LarderError) -> Bool

@@ -3,23 +3,23 @@ import Foundation
 public import LarderCore
 import Synchronization
 
-/// One commit of a store, to read from again and again until it is ended.
+/// One commit of a store, for any number of reads until it is released.
 ///
-/// Keep it as short as may be: pages freed after its commit cannot be used again while it is
-/// open, and a store has room for so many readers only. Any thread may call; reads come one after
-/// the other, or while another one pauses.
+/// Keep it as short as possible: pages freed after its commit cannot be used again while it is
+/// open, and the number of readers of a store is limited. Any thread may call; reads run one at a
+/// time, or while another one pauses.
 public final class PinnedSnapshot: @unchecked Sendable {
-    // The handle is used by the read whose turn it is, and freed by the end or the last read.
+    // The handle is used by the current read, and freed by the last read or by `end`.
 
     private struct State {
-        /// Reads that have begun and not ended: one whose turn it is, and those that pause.
+        /// Reads in progress: the current one and those that pause.
         var readCount = 0
         var isEnded = false
     }
 
     private let store: Store
     private let handle: OpaquePointer
-    /// Held by the read whose turn it is.
+    /// Held by the current read.
     private let turn = NSLock()
     private let state = Mutex(State())
 
@@ -53,18 +53,18 @@ public final class PinnedSnapshot: @unchecked Sendable {
         }
     }
 
-    /// Lets other reads go on while a closure does something else, such as waiting for somebody.
+    /// Lets other reads proceed while a closure does something else, such as waiting for a client.
     ///
-    /// Only within the closure of ``read(_:)``; what it does must not read.
+    /// Only within the closure of ``read(_:)``; the closure must not read.
     package func pausing<R>(_ body: () throws(LarderError) -> R) throws(LarderError) -> R {
         turn.unlock()
         defer { turn.lock() }
         return try body()
     }
 
-    /// Lets the commit go: at once, or at the end of the reads that are under way.
+    /// Releases the commit: immediately, or at the end of the reads in progress.
     ///
-    /// Waits for nobody. A second call does nothing. A store cannot be closed before.
+    /// Does not wait. A second call has no effect. The store cannot be closed before.
     public func end() {
         let isFree = state.withLock { state in
             defer { state.isEnded = true }
@@ -73,7 +73,7 @@ public final class PinnedSnapshot: @unchecked Sendable {
         if isFree { larder_txn_end_read(handle) }
     }
 
-    /// Whether a read may begin.
+    /// True if a read may begin.
     private func begin() -> Bool {
         state.withLock { state in
             guard !state.isEnded else { return false }
@@ -93,7 +93,7 @@ public final class PinnedSnapshot: @unchecked Sendable {
 }
 
 extension Store {
-    /// The newest commit, to read from until it is ended.
+    /// Pins the newest commit, for reads until it is released.
     ///
     /// - Throws: `resourceExhausted` with the condition `readersFull` where too many read
     ///   transactions are open; `failedPrecondition` for a closed store.

@@ -8,8 +8,8 @@ extension ReadableTransaction where Self: ~Copyable {
     ///
     /// - Parameters:
     ///   - onProblem: called with each problem, on the calling thread; may stop the check.
-    ///   - progress: called now and then; may stop the check.
-    /// - Returns: what was read and how many problems there are. Damage is no error here.
+    ///   - progress: called periodically; may stop the check.
+    /// - Returns: the number of rows read and problems found. Damage does not throw.
     /// - Throws: `cancelled` when a closure stopped it; `unavailable` from the disk.
     public func check(
         onProblem: (CheckProblem) -> IterationStep = { _ in .continue },
@@ -46,7 +46,7 @@ extension Store {
     }
 }
 
-/// What a check of a store read and found.
+/// The result of checking a store.
 public struct CheckReport: Hashable, Sendable {
     /// Rows that were read.
     public let rowCount: Int64
@@ -57,16 +57,16 @@ public struct CheckReport: Hashable, Sendable {
     /// Problems that were found.
     public let problemCount: Int64
 
-    /// Whether nothing is wrong.
+    /// True if nothing is wrong.
     public var isClean: Bool { problemCount == 0 }
 }
 
-/// Something that a check found wrong.
+/// A problem found by a check.
 public struct CheckProblem: Hashable, Sendable {
     /// The table of the row.
     public let table: String
     /// The row's key.
     public let key: [UInt8]
-    /// What is wrong, in words.
+    /// The problem, in words.
     public let message: String
 }

@@ -7,8 +7,8 @@ extension Store {
     /// Blocks until the copy is on disk. Progress is in bytes.
     ///
     /// - Parameters:
-    ///   - directory: where the copy goes; it must be missing or empty.
-    ///   - progress: called now and then; may stop the copy.
+    ///   - directory: the directory of the copy; it must be missing or empty.
+    ///   - progress: called periodically; may stop the copy.
     /// - Throws: `cancelled` when progress stopped it; `alreadyExists` for a directory that
     ///   holds something; `unavailable` or `resourceExhausted` from the disk.
     public func copy(to directory: String, progress: ProgressHandler = { _ in .continue })
@@ -56,16 +56,16 @@ extension Store {
 
 // MARK: - Progress
 
-/// How far a long call has come.
+/// The progress of a long call.
 public struct StoreProgress: Hashable, Sendable {
-    /// What is done, in the call's unit: bytes or rows.
+    /// The amount done, in the call's unit: bytes or rows.
     public let done: Int64
-    /// What there is to do; nil where that is not known.
+    /// The total amount; nil if unknown.
     public let total: Int64?
 }
 
-/// Called now and then by a long call, on the calling thread;
-/// ``LarderCore/IterationStep/stop`` ends the call.
+/// Called periodically by a long call, on the calling thread; ``LarderCore/IterationStep/stop``
+/// ends the call.
 public typealias ProgressHandler = (StoreProgress) -> IterationStep
 
 /// The closures of one long call, for the core's callbacks to find.

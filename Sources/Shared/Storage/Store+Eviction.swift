@@ -8,9 +8,9 @@ extension Store {
     /// touches. Blocks for its turn to write and for the disk.
     ///
     /// - Parameters:
-    ///   - goal: what the store may hold after it, in bytes; nil for the budget.
-    ///   - maxDocuments: documents to look at; 0 for 500.
-    ///   - maxMicroseconds: time to take; 0 for 2,000.
+    ///   - goal: the size to reach, in bytes; nil for the budget.
+    ///   - maxDocuments: the number of documents to examine; 0 for 500.
+    ///   - maxMicroseconds: the time limit; 0 for 2,000.
     /// - Throws: `failedPrecondition` for a store open for reading only.
     public func evict(
         toBytes goal: Int64? = nil, maxDocuments: Int64 = 0, maxMicroseconds: Int64 = 0
@@ -43,9 +43,9 @@ extension Store {
     }
 }
 
-/// What a step of eviction did.
+/// The result of an eviction step.
 public struct EvictionResult: Hashable, Sendable {
-    /// Whether the store is over the goal and another step can free more.
+    /// True if the store is above the goal and another step can free more.
     public let hasMore: Bool
     /// Documents that were looked at.
     public let examinedCount: Int64
@@ -55,10 +55,10 @@ public struct EvictionResult: Hashable, Sendable {
     public let targetCount: Int64
     /// Bytes that were freed.
     public let freedBytes: Int64
-    /// Documents that were met and kept.
+    /// Documents that were examined and kept.
     public let pinnedCount: Int64
-    /// What the store holds after the step, in bytes.
+    /// The size of the store's contents after the step, in bytes.
     public let totalBytes: Int64
-    /// How long the step took, in microseconds.
+    /// The duration of the step, in microseconds.
     public let elapsedMicroseconds: Int64
 }

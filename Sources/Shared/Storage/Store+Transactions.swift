@@ -156,14 +156,13 @@ public struct WriteTransaction: ~Copyable, ReadableTransaction {
     package var writer: OpaquePointer { snapshot.reader }
 }
 
-/// What can be read through a transaction: the same of ``ReadTransaction`` and
-/// ``WriteTransaction``.
+/// The read operations of ``ReadTransaction`` and ``WriteTransaction``.
 public protocol ReadableTransaction: ~Copyable {
     /// The commit that the transaction reads.
     var snapshot: Snapshot { get }
 
-    /// Whether the transaction can change what it reads, so that nothing read through it is
-    /// known of its commit yet.
+    /// True if the transaction can change what it reads, so that its reads may differ from any
+    /// commit.
     var isWritable: Bool { get }
 }
 

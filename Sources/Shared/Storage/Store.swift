@@ -2,17 +2,16 @@ import CLarder
 public import Foundation
 public import LarderCore
 
-/// Documents, pending mutations, overlays, targets and indexes in one file, read and written
-/// through scoped transactions.
+/// A transactional store in one file, read and written through scoped transactions.
 ///
-/// Every call blocks its thread: a write until its turn comes and the disk has it, a read for
-/// as long as its closure runs. Do not call from Swift's cooperative thread pool where a commit
-/// may take milliseconds. Any thread may call, several at once; reads never wait for a writer.
+/// Every call blocks its thread: a write until earlier writes have ended and it is on disk, a read
+/// while its closure runs. Do not call from Swift's cooperative thread pool where a commit may take
+/// milliseconds. Any thread may call, several at once; reads never wait for a writer.
 ///
 /// One process opens a store once: share the object. See ``StoreConfiguration/Access`` for
 /// several processes.
 public final class Store: @unchecked Sendable {
-    // Nothing here changes after initialisation.
+    // Immutable after initialisation.
 
     private let lifetime: EnvironmentLifetime
 
@@ -22,13 +21,13 @@ public final class Store: @unchecked Sendable {
     /// The directory that the store lies in; nil for a store in memory.
     public let directory: String?
 
-    /// How deep maps and arrays in a document may be nested.
+    /// The maximum nesting depth of maps and arrays in a document.
     public let maxDepth: Int
 
-    /// What a document may count towards the document size limit, in bytes.
+    /// The maximum document size in bytes, by Firestore's published rules.
     public let maxDocumentBytes: Int64
 
-    /// Opens a store, and makes it where there is none unless the configuration says otherwise.
+    /// Opens a store, and creates a missing one unless the configuration says otherwise.
     ///
     /// Blocks for the disk. Stale readers of processes that ended are cleaned up.
     ///
@@ -69,15 +68,15 @@ public final class Store: @unchecked Sendable {
 
     /// Closes the store; later calls fail.
     ///
-    /// The last reference does so by itself. Closing twice does nothing.
+    /// Releasing the last reference closes it, too. Closing twice has no effect.
     ///
-    /// - Throws: `failedPrecondition` with the condition `busy` while transactions or other
-    ///   calls are under way; the store is then still open.
+    /// - Throws: `failedPrecondition` with the condition `busy` while transactions or other calls
+    ///   are in progress; the store then stays open.
     public func close() throws(LarderError) {
         try lifetime.close()
     }
 
-    /// Refuses calls from now on, and closes the store once those under way have ended.
+    /// Refuses calls from now on, and closes the store once those in progress have ended.
     ///
     /// Does not block; the closure is called on the thread that ends the last call, or on this
     /// one.

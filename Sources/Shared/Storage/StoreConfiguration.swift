@@ -1,9 +1,9 @@
 import CLarder
 import LarderCore
 
-/// How a store is opened.
+/// The options of opening a store.
 public struct StoreConfiguration: Sendable {
-    /// Where a store lies.
+    /// The location of a store.
     public enum Location: Hashable, Sendable {
         /// In a directory of a local file system.
         case directory(String)
@@ -11,7 +11,7 @@ public struct StoreConfiguration: Sendable {
         case memory
     }
 
-    /// What this process may do with the store, and what others may do meanwhile.
+    /// The access of this process to the store, and that of others at the same time.
     public enum Access: Hashable, Sendable {
         /// Reading and writing; no other process may open the store but for reading only.
         case readWrite
@@ -21,7 +21,7 @@ public struct StoreConfiguration: Sendable {
         case shared
     }
 
-    /// What a commit that has returned survives.
+    /// The failures that a finished commit survives.
     public enum Durability: Hashable, Sendable {
         /// Each commit is on disk when it returns.
         case everyCommit
@@ -30,7 +30,7 @@ public struct StoreConfiguration: Sendable {
         case lastCommitAtRisk
     }
 
-    /// How large the store may become before it evicts least recently used documents.
+    /// The size above which the store evicts least recently used documents.
     public enum Budget: Hashable, Sendable {
         /// Nothing is evicted.
         case unlimited
@@ -38,68 +38,69 @@ public struct StoreConfiguration: Sendable {
         case bytes(Int64)
     }
 
-    /// How much a log message matters.
+    /// The severity of a log message.
     public enum LogLevel: Int32, Hashable, Sendable, Comparable {
-        /// Something failed.
+        /// A failure.
         case error = 0
-        /// Something is wrong but was mended or passed over.
+        /// A problem that was repaired or skipped.
         case warning = 1
-        /// Something worth knowing happened.
+        /// An event of interest.
         case info = 2
         /// Every step.
         case debug = 3
 
-        /// Whether the left level matters more.
+        /// True if the left level matters more.
         public static func < (left: LogLevel, right: LogLevel) -> Bool {
             left.rawValue < right.rawValue
         }
     }
 
-    /// Where the store lies.
+    /// The location of the store.
     public var location: Location
 
     /// The domain of the store's errors: that of the database which opens it.
     public var errorDomain = LarderError.sharedDomain
 
-    /// What this process may do with it.
+    /// The access of this process.
     public var access = Access.readWrite
 
-    /// Whether directory and store are made where there are none.
+    /// True if a missing directory or store is created.
     public var createsStore = true
 
-    /// What a commit survives.
+    /// The durability of commits.
     public var durability = Durability.everyCommit
 
-    /// How large the store may become.
+    /// The size above which the store evicts documents.
     public var budget = Budget.unlimited
 
-    /// Whether a commit over budget evicts by itself; ``Store/evict(toBytes:maxDocuments:maxMicroseconds:)``
-    /// does otherwise.
+    /// True if a commit over budget evicts automatically; otherwise call
+    /// ``Store/evict(toBytes:maxDocuments:maxMicroseconds:)`` explicitly.
     public var evictsAutomatically = true
 
-    /// Whether a first compression dictionary is trained by itself.
+    /// True if the first compression dictionary is trained automatically.
     public var trainsAutomatically = true
 
     /// The zstd level of the compressed part of records.
     public var compressionLevel = 1
 
-    /// Bytes from which on a value may go to the compressed part; nil for the default.
+    /// The size in bytes from which a value may be moved to the compressed part; nil for the
+    /// default.
     public var coldFieldBytes: Int?
 
     /// Address space to reserve, in bytes; nil for 1 TiB or what the system gives, and for 64 GiB
     /// in memory.
     public var mapBytes: UInt64?
 
-    /// Read transactions open at once, over all processes.
+    /// The maximum number of read transactions that are open at once, over all processes.
     public var maxReaders = 510
 
-    /// How deep maps and arrays in a document may be nested.
+    /// The maximum nesting depth of maps and arrays in a document.
     public var maxDepth = 20
 
-    /// What a document may count towards the document size limit, in bytes.
+    /// The maximum document size in bytes, by Firestore's published rules.
     public var maxDocumentBytes: Int64 = 1_048_576
 
-    /// Whether a network file system is accepted, where memory maps and locks are unreliable.
+    /// True if a network file system is accepted, where memory maps and locks are unreliable.
     public var allowsNetworkFileSystem = false
 
     /// Called with each log message, on whichever thread meets the event.
@@ -159,7 +160,7 @@ extension StoreConfiguration {
         return options
     }
 
-    /// What a store in memory reserves: many of them may be open at a time, and none of them
+    /// The address space of a store in memory: many of them may be open at a time, and none
     /// outgrows the memory.
     private static let memoryMapBytes: UInt64 = 1 << 36
 

@@ -1,13 +1,13 @@
 import CLarder
 public import LarderCore
 
-/// What a store holds and occupies, as of one commit; sizes in bytes.
+/// The contents of a store and the space they occupy, as of one commit; sizes are in bytes.
 public struct StoreStatistics: Hashable, Sendable {
     /// Rows of one category and what they occupy in the file's pages.
     public struct Usage: Hashable, Sendable {
         /// Rows.
         public let rowCount: Int64
-        /// What they occupy: keys, values and their share of the pages.
+        /// The space they occupy: keys, values and their share of the pages.
         public let sizeBytes: Int64
     }
 
@@ -44,17 +44,17 @@ public struct StoreStatistics: Hashable, Sendable {
     public let storedRecordBytes: Int64
     /// The data file's size.
     public let fileBytes: Int64
-    /// What of the data file holds nothing and will be used again.
+    /// The part of the data file that is free and will be reused.
     public let freeBytes: Int64
     /// The address space that is reserved for the file.
     public let mapBytes: UInt64
-    /// The commit that this is about.
+    /// The commit that the statistics describe.
     public let commitNumber: UInt64
     /// Documents evicted since the store was opened.
     public let evictedDocumentCount: Int64
-    /// What they occupied.
+    /// The space they occupied.
     public let evictedBytes: Int64
-    /// What was found pinned while over budget, at the last eviction.
+    /// The bytes found pinned while over budget, at the last eviction.
     public let pinnedBytes: Int64
     /// Read transactions open now, over all processes.
     public let readerCount: Int
@@ -67,7 +67,7 @@ public struct StoreStatistics: Hashable, Sendable {
 }
 
 extension ReadableTransaction where Self: ~Copyable {
-    /// What the store holds and occupies, as of this transaction.
+    /// The contents of the store and the space they occupy, as of this transaction.
     ///
     /// The counts are kept with each write: constant time, but for the file's free pages.
     public func statistics() throws(LarderError) -> StoreStatistics {
@@ -79,7 +79,7 @@ extension ReadableTransaction where Self: ~Copyable {
 }
 
 extension Store {
-    /// What the store holds and occupies, as of the newest commit.
+    /// The contents of the store and the space they occupy, as of the newest commit.
     public func statistics() throws(LarderError) -> StoreStatistics {
         try read { transaction throws(LarderError) in try transaction.statistics() }
     }

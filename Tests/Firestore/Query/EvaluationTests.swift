@@ -14,7 +14,7 @@ struct EvaluationTests {
         return candidates.map { ($0.key, $0.value) }.sorted { $0.path < $1.path }
     }
 
-    @Test("2.4: which documents match")
+    @Test("which documents match")
     func matching() throws {
         var random = SeededRandom()
         var matched = 0
@@ -32,7 +32,7 @@ struct EvaluationTests {
         #expect(matched > 200, "random queries match something; \(random)")
     }
 
-    @Test("2.6: in what order, and which come first")
+    @Test("in what order, and which come first")
     func ordering() throws {
         var random = SeededRandom()
         for _ in 0..<200 {
@@ -63,7 +63,7 @@ struct EvaluationTests {
         }
     }
 
-    @Test("2.6: the order of documents is total, with and without the ordered fields")
+    @Test("the order of documents is total, with and without the ordered fields")
     func totalOrder() throws {
         var random = SeededRandom()
         for _ in 0..<60 {

@@ -28,7 +28,7 @@ struct OverlayTests {
         }
     }
 
-    @Test("1.10: the local view of a document has version none and local mutations")
+    @Test("the local view of a document has version none and local mutations")
     func localView() throws {
         try store.read { transaction in
             let seen = try transaction.document(at: cities.document("a"), asSeenBy: alice)

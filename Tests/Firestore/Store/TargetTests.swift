@@ -24,7 +24,7 @@ struct TargetTests {
         #expect(try store.read { try $0.target(3) } == nil)
     }
 
-    @Test("2.8: targets are found by canonical id, and the highest id is remembered")
+    @Test("targets are found by canonical id, and the highest id is remembered")
     func finding() throws {
         try store.write { transaction throws in
             for (id, text) in [(2, "a"), (4, "b"), (6, "a")] as [(Int32, String)] {

@@ -20,8 +20,10 @@ struct ServiceAccountTokensTests {
 
     @Test("a token is signed with the account's key")
     func signing() async throws {
-        let account = try ServiceAccount(json: Data(try AccountKeys.keyFile().utf8))
-        let tokens = try ServiceAccountTokens(account, audience: "https://example.com/") {
+        let account = try ServiceAccount(
+            json: Data(try AccountKeys.keyFile().utf8), errorDomain: LarderError.sharedDomain)
+        let tokens = try ServiceAccountTokens(account, audience: "https://example.com/",
+            errorDomain: LarderError.sharedDomain) {
             Date(timeIntervalSince1970: 1_000_000.7)
         }
         let token = try #require(
@@ -46,11 +48,13 @@ struct ServiceAccountTokensTests {
 
     @Test("descriptions and dumps do not contain keys and tokens")
     func secrecy() throws {
-        let account = try ServiceAccount(json: Data(try AccountKeys.keyFile().utf8))
+        let account = try ServiceAccount(
+            json: Data(try AccountKeys.keyFile().utf8), errorDomain: LarderError.sharedDomain)
         let secret = AccountKeys.privateKey.split(separator: "\n")[1]
         let values: [Any] = [
             AccessToken("hunter2"), account, [AccessToken("hunter2")],
-            try ServiceAccountTokens(account, audience: "https://example.com/"),
+            try ServiceAccountTokens(account, audience: "https://example.com/",
+            errorDomain: LarderError.sharedDomain),
         ]
         for value in values {
             var dumped = ""

@@ -54,7 +54,9 @@ struct TokenCacheTests {
     private let cache: TokenCache
 
     init() {
-        cache = TokenCache(provider, now: { [clock] in clock.now }, onRefresh: { _ in })
+        cache = TokenCache(
+            provider, errorDomain: LarderError.sharedDomain, now: { [clock] in clock.now },
+            onRefresh: { _ in })
     }
 
     private func known(_ user: String = "") async throws -> String? {

@@ -1,6 +1,6 @@
 package import LarderModel
 
-/// Finds the views that a changed document may come into or leave, without asking the others.
+/// Finds the views that a changed document may enter or leave, without examining the others.
 ///
 /// Views are kept by document; by collection and collection group, and there by the value of a
 /// field where every document of the query must have one of a few values.
@@ -29,7 +29,7 @@ package struct DispatchIndex: Sendable {
         }
     }
 
-    /// Takes the view of a query out.
+    /// Removes the view of a query.
     package mutating func remove(_ view: ViewID, _ query: Query) {
         if case .document(let path) = query.source {
             documents.remove(view, at: path)
@@ -60,8 +60,8 @@ package struct DispatchIndex: Sendable {
         }
     }
 
-    /// Calls the closure with every view that a document in one of these states may be in; with
-    /// some of them twice, and with some that it is not in.
+    /// Calls the closure with every view that a document in one of these states may be in; possibly
+    /// repeated, and with false positives.
     ///
     /// - Parameter states: the fields of the document before and after a change, where it
     ///   existed.
@@ -73,5 +73,146 @@ package struct DispatchIndex: Sendable {
         let parent = path.parent
         collections[parent]?.forEachView(of: states, body)
         groups[parent.id]?.forEachView(of: states, body)
+    }
+}
+
+// MARK: - Keys
+
+/// A property of every document of a query, by which changes find the query's view.
+enum DispatchKey: Sendable, Hashable {
+    /// The document itself.
+    case document(DocumentPath)
+    /// A field with a value of this hash; see ``DispatchField``.
+    case value(DispatchField, Int)
+}
+
+/// The field in which a document has the value of a ``DispatchKey``.
+struct DispatchField: Sendable, Hashable {
+    let path: FieldPath
+    /// True if the value is an element of an array in the field.
+    let isElement: Bool
+}
+
+extension DispatchKey {
+    /// Keys of which every document that matches all filters has one; nil if the filters imply
+    /// none, in which case all documents of the query's scope must be examined.
+    static func keys(of filters: [Filter]) -> Set<DispatchKey>? {
+        filters.lazy.compactMap { keys(of: $0) }.min { $0.count < $1.count }
+    }
+
+    private static func keys(of filter: Filter) -> Set<DispatchKey>? {
+        switch filter {
+        case .field(let filter): return keys(of: filter)
+        case .and(let filters): return keys(of: filters)
+        case .or(let filters):
+            var joined: Set<DispatchKey> = []
+            for filter in filters {
+                guard let keys = keys(of: filter) else { return nil }
+                joined.formUnion(keys)
+            }
+            return joined
+        }
+    }
+
+    private static func keys(of filter: FieldFilter) -> Set<DispatchKey>? {
+        switch (filter.op, filter.value) {
+        case (.equal, let value): keys(of: filter.path, [value], isElement: false)
+        case (.in, .array(let values)): keys(of: filter.path, values, isElement: false)
+        case (.arrayContains, let value): keys(of: filter.path, [value], isElement: true)
+        case (.arrayContainsAny, .array(let values)):
+            keys(of: filter.path, values, isElement: true)
+        default: nil
+        }
+    }
+
+    private static func keys(
+        of path: FieldPath, _ values: [Value], isElement: Bool
+    ) -> Set<DispatchKey>? {
+        var keys: Set<DispatchKey> = []
+        for value in values {
+            if path.isDocumentID {
+                guard case .reference(let name) = value, let document = name.document else {
+                    return nil
+                }
+                keys.insert(.document(document))
+            } else {
+                guard let hash = try? EncodedValue(value).orderHash() else { return nil }
+                keys.insert(.value(DispatchField(path: path, isElement: isElement), hash))
+            }
+        }
+        return keys
+    }
+}
+
+// MARK: - Scopes
+
+/// The views of one collection or collection group, by what their documents have in a field.
+struct DispatchScope: Sendable {
+    /// Views that every document may be in.
+    private var unkeyed = ViewList.none
+    private var fields: [DispatchField: Buckets] = [:]
+
+    fileprivate struct Buckets: Sendable {
+        let field: PreparedField
+        var views: [Int: ViewList] = [:]
+    }
+
+    var isEmpty: Bool { unkeyed.isEmpty && fields.isEmpty }
+
+    /// Adds a view whose documents may be anything.
+    mutating func insert(_ view: ViewID) {
+        unkeyed.insert(view)
+    }
+
+    /// Removes such a view.
+    mutating func remove(_ view: ViewID) {
+        unkeyed.remove(view)
+    }
+
+    /// Adds a view whose documents have a value.
+    mutating func insert(_ view: ViewID, at field: DispatchField, _ hash: Int) {
+        fields[field, default: Buckets(field: PreparedField(field.path))].views
+            .insert(view, at: hash)
+    }
+
+    /// Removes such a view.
+    mutating func remove(_ view: ViewID, at field: DispatchField, _ hash: Int) {
+        fields[field]?.views.remove(view, at: hash)
+        if fields[field]?.views.isEmpty ?? false { fields[field] = nil }
+    }
+
+    /// Calls the closure with views that may have a document of the scope in one of its states;
+    /// possibly repeated.
+    func forEachView(of states: [Record], _ body: (ViewID) -> Void) {
+        unkeyed.forEach(body)
+        for (field, buckets) in fields {
+            for record in states {
+                record.withView { buckets.forEachView(of: $0, isElement: field.isElement, body) }
+            }
+        }
+    }
+}
+
+extension DispatchScope.Buckets {
+    fileprivate func forEachView(
+        of record: borrowing RecordView, isElement: Bool, _ body: (ViewID) -> Void
+    ) {
+        // The bytes were checked when the record was made, so that reading does not fail.
+        _ = try? record.withValue(at: field) { value in
+            guard isElement else { return forEachView(of: value, body) }
+            value.forEachElement { element in
+                forEachView(of: element, body)
+                return .continue
+            }
+        }
+    }
+
+    private func forEachView(of value: borrowing ValueView, _ body: (ViewID) -> Void) {
+        if let hash = try? value.orderHash() {
+            views[hash]?.forEach(body)
+        } else {
+            // What cannot be hashed may be anything.
+            views.values.forEach { $0.forEach(body) }
+        }
     }
 }

@@ -7,11 +7,11 @@ package struct ViewID: Sendable, Hashable, Comparable {
         self.number = number
     }
 
-    /// Whether the left view is the older one.
+    /// True if the left view is the older one.
     package static func < (left: ViewID, right: ViewID) -> Bool { left.number < right.number }
 }
 
-/// A few views or many, each once, oldest first; one takes no memory of its own.
+/// A set of views, oldest first; a single view needs no allocation.
 package enum ViewList: Sendable {
     /// No view.
     case none
@@ -20,7 +20,7 @@ package enum ViewList: Sendable {
     /// Two or more.
     case many([ViewID])
 
-    /// Whether there is none.
+    /// True if there is none.
     package var isEmpty: Bool {
         if case .none = self { true } else { false }
     }
@@ -34,7 +34,7 @@ package enum ViewList: Sendable {
         }
     }
 
-    /// Adds a view that may be there already.
+    /// Adds a view unless it is in the list already.
     package mutating func insert(_ view: ViewID) {
         switch self {
         case .none: self = .one(view)
@@ -48,7 +48,7 @@ package enum ViewList: Sendable {
         }
     }
 
-    /// Takes a view out that may not be there.
+    /// Removes a view that may be missing.
     package mutating func remove(_ view: ViewID) {
         switch self {
         case .none: break
@@ -63,7 +63,7 @@ package enum ViewList: Sendable {
 }
 
 extension [ViewID] {
-    /// Where a view is or would be.
+    /// The index of a view, or the index at which it would be inserted.
     fileprivate func place(of view: ViewID) -> Int {
         guard let last, last >= view else { return count }
         var (low, high) = (0, count)
@@ -78,7 +78,7 @@ extension [ViewID] {
 extension Dictionary where Value == ViewList {
     /// Adds a view to the list of a key.
     ///
-    /// - Returns: whether it is the first there.
+    /// - Returns: true if it is the first one.
     @discardableResult
     package mutating func insert(_ view: ViewID, at key: Key) -> Bool {
         func insert(into list: inout ViewList) -> Bool {
@@ -88,9 +88,9 @@ extension Dictionary where Value == ViewList {
         return insert(into: &self[key, default: .none])
     }
 
-    /// Takes a view out of the list of a key.
+    /// Removes a view from the list of a key.
     ///
-    /// - Returns: whether it was the last there.
+    /// - Returns: true if it was the last one.
     @discardableResult
     package mutating func remove(_ view: ViewID, at key: Key) -> Bool {
         guard let index = index(forKey: key) else { return false }

@@ -1,5 +1,5 @@
 import Foundation
-import LarderModel
+package import LarderModel
 
 /// A filter prepared for testing records in place.
 indirect enum FilterTest: Sendable {
@@ -12,7 +12,7 @@ indirect enum FilterTest: Sendable {
     case isNotIn(PreparedField, EncodedValueSet)
     /// The field is an array, and an element has the place of one of the values.
     case contains(PreparedField, EncodedValueSet)
-    case name(NameTest)
+    case documentID(DocumentIDFilter)
     case all([FilterTest])
     case any([FilterTest])
     /// Matches nothing.
@@ -39,7 +39,7 @@ indirect enum FilterTest: Sendable {
 
     private init(_ filter: FieldFilter, _ fields: inout PreparedFields) throws(LarderError) {
         if filter.path.isDocumentID {
-            self = .name(try NameTest(filter))
+            self = .documentID(try DocumentIDFilter(filter))
             return
         }
         let field = fields[filter.path]
@@ -65,12 +65,12 @@ indirect enum FilterTest: Sendable {
         }
     }
 
-    /// How much a test costs, roughly; what is cold or long comes last.
+    /// The rough cost of a test; tests of cold or long values come last.
     private var cost: Int {
         switch self {
         case .never: 0
         case .compare, .isNotEqual: 1
-        case .name, .isIn, .isNotIn: 2
+        case .documentID, .isIn, .isNotIn: 2
         case .contains: 3
         case .all, .any: 4
         }
@@ -96,7 +96,7 @@ indirect enum FilterTest: Sendable {
             } ?? false
         case .contains(let field, let values):
             return try record.withValue(at: field) { values.containsElement(of: $0) } ?? false
-        case .name(let test):
+        case .documentID(let test):
             return test.matches(path)
         case .all(let tests):
             for test in tests where try !test.matches(record, at: path) { return false }
@@ -131,5 +131,70 @@ extension FieldFilter {
             throw .invalidArgument("'\(op.rawValue)' takes a list of values")
         }
         return values
+    }
+}
+
+// MARK: - Document IDs
+
+/// A condition on a document's name, prepared.
+enum DocumentIDFilter: Sendable {
+    case compare(DocumentPath, AcceptedOrders)
+    /// In the order of documents.
+    case isIn([DocumentPath])
+    case isNotIn([DocumentPath])
+
+    init(_ filter: FieldFilter) throws(LarderError) {
+        if let accepted = AcceptedOrders(filter.op) {
+            self = .compare(try filter.value.documentPath(for: filter.op), accepted)
+            return
+        }
+        guard filter.op == .in || filter.op == .notIn, case .array(let values) = filter.value
+        else {
+            throw .invalidArgument(
+                "'\(filter.op.rawValue)' does not apply to a document's name with this value")
+        }
+        var paths: Set<DocumentPath> = []
+        for value in values { paths.insert(try value.documentPath(for: filter.op)) }
+        self = filter.op == .in ? .isIn(paths.sorted()) : .isNotIn(paths.sorted())
+    }
+
+    func matches(_ path: borrowing DocumentPathView) -> Bool {
+        switch self {
+        case .compare(let other, let accepted): accepted.accepts(path.compare(to: other))
+        case .isIn(let paths): Self.contains(path, in: paths)
+        case .isNotIn(let paths): !Self.contains(path, in: paths)
+        }
+    }
+
+    private static func contains(_ path: borrowing DocumentPathView, in paths: [DocumentPath])
+        -> Bool
+    {
+        var (low, high) = (0, paths.count)
+        while low < high {
+            let middle = (low + high) / 2
+            switch path.compare(to: paths[middle]) {
+            case .orderedAscending: high = middle
+            case .orderedSame: return true
+            case .orderedDescending: low = middle + 1
+            }
+        }
+        return false
+    }
+}
+
+extension Value {
+    /// The document that a value of the document ID refers to.
+    fileprivate func documentPath(for op: FieldFilter.Operator) throws(LarderError) -> DocumentPath
+    {
+        guard let path = referencedDocument else {
+            throw .invalidArgument(
+                "a document's name is compared with '\(op.rawValue)' to references only")
+        }
+        return path
+    }
+
+    /// The document that a reference names; nil for another value.
+    package var referencedDocument: DocumentPath? {
+        if case .reference(let name) = self { name.document } else { nil }
     }
 }

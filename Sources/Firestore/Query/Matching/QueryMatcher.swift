@@ -1,3 +1,4 @@
+import Foundation
 package import LarderModel
 
 /// A query prepared for testing documents one after the other, in place.
@@ -13,13 +14,13 @@ package final class QueryMatcher: Sendable {
     private let bounds: [BoundTest]
     /// Orders that no filter asks for already.
     private let requiredFields: [PreparedField]
-    /// Whether there is more to test than the place and the plain comparisons.
+    /// True if there is more to test than the place and the plain comparisons.
     private let hasFurtherTests: Bool
 
     /// Prepares a query.
     ///
     /// - Parameters:
-    ///   - query: what documents must match; its limit does not count here.
+    ///   - query: the query to match; its limit is ignored.
     ///   - isSourceKnown: candidates come from the query's own place, so that their paths are not
     ///     tested again.
     /// - Throws: `invalidArgument` for values that ``Query/validate()`` refuses, too.
@@ -55,7 +56,7 @@ package final class QueryMatcher: Sendable {
         hasFurtherTests = !(filters.isEmpty && bounds.isEmpty && required.isEmpty)
     }
 
-    /// Whether a found document matches: place, filters, ordered fields and bounds.
+    /// True if a found document matches: place, filters, ordered fields and bounds.
     ///
     /// The caller knows that the document exists: this does not ask.
     ///
@@ -79,7 +80,7 @@ package final class QueryMatcher: Sendable {
         return true
     }
 
-    /// Whether a document is found and matches.
+    /// True if a document is found and matches.
     package func matches(_ document: Document) -> Bool {
         guard document.exists, let record = document.record else { return false }
         // The bytes were checked when the record was made, so that reading does not fail.
@@ -97,5 +98,60 @@ package final class QueryMatcher: Sendable {
         case .group(let id): path.isInGroup(id)
         case .document(let document): path.isEqual(to: document)
         }
+    }
+}
+
+// MARK: - Bounds
+
+/// A bound of a query prepared for testing records in place.
+struct BoundTest: Sendable {
+    private enum Position {
+        case field(PreparedField, EncodedValue)
+        case name(DocumentPath)
+    }
+
+    private let positions: [(position: Position, isDescending: Bool)]
+    private let accepted: AcceptedOrders
+
+    /// A bound on the first orders of a query: its start, or else its end.
+    init(_ bound: Bound, isStart: Bool, _ orders: [Order], _ fields: inout PreparedFields)
+        throws(LarderError)
+    {
+        guard bound.values.count <= orders.count else {
+            throw .invalidArgument(
+                "a bound has \(bound.values.count) values for \(orders.count) orders")
+        }
+        var positions: [(Position, Bool)] = []
+        for (value, order) in zip(bound.values, orders) {
+            if !order.path.isDocumentID {
+                let field = Position.field(fields[order.path], try EncodedValue(value))
+                positions.append((field, order.isDescending))
+            } else if let path = value.referencedDocument {
+                positions.append((.name(path), order.isDescending))
+            } else {
+                throw .invalidArgument("a bound on the document's name is a reference")
+            }
+        }
+        self.positions = positions
+        let beyond: AcceptedOrders = isStart ? .above : .below
+        accepted = bound.isInclusive ? beyond.union(.same) : beyond
+    }
+
+    /// True if a document lies on the right side; not when it lacks a field.
+    func admits(_ record: borrowing RecordView, at path: borrowing DocumentPathView)
+        throws(LarderError) -> Bool
+    {
+        for (position, isDescending) in positions {
+            let found: ComparisonResult? =
+                switch position {
+                case .field(let field, let value): try record.compare(field, to: value)
+                case .name(let name): path.compare(to: name)
+                }
+            guard let order = found else { return false }
+            if order != .orderedSame {
+                return accepted.accepts(isDescending ? order.reversed : order)
+            }
+        }
+        return accepted.accepts(.orderedSame)
     }
 }

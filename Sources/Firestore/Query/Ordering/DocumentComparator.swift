@@ -1,8 +1,8 @@
 package import Foundation
 package import LarderModel
 
-/// The order of the documents of a query: field by field, then by name, so that no two
-/// documents have one place.
+/// The order of the documents of a query: field by field, then by name, so that no two documents
+/// are equal.
 ///
 /// It may be used on several threads at once, for documents in memory and of one store.
 package struct DocumentComparator: Sendable {
@@ -18,9 +18,9 @@ package struct DocumentComparator: Sendable {
         isNameDescending = name.map { orders[$0].isDescending } ?? false
     }
 
-    /// Which document comes first.
+    /// The order of two documents.
     ///
-    /// A missing field, which no document of the query has, comes before every value.
+    /// A missing field, which no result of the query has, sorts before every value.
     package func compare(_ left: Document, _ right: Document) -> ComparisonResult {
         if !fields.isEmpty {
             let order = compare(left.record, right.record)
@@ -29,7 +29,7 @@ package struct DocumentComparator: Sendable {
         return directed(left.path.compare(to: right.path), isNameDescending)
     }
 
-    /// Which of two shared documents comes first; only what is compared of them is looked at.
+    /// The order of two shared documents; only the compared fields are read.
     func compare(_ left: StoredDocument, _ right: StoredDocument) -> ComparisonResult {
         if !fields.isEmpty {
             let order = compare(left.document.record, right.document.record)
@@ -39,7 +39,7 @@ package struct DocumentComparator: Sendable {
         return directed(order, isNameDescending)
     }
 
-    /// Which of two lent documents comes first.
+    /// The order of two lent documents.
     ///
     /// - Throws: `dataLoss` when a record's compressed part is damaged.
     package func compare(
@@ -51,7 +51,7 @@ package struct DocumentComparator: Sendable {
         return directed(leftPath.compare(to: rightPath), isNameDescending)
     }
 
-    /// Which of a lent document and one in memory comes first.
+    /// The order of a lent document and one in memory.
     ///
     /// - Throws: `dataLoss` when the lent record's compressed part is damaged.
     package func compare(
@@ -66,8 +66,7 @@ package struct DocumentComparator: Sendable {
         return directed(path.compare(to: right.path), isNameDescending)
     }
 
-    /// Which of a lent document and one in memory comes first by the fields, whatever their
-    /// names.
+    /// The order of a lent document and one in memory by their fields alone, without their names.
     ///
     /// - Throws: `dataLoss` when the lent record's compressed part is damaged.
     package func compareFields(_ left: borrowing RecordView, with right: Document)
@@ -84,8 +83,7 @@ package struct DocumentComparator: Sendable {
         return try? EncodedValue(value)
     }
 
-    /// Whether a lent document comes before one with a leading value; same where only what
-    /// follows can tell.
+    /// True if a lent document comes before one with a leading value; same if later fields decide.
     func compare(_ left: borrowing RecordView, toLeadingValue value: EncodedValue)
         throws(LarderError) -> ComparisonResult
     {

@@ -1,8 +1,7 @@
 import Foundation
 package import LarderModel
 
-/// The first documents of a stream in an order: it holds as many as the limit says, however
-/// many are offered.
+/// The first documents of a stream in an order: holds at most the limit, however many are offered.
 ///
 /// A candidate is compared in place with the last of those held, and copied only when it comes
 /// before that one. Use it on one thread at a time.
@@ -20,7 +19,7 @@ package struct TopDocuments {
         self.comparator = comparator
     }
 
-    /// How many documents are held.
+    /// The number of documents held.
     package var count: Int { documents.count }
 
     /// The last of the documents held, once there are as many as the limit says.

@@ -54,12 +54,12 @@ package struct DocumentSet: Sendable {
     /// O(n), but none of them is hashed again.
     package var paths: TreeSet<DocumentPath> { TreeSet(places.keys) }
 
-    /// Whether a document with a path is in the set.
+    /// True if a document with a path is in the set.
     package func contains(_ path: DocumentPath) -> Bool {
         places[path] != nil
     }
 
-    /// How many documents are before the one with a path; nil when it is not in the set.
+    /// The index of the document with a path; nil if it is not in the set.
     ///
     /// O(log n) comparisons.
     package func index(of path: DocumentPath) -> Int? {
@@ -88,7 +88,7 @@ package struct DocumentSet: Sendable {
         return old.document
     }
 
-    /// Takes the document with a path out.
+    /// Removes the document with a path.
     ///
     /// O(log n).
     ///
@@ -100,7 +100,7 @@ package struct DocumentSet: Sendable {
         return old.document
     }
 
-    /// Puts and takes out many documents in one pass: each path with its document now, nil for
+    /// Inserts and removes many documents in one pass: each path with its document now, nil for
     /// none, no path twice.
     ///
     /// O(m log(n / m)) for m changes of n documents, after O(m log m) to sort them.
@@ -122,7 +122,7 @@ package struct DocumentSet: Sendable {
         root = DocumentTree.changed(root, removed[...], added[...], comparator)
     }
 
-    /// How many documents come before the place of a document.
+    /// The number of documents before the place of a document.
     private func position(of document: StoredDocument) -> Int {
         var (node, before) = (root, 0)
         while let tree = node {
@@ -136,11 +136,78 @@ package struct DocumentSet: Sendable {
         return before
     }
 
-    /// Whether order, balance and look-up table agree; for tests.
+    /// True if order, balance and look-up table agree; for tests.
     package var isSound: Bool {
         guard places.count == count, root?.isSound ?? true else { return false }
         return zip(self, dropFirst()).allSatisfy {
             comparator.compare($0, $1) == .orderedAscending
         } && allSatisfy { places[$0.path]?.document == $0 }
+    }
+}
+
+// MARK: - Collection
+
+extension DocumentSet: RandomAccessCollection {
+    /// 0.
+    package var startIndex: Int { 0 }
+
+    /// The number of documents.
+    package var endIndex: Int { root.count }
+
+    /// The document at a place in the order; O(log n).
+    package subscript(position: Int) -> Document {
+        guard let root, indices.contains(position) else {
+            preconditionFailure("there is no document at \(position) of \(count)")
+        }
+        return root.stored(at: position).document
+    }
+
+    /// The documents one after the other, each in amortised constant time.
+    package func makeIterator() -> Iterator {
+        Iterator(root)
+    }
+
+    /// Calls the closure with the path of each document, in order; no document is copied.
+    package func forEachPath(_ body: (DocumentPath) -> Void) {
+        root?.forEach { body($0.document.path) }
+    }
+
+    /// The paths of documents that pending writes have made, in order; no document is copied.
+    package var pathsWithLocalMutations: [DocumentPath] {
+        var paths: [DocumentPath] = []
+        root?.forEach { if $0.document.hasLocalMutations { paths.append($0.document.path) } }
+        return paths
+    }
+
+    /// Iterates over the documents of a set in order.
+    package struct Iterator: IteratorProtocol {
+        /// Nodes whose document and right side are still to come, the next one last.
+        private var pending: [DocumentTree] = []
+
+        init(_ root: DocumentTree?) {
+            descend(from: root)
+        }
+
+        /// The next document; nil at the end.
+        package mutating func next() -> Document? {
+            guard let node = pending.popLast() else { return nil }
+            descend(from: node.right)
+            return node.stored.document
+        }
+
+        private mutating func descend(from tree: DocumentTree?) {
+            var node = tree
+            while let tree = node {
+                pending.append(tree)
+                node = tree.left
+            }
+        }
+    }
+}
+
+extension DocumentSet: Equatable {
+    /// True if both have equal documents in the same order.
+    package static func == (left: DocumentSet, right: DocumentSet) -> Bool {
+        left.root === right.root || left.count == right.count && left.elementsEqual(right)
     }
 }

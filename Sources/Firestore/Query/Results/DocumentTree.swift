@@ -1,3 +1,4 @@
+import Foundation
 import LarderModel
 
 /// A node of a balanced binary tree of documents, ordered from left to right.
@@ -56,7 +57,7 @@ final class DocumentTree: Sendable {
         return DocumentTree(left, stored, right)
     }
 
-    /// The tree with one more document, before which so many lie.
+    /// The tree with one more document, at an index.
     static func inserting(
         _ stored: StoredDocument, at index: Int, into tree: DocumentTree?
     ) -> DocumentTree {
@@ -71,7 +72,7 @@ final class DocumentTree: Sendable {
             inserting(stored, at: index - leftCount - 1, into: tree.right))
     }
 
-    /// The tree without the document before which so many lie.
+    /// The tree without the document at an index.
     static func removing(at index: Int, from tree: DocumentTree?) -> DocumentTree? {
         guard let tree else { return nil }
         let leftCount = tree.left.count
@@ -105,7 +106,7 @@ final class DocumentTree: Sendable {
         return DocumentTree(tree.left, stored, tree.right)
     }
 
-    /// The document before which so many lie.
+    /// The document at an index.
     func stored(at index: Int) -> StoredDocument {
         let leftCount = left.count
         if index < leftCount, let left { return left.stored(at: index) }
@@ -126,7 +127,7 @@ final class DocumentTree: Sendable {
         return node.stored
     }
 
-    /// Whether counts are right and no node is too heavy on one side.
+    /// True if counts are right and no node is too heavy on one side.
     var isSound: Bool {
         let heavier = max(left.weight, right.weight)
         let lighter = min(left.weight, right.weight)
@@ -152,5 +153,74 @@ final class StoredDocument: Sendable {
 
     init(_ document: Document) {
         self.document = document
+    }
+}
+
+// MARK: - Bulk changes
+
+/// Many changes in one pass: a part of the tree that none of them falls into is shared as it is.
+extension DocumentTree {
+    /// The tree without some of its documents and with others; both are in order.
+    static func changed(
+        _ tree: DocumentTree?, _ removed: ArraySlice<StoredDocument>,
+        _ added: ArraySlice<StoredDocument>, _ comparator: DocumentComparator
+    ) -> DocumentTree? {
+        guard let tree else { return make(added) }
+        if removed.isEmpty, added.isEmpty { return tree }
+        let removed = Parting(removed, at: tree.stored, comparator)
+        let added = Parting(added, at: tree.stored, comparator)
+        let left = changed(tree.left, removed.before, added.before, comparator)
+        let right = changed(tree.right, removed.after, added.after, comparator)
+        let stays = removed.equal == nil ? tree.stored : nil
+        guard let middle = added.equal ?? stays else { return joined(left, right) }
+        return joined(left, middle, right)
+    }
+
+    /// A tree of all documents of two, between which one lies; O(log) of how much heavier one is.
+    private static func joined(
+        _ left: DocumentTree?, _ middle: StoredDocument, _ right: DocumentTree?
+    ) -> DocumentTree {
+        if let right, right.weight > heaviestRatio * left.weight {
+            return balanced(joined(left, middle, right.left), right.stored, right.right)
+        }
+        if let left, left.weight > heaviestRatio * right.weight {
+            return balanced(left.left, left.stored, joined(left.right, middle, right))
+        }
+        return DocumentTree(left, middle, right)
+    }
+
+    /// A tree of all documents of two, one after the other.
+    private static func joined(_ left: DocumentTree?, _ right: DocumentTree?) -> DocumentTree? {
+        guard let middle = right?.leftmost else { return left }
+        return joined(left, middle, removing(at: 0, from: right))
+    }
+
+    /// Splits ordered documents at the place of one: those before, at and after it.
+    private struct Parting {
+        let before: ArraySlice<StoredDocument>
+        let equal: StoredDocument?
+        let after: ArraySlice<StoredDocument>
+
+        init(
+            _ documents: ArraySlice<StoredDocument>, at middle: StoredDocument,
+            _ comparator: DocumentComparator
+        ) {
+            var (low, high) = (documents.startIndex, documents.endIndex)
+            while low < high {
+                let index = (low + high) / 2
+                switch comparator.compare(documents[index], middle) {
+                case .orderedAscending: low = index + 1
+                case .orderedDescending: high = index
+                case .orderedSame:
+                    before = documents[..<index]
+                    equal = documents[index]
+                    after = documents[(index + 1)...]
+                    return
+                }
+            }
+            before = documents[..<low]
+            equal = nil
+            after = documents[low...]
+        }
     }
 }

@@ -15,7 +15,7 @@ package struct DocumentViewChanges: Sendable {
     /// No changes.
     package static let none = DocumentViewChanges(listed: [])
 
-    /// Says that every document of a set was added; O(1).
+    /// Changes that add every document of a set; O(1).
     package init(adding documents: DocumentSet) {
         storage = .added(documents)
     }
@@ -71,7 +71,7 @@ extension DocumentViewChanges: RandomAccessCollection {
         }
     }
 
-    /// Goes through changes in order.
+    /// Iterates over changes in order.
     package struct Iterator: IteratorProtocol {
         fileprivate var added: DocumentSet.Iterator?
         fileprivate var listed: ArraySlice<DocumentViewChange>
@@ -93,8 +93,105 @@ extension DocumentViewChanges: RandomAccessCollection {
 }
 
 extension DocumentViewChanges: Equatable {
-    /// Whether both list equal changes.
+    /// True if both list equal changes.
     package static func == (left: DocumentViewChanges, right: DocumentViewChanges) -> Bool {
         left.elementsEqual(right)
+    }
+}
+
+/// A change of one document in a query's result.
+package struct DocumentViewChange: Sendable, Equatable {
+    /// The kinds of changes, in the order in which a snapshot lists them; changes of contents and
+    /// of metadata are listed among each other.
+    package enum Kind: Sendable, Hashable {
+        /// The document left the result.
+        case removed
+        /// The document entered the result.
+        case added
+        /// The document's fields changed.
+        case modified
+        /// Only the presence of pending writes changed.
+        case metadata
+
+        /// The place of changes of this kind in a snapshot's list.
+        var rank: Int {
+            switch self {
+            case .removed: 0
+            case .added: 1
+            case .modified, .metadata: 2
+            }
+        }
+    }
+
+    /// The kind of the change.
+    package let kind: Kind
+    /// The document as it is now; as it was last in the result when it was removed.
+    package let document: Document
+
+    /// A change of a document.
+    package init(_ kind: Kind, _ document: Document) {
+        self.kind = kind
+        self.document = document
+    }
+}
+
+/// Collects changes of documents and merges those of one document into one.
+package struct DocumentChangeSet: Sendable {
+    /// The changes in the order in which their documents came, near that of a snapshot; nil for
+    /// those that never happened.
+    private var changes: [DocumentViewChange?] = []
+    private var positions: [DocumentPath: Int] = [:]
+
+    /// No changes, or those that were collected before.
+    package init(_ changes: some Sequence<DocumentViewChange> = EmptyCollection()) {
+        for change in changes { add(change) }
+    }
+
+    /// True if nothing has changed.
+    package var isEmpty: Bool { changes.allSatisfy { $0 == nil } }
+
+    /// Adds a change that comes after those collected so far.
+    ///
+    /// An addition followed by a removal is dropped, and a removal followed by an addition becomes
+    /// a modification. A removal after a modification gives the document of the modification, one
+    /// after a change of metadata its own.
+    package mutating func add(_ change: DocumentViewChange) {
+        let end = changes.count
+        let position = positions.value(of: change.document.path, orNew: end)
+        if position == end {
+            changes.append(change)
+        } else {
+            changes[position] = changes[position].map { Self.merged($0, change) } ?? change
+        }
+    }
+
+    private static func merged(
+        _ old: DocumentViewChange, _ new: DocumentViewChange
+    ) -> DocumentViewChange? {
+        switch (old.kind, new.kind) {
+        case (.added, .removed): nil
+        case (.added, _): DocumentViewChange(.added, new.document)
+        case (.modified, .metadata): DocumentViewChange(.modified, new.document)
+        case (.modified, .removed): DocumentViewChange(.removed, old.document)
+        case (.removed, .added): DocumentViewChange(.modified, new.document)
+        case (.metadata, _), (.modified, _), (.removed, _): new
+        }
+    }
+
+    /// The changes in the order of a snapshot.
+    package func sorted(by comparator: DocumentComparator) -> DocumentViewChanges {
+        DocumentViewChanges(changes.lazy.compactMap(\.self), by: comparator)
+    }
+}
+
+extension Dictionary {
+    /// The value of a key, which gets this one unless it has one.
+    fileprivate mutating func value(of key: Key, orNew new: Value) -> Value {
+        func get(_ value: inout Value?) -> Value {
+            if let value { return value }
+            value = new
+            return new
+        }
+        return get(&self[key])
     }
 }

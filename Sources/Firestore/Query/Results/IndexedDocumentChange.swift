@@ -7,21 +7,21 @@ package import LarderModel
 package struct IndexedDocumentChange: Sendable, Equatable {
     /// The kinds of changes that applications see.
     package enum Kind: Sendable, Hashable {
-        /// It came into the list.
+        /// The document entered the list.
         case added
-        /// Its contents or metadata changed, and maybe its place.
+        /// The document's contents or metadata changed, and possibly its place.
         case modified
-        /// It left the list.
+        /// The document left the list.
         case removed
     }
 
-    /// What happened.
+    /// The kind of the change.
     package let kind: Kind
     /// The document, as it was last in the list when it was removed.
     package let document: Document
-    /// Where it was; nil when it was added.
+    /// The old index; nil if the document was added.
     package let oldIndex: Int?
-    /// Where it is; nil when it was removed.
+    /// The new index; nil if the document was removed.
     package let newIndex: Int?
 }
 
@@ -41,7 +41,7 @@ extension DocumentViewChanges {
     }
 
     private var allAdded: Bool {
-        // Additions come before everything but removals, so the ends tell all.
+        // Additions are preceded by removals only, so that the ends are sufficient.
         first?.kind == .added && last?.kind == .added
     }
 }

@@ -26,7 +26,7 @@ final class CloudCaller: Sendable {
         self.configuration = configuration
         self.metrics = metrics
         tokens = TokenCache(
-            try configuration.credentials.makeProvider(),
+            try configuration.credentials.makeProvider(), errorDomain: LarderError.firestoreDomain,
             onRefresh: { metrics.refreshedToken(isSuccess: $0) })
         pool = try ConnectionPool(configuration, metrics)
         headers = CallHeaders(configuration.databaseID)

@@ -41,8 +41,7 @@ public struct CloudCredentials: Sendable {
     ///
     /// - Throws: `invalidArgument` unless the text is the JSON of a service account's key.
     public static func serviceAccount(json: String) throws(LarderError) -> CloudCredentials {
-        let account = try ServiceAccount(json: Data(json.utf8))
-        return .provider(try ServiceAccountTokens(account, audience: audience))
+        .provider(try tokens(Data(json.utf8)))
     }
 
     /// The users of a provider's tokens.
@@ -82,7 +81,13 @@ public struct CloudCredentials: Sendable {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw LarderError(.notFound, "the key file '\(path)' cannot be read")
         }
-        return try ServiceAccountTokens(try ServiceAccount(json: data), audience: audience)
+        return try tokens(data)
+    }
+
+    private static func tokens(_ keyFile: Data) throws(LarderError) -> ServiceAccountTokens {
+        try ServiceAccountTokens(
+            try ServiceAccount(json: keyFile, errorDomain: LarderError.firestoreDomain),
+            audience: audience, errorDomain: LarderError.firestoreDomain)
     }
 }
 

@@ -1,7 +1,7 @@
 import CLarder
 
 extension LarderError {
-    /// What the storage core met: its status, pinned for good.
+    /// A status of the storage core; the numbers never change.
     public struct Condition: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The status's number in `larder.h`.
         public let rawValue: Int32

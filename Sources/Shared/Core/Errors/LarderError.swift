@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What went wrong in a call to Larder: a code, a sentence and, where there is one, a cause.
+/// An error of Larder: a code, a one-line message and, if there is one, a cause.
 ///
 /// Every error that leaves Larder is of this class, except those of encoders and decoders, so that
 /// `catch let error as NSError` works on Linux as on Apple's systems. `code` is the number of a
@@ -20,10 +20,10 @@ public final class LarderError: NSError, @unchecked Sendable {
     /// The kind of failure, in Firestore's terms.
     public var kind: Code { Code(rawValue: code) }
 
-    /// What the storage core met, or `.none` where the failure did not come from there.
+    /// The storage core's status, or `.none` if the failure did not come from the core.
     public let condition: Condition
 
-    /// What happened, in one line.
+    /// The description of the failure, in one line.
     public let message: String
 
     /// The error that led to this one.

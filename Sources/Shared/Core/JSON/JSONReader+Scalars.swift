@@ -94,7 +94,7 @@ extension JSONReader {
         return string
     }
 
-    /// Reads on at the first byte of a string that does not stand for itself.
+    /// Continues at the first byte of a string that is not literal text: an escape or the end.
     private mutating func readEscapedString(from start: Int) throws(JSONError) -> String {
         var bytes = Array(UnsafeRawBufferPointer(rebasing: text[start..<offset]))
         while let byte {
@@ -178,9 +178,9 @@ extension JSONReader {
     }
 }
 
-/// What reader and writer know of the bytes of JSON text.
+/// Byte classes shared by the JSON reader and writer.
 enum JSONText {
-    /// The end of the bytes from `start` on that stand for themselves in a string.
+    /// The end of the literal bytes of a string that begin at `start`.
     ///
     /// That is the offset of a quote, a backslash or a control character, or the text's size.
     /// `isASCII` is true only if all bytes up to there are.

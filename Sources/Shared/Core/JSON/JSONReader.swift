@@ -2,7 +2,7 @@
 package struct JSONError: Error, Equatable {
     /// The byte at which reading stopped, counted from the beginning of the text.
     package var offset: Int
-    /// What is wrong there, in one line.
+    /// The problem, in one line.
     package var reason: String
 
     package init(offset: Int, reason: String) {
@@ -40,13 +40,13 @@ package enum JSONNumber: Sendable {
 /// `maximumDepth`; limiting the size of a text is up to the caller.
 ///
 /// Foundation's readers do not serve: they drop all but one of several members of one name, treat
-/// canonically equivalent names as the same, do not tell 1 from 1.0, report no place for most
-/// errors, and are several times slower.
+/// canonically equivalent names as the same, do not distinguish 1 from 1.0, report no position for
+/// most errors, and are several times slower.
 package struct JSONReader {
     let text: UnsafeRawBufferPointer
     /// The offset of the next byte to read.
     package internal(set) var offset = 0
-    /// How many arrays and objects are open.
+    /// The number of open arrays and objects.
     package private(set) var depth = 0
     private let maximumDepth: Int
 

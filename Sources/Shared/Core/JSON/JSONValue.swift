@@ -55,7 +55,7 @@ extension JSONMember: Equatable {
 
 // MARK: - Reading
 
-/// What to do about a name that an object has more than once.
+/// The treatment of names that an object has more than once.
 package enum JSONDuplicateNames: Sendable {
     /// The text is refused.
     case refused
@@ -68,7 +68,7 @@ extension JSONValue {
     ///
     /// - Parameters:
     ///   - maximumDepth: how deep arrays and objects may be nested, at most 1,000.
-    ///   - duplicateNames: what to do about a name that an object has more than once.
+    ///   - duplicateNames: the treatment of names that an object has more than once.
     package init(
         parsing text: UnsafeRawBufferPointer, maximumDepth: Int = 100,
         duplicateNames: JSONDuplicateNames = .refused
@@ -173,7 +173,7 @@ private struct JSONTreeBuilder: ~Copyable {
     }
 }
 
-/// A name that is told apart by its bytes.
+/// A name, compared by its bytes.
 private struct UTF8Name: Hashable {
     let string: String
 

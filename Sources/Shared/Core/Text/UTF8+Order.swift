@@ -3,12 +3,12 @@ import Foundation
 /// Text as Firestore sees it: its UTF-8 bytes. Swift's `==` and `<` on `String` follow Unicode's
 /// canonical equivalence, so that a composed and a decomposed "é" would be one field name.
 extension String {
-    /// Whether both texts are the same bytes.
+    /// True if both texts are the same bytes.
     package func hasSameUTF8(as other: String) -> Bool {
         utf8.count == other.utf8.count && utf8Order(to: other) == 0
     }
 
-    /// Whether the text begins with the bytes of another.
+    /// True if the text begins with the bytes of another.
     package func hasUTF8Prefix(_ prefix: String) -> Bool {
         utf8.count >= prefix.utf8.count
             && utf8.prefix(prefix.utf8.count).byteOrder(to: prefix.utf8) == 0

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Whether something has happened; any thread may use it.
+/// True if something has happened; any thread may use it.
 package final class AtomicFlag: Sendable {
     private let value = Atomic<Bool>(false)
 
     /// It has not happened.
     package init() {}
 
-    /// Whether it has happened.
+    /// True if it has happened.
     package var isSet: Bool { value.load(ordering: .relaxed) }
 
     /// It has happened.

@@ -22,10 +22,10 @@ struct DeadlineQueue<Action> {
     private var actions: [ID: Action] = [:]
     private var lastID: ID = 0
 
-    /// How much is kept, of actions and of what is left of those that were taken back.
+    /// The number of entries, including those of cancelled actions that have not been removed yet.
     var footprint: Int { entries.count }
 
-    /// When the first action is due; nil without any.
+    /// The time at which the first action is due; nil if there is none.
     var nextTime: UInt64? {
         mutating get {
             while let first = entries.min {

@@ -1,8 +1,8 @@
 package import Dispatch
 import Synchronization
 
-/// What is to be done at a time unless it is taken back before, as nearly all of it is: the end of
-/// the time that a call may take, or a stream may go unused.
+/// Timers that are nearly always cancelled before they fire, such as the end of the time that a
+/// call may take, or a stream may go unused.
 ///
 /// That costs next to nothing, and leaves nothing behind. A timer of Dispatch and a sleeping task
 /// wait in the system until their time has come, also when nobody wants them any more: of 3,000
@@ -16,7 +16,7 @@ package final class Deadlines: @unchecked Sendable {
 
     private struct State {
         var queue = DeadlineQueue<@Sendable () -> Void>()
-        /// When the timer fires.
+        /// The time at which the timer fires.
         var timerTime = UInt64.max
     }
 
@@ -73,7 +73,7 @@ package final class Deadlines: @unchecked Sendable {
     }
 }
 
-/// What is to be done at a time; it is done also when this goes.
+/// A scheduled action; it also runs when this object is deinitialised.
 package struct Deadline: Sendable {
     fileprivate let deadlines: Deadlines
     fileprivate let id: UInt64

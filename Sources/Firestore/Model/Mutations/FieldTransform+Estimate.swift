@@ -1,0 +1,101 @@
+/// The result of a transform, as estimated by the client and as committed by the backend.
+extension FieldTransform.Operation {
+    /// The value that the local view shows until the backend answers.
+    ///
+    /// - Parameters:
+    ///   - previous: the field's value before the mutation; nil if it is missing.
+    ///   - localWriteTime: the time of the mutation, by the local clock.
+    package func estimate(from previous: Value?, localWriteTime: Timestamp) -> Value {
+        switch self {
+        case .serverTimestamp:
+            .serverTimestamp(
+                PendingServerTimestamp(localWriteTime: localWriteTime, previous: previous))
+        case .arrayUnion(let elements): Self.union(previous, elements)
+        case .arrayRemove(let elements): Self.removal(previous, elements)
+        case .increment(let operand): Self.sum(previous, operand)
+        case .minimum(let operand): Self.extreme(previous, operand) { $0 < $1 }
+        case .maximum(let operand): Self.extreme(previous, operand) { $0 > $1 }
+        }
+    }
+
+    /// The value once the backend has committed the mutation.
+    ///
+    /// The backend's value, except for array transforms: the backend returns no value for those,
+    /// and the client applies the same change to its array.
+    package func committed(over previous: Value?, serverValue: Value) -> Value {
+        switch self {
+        case .arrayUnion(let elements): Self.union(previous, elements)
+        case .arrayRemove(let elements): Self.removal(previous, elements)
+        case .serverTimestamp, .increment, .minimum, .maximum: serverValue
+        }
+    }
+
+    /// The base value of an increment; nil for other transforms.
+    ///
+    /// - Parameter previous: the field's value before the increment's batch.
+    package func baseValue(from previous: Value?) -> Value? {
+        guard case .increment = self else { return nil }
+        return previous?.number ?? .integer(0)
+    }
+
+    /// The elements of an array, then those of the others that it has not yet, each once.
+    private static func union(_ previous: Value?, _ elements: [Value]) -> Value {
+        var result = previous?.elements ?? []
+        var present = Set(result)
+        for element in elements where present.insert(element).inserted { result.append(element) }
+        return .array(result)
+    }
+
+    private static func removal(_ previous: Value?, _ elements: [Value]) -> Value {
+        let removed = Set(elements)
+        return .array((previous?.elements ?? []).filter { !removed.contains($0) })
+    }
+
+    /// The sum of integers, which stays at the ends of their range, or of doubles.
+    private static func sum(_ previous: Value?, _ operand: Value) -> Value {
+        switch (previous?.number ?? .integer(0), operand) {
+        case (.integer(let base), .integer(let operand)):
+            let (sum, overflows) = base.addingReportingOverflow(operand)
+            return .integer(overflows ? (operand < 0 ? .min : .max) : sum)
+        case (let base, _):
+            guard let left = base.double, let right = operand.double else { return base }
+            return .double(left + right)
+        }
+    }
+
+    /// The number that wins; NaN does over all others, and the field's own over an equal one.
+    private static func extreme(
+        _ previous: Value?, _ operand: Value, _ wins: (Double, Double) -> Bool
+    ) -> Value {
+        guard let previous = previous?.number, let right = operand.double else { return operand }
+        if case .integer(let old) = previous, case .integer(let new) = operand {
+            // As doubles, large ones would tie.
+            return old == new || (old < new) == wins(0, 1) ? previous : operand
+        }
+        guard let left = previous.double, !left.isNaN else { return previous }
+        return right.isNaN || wins(right, left) ? operand : previous
+    }
+}
+
+extension Value {
+    /// The value if it is an integer or a double.
+    fileprivate var number: Value? {
+        switch self {
+        case .integer, .double: self
+        default: nil
+        }
+    }
+
+    /// The number as a double.
+    fileprivate var double: Double? {
+        switch self {
+        case .integer(let number): Double(number)
+        case .double(let number): number
+        default: nil
+        }
+    }
+
+    fileprivate var elements: [Value]? {
+        if case .array(let elements) = self { elements } else { nil }
+    }
+}

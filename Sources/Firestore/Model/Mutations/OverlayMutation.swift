@@ -1,0 +1,112 @@
+/// The one change that turns a cached document into a user's local view of it.
+///
+/// The fields that it writes are those of the view itself, which the store keeps beside it.
+package struct OverlayMutation: Sendable, Equatable {
+    /// The effect on the document.
+    package enum Operation: Sendable, Equatable {
+        /// It becomes the view, whatever it was.
+        case set
+        /// Each path of the mask takes the view's value, or is deleted if the view has none.
+        case patch(FieldMask)
+        /// The document is deleted.
+        case delete
+    }
+
+    /// The effect on the document.
+    package let operation: Operation
+    /// True if the pending writes must be applied again when the cached document changes, even if
+    /// its existence does not.
+    package let dependsOnContents: Bool
+
+    /// A change into a local view.
+    package init(_ operation: Operation, dependsOnContents: Bool = false) {
+        self.operation = operation
+        self.dependsOnContents = dependsOnContents
+    }
+
+    /// The local view over a document that has changed, from the view before.
+    ///
+    /// Equal to applying the pending writes again, as long as ``dependsOnContents`` is false and
+    /// the document's existence has not changed.
+    package func applied(
+        to document: WorkingDocument, view: Record?, using builder: RecordBuilder
+    ) throws(LarderError) -> Record? {
+        guard case .patch(let mask) = operation, let view else { return view }
+        return try builder.patch(document.record, with: view, mask: mask)
+    }
+}
+
+extension WorkingDocument {
+    /// The single change that produces this local view; nil if it contains no pending write.
+    ///
+    /// - Parameter isCached: true if the cached document exists with known fields; otherwise the
+    ///   view is stored whole.
+    package func overlay(overFound isCached: Bool) -> OverlayMutation? {
+        guard hasLocalMutations else { return nil }
+        guard isFound else { return OverlayMutation(.delete, dependsOnContents: dependsOnContents) }
+        guard isCached, case .fields(let paths) = changes else {
+            return OverlayMutation(.set, dependsOnContents: dependsOnContents)
+        }
+        return OverlayMutation(
+            .patch(FieldMask(paths)), dependsOnContents: dependsOnContents)
+    }
+}
+
+// MARK: - Coding
+
+/// The bytes of an overlay's change in the store.
+///
+///     payload      format (1 byte, 1) | head (1 byte) | mask if it is a patch
+///     head         bits 0-1  0 set, 1 patch, 2 delete
+///                  bit 2     depends on contents
+///                  bits 3-7  0
+///
+/// A mask has the form it has in the payload of a batch: a count, and paths preceded by their
+/// sizes. The fields are not included: the overlay's row stores the view beside the payload.
+extension OverlayMutation {
+    private static let format: UInt8 = 1
+    private static let depends: UInt8 = 4
+
+    /// The change's bytes.
+    package var payload: [UInt8] {
+        var writer = PayloadWriter(capacity: 16)
+        writer.byte(Self.format)
+        let flags = dependsOnContents ? Self.depends : 0
+        switch operation {
+        case .set: writer.byte(flags)
+        case .patch(let mask):
+            writer.byte(flags | 1)
+            writer.mask(mask)
+        case .delete: writer.byte(flags | 2)
+        }
+        return writer.bytes
+    }
+
+    /// Reads the bytes of a change.
+    ///
+    /// - Throws: `dataLoss` for bytes that are not an overlay's change.
+    package init(payload: [UInt8]) throws(LarderError) {
+        let result: Result<OverlayMutation, LarderError> = payload.withUnsafeBytes { bytes in
+            Result { () throws(LarderError) in
+                var reader = PayloadReader(bytes)
+                return try OverlayMutation(from: &reader)
+            }
+        }
+        self = try result.get()
+    }
+
+    private init(from reader: inout PayloadReader) throws(LarderError) {
+        guard try reader.byte() == Self.format else {
+            throw PayloadReader.damage("an unknown format")
+        }
+        let head = try reader.byte()
+        switch head & ~Self.depends {
+        case 0: operation = .set
+        case 1: operation = .patch(try reader.mask())
+        case 2: operation = .delete
+        default: throw PayloadReader.damage("an unknown kind of overlay")
+        }
+        dependsOnContents = head & Self.depends != 0
+        try reader.finish()
+    }
+}

@@ -1,0 +1,163 @@
+import CLarder
+
+/// Bytes of a payload that is being written: numbers, text and encoded values, one after another.
+struct PayloadWriter {
+    private(set) var bytes: [UInt8] = []
+
+    init(capacity: Int) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    mutating func byte(_ byte: UInt8) {
+        bytes.append(byte)
+    }
+
+    /// A number in groups of seven bits, the lowest first.
+    mutating func count(_ count: Int) {
+        var rest = UInt(bitPattern: count)
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+
+    /// A size and as many bytes.
+    mutating func sized(_ buffer: UnsafeRawBufferPointer) {
+        count(buffer.count)
+        bytes.append(contentsOf: buffer)
+    }
+
+    mutating func text(_ text: String) {
+        var text = text
+        text.withUTF8 { sized(UnsafeRawBufferPointer($0)) }
+    }
+
+    mutating func record(_ record: Record) throws(LarderError) {
+        try record.withEncodedBytes { sized($0) }
+    }
+
+    mutating func value(_ value: Value, _ builder: RecordBuilder) throws(LarderError) {
+        try builder.encode(value).bytes.withUnsafeBytes { sized($0) }
+    }
+
+    mutating func path(_ path: FieldPath) {
+        path.encoded.withUnsafeBytes { sized($0) }
+    }
+
+    mutating func mask(_ mask: FieldMask) {
+        count(mask.paths.count)
+        for path in mask.paths { self.path(path) }
+    }
+
+    /// Seconds in 8 bytes and nanoseconds in 4, little-endian.
+    mutating func time(_ time: Timestamp) {
+        withUnsafeBytes(of: time.seconds.littleEndian) { bytes.append(contentsOf: $0) }
+        withUnsafeBytes(of: time.nanoseconds.littleEndian) { bytes.append(contentsOf: $0) }
+    }
+}
+
+/// Reads what a ``PayloadWriter`` wrote; any other bytes are an error, never a trap.
+struct PayloadReader {
+    private var rest: UnsafeRawBufferPointer
+
+    /// Reads bytes that stay where they are while the reader lives.
+    init(_ bytes: UnsafeRawBufferPointer) {
+        rest = bytes
+    }
+
+    static func damage(_ what: String) -> LarderError {
+        LarderError(.dataLoss, "a payload of pending writes has \(what)", condition: .corrupt)
+    }
+
+    /// Throws unless everything is read.
+    func finish() throws(LarderError) {
+        guard rest.isEmpty else { throw Self.damage("bytes behind its end") }
+    }
+
+    mutating func byte() throws(LarderError) -> UInt8 {
+        guard let byte = rest.first else { throw Self.damage("an early end") }
+        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst())
+        return byte
+    }
+
+    /// A number that can be a size or a count of what follows: at most one for each byte left.
+    mutating func count() throws(LarderError) -> Int {
+        var (number, shift) = (UInt(0), UInt(0))
+        while true {
+            let next = try byte()
+            guard shift < 35 else { throw Self.damage("a number without end") }
+            number |= UInt(next & 0x7f) << shift
+            shift += 7
+            if next < 0x80 { break }
+        }
+        guard let count = Int(exactly: number), count <= rest.count else {
+            throw Self.damage("a count beyond its end")
+        }
+        return count
+    }
+
+    /// Bytes preceded by their size; valid as long as the payload's are.
+    mutating func sized() throws(LarderError) -> UnsafeRawBufferPointer {
+        try fixed(try count())
+    }
+
+    private mutating func fixed(_ size: Int) throws(LarderError) -> UnsafeRawBufferPointer {
+        guard size <= rest.count else { throw Self.damage("an early end") }
+        let taken = UnsafeRawBufferPointer(rebasing: rest[..<size])
+        rest = UnsafeRawBufferPointer(rebasing: rest[size...])
+        return taken
+    }
+
+    mutating func documentPath() throws(LarderError) -> DocumentPath {
+        guard let text = String(validating: try sized(), as: UTF8.self),
+            let path = try? DocumentPath(text), path.string.utf8.count == text.utf8.count
+        else { throw Self.damage("a malformed document path") }
+        return path
+    }
+
+    mutating func record() throws(LarderError) -> Record {
+        let bytes = larder_bytes(try sized())
+        do {
+            return Record(
+                storage: try RecordStorage.copying(
+                    validating: bytes, maxDepth: .max, maxBytes: .max))
+        } catch {
+            throw Self.damage("a malformed record")
+        }
+    }
+
+    mutating func value() throws(LarderError) -> Value {
+        let bytes = larder_bytes(try sized())
+        guard larder_value_validate(bytes, UInt32.max, nil) == .ok,
+            let value = try? Value(decoding: bytes)
+        else { throw Self.damage("a malformed value") }
+        return value
+    }
+
+    mutating func path() throws(LarderError) -> FieldPath {
+        guard let decoded = FieldPath(encoded: try sized()),
+            let path = try? FieldPath(decoded.segments)
+        else { throw Self.damage("a malformed field path") }
+        return path
+    }
+
+    mutating func mask() throws(LarderError) -> FieldMask {
+        let count = try count()
+        var paths: [FieldPath] = []
+        paths.reserveCapacity(count)
+        for _ in 0..<count { paths.append(try path()) }
+        return FieldMask(paths)
+    }
+
+    mutating func time() throws(LarderError) -> Timestamp {
+        let seconds = try fixed(8).loadUnaligned(as: Int64.self)
+        let nanoseconds = try fixed(4).loadUnaligned(as: Int32.self)
+        guard
+            let time = try? Timestamp(
+                validatingSeconds: Int64(littleEndian: seconds),
+                nanoseconds: Int32(littleEndian: nanoseconds))
+        else { throw Self.damage("a time out of range") }
+        return time
+    }
+}

@@ -1,0 +1,250 @@
+/// A document while mutations are applied to it, one after the other.
+package struct WorkingDocument: Sendable {
+    /// The state of the document in the store.
+    package enum State: Sendable {
+        /// Nothing.
+        case nothing
+        /// It exists with these fields.
+        case found(Record)
+        /// It does not exist.
+        case absent
+        /// It exists with fields that are not known.
+        case unknown
+    }
+
+    /// The part of a document that pending writes determine.
+    package enum LocalChanges: Sendable {
+        /// All of it.
+        case whole
+        /// The values at these paths, in any order and possibly repeated.
+        case fields([FieldPath])
+    }
+
+    /// The state of the document in the store.
+    package internal(set) var state: State
+    /// The version of what is known; none where pending writes are in it.
+    package internal(set) var version: SnapshotVersion
+    /// The create time of the document; nil if unknown.
+    package internal(set) var createTime: Timestamp?
+    /// True if pending writes are in it.
+    package internal(set) var hasLocalMutations: Bool
+    /// True if acknowledged writes are in it that the watch stream has not confirmed.
+    package internal(set) var hasCommittedMutations: Bool
+    /// The part that pending writes have determined so far.
+    package internal(set) var changes = LocalChanges.fields([])
+    /// The version that the cache had of the document; none when it is known as a view only.
+    package let cachedVersion: SnapshotVersion
+    /// True if what pending writes made depends on more of the document below them than on whether
+    /// it exists.
+    package internal(set) var dependsOnContents = false
+
+    /// A document as the cache has it; nil for one of which it knows nothing.
+    package init(_ cached: Document?) {
+        state = State(cached)
+        version = cached?.version ?? .none
+        cachedVersion = version
+        createTime = cached?.createTime
+        hasLocalMutations = cached?.hasLocalMutations ?? false
+        hasCommittedMutations = cached?.hasCommittedMutations ?? false
+    }
+
+    /// The local view that earlier pending writes have made, to apply more to it.
+    package init(view: Document, madeBy overlay: OverlayMutation) {
+        self.init(view)
+        dependsOnContents = overlay.dependsOnContents
+        changes =
+            switch overlay.operation {
+            case .set, .delete: .whole
+            case .patch(let mask): .fields(mask.paths)
+            }
+    }
+
+    /// A document as a backend has it.
+    package init(state: State, version: SnapshotVersion, createTime: Timestamp? = nil) {
+        self.state = state
+        self.version = version
+        cachedVersion = version
+        self.createTime = createTime
+        hasLocalMutations = false
+        hasCommittedMutations = false
+    }
+
+    /// The fields of a document that exists.
+    package var record: Record? {
+        if case .found(let record) = state { record } else { nil }
+    }
+
+    /// True if the document exists with known fields.
+    package var isFound: Bool { record != nil }
+
+    /// True if a precondition holds of the document as it is now.
+    package func satisfies(_ precondition: Precondition) -> Bool {
+        switch precondition {
+        case .none: true
+        case .exists(let exists): exists == isFound
+        case .updateTime(let version): isFound && version == self.version
+        }
+    }
+
+    /// The document as a value; nil when nothing is known of it.
+    ///
+    /// - Parameters:
+    ///   - path: the document's path.
+    ///   - readTime: the cache's read time; ignored for a document with pending writes.
+    ///   - batchID: for a document with pending writes, the last batch that touches it.
+    package func document(
+        at path: DocumentPath, readTime: SnapshotVersion, largestBatchID batchID: Int64 = 0
+    ) -> Document? {
+        let known: Document.State
+        switch state {
+        case .nothing: return nil
+        case .found: known = .found
+        case .absent: known = .absent
+        case .unknown: known = .unknown
+        }
+        return Document(
+            path: path, state: known, record: record, version: version,
+            createTime: createTime,
+            readTime: hasLocalMutations ? .none : readTime,
+            hasLocalMutations: hasLocalMutations, hasCommittedMutations: hasCommittedMutations,
+            largestBatchID: hasLocalMutations ? batchID : 0, storedBytes: 0)
+    }
+}
+
+extension WorkingDocument.State {
+    fileprivate init(_ document: Document?) {
+        self =
+            switch document?.state {
+            case .found: document?.record.map { .found($0) } ?? .unknown
+            case .absent: .absent
+            case .unknown: .unknown
+            case .notRead, nil: .nothing
+            }
+    }
+}
+
+// MARK: - Mutations
+
+extension WorkingDocument {
+    /// Applies a pending mutation.
+    ///
+    /// A mutation whose precondition fails has no effect. Transforms see the document as it is
+    /// before the mutation, and their values win over those of a set or patch.
+    ///
+    /// - Throws: `invalidArgument` where maps become nested beyond what a record can hold.
+    package mutating func apply(
+        _ mutation: Mutation, localWriteTime: Timestamp, using builder: RecordBuilder
+    ) throws(LarderError) {
+        dependsOnContents =
+            !mutation.replacesAll && (dependsOnContents || mutation.dependsOnContents)
+        guard satisfies(mutation.precondition) else { return }
+        switch mutation.operation {
+        case .verify: return
+        case .delete:
+            state = .absent
+            changes = .whole
+        case .set(let record):
+            state = .found(
+                try mutation.transforms.isEmpty
+                    ? record : write(record, nil, mutation, localWriteTime, builder))
+            changes = .whole
+        case .patch(let record, let mask):
+            state = .found(try write(record, mask, mutation, localWriteTime, builder))
+            if case .fields(var paths) = changes {
+                changes = .whole  // lets go of the paths, which then grow in place
+                paths += mask.paths
+                paths += mutation.transforms.lazy.map(\.path)
+                changes = .fields(paths)
+            }
+        }
+        version = .none
+        createTime = nil
+        hasLocalMutations = true
+        hasCommittedMutations = false
+    }
+
+    /// Applies a mutation that the backend has committed to the cached document.
+    ///
+    /// A patch whose precondition does not hold of what is cached leaves a document with unknown
+    /// fields: the backend's document differs from the cached one.
+    ///
+    /// - Throws: `internal` where the backend's values do not fit the mutation's transforms.
+    package mutating func apply(
+        _ mutation: Mutation, committedAs result: MutationResult, using builder: RecordBuilder
+    ) throws(LarderError) {
+        try mutation.checkFits(result)
+        let wasFound = isFound
+        switch mutation.operation {
+        case .verify: return
+        case .delete: state = .absent
+        case .set(let record):
+            state = .found(
+                try mutation.transforms.isEmpty
+                    ? record : write(record, nil, mutation, result, builder))
+        case .patch(let record, let mask):
+            state =
+                try satisfies(mutation.precondition)
+                ? .found(write(record, mask, mutation, result, builder)) : .unknown
+        }
+        version = result.version
+        if !wasFound || !isFound { createTime = nil }
+        hasCommittedMutations = true
+    }
+
+    private func write(
+        _ source: Record, _ mask: FieldMask?, _ mutation: Mutation, _ localWriteTime: Timestamp,
+        _ builder: RecordBuilder
+    ) throws(LarderError) -> Record {
+        let values = mutation.transforms.map { transform in
+            transform.operation.estimate(
+                from: record?[transform.path], localWriteTime: localWriteTime)
+        }
+        return try write(source, mask, mutation.transforms, values, builder)
+    }
+
+    private func write(
+        _ source: Record, _ mask: FieldMask?, _ mutation: Mutation, _ result: MutationResult,
+        _ builder: RecordBuilder
+    ) throws(LarderError) -> Record {
+        let values = zip(mutation.transforms, result.transformResults).map { transform, value in
+            transform.operation.committed(over: record?[transform.path], serverValue: value)
+        }
+        return try write(source, mask, mutation.transforms, values, builder)
+    }
+
+    /// The source, or this document with the source's values at the mask, and in either the
+    /// transforms' values.
+    private func write(
+        _ source: Record, _ mask: FieldMask?, _ transforms: [FieldTransform], _ values: [Value],
+        _ builder: RecordBuilder
+    ) throws(LarderError) -> Record {
+        var (source, mask) = (source, mask)
+        if !transforms.isEmpty {
+            var map = MapValue()
+            for (transform, value) in zip(transforms, values) {
+                map.set(value, at: transform.path.segments[...])
+            }
+            let paths = transforms.map(\.path)
+            source = try builder.patch(
+                source, with: builder.encode(map), mask: FieldMask(paths))
+            mask = mask.map { FieldMask($0.paths + paths) }
+        }
+        guard let mask else { return source }
+        return try builder.patch(record, with: source, mask: mask)
+    }
+}
+
+extension MapValue {
+    /// Sets the value at a path; maps on the way are made.
+    mutating func set(_ value: Value, at names: ArraySlice<String>) {
+        guard let name = names.first else { return }
+        guard names.count > 1 else {
+            self[name] = value
+            return
+        }
+        var inner = MapValue()
+        if case .map(let present)? = self[name] { inner = present }
+        inner.set(value, at: names.dropFirst())
+        self[name] = .map(inner)
+    }
+}

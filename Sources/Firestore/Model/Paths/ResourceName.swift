@@ -1,0 +1,104 @@
+/// The full name of a document: `projects/P/databases/D/documents/cities/SF`.
+///
+/// A reference value may hold any text; ``database`` and ``document`` are nil where it is not
+/// the name of a document.
+public struct ResourceName: Sendable, CustomStringConvertible {
+    /// The whole name.
+    public let string: String
+
+    /// Takes a name as it is, without checking it.
+    public init(_ string: String) {
+        self.string = string
+    }
+
+    /// The name of a document of a database.
+    public init(database: DatabaseID, document: DocumentPath) {
+        string = "\(database)/documents/\(document.string)"
+    }
+
+    /// The database in the name; nil when the text is not a document's name.
+    public var database: DatabaseID? { parts?.database }
+
+    /// The document's path in the name; nil when the text is not a document's name.
+    public var document: DocumentPath? { parts?.document }
+
+    /// The whole name.
+    public var description: String { string }
+
+    /// The database and the document in the name, parsed once for both; nil when the text is not
+    /// a document's name.
+    package var parts: (database: DatabaseID, document: DocumentPath)? {
+        var rest = string.utf8[...]
+        guard rest.drop("projects/"), let project = rest.takeSegment(),
+            rest.drop("databases/"), let database = rest.takeSegment(),
+            rest.drop("documents/"), let document = try? DocumentPath(String(Substring(rest)))
+        else { return nil }
+        return (DatabaseID(project: project, database: database), document)
+    }
+}
+
+extension Substring.UTF8View {
+    /// Removes a beginning; false, with nothing removed, when there is another one.
+    fileprivate mutating func drop(_ beginning: StaticString) -> Bool {
+        let isThere = beginning.withUTF8Buffer { starts(with: $0) }
+        if isThere { removeFirst(beginning.utf8CodeUnitCount) }
+        return isThere
+    }
+
+    /// Removes what lies before the next slash, and the slash; nil when there is none or nothing
+    /// before it.
+    fileprivate mutating func takeSegment() -> String? {
+        guard let slash = firstIndex(of: UInt8(ascii: "/")), slash > startIndex else { return nil }
+        defer { self = self[index(after: slash)...] }
+        return String(Substring(self[..<slash]))
+    }
+}
+
+extension ResourceName: Hashable {
+    /// True if both names are the same bytes.
+    public static func == (left: ResourceName, right: ResourceName) -> Bool {
+        left.string.hasSameUTF8(as: right.string)
+    }
+
+    /// Hashes the bytes.
+    public func hash(into hasher: inout Hasher) {
+        string.hashUTF8(into: &hasher)
+    }
+}
+
+// MARK: - Databases
+
+/// The project and the name of a database.
+public struct DatabaseID: Sendable, CustomStringConvertible {
+    /// The project's id.
+    public let project: String
+
+    /// The database's name in the project.
+    public let database: String
+
+    /// The name of a project's first database.
+    public static let defaultDatabase = "(default)"
+
+    /// The id of a project's database.
+    public init(project: String, database: String = DatabaseID.defaultDatabase) {
+        self.project = project
+        self.database = database
+    }
+
+    /// The beginning of its resource names: `projects/P/databases/D`.
+    public var description: String { "projects/\(project)/databases/\(database)" }
+}
+
+extension DatabaseID: Hashable {
+    /// True if project and database are the same bytes.
+    public static func == (left: DatabaseID, right: DatabaseID) -> Bool {
+        left.project.hasSameUTF8(as: right.project)
+            && left.database.hasSameUTF8(as: right.database)
+    }
+
+    /// Hashes project and database.
+    public func hash(into hasher: inout Hasher) {
+        project.hashUTF8(into: &hasher)
+        database.hashUTF8(into: &hasher)
+    }
+}

@@ -1,0 +1,236 @@
+/// The text of a document or collection path, checked once: segments between single slashes.
+struct ResourcePath: Sendable {
+    static let maxBytes = 6144
+    static let maxSegments = 200
+
+    /// UTF-8, contiguous, without a slash at either end.
+    let string: String
+
+    /// Takes valid text without checking it.
+    init(unchecked string: String) {
+        self.string = string
+    }
+
+    /// Checks text: slashes at its ends are ignored, two in a row are an error; documents have
+    /// an even number of segments, collections and what is below them an odd one.
+    init(parsing text: String, _ kind: Kind) throws(LarderError) {
+        var text = text
+        var problem: String?
+        var isTrimmed = false
+        text.withUTF8 { bytes in
+            var path = bytes[...]
+            if path.first == UInt8(ascii: "/") { path.removeFirst() }
+            if path.last == UInt8(ascii: "/") { path.removeLast() }
+            isTrimmed = path.count < bytes.count
+            problem = Self.problem(in: UnsafeBufferPointer(rebasing: path), kind)
+        }
+        if let problem { throw .invalidName("the \(kind.rawValue) '\(text)' \(problem)") }
+        string = isTrimmed ? text.withoutOuterSlashes : text
+    }
+
+    /// The kind of a path.
+    enum Kind: String {
+        case document = "document path"
+        case collection = "collection path"
+        /// A document's path relative to a collection: an id, or a longer path.
+        case documentBelow = "relative document path"
+    }
+
+    /// The problem of an invalid path, in words; nil for a valid one.
+    private static func problem(in path: UnsafeBufferPointer<UInt8>, _ kind: Kind) -> String? {
+        guard !path.isEmpty else { return "is empty" }
+        guard path.count <= maxBytes else {
+            return "has \(path.count) bytes; \(maxBytes) are allowed"
+        }
+        var (count, start) = (0, 0)
+        while start <= path.count {
+            let end = path[start...].firstIndex(of: UInt8(ascii: "/")) ?? path.count
+            let segment = UnsafeBufferPointer(rebasing: path[start..<end])
+            if let problem = PathSegment.problem(in: segment) { return problem }
+            count += 1
+            start = end + 1
+        }
+        guard count <= maxSegments else {
+            return "has \(count) segments; \(maxSegments) are allowed"
+        }
+        guard count.isMultiple(of: 2) == (kind == .document) else {
+            let parity = kind == .document ? "even" : "odd"
+            return "has \(count) segments, which is not an \(parity) number"
+        }
+        return nil
+    }
+
+    /// This path with a segment appended.
+    func appending(_ id: String, _ kind: Kind) throws(LarderError) -> ResourcePath {
+        guard !id.utf8.contains(UInt8(ascii: "/")) else {
+            throw .invalidName("the id '\(id)' contains a slash")
+        }
+        guard !id.utf8.isEmpty else { throw .invalidName("an id is empty") }
+        return try ResourcePath(parsing: string + "/" + id, kind)
+    }
+
+    var utf8Segments: [Substring.UTF8View] {
+        string.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    }
+
+    var segments: [String] { utf8Segments.map { String(Substring($0)) } }
+
+    /// The last segment.
+    var id: String {
+        guard let slash = string.utf8.lastIndex(of: UInt8(ascii: "/")) else { return string }
+        return String(string[string.utf8.index(after: slash)...])
+    }
+
+    /// All but the last segment; nil when there is one only.
+    var parent: ResourcePath? {
+        guard let slash = string.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+        return ResourcePath(unchecked: String(string[..<slash]))
+    }
+
+    /// True if the other path starts with all segments of this one.
+    func isPrefix(of other: ResourcePath) -> Bool {
+        guard other.string.hasUTF8Prefix(string) else { return false }
+        let rest = other.string.utf8.dropFirst(string.utf8.count)
+        return rest.isEmpty || rest.first == UInt8(ascii: "/")
+    }
+
+    /// Segment by segment, then by their number.
+    func order(to other: ResourcePath) -> Int {
+        string.withUTF8Bytes { left in
+            other.string.withUTF8Bytes { right in PathSegments.order(left, right) }
+        }
+    }
+}
+
+extension String {
+    fileprivate var withoutOuterSlashes: String {
+        var part = utf8[...]
+        if part.first == UInt8(ascii: "/") { part.removeFirst() }
+        if part.last == UInt8(ascii: "/") { part.removeLast() }
+        return String(Substring(part))
+    }
+}
+
+// MARK: - Segments
+
+/// The rules for one segment of a document or collection path.
+enum PathSegment {
+    /// Bytes of an id, as Firestore limits them.
+    static let maxBytes = 1500
+
+    /// Firestore's order of two segments: numeric ids (`__id42__`) first and by number, the
+    /// rest by UTF-8 bytes; of two spellings of one number the canonical one first.
+    static func order<C: BidirectionalCollection<UInt8>>(_ left: C, _ right: C) -> Int {
+        // No other byte begins a numeric id.
+        guard left.first == UInt8(ascii: "_") || right.first == UInt8(ascii: "_") else {
+            return left.byteOrder(to: right)
+        }
+        switch (numericID(left), numericID(right)) {
+        case (nil, nil): return left.byteOrder(to: right)
+        case (_?, nil): return -1
+        case (nil, _?): return 1
+        case (let l?, let r?):
+            if l != r { return l < r ? -1 : 1 }
+            let order = left.byteOrder(to: right)
+            guard order != 0 else { return 0 }
+            let canonical = "__id\(l)__".utf8
+            if left.elementsEqual(canonical) { return -1 }
+            return right.elementsEqual(canonical) ? 1 : order
+        }
+    }
+
+    /// The number in `__id<digits>__`, with an optional minus, where it is an Int64.
+    static func numericID<C: BidirectionalCollection<UInt8>>(_ segment: C) -> Int64? {
+        guard segment.count > 6, segment.starts(with: "__id".utf8),
+            segment.suffix(2).elementsEqual("__".utf8)
+        else { return nil }
+        let digits = segment.dropFirst(4).dropLast(2)
+        // Int64.init also takes a plus, which Firestore does not.
+        guard digits.first != UInt8(ascii: "+") else { return nil }
+        return Int64(String(decoding: digits, as: UTF8.self))
+    }
+
+    /// The problem of an invalid segment, which contains no slash; nil for a valid one.
+    static func problem(in segment: UnsafeBufferPointer<UInt8>) -> String? {
+        guard let first = segment.first else { return "has an empty segment" }
+        guard segment.count <= maxBytes else {
+            return "has a segment of \(segment.count) bytes; \(maxBytes) are allowed"
+        }
+        // Only these two bytes begin what is reserved.
+        guard first == UInt8(ascii: ".") || first == UInt8(ascii: "_") else { return nil }
+        let dots = segment.elementsEqual(".".utf8) || segment.elementsEqual("..".utf8)
+        let reserved =
+            segment.count >= 4 && segment.starts(with: "__".utf8)
+            && segment.suffix(2).elementsEqual("__".utf8) && numericID(segment) == nil
+        guard dots || reserved else { return nil }
+        return "has the reserved segment '\(String(decoding: segment, as: UTF8.self))'"
+    }
+}
+
+/// The segments of a path, one after the other, read from its bytes in place.
+struct PathSegments {
+    private var rest: Slice<UnsafeRawBufferPointer>
+    private var last: UnsafeRawBufferPointer?
+
+    /// The segments of a path, followed by one more.
+    init(_ path: UnsafeRawBufferPointer, _ last: UnsafeRawBufferPointer? = nil) {
+        rest = path[...]
+        self.last = last
+    }
+
+    /// The next segment; nil after the last.
+    mutating func next() -> UnsafeRawBufferPointer? {
+        guard !rest.isEmpty else {
+            defer { last = nil }
+            return last
+        }
+        let end = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+        defer { rest = rest[end...].dropFirst() }
+        return UnsafeRawBufferPointer(rebasing: rest[..<end])
+    }
+
+    /// Firestore's order of what is left of two paths: segment by segment, the shorter first
+    /// where one begins the other.
+    static func order(_ left: inout PathSegments, _ right: inout PathSegments) -> Int {
+        while true {
+            switch (left.next(), right.next()) {
+            case (nil, nil): return 0
+            case (nil, _?): return -1
+            case (_?, nil): return 1
+            case (let l?, let r?):
+                let order = PathSegment.order(l, r)
+                if order != 0 { return order }
+            }
+        }
+    }
+
+    /// Firestore's order of two whole paths; their common segments are skipped.
+    static func order(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+        let slash = UInt8(ascii: "/")
+        let shared = left.sharedPrefixCount(with: right)
+        let start = left[..<shared].lastIndex(of: slash).map { $0 + 1 } ?? 0
+        let order = PathSegment.order(
+            UnsafeRawBufferPointer(rebasing: left[start...].prefix { $0 != slash }),
+            UnsafeRawBufferPointer(rebasing: right[start...].prefix { $0 != slash }))
+        return order != 0 ? order : left.count - right.count
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// The number of equal bytes at the start of both.
+    fileprivate func sharedPrefixCount(with other: UnsafeRawBufferPointer) -> Int {
+        let end = Swift.min(count, other.count)
+        var position = 0
+        while position + 8 <= end {
+            let difference =
+                loadUnaligned(fromByteOffset: position, as: UInt64.self)
+                ^ other.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            if difference != 0 {
+                return position + difference.littleEndian.trailingZeroBitCount / 8
+            }
+            position += 8
+        }
+        while position < end, self[position] == other[position] { position += 1 }
+        return position
+    }
+}

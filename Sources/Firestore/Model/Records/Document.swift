@@ -1,0 +1,97 @@
+/// A document as the store knows it at one moment.
+///
+/// A value: it does not change when the store does. The fields stay encoded until they are
+/// asked for.
+public struct Document: Sendable, Equatable {
+    /// The state of a document in the store.
+    public enum State: Int32, Hashable, Sendable {
+        /// A scan that reads names alone did not look.
+        case notRead = 0
+        /// The document exists.
+        case found = 1
+        /// The document is known not to exist.
+        case absent = 2
+        /// The document exists at a version, with unknown contents.
+        case unknown = 3
+    }
+
+    /// The document's path.
+    public let path: DocumentPath
+
+    /// The state of the document.
+    public let state: State
+
+    /// The fields of a found document; nil for the other states.
+    public let record: Record?
+
+    /// The version of the contents or of the knowledge of absence; ``SnapshotVersion/none``
+    /// with ``hasLocalMutations``.
+    public let version: SnapshotVersion
+
+    /// The create time of the document; nil if unknown.
+    public let createTime: Timestamp?
+
+    /// The snapshot at which the store read this state.
+    public let readTime: SnapshotVersion
+
+    /// True if pending writes made this view, which comes from an overlay.
+    public let hasLocalMutations: Bool
+
+    /// True if the state is the result of an acknowledged write that the watch stream has not
+    /// confirmed yet.
+    public let hasCommittedMutations: Bool
+
+    /// The largest pending batch that touches the document with ``hasLocalMutations``, otherwise 0.
+    public let largestBatchID: Int64
+
+    /// The space that its row occupies in the store, in bytes.
+    public let storedBytes: Int64
+
+    package init(
+        path: DocumentPath, state: State, record: Record?, version: SnapshotVersion,
+        createTime: Timestamp?, readTime: SnapshotVersion, hasLocalMutations: Bool,
+        hasCommittedMutations: Bool, largestBatchID: Int64, storedBytes: Int64
+    ) {
+        self.path = path
+        self.state = state
+        self.record = record
+        self.version = version
+        self.createTime = createTime
+        self.readTime = readTime
+        self.hasLocalMutations = hasLocalMutations
+        self.hasCommittedMutations = hasCommittedMutations
+        self.largestBatchID = largestBatchID
+        self.storedBytes = storedBytes
+    }
+
+    /// The document's id.
+    public var id: String { path.id }
+
+    /// True if the document is known to exist with its contents.
+    public var exists: Bool { state == .found }
+
+    /// True if local writes are in it that the backend has not confirmed.
+    public var hasPendingWrites: Bool { hasLocalMutations || hasCommittedMutations }
+
+    /// All fields, decoded; empty unless the document is found.
+    public var fields: MapValue { record?.fields ?? MapValue() }
+
+    /// The value at a field path, nil when there is none.
+    public subscript(path: FieldPath) -> Value? { record?[path] }
+
+    /// The value at a dotted path such as `stats.area`, nil when there is none.
+    ///
+    /// - Throws: `invalidArgument` for text that ``FieldPath/init(dotted:)`` refuses.
+    public func value(at path: String) throws(LarderError) -> Value? {
+        self[try FieldPath(dotted: path)]
+    }
+
+    /// Firestore's equality of documents: path, state, version, flags and fields; not when it
+    /// was read.
+    public static func == (left: Document, right: Document) -> Bool {
+        left.path == right.path && left.state == right.state && left.version == right.version
+            && left.hasLocalMutations == right.hasLocalMutations
+            && left.hasCommittedMutations == right.hasCommittedMutations
+            && left.record == right.record
+    }
+}

@@ -1,0 +1,148 @@
+import CLarder
+
+/// One record in one allocation: the elements are the memory that the core's detached record
+/// lies in.
+///
+/// A record from a store stays in its stored form: its compressed part is decompressed on first
+/// use, once, by whichever thread is first.
+final class RecordStorage: ManagedBuffer<RecordStorage.Header, UInt64> {
+    /// The layout of the elements.
+    struct Header {
+        /// The core's handle; nil while there is none.
+        var handle: OpaquePointer?
+        /// Its record as it is stored.
+        var record: UnsafePointer<larder_record>
+    }
+
+    /// Copies a record as it is.
+    ///
+    /// - Throws: `dataLoss` when the checksum of its compressed part does not match.
+    static func copying(_ record: UnsafePointer<larder_record>)
+        throws(LarderError) -> RecordStorage
+    {
+        var needed = 0
+        var handle: OpaquePointer?
+        _ = larder_record_detach(record, nil, 0, &needed, &handle, nil)
+        let words = (needed + 7) / 8
+        let created = unsafeDowncast(
+            RecordStorage.create(minimumCapacity: words) { _ in
+                Header(handle: nil, record: record)
+            }, to: RecordStorage.self)
+        let status = created.withUnsafeMutablePointers { header, elements in
+            let status = larder_record_detach(record, elements, needed, &needed, &handle, nil)
+            if let handle, let record = larder_detached_record(handle) {
+                header.initialize(to: Header(handle: handle, record: record))
+            }
+            return status
+        }
+        guard status == .ok else { throw LarderError(status: status) }
+        return created
+    }
+
+    /// Copies plain bytes that this library made or has checked.
+    static func copying(trusted plain: larder_bytes) throws(LarderError) -> RecordStorage {
+        var record = larder_record()
+        let status = larder_record_open_trusted(plain, &record, nil)
+        guard status == .ok else { throw LarderError(status: status) }
+        return try copying(&record)
+    }
+
+    /// Checks plain bytes in full and copies them.
+    static func copying(validating plain: larder_bytes, maxDepth: UInt32, maxBytes: Int64)
+        throws(LarderError) -> RecordStorage
+    {
+        var record = larder_record()
+        var failure = larder_error()
+        try throwIfFailed(larder_record_open(plain, maxDepth, maxBytes, &record, &failure), failure)
+        return try copying(&record)
+    }
+
+    deinit {
+        larder_detached_end(header.handle)
+    }
+
+    /// Lends the record as it is stored, which may answer `cold`, and its handle to load it by.
+    func withRecord<R, Failure: Error>(
+        _ body: (UnsafePointer<larder_record>, OpaquePointer?) throws(Failure) -> R
+    ) throws(Failure) -> R {
+        try withExtendedLifetime(self) { () throws(Failure) in
+            try body(header.record, header.handle)
+        }
+    }
+
+    /// Lends the record with everything at hand.
+    ///
+    /// - Throws: as ``Record/load()``.
+    func withLoadedRecord<R>(_ body: (UnsafePointer<larder_record>) -> R)
+        throws(LarderError) -> R
+    {
+        try withExtendedLifetime(self) { () throws(LarderError) in
+            body(try Self.load(header.handle))
+        }
+    }
+
+    /// Lends the plain form.
+    ///
+    /// - Throws: as ``Record/load()``.
+    func withPlainBytes<R, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> R
+    ) throws(LarderError) -> Result<R, Failure> {
+        try withExtendedLifetime(self) { () throws(LarderError) in
+            var plain = larder_bytes()
+            let status = larder_detached_plain(header.handle, &plain, nil)
+            guard status == .ok else { throw LarderError(status: status) }
+            return Result { () throws(Failure) in try body(plain.buffer) }
+        }
+    }
+
+    /// The record of a handle with everything at hand, valid as long as the handle is.
+    static func load(_ handle: OpaquePointer?) throws(LarderError) -> UnsafePointer<larder_record> {
+        var loaded: UnsafePointer<larder_record>?
+        let status = larder_detached_load(handle, &loaded, nil)
+        guard status == .ok, let loaded else { throw LarderError(status: status) }
+        return loaded
+    }
+}
+
+/// Memory for the decompressed part of one record at a time, reused along a scan.
+///
+/// A scan keeps it in a variable and lends its address to the views of its records; it frees
+/// the memory at the end.
+package struct RecordScratch: ~Copyable {
+    private var loaded = larder_record()
+    private var isLoaded = false
+    private var buffer: UnsafeMutableRawBufferPointer?
+
+    /// Empty.
+    package init() {}
+
+    deinit {
+        buffer?.deallocate()
+    }
+
+    /// Forgets the record: the next look-up may be in another one.
+    package mutating func reset() {
+        isLoaded = false
+    }
+
+    /// The record with its cold part at hand; decompresses it the first time.
+    static func load(
+        _ record: UnsafePointer<larder_record>, into scratch: UnsafeMutablePointer<RecordScratch>
+    ) throws(LarderError) -> UnsafePointer<larder_record> {
+        if !scratch.pointee.isLoaded { try scratch.pointee.load(record) }
+        return withUnsafeMutablePointer(to: &scratch.pointee.loaded) { UnsafePointer($0) }
+    }
+
+    private mutating func load(_ record: UnsafePointer<larder_record>) throws(LarderError) {
+        let needed = larder_record_cold_bytes(record)
+        if needed > buffer?.count ?? 0 {
+            buffer?.deallocate()
+            buffer = .allocate(byteCount: needed, alignment: 1)
+        }
+        var failure = larder_error()
+        try throwIfFailed(
+            larder_record_load(
+                record, buffer?.baseAddress, buffer?.count ?? 0, &loaded, &failure), failure)
+        isLoaded = true
+    }
+}

@@ -1,0 +1,109 @@
+import LarderModel
+import LarderTestSupport
+import Testing
+
+@Suite("Payloads of pending writes")
+struct BatchContentsTests {
+    private let builder: RecordBuilder
+    private let paths: [DocumentPath]
+
+    init() throws {
+        builder = try RecordBuilder()
+        paths = try ["c/a", "名前/é", "c/a/d/__id7__"].map { try DocumentPath($0) }
+    }
+
+    private func contents(_ random: inout SeededRandom) throws -> BatchContents {
+        let versions = (0..<3).map { _ in SnapshotVersion(random.timestamp()) }
+        let mutations = try (0..<random.below(5)).map { _ in
+            try random.mutation(at: random.pick(paths), versions: versions)
+        }
+        var bases: [Mutation] = []
+        for mutation in mutations {
+            let document = WorkingDocument(
+                state: .found(try Record(random.map(depth: 1))), version: .none)
+            if let base = try mutation.base(over: document, using: builder) { bases.append(base) }
+        }
+        return BatchContents(baseMutations: bases, mutations: mutations)
+    }
+
+    @Test("what a batch does comes back from its payload, records byte for byte")
+    func roundTrips() throws {
+        var random = SeededRandom()
+        for _ in 0..<1000 {
+            let contents = try contents(&random)
+            let payload = try contents.payload(using: builder)
+            let read = try BatchContents(payload: payload)
+            #expect(read == contents, "\(random)")
+            #expect(try read.payload(using: builder) == payload, "\(random)")
+            #expect(
+                read.mutations.map { $0.record?.bytes }
+                    == contents.mutations.map { $0.record?.bytes })
+        }
+    }
+
+    @Test("a verification comes back, too, though no queue takes it")
+    func verify() throws {
+        let contents = BatchContents(mutations: [Mutation(.verify, at: paths[0])])
+        #expect(try BatchContents(payload: contents.payload(using: builder)) == contents)
+    }
+
+    @Test("a set of a small document has a payload of known bytes")
+    func golden() throws {
+        let record = try Record(["a": 1])
+        let payload = try BatchContents(mutations: [Mutation(.set(record), at: paths[0])])
+            .payload(using: builder)
+        #expect(
+            payload == [1, 0, 1, 0, 3] + Array("c/a".utf8) + [UInt8(record.byteCount)]
+                + record.bytes)
+    }
+
+    @Test("damaged payloads are damage or other batches, never a crash")
+    func damage() throws {
+        var random = SeededRandom()
+        var refused = 0
+        for _ in 0..<20_000 {
+            var payload = try contents(&random).payload(using: builder)
+            switch random.below(4) {
+            case 0: payload.removeLast(random.below(payload.count) + 1)
+            case 1: payload.append(UInt8(random.below(256)))
+            default:
+                for _ in 0...random.below(3) {
+                    payload[random.below(payload.count)] = UInt8(random.below(256))
+                }
+            }
+            do {
+                _ = try BatchContents(payload: payload)
+            } catch {
+                refused += 1
+                #expect(error.kind == .dataLoss, "\(random)")
+            }
+        }
+        #expect(refused > 1000)
+        #expect(throws: LarderError.self) { try BatchContents(payload: []) }
+        #expect(throws: LarderError.self) { try BatchContents(payload: [2, 0, 0]) }
+        #expect(throws: LarderError.self) {
+            try BatchContents(payload: [1, 0] + [UInt8](repeating: 0xff, count: 12))
+        }
+    }
+
+    @Test("an overlay's change comes back from its payload, and damage is refused")
+    func overlays() throws {
+        var random = SeededRandom()
+        for _ in 0..<2000 {
+            let mask = FieldMask(
+                try (0..<random.below(4)).map { _ in try random.nestedFieldPath() })
+            let operation = random.pick(
+                [.set, .delete, .patch(mask)] as [OverlayMutation.Operation])
+            let overlay = OverlayMutation(operation, dependsOnContents: random.oneIn(2))
+            var payload = overlay.payload
+            #expect(try OverlayMutation(payload: payload) == overlay, "\(random)")
+            payload[random.below(payload.count)] = UInt8(random.below(256))
+            if random.oneIn(2) { payload.removeLast() }
+            do {
+                _ = try OverlayMutation(payload: payload)
+            } catch {
+                #expect(error.kind == .dataLoss, "\(random)")
+            }
+        }
+    }
+}

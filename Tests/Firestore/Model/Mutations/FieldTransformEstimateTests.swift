@@ -1,0 +1,97 @@
+import LarderModel
+import Testing
+
+@Suite("Transforms")
+struct FieldTransformEstimateTests {
+    private let time = Timestamp(seconds: 7, nanoseconds: 0)
+
+    private func estimate(_ operation: FieldTransform.Operation, _ previous: Value?) -> Value {
+        operation.estimate(from: previous, localWriteTime: time)
+    }
+
+    @Test("an increment adds integers, and stays at the ends of their range")
+    func increments() {
+        #expect(estimate(.increment(2), 40) == 42)
+        #expect(estimate(.increment(1), .integer(.max)) == .integer(.max))
+        #expect(estimate(.increment(-1), .integer(.min)) == .integer(.min))
+        #expect(estimate(.increment(.integer(.min)), -1) == .integer(.min))
+    }
+
+    @Test("an increment of or by a double gives a double; what is no number counts as 0")
+    func incrementsOfDoubles() {
+        #expect(estimate(.increment(0.5), 1) == 1.5)
+        #expect(estimate(.increment(1), 0.5) == 1.5)
+        #expect(estimate(.increment(3), "text") == 3)
+        #expect(estimate(.increment(1.5), nil) == 1.5)
+    }
+
+    @Test("minimum and maximum take the number's type with it")
+    func extremes() {
+        #expect(estimate(.minimum(1), 2.5) == 1)
+        #expect(estimate(.minimum(1.5), 1) == 1)
+        #expect(estimate(.maximum(1), 2.5) == 2.5)
+        #expect(estimate(.maximum(3.0), 2) == 3.0)
+        #expect(estimate(.minimum(5), nil) == 5)
+        #expect(estimate(.maximum(5), "text") == 5)
+    }
+
+    @Test("of equal numbers the field's own stays, with its type and sign")
+    func equalExtremes() {
+        #expect(estimate(.minimum(3.0), 3) == 3)
+        #expect(estimate(.maximum(3), 3.0) == 3.0)
+        #expect(estimate(.minimum(0.0), -0.0) == -0.0)
+        #expect(estimate(.maximum(-0.0), 0) == 0)
+    }
+
+    @Test("NaN wins over every number, on either side")
+    func extremesOfNaN() {
+        for make in [FieldTransform.Operation.minimum, FieldTransform.Operation.maximum] {
+            #expect(estimate(make(1), .double(.nan)) == .double(.nan))
+            #expect(estimate(make(.double(.nan)), 1) == .double(.nan))
+        }
+    }
+
+    @Test("integers are compared as integers where doubles would tie")
+    func largeIntegers() {
+        let (low, high) = (Value.integer(.max - 1), Value.integer(.max))
+        #expect(estimate(.minimum(low), high) == low)
+        #expect(estimate(.maximum(high), low) == high)
+        #expect(estimate(.maximum(low), high) == high)
+    }
+
+    @Test("a union appends what is missing, each once, by Firestore's equality")
+    func unions() {
+        #expect(estimate(.arrayUnion([2, 3, 3, 2.0]), [1, 2]) == [1, 2, 3, 2.0])
+        #expect(estimate(.arrayUnion([1]), "text") == [1])
+        #expect(estimate(.arrayUnion([]), [1, 1]) == [1, 1])
+    }
+
+    @Test("a removal takes every equal element")
+    func removals() {
+        #expect(estimate(.arrayRemove([1]), [1, 2, 1, 1.0]) == [2, 1.0])
+        #expect(estimate(.arrayRemove([1]), nil) == [])
+    }
+
+    @Test("a server timestamp keeps what was there before, never another pending one")
+    func serverTimestamps() {
+        let first = estimate(.serverTimestamp, "before")
+        guard case .serverTimestamp(let pending) = estimate(.serverTimestamp, first) else {
+            Issue.record("no pending timestamp")
+            return
+        }
+        #expect(pending.localWriteTime == time)
+        #expect(pending.previous == "before")
+    }
+
+    @Test("the backend's value counts, but for arrays, which it does not answer")
+    func committed() {
+        #expect(
+            FieldTransform.Operation.increment(1).committed(over: 5, serverValue: 100) == 100)
+        #expect(
+            FieldTransform.Operation.arrayUnion([2]).committed(over: [1], serverValue: .null)
+                == [1, 2])
+        #expect(
+            FieldTransform.Operation.arrayRemove([1]).committed(over: [1], serverValue: .null)
+                == [])
+    }
+}

@@ -1,0 +1,122 @@
+import LarderModel
+import Testing
+
+@Suite("Document paths")
+struct DocumentPathTests {
+    @Test("slashes at the ends are ignored")
+    func outerSlashes() throws {
+        #expect(try DocumentPath("/cities/SF/").string == "cities/SF")
+    }
+
+    @Test(
+        "forbidden paths are refused",
+        arguments: [
+            "", "/", "//", "cities", "cities/SF/landmarks", "cities//SF", "//cities/SF",
+            "cities/SF//", "cities/.", "cities/..", "cities/__reserved__", "__x__/SF",
+            "cities/____",
+        ])
+    func forbidden(text: String) throws {
+        let error = #expect(throws: LarderError.self) { try DocumentPath(text) }
+        #expect(error?.kind == .invalidArgument)
+        #expect(error?.condition == .invalidName)
+    }
+
+    @Test("names may be long, up to Firestore's limits")
+    func limits() throws {
+        let longest = String(repeating: "x", count: 1500)
+        #expect(try DocumentPath("a/" + longest).id == longest)
+        #expect(throws: LarderError.self) { try DocumentPath("a/x" + longest) }
+        #expect(throws: LarderError.self) {
+            try DocumentPath(Array(repeating: longest, count: 6).joined(separator: "/"))
+        }
+        #expect(throws: LarderError.self) {
+            try DocumentPath(Array(repeating: "a", count: 202).joined(separator: "/"))
+        }
+        #expect(
+            try DocumentPath(Array(repeating: "a", count: 200).joined(separator: "/"))
+                .segments.count == 200)
+    }
+
+    @Test("numeric ids come first and by number, the rest by UTF-8 bytes")
+    func order() throws {
+        let ids = [
+            "__id-9223372036854775808__", "__id-7__", "__id7__", "__id007__", "__id10__",
+            "__id9223372036854775807__", "_", "__", "__id", "__id7_", "a", "é", "\u{ffff}",
+            "\u{10000}",
+        ]
+        let paths = try ids.map { try DocumentPath("c/" + $0) }
+        for (left, l) in paths.enumerated() {
+            for (right, r) in paths.enumerated() {
+                #expect((l < r) == (left < right), "\(l) and \(r)")
+                #expect((l == r) == (left == right))
+            }
+        }
+    }
+
+    @Test("the first segments that differ decide, then the number of segments")
+    func orderOfDepths() throws {
+        let paths = try [
+            "a/__id7__", "a/__id7__/b/c", "a/__id10__", "a/__id7_", "a/b", "a/b/__id9__/d",
+            "a/b/c/d", "a/b/c/e", "a/b-", "a/b-/c/d", "a/ba", "a/longer-than-eight",
+            "a/longer-than-nine", "a-b/c", "ab/c",
+        ].map { try DocumentPath($0) }
+        for (left, l) in paths.enumerated() {
+            for (right, r) in paths.enumerated() {
+                #expect((l < r) == (left < right), "\(l) and \(r)")
+            }
+        }
+    }
+
+    @Test("what looks like a numeric id but is no Int64 is reserved")
+    func oddNumericIDs() throws {
+        for id in ["__id__", "__idabc__", "__id9223372036854775808__", "__id+7__", "__id-__"] {
+            #expect(throws: LarderError.self) { try DocumentPath("c/" + id) }
+        }
+    }
+
+    @Test("a path that begins another is below it")
+    func prefixesAreBelow() throws {
+        #expect(try DocumentPath("a/b") < DocumentPath("a/b/c/d"))
+        #expect(try DocumentPath("a/b/c/d") < DocumentPath("a-b/c"))
+    }
+
+    @Test("parents, ids and collections fit together")
+    func navigation() throws {
+        let path = try DocumentPath("cities/SF/landmarks/bridge")
+        #expect(path.id == "bridge")
+        #expect(path.collectionGroup == "landmarks")
+        #expect(path.parent == (try CollectionPath("cities/SF/landmarks")))
+        #expect(path.parent.parent == (try DocumentPath("cities/SF")))
+        #expect(try path.collection("photos").string == "cities/SF/landmarks/bridge/photos")
+        #expect(path.isBelow(try CollectionPath("cities")))
+        #expect(!path.isBelow(try CollectionPath("citi")))
+        #expect(path.segments == ["cities", "SF", "landmarks", "bridge"])
+    }
+
+    @Test("an id with a slash, or none, is refused")
+    func badIDs() throws {
+        let path = try DocumentPath("cities/SF")
+        for id in ["", "a/b", "a/", "/", "."] {
+            #expect(throws: LarderError.self) { try path.collection(id) }
+            #expect(throws: LarderError.self) { try path.parent.document(id) }
+        }
+    }
+
+    @Test("a path below a collection is a document's, and is called so where it is not")
+    func belowCollection() throws {
+        let cities = try CollectionPath("cities")
+        #expect(try DocumentPath("SF", below: cities).string == "cities/SF")
+        #expect(
+            try DocumentPath("/SF/landmarks/bridge/", below: cities).string
+                == "cities/SF/landmarks/bridge")
+        for (text, words) in [
+            ("", "the relative document path '' is empty"),
+            ("a/b", "the relative document path 'a/b' has 2 segments"),
+        ] {
+            let error = #expect(throws: LarderError.self) {
+                try DocumentPath(text, below: cities)
+            }
+            #expect(error?.message.contains(words) == true, "\(text)")
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import LarderModel
+import LarderQuery
+import LarderTestSupport
+import Testing
+
+@Suite("Sets of documents")
+struct DocumentSetTests {
+    private func comparator(isDescending: Bool = false) throws -> DocumentComparator {
+        DocumentComparator(
+            orders: Query(
+                .collection(try CollectionPath("c")),
+                orders: [Order(try FieldPath("n"), isDescending: isDescending)]
+            ).orders)
+    }
+
+    private func document(_ id: Int, _ n: Int) throws -> Document {
+        try .test("d\(id)", ["n": .integer(Int64(n))])
+    }
+
+    @Test("An empty set has nothing")
+    func empty() throws {
+        var set = DocumentSet(comparator: try comparator())
+        #expect(set.isEmpty && set.first == nil && set.last == nil && set.isSound)
+        #expect(set.remove(try DocumentPath("c/x")) == nil)
+        #expect(set.index(of: try DocumentPath("c/x")) == nil)
+    }
+
+    @Test("Documents lie in the order of the comparator, either way, then by name")
+    func order() throws {
+        let documents = try [document(1, 5), document(2, 3), document(3, 5), document(4, 9)]
+        let up = DocumentSet(documents, comparator: try comparator())
+        #expect(up.map(\.id) == ["d2", "d1", "d3", "d4"])
+        let down = DocumentSet(documents, comparator: try comparator(isDescending: true))
+        #expect(down.map(\.id) == ["d4", "d3", "d1", "d2"])
+        #expect(up.isSound && down.isSound)
+    }
+
+    @Test("Of two documents with one path the later one stays")
+    func duplicates() throws {
+        let documents = try [document(1, 1), document(2, 2), document(1, 3)]
+        let set = DocumentSet(documents, comparator: try comparator())
+        #expect(set.map(\.id) == ["d2", "d1"])
+        #expect(set.isSound)
+        let inOrder = try DocumentSet(
+            [document(1, 1), document(1, 1)], comparator: try comparator())
+        #expect(inOrder.count == 1 && inOrder.isSound)
+    }
+
+    @Test("The paths of a set are those of its documents, and of those with local writes")
+    func paths() throws {
+        let documents = try ["c", "a", "b"].map { try Document.test($0, isPending: $0 != "a") }
+        var set = DocumentSet(
+            documents, comparator: DocumentComparator(orders: [Order(.documentID)]))
+        var visited: [String] = []
+        set.forEachPath { visited.append($0.id) }
+        #expect(visited == ["a", "b", "c"])
+        #expect(set.pathsWithLocalMutations.map(\.id) == ["b", "c"])
+        #expect(Set(set.paths) == Set(documents.map(\.path)))
+        set.remove(documents[0].path)
+        #expect(Set(set.paths.map(\.id)) == ["a", "b"])
+    }
+
+    @Test("Sets are equal when documents and order are")
+    func equality() throws {
+        let documents = try (0..<40).map { try document($0, $0) }
+        let bulk = DocumentSet(documents, comparator: try comparator())
+        var single = DocumentSet(comparator: try comparator())
+        for document in documents.reversed() { single.insert(document) }
+        #expect(bulk == single)
+        single.insert(try document(7, 8))
+        #expect(bulk != single)
+    }
+
+    @Test("Random changes agree with a sorted array, and copies taken before stay as they were")
+    func random() throws {
+        var random = SeededRandom()
+        let comparator = try comparator()
+        var set = DocumentSet(comparator: comparator)
+        var model: [Document] = []
+        var copies: [(set: DocumentSet, model: [Document])] = []
+        for step in 0..<3_000 {
+            let id = random.below(300)
+            let path = try DocumentPath("c/d\(id)")
+            // Grows, then shrinks.
+            if random.below(3_000) > step {
+                let new = try document(id, random.below(50))
+                let replaced = set.insert(new)
+                #expect(replaced == model.first { $0.path == path }, "\(random)")
+                model.removeAll { $0.path == path }
+                let place = model.firstIndex { comparator.compare(new, $0) == .orderedAscending }
+                model.insert(new, at: place ?? model.count)
+            } else {
+                let removed = set.remove(path)
+                #expect(removed == model.first { $0.path == path }, "\(random)")
+                model.removeAll { $0.path == path }
+            }
+            #expect(set.index(of: path) == model.firstIndex { $0.path == path }, "\(random)")
+            #expect(set.document(at: path) == model.first { $0.path == path }, "\(random)")
+            #expect(set.contains(path) == model.contains { $0.path == path }, "\(random)")
+            if step % 100 == 0 {
+                #expect(set.isSound, "\(random)")
+                copies.append((set, model))
+            }
+        }
+        for copy in copies {
+            #expect(copy.set.elementsEqual(copy.model), "\(random)")
+            #expect(copy.set.indices.map { copy.set[$0] } == copy.model, "\(random)")
+            #expect(copy.set.isSound, "\(random)")
+        }
+    }
+
+    @Test("Many changes in one pass give what they give one by one, and leave copies as they were")
+    func manyChanges() throws {
+        var random = SeededRandom()
+        var set = DocumentSet(comparator: try comparator())
+        for _ in 0..<300 {
+            let (former, before) = (set, Array(set))
+            var oneByOne = set
+            var changes: [(path: DocumentPath, new: Document?)] = []
+            // Few and many, of documents that are near each other or anywhere.
+            let (start, span) = (random.below(400), random.oneIn(2) ? 40 : 600)
+            for id in Set(
+                (0..<random.below(random.oneIn(3) ? 300 : 6)).map { _ in
+                    start + random.below(span)
+                }
+            ).sorted() {
+                let path = try DocumentPath("c/d\(id)")
+                let new = random.oneIn(3) ? nil : try document(id, random.below(50))
+                changes.append((path, new))
+                if let new { oneByOne.insert(new) } else { oneByOne.remove(path) }
+            }
+            changes.shuffle(using: &random)
+            set.apply(changes)
+            #expect(set.isSound, "\(random)")
+            #expect(set.elementsEqual(oneByOne), "\(random)")
+            #expect(former.elementsEqual(before) && former.isSound, "\(random)")
+        }
+    }
+
+    @Test("Insertions in order keep the tree balanced")
+    func balance() throws {
+        var set = DocumentSet(comparator: try comparator())
+        for n in 0..<2_000 { set.insert(try document(n, n)) }
+        #expect(set.isSound && set.count == 2_000)
+        for n in 0..<1_900 { set.remove(try DocumentPath("c/d\(n)")) }
+        #expect(set.isSound && set.map(\.id) == (1_900..<2_000).map { "d\($0)" })
+    }
+}
