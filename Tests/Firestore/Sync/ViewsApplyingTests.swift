@@ -90,13 +90,13 @@ struct ViewsApplyingTests {
 
     @Test("a full, limited result with a document moved beyond its edge waits for its own target")
     func movedBeyondTheEdge() throws {
-        let query = Query.test("c", by: "n", limit: .first(1))
+        let query = try Query.test("c", by: "n", limit: .first(1))
         let (early, late) = (try Document.test("c/b", ["n": 0]), try Document.test("c/b", ["n": 3]))
         for isOwn in [false, true] {
-            var view = View(try query)
+            var view = View(query)
             _ = view.apply(view.computeInitialChanges([early]), target: try View.current("c/b"))
             let moved = try view.step(
-                [late], refill: [late], target: isOwn ? View.current() : nil)
+                [late], target: isOwn ? View.current() : nil, refill: [late])
             #expect(moved.snapshot?.isFromCache == !isOwn && moved.snapshot?.marks == ["*b"])
             var change = try View.current("c/a")
             change.removed = [try DocumentPath("c/b")]

@@ -22,8 +22,10 @@ struct ServiceAccountTokensTests {
     func signing() async throws {
         let account = try ServiceAccount(
             json: Data(try AccountKeys.keyFile().utf8), errorDomain: LarderError.sharedDomain)
-        let tokens = try ServiceAccountTokens(account, audience: "https://example.com/",
-            errorDomain: LarderError.sharedDomain) {
+        let tokens = try ServiceAccountTokens(
+            account, audience: "https://example.com/",
+            errorDomain: LarderError.sharedDomain
+        ) {
             Date(timeIntervalSince1970: 1_000_000.7)
         }
         let token = try #require(
@@ -53,8 +55,9 @@ struct ServiceAccountTokensTests {
         let secret = AccountKeys.privateKey.split(separator: "\n")[1]
         let values: [Any] = [
             AccessToken("hunter2"), account, [AccessToken("hunter2")],
-            try ServiceAccountTokens(account, audience: "https://example.com/",
-            errorDomain: LarderError.sharedDomain),
+            try ServiceAccountTokens(
+                account, audience: "https://example.com/",
+                errorDomain: LarderError.sharedDomain),
         ]
         for value in values {
             var dumped = ""

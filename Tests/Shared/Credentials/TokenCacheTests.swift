@@ -36,7 +36,8 @@ struct TokenCacheTests {
 
         func fail(_ number: Int) async {
             await questions.wait { $0.count > number }
-            questions.value[number].answer.resume(throwing: LarderError(.unavailable, "down"))
+            questions.value[number].answer.resume(
+                throwing: LarderError(.unavailable, "down", domain: LarderError.sharedDomain))
         }
     }
 

@@ -54,7 +54,7 @@ struct BackpressuredQueueTests {
     func failure() async throws {
         let queue = BackpressuredQueue<Int>(maxBytes: 10, timeout: .zero)
         try queue.append(1, bytes: 1)
-        queue.finish(.failure(LarderError(.dataLoss, "damaged")))
+        queue.finish(.failure(LarderError(.dataLoss, "damaged", domain: LarderError.sharedDomain)))
         #expect(try await queue.take() == [1])
         #expect(await asyncCode { try await queue.take() } == .dataLoss)
     }

@@ -112,7 +112,7 @@ struct InlineReadPolicyTests {
                 try await MultiThreadedEventLoopGroup.singleton.next().submit {
                     try reads.run { () throws(LarderError) in
                         state.withLock { $0.time += .seconds(1) }
-                        throw LarderError(.notFound, "nothing")
+                        throw LarderError(.notFound, "nothing", domain: LarderError.sharedDomain)
                     }
                 }.get()
             }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The online state")
 struct OnlineStateTrackerTests {
-    private let failure = LarderError(.unavailable, "away")
+    private let failure = LarderError(.unavailable, "away", domain: LarderError.sharedDomain)
 
     /// The effects without the words of a warning.
     private func kinds(_ effects: [OnlineStateTracker.Effect]) -> [OnlineStateTracker.Effect] {
@@ -34,7 +34,7 @@ struct OnlineStateTrackerTests {
             kinds(tracker.streamFailed(failure)) == [.cancelTimer, .warn(""), .changed(.offline)])
         #expect(tracker.reason == .streamFailed(failure))
         #expect(tracker.streamStarted().isEmpty)
-        let other = LarderError(.internal, "worse")
+        let other = LarderError(.internal, "worse", domain: LarderError.sharedDomain)
         #expect(tracker.streamFailed(other).isEmpty)
         #expect(tracker.reason == .streamFailed(other))
         #expect(tracker.set(.online, .answered) == [.changed(.online)])

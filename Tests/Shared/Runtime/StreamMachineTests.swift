@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The machine of a stream")
 struct StreamMachineTests {
-    private let failure = LarderError(.unavailable, "away")
+    private let failure = LarderError(.unavailable, "away", domain: LarderError.sharedDomain)
 
     private func machine() -> StreamMachine {
         StreamMachine(
@@ -52,7 +52,10 @@ struct StreamMachineTests {
 
     @Test("The end of an outage ends the backoff, unless the backend answered with an error")
     func outageEnds() {
-        for (error, ends) in [(failure, true), (LarderError(.internal, "broken"), false)] {
+        for (error, ends) in [
+            (failure, true),
+            (LarderError(.internal, "broken", domain: LarderError.sharedDomain), false),
+        ] {
             var stream = open()
             _ = stream.fail(error)
             _ = stream.start(at: .zero) { 0.5 }
@@ -76,7 +79,7 @@ struct StreamMachineTests {
 
     @Test("A refused token is discarded, unless the stream was healthy")
     func refusedToken() {
-        let refusal = LarderError(.unauthenticated, "expired")
+        let refusal = LarderError(.unauthenticated, "expired", domain: LarderError.sharedDomain)
         var stream = open()
         #expect(stream.fail(refusal) == [.cancel(.health), .close, .invalidateToken])
         stream = open()

@@ -84,7 +84,7 @@ extension LocalStore {
         let target = try EncodedTarget(query.query.target)
         let payload = try query.payload()
         return try store.write { (transaction) throws(LarderError) in
-            try transaction.putNamedValue(.query, query.name, payload, time: query.readTime)
+            try transaction.putNamedValue(.query, query.name, payload, version: query.readTime)
             var data = try transaction.allocate(target)
             if let active, active.id == data.id { data = active }
             guard query.readTime > data.snapshotVersion,
@@ -107,7 +107,7 @@ extension LocalStore {
         guard (1...BundleMetadata.maxNameBytes).contains(name.utf8.count) else { return nil }
         return try store.read { (transaction) throws(LarderError) in
             guard let stored = try transaction.namedValue(.query, name) else { return nil }
-            return try NamedQuery(name: name, payload: stored.payload, readTime: stored.time)
+            return try NamedQuery(name: name, payload: stored.payload, readTime: stored.version)
         }
     }
 }

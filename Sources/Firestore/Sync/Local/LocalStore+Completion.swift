@@ -109,7 +109,7 @@ extension LocalStore {
         try drop(batchIDs, as: .rejected(error)) { (batch, transaction) throws(LarderError) in
             try transaction.putNamedValue(
                 .deadLetter, DeadLetter.name(of: batch.id, of: user),
-                DeadLetter.payload(batch, because: error), time: SnapshotVersion(time))
+                DeadLetter.payload(batch, because: error), version: SnapshotVersion(time))
         }
     }
 

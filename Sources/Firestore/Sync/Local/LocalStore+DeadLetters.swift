@@ -164,7 +164,7 @@ extension DeadLetter {
             batchID: id, user: user, localWriteTime: written,
             mutations: try BatchContents(payload: batch).mutations,
             error: LarderError(LarderError.Code(rawValue: Int(code)), message),
-            attemptCount: Int(attempts), rejectionTime: stored.time.timestamp)
+            attemptCount: Int(attempts), rejectionTime: stored.version.timestamp)
     }
 }
 

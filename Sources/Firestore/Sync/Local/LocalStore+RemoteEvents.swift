@@ -158,7 +158,7 @@ extension SnapshotVersion {
 extension ReadableTransaction where Self: ~Copyable {
     /// The last snapshot of the backend that was taken in; none for none.
     fileprivate func lastSnapshotVersion() throws(LarderError) -> SnapshotVersion {
-        try namedValue(.global, lastSnapshotVersionName)?.time ?? .none
+        try namedValue(.global, lastSnapshotVersionName)?.version ?? .none
     }
 }
 
@@ -168,7 +168,7 @@ extension WriteTransaction {
         throws(LarderError)
     {
         guard try version > lastSnapshotVersion() else { return }
-        try putNamedValue(.global, lastSnapshotVersionName, [], time: version)
+        try putNamedValue(.global, lastSnapshotVersionName, [], version: version)
     }
 }
 
