@@ -20,10 +20,8 @@ check_packages := $(server_packages) libsqlite3-dev clang-format python3 python3
 bench_packages := $(server_packages) libsqlite3-dev
 
 step := .ci/step
-# Without an index for editors, which takes a quarter of the time of building.
-swift_flags := --disable-index-store
-swift_build := swift build $(swift_flags)
-swift_test := swift test $(swift_flags) --disable-xctest
+swift_build := swift build
+swift_test := swift test
 # As swift test does; --build-tests would build everything of the dependencies, too.
 build_tests := $(swift_build) --product larderPackageTests
 # One scratch path a configuration, or they rebuild each other.
@@ -181,7 +179,7 @@ check-wire: check-packages
 
 check-simulation: check-packages
 	@$(step) 'clients, networks and a backend, $(SEEDS) worlds' \
-		swift run $(swift_flags) -c release LarderSimulation --seeds $(SEEDS)
+		swift run -c release LarderSimulation --seeds $(SEEDS)
 
 check-fuzz: check-packages
 	@$(step) 'fuzzers, 60 s each' $(c_tests) fuzz
@@ -223,12 +221,13 @@ check-swift-threads: check-swift-threads-build
 			--scratch-path $(build)/thread --filter '$(THREAD_SUITES)' \
 			$(single_threaded) $(timed)
 
-# One test at a time, or those that speak over sockets starve until their connections are given up.
-# Tests of the tool read what it prints, which suppressions that were used are not.
+# XCTest itself leaks; Swift Testing, which the tests use, does not. One test at a time, or those
+# that speak over sockets starve until their connections are given up. Tests of the tool read what it
+# prints, so used suppressions are not printed.
 check-swift-memory: check-swift-memory-build
 	@LSAN_OPTIONS=suppressions=$(suppressions)/leak.txt:print_suppressions=0 \
 		$(step) 'Swift tests, address sanitizer' \
-		$(swift_test) --skip-build --sanitize=address --no-parallel \
+		$(swift_test) --skip-build --sanitize=address --disable-xctest --no-parallel \
 			--scratch-path $(build)/address --filter '$(MEMORY_SUITES)'
 
 # ---- soak ------------------------------------------------------------------------------------
@@ -240,7 +239,7 @@ soak: check-packages
 		$(step) 'clients and a server over connections that break, half of $(MINUTES) minutes' \
 		$(swift_test) --skip-build --filter SoakTests
 	@$(step) 'clients, networks and a backend, half of $(MINUTES) minutes' \
-		swift run $(swift_flags) -c release --skip-build \
+		swift run -c release --skip-build \
 			LarderSimulation --seconds $$(($(MINUTES) * 30))
 	@LARDER_KILL_ROUNDS=400 $(step) 'a client killed 400 times' \
 		$(swift_test) --skip-build --filter KillTests

@@ -129,7 +129,8 @@ let package = Package(
             path: "Sources/Firestore/Remote/Interface", swiftSettings: swiftSettings),
         // Answers from a store: planner, indexes, aggregates.
         .target(
-            name: "LarderPlanning", dependencies: ["LarderModel", "LarderDocumentStore", "LarderQuery"],
+            name: "LarderPlanning",
+            dependencies: ["LarderModel", "LarderDocumentStore", "LarderQuery"],
             path: "Sources/Firestore/Planning", swiftSettings: swiftSettings),
         // Local store, views, listeners, pending writes: the order of events.
         .target(
@@ -255,7 +256,9 @@ let package = Package(
         // depends on this package builds it.
         .executableTarget(
             name: "AcknowledgementBenchmark",
-            dependencies: ["BenchmarkMeasuring", "LarderModel", "LarderDocumentStore", "LarderSync"],
+            dependencies: [
+                "BenchmarkMeasuring", "LarderModel", "LarderDocumentStore", "LarderSync",
+            ],
             path: "Benchmarks/Acknowledgement", swiftSettings: swiftSettings),
         // JSON beside Foundation's.
         .executableTarget(

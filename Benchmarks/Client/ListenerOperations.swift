@@ -1,7 +1,7 @@
 import Foundation
 import Larder
-import LarderModel
 import LarderDocumentStore
+import LarderModel
 import Measuring
 import Synchronization
 

@@ -1,7 +1,7 @@
 import Benchmark
 import Foundation
-import LarderModel
 import LarderDocumentStore
+import LarderModel
 import Workload
 
 // What the Swift face costs on top of the C core: the same operations as the C program's, whose

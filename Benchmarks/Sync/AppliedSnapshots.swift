@@ -1,9 +1,9 @@
 import BenchmarkMeasuring
+import LarderDocumentStore
 import LarderModel
 import LarderPlanning
 import LarderQuery
 import LarderRemote
-import LarderDocumentStore
 import LarderSync
 
 /// What it costs to take in a snapshot of the backend: documents that have changed and documents

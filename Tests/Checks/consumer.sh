@@ -3,8 +3,8 @@
 # consumer.sh BUILD
 set -eu
 cd "$(dirname "$0")/../Consumer"
-swift run --disable-index-store --scratch-path "$1" StorageConsumer
-swift run --disable-index-store --scratch-path "$1" Consumer
+swift run --scratch-path "$1" StorageConsumer
+swift run --scratch-path "$1" Consumer
 
 # The storage product stands without the document client.
 if grep -E '/(Larder|LarderSync|LarderQuery)\.build/' \

@@ -15,7 +15,7 @@ trap '[ -z "$server" ] || kill -- $server 2>/dev/null || true' EXIT
 # features WHAT ADDRESS: runs the tests against a server.
 features() {
     printf '%s at %s\n' "$1" "$2"
-    LARDER_REMOTE_HOST=$2 swift test --skip-build --disable-xctest --filter 'FeatureTests|CloudRemoteLawTests'
+    LARDER_REMOTE_HOST=$2 swift test --skip-build --filter 'FeatureTests|CloudRemoteLawTests'
 }
 
 mkfifo "$directory/status"

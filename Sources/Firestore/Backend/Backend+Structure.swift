@@ -1,8 +1,8 @@
+import LarderDocumentStore
 package import LarderModel
 package import LarderPlanning
 package import LarderQuery
 package import LarderRemote
-import LarderDocumentStore
 
 /// The structure of collections, and plans of queries; bypasses the rules.
 ///

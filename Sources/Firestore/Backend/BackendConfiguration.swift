@@ -1,5 +1,5 @@
-public import LarderModel
 package import LarderDocumentStore
+public import LarderModel
 
 /// The configuration of a backend.
 public struct BackendConfiguration: Sendable {

@@ -1,9 +1,9 @@
 import Dispatch
+import LarderDocumentStore
 import LarderModel
 import LarderPlanning
 import LarderQuery
 import LarderRemote
-import LarderDocumentStore
 import Synchronization
 
 /// Identifies a stream.

@@ -209,7 +209,9 @@ struct Planner {
 
     // MARK: Documents that are known
 
-    /// A plan that reads the documents of a target and those that have changed since. Not for
+    /// A plan that reads the documents of a target and those that have changed since.
+    ///
+    /// Not for
     /// queries with a limit, where documents beyond the limit may enter the result.
     private func candidate<T: ReadableTransaction & ~Copyable>(
         from target: TargetDocuments, _ user: UserID, _ transaction: borrowing T

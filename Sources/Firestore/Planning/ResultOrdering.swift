@@ -1,7 +1,9 @@
 import LarderModel
 import LarderQuery
 
-/// The requested order of results, with its bounds and limit. The limit counts from the start: a
+/// The requested order of results, with its bounds and limit.
+///
+/// The limit counts from the start: a
 /// limit to the last documents reverses orders and bounds.
 struct ResultOrdering: Sendable {
     let orders: [Order]

@@ -76,7 +76,8 @@ final class HTTP2Handler: ChannelDuplexHandler {
     init(_ limits: Limits) throws(LarderError) {
         guard let session = HTTP2Callbacks.makeSession(limits) else {
             throw LarderError(
-                .unavailable, "out of memory for an HTTP/2 session", domain: LarderError.sharedDomain)
+                .unavailable, "out of memory for an HTTP/2 session",
+                domain: LarderError.sharedDomain)
         }
         self.session = session
         self.limits = limits

@@ -3,7 +3,9 @@ public import LarderCore
 
 /// A small value that is kept by name.
 public struct NamedValue: Hashable, Sendable {
-    /// A namespace of names. A database adds its own kinds; their numbers are part of the format.
+    /// A namespace of names.
+    ///
+    /// A database adds its own kinds; their numbers are part of the format.
     public struct Kind: RawRepresentable, Hashable, Sendable {
         /// The number that the core stores.
         public let rawValue: Int32

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
 import Larder
-import LarderModel
 import LarderDocumentStore
+import LarderModel
 
 /// The options of every command: the store and the output format.
 struct StoreOptions: ParsableArguments {

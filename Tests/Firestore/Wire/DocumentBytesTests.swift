@@ -117,19 +117,19 @@ struct DocumentBytesTests {
         [field, UInt8(bytes.count)] + bytes
     }
 
-    @Test("What cannot be read is the backend's fault")
+    @Test("a malformed response is reported as the backend's fault")
     func refusal() throws {
-        expectError(.internal, "no message") {
+        expectError(.internal, "is malformed") {
             _ = try coder.decode(listenResponse: [0x1a, 5, 1])
         }
-        expectError(.internal, "no message") {
+        expectError(.internal, "is malformed") {
             _ = try ResponseDeserializer<Google_Firestore_V1_WriteResponse>().deserialize(
                 [0x0a, 9, 1] as [UInt8])
         }
         var message = Google_Firestore_V1_ListenResponse()
         message.documentChange.document.name = "\(testRoot)/c/d"
         message.documentChange.document.updateTime.seconds = .max
-        expectError(.internal, "cannot be read") {
+        expectError(.internal, "is malformed") {
             _ = try coder.decode(listenResponse: try message.serializedBytes())
         }
     }

@@ -51,7 +51,8 @@ struct DataDirectoryTests {
         try Data().write(to: URL(fileURLWithPath: file))
         for (path, reason) in [
             (file, "it is not a directory"), (file + "/data", "Not a directory"),
-            ("/proc/nothing/data", "No such file or directory"), ("/proc/self", "it cannot be"),
+            ("/proc/nothing/data", "No such file or directory"),
+            ("/proc/self", "it is not writable"),
         ] {
             let error = try #require(refusal(path), "\(path)")
             #expect(error.kind == .unavailable && error.message.contains("'\(path)'"))

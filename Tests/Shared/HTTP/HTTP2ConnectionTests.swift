@@ -47,6 +47,8 @@ private final class Peer {
 
     func receive(_ payload: Frame, on id: HTTP2StreamID = .rootStream) throws {
         try channel.writeInbound(HTTP2Frame(streamID: id, payload: payload))
+        // As the HTTP/2 handler does at the end of a read.
+        channel.flush()
         channel.embeddedEventLoop.run()
     }
 
@@ -173,6 +175,7 @@ struct HTTP2ConnectionTests {
     func trailers() throws {
         let client = try Peer()
         for id in [1, 3] as [HTTP2StreamID] { try client.open(id) }
+        _ = try client.sent()
         try client.open(1)
         let sent = try client.sent()
         #expect(sent.map(\.id) == [1] && sent.map(\.payload.text) == ["reset 1"])

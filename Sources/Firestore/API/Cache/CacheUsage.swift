@@ -1,6 +1,6 @@
+import LarderDocumentStore
 public import LarderModel
 import LarderQuery
-import LarderDocumentStore
 import LarderSync
 import Logging
 

@@ -1,7 +1,7 @@
 import Dispatch
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
-import LarderDocumentStore
 import LarderSync
 import Logging
 import Synchronization

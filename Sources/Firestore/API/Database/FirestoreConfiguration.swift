@@ -1,8 +1,8 @@
 public import Dispatch
 import LarderApp
+import LarderDocumentStore
 import LarderModel
 public import LarderRemote
-import LarderDocumentStore
 import LarderSync
 public import Logging
 

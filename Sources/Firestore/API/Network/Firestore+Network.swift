@@ -1,6 +1,6 @@
 import Dispatch
-import LarderModel
 import LarderDocumentStore
+import LarderModel
 import LarderSync
 
 extension Firestore {

@@ -1,8 +1,8 @@
 import Foundation
+import LarderDocumentStore
 import LarderModel
 import LarderPlanning
 import LarderQuery
-import LarderDocumentStore
 
 /// A query watched by streams, evaluated once for all of them.
 ///

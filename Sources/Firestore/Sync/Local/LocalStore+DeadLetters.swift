@@ -1,5 +1,5 @@
-package import LarderModel
 package import LarderDocumentStore
+package import LarderModel
 
 extension LocalStore {
     /// The user's dead letters, in the order of their batches.

@@ -1,6 +1,6 @@
+import LarderDocumentStore
 package import LarderModel
 package import LarderRemote
-import LarderDocumentStore
 import OrderedCollections
 
 /// What a remote event has done to the local store.

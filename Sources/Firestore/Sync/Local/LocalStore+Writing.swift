@@ -1,6 +1,6 @@
+import LarderDocumentStore
 package import LarderModel
 import LarderQuery
-import LarderDocumentStore
 
 extension LocalStore {
     /// Appends writes to the queue and updates the local view, all in one commit.

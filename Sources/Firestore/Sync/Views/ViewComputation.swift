@@ -20,7 +20,9 @@ struct ViewComputation {
     private(set) var unconfirmedCommits: [DocumentPath: UnconfirmedCommit]
     /// Documents that a limited result has lost by what the backend told.
     private(set) var lost: [DocumentPath]
-    /// Documents that the backend has moved beyond the edge of a full, limited result. Documents
+    /// Documents that the backend has moved beyond the edge of a full, limited result.
+    ///
+    /// Documents
     /// that the client does not know may come before them now.
     private(set) var moved: [DocumentPath]
     private(set) var changes: DocumentChangeSet

@@ -1,7 +1,7 @@
 import ArgumentParser
 import LarderCore
-import LarderModel
 import LarderDocumentStore
+import LarderModel
 
 /// `larder export`: documents as NDJSON.
 struct ExportCommand: ParsableCommand {

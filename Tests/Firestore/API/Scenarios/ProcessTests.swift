@@ -1,8 +1,8 @@
 import Foundation
 import Larder
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
-import LarderDocumentStore
 import LarderSync
 import LarderTestSupport
 import Synchronization

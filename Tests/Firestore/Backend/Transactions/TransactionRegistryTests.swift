@@ -1,7 +1,7 @@
+import LarderDocumentStore
 import LarderModel
 import LarderQuery
 import LarderRemote
-import LarderDocumentStore
 import LarderTestSupport
 import Testing
 
