@@ -27,7 +27,7 @@ extension ReadableTransaction where Self: ~Copyable {
     }
 
     /// Calls a closure with each collection in path order, until it returns
-    /// ``LarderModel/IterationStep/stop``.
+    /// `stop`.
     ///
     /// - Parameters:
     ///   - parent: the document whose direct subcollections to visit; nil for all collections of

@@ -4,14 +4,14 @@ public import LarderStorage
 
 extension ReadableTransaction where Self: ~Copyable {
     /// Lends every document of a source to a closure, until it returns
-    /// ``LarderModel/IterationStep/stop``.
+    /// `stop`.
     ///
     /// Documents that the closure does not copy allocate nothing. A write transaction cannot be
     /// changed from inside the closure: collect first, then write. In a function with typed throws,
     /// write `{ entry throws(LarderError) in … }`.
     ///
     /// - Throws: what the closure throws; `notFound` for an index or target that is not there;
-    ///   `dataLoss` for a damaged row unless ``ScanOptions/skipsDamaged``.
+    ///   `dataLoss` for a damaged row unless `ScanOptions.skipsDamaged`.
     public func documents(
         in source: DocumentSource, options: ScanOptions = ScanOptions(),
         _ body: (borrowing DocumentEntry) throws(LarderError) -> IterationStep

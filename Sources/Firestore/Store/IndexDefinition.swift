@@ -128,7 +128,7 @@ extension WriteTransaction {
     ///
     /// - Returns: the index's id.
     /// - Throws: `invalidArgument` for no fields or more than 16, or more than one
-    ///   ``IndexDefinition/Segment/Kind/contains``.
+    ///   `IndexDefinition.Segment.Kind.contains`.
     public mutating func defineIndex(_ definition: IndexDefinition) throws(LarderError) -> UInt32 {
         guard definition.segments.count <= IndexDefinition.maxSegments else {
             throw .invalidArgument(

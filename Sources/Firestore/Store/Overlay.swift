@@ -17,7 +17,7 @@ public struct Overlay: Sendable, Equatable {
 extension ReadableTransaction where Self: ~Copyable {
     /// A user's overlay of a document; nil when there is none.
     ///
-    /// Scans of overlays are ``DocumentSource/overlays(of:in:sinceBatch:)`` and its relatives.
+    /// Scans of overlays are `DocumentSource.overlays(of:in:sinceBatch:)` and its relatives.
     public func overlay(at path: DocumentPath, of user: UserID) throws(LarderError) -> Overlay? {
         let reader = snapshot.reader
         let result: Result<Overlay?, LarderError> = withBytes(path.string) { name in

@@ -45,7 +45,7 @@ public class DocumentSnapshot: @unchecked Sendable {
     /// All fields by name; nil if the document does not exist.
     ///
     /// Null is `NSNull`, booleans and numbers are `NSNumber`s, bytes are `Data`; other values are
-    /// `String`, ``LarderModel/Timestamp``, ``LarderModel/GeoPoint``, ``DocumentReference``,
+    /// `String`, `Timestamp`, ``LarderModel/GeoPoint``, ``DocumentReference``,
     /// ``LarderModel/VectorValue``, `[Any]` and `[String: Any]`. A pending server timestamp is
     /// `NSNull`.
     public func data() -> [String: Any]? {

@@ -2,7 +2,7 @@ public import Foundation
 
 /// The version of a document or of a snapshot: an instant of the backend's clock, or none.
 public struct SnapshotVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// The instant; ``Timestamp/epoch`` for ``none``.
+    /// The instant; `Timestamp.epoch` for ``none``.
     public let timestamp: Timestamp
 
     /// No version: below every other one.

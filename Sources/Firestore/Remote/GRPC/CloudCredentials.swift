@@ -49,7 +49,7 @@ public struct CloudCredentials: Sendable {
         CloudCredentials(source: .provider(provider))
     }
 
-    /// The users of a closure's tokens; see ``AccessTokenProvider``.
+    /// The users of a closure's tokens; see `AccessTokenProvider`.
     public static func provider(
         _ body:
             @escaping @Sendable (_ userID: String?, _ isForced: Bool) async throws ->
