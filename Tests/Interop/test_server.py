@@ -163,7 +163,7 @@ def test_a_directory_that_is_in_use(start_server, tmp_path, monkeypatch):
 
 def test_a_directory_that_cannot_be_used(tmp_path):
     for directory, reason in [
-            ("/etc/passwd", "it is not a directory"), ("/proc/x", "it cannot be made"),
+            ("/etc/passwd", "it is not a directory"), ("/proc/x", "it cannot be created"),
             ("/etc/passwd/data", "Not a directory")]:
         refused = run("--data", directory, "--port", "0")
         assert refused.returncode == 1 and refused.stdout == ""
