@@ -20,8 +20,8 @@ done
 
 rm -rf "$build"
 mkdir -p "$build/symbols"
-for module in LarderCore LarderApp LarderModel LarderStorage LarderDocumentStore LarderRemote Larder \
-    LarderGRPC; do
+for module in LarderCore LarderApp LarderModel LarderStorage LarderDocumentStore \
+    LarderCredentials LarderRemote Larder LarderGRPC; do
     swift symbolgraph-extract -module-name "$module" -target "$target" -I "$products/Modules" \
         "$@" -minimum-access-level public -output-dir "$build/symbols"
 done

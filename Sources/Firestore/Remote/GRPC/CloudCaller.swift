@@ -10,7 +10,7 @@ import SwiftProtobuf
 import Synchronization
 import Tracing
 
-/// Makes calls: adds headers and tokens, and converts errors to ``LarderModel/LarderError``.
+/// Makes calls: adds headers and tokens, and converts errors to ``LarderCore/LarderError``.
 final class CloudCaller: Sendable {
     let configuration: CloudFirestoreConfiguration
     let metrics: RemoteMetrics

@@ -6,7 +6,7 @@ import SwiftProtobuf
 
 /// `google.firestore.v1.Firestore` over the databases of a server.
 ///
-/// Each RPC is a method in the file of its subject and throws ``LarderModel/LarderError``, which
+/// Each RPC is a method in the file of its subject and throws ``LarderCore/LarderError``, which
 /// ``CallMonitor`` converts to a status. Blocking work runs on a ``LarderHTTP/WorkPool``.
 final class FirestoreService: Sendable {
     let databases: Databases

@@ -60,7 +60,7 @@ package struct LocalStore: Sendable {
     /// - Parameters:
     ///   - isForAll: whether only the client that has the network may do it.
     ///   - body: the changes; it is given news to add to where the store is shared.
-    /// - Throws: what the closure and the store throw; ``LarderModel/LarderError/leaseLost``.
+    /// - Throws: what the closure and the store throw; ``LarderCore/LarderError/leaseLost``.
     func commit<R>(
         forAll isForAll: Bool = false,
         _ body: (inout WriteTransaction, inout StoreNews?) throws(LarderError) -> R

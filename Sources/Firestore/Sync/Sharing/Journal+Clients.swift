@@ -82,7 +82,7 @@ extension Journal {
 
     /// Tells the others something that no other commit goes with.
     ///
-    /// - Throws: ``LarderModel/LarderError/leaseLost`` for what only a client that has the network
+    /// - Throws: ``LarderCore/LarderError/leaseLost`` for what only a client that has the network
     ///   can tell, from one that has it no longer.
     func post(_ news: StoreNews, of own: ClientRow, in store: Store) throws(LarderError) {
         try store.write { (transaction) throws(LarderError) in

@@ -42,7 +42,7 @@ struct Journal: Sendable {
         return true
     }
 
-    /// Throws ``LarderModel/LarderError/leaseLost`` unless the client has the network.
+    /// Throws ``LarderCore/LarderError/leaseLost`` unless the client has the network.
     func requireLease<T: ReadableTransaction & ~Copyable>(in transaction: borrowing T)
         throws(LarderError)
     {

@@ -166,7 +166,7 @@ extension Google_Protobuf_Timestamp {
 extension SnapshotVersion {
     /// The version of a message; ``LarderModel/SnapshotVersion/none`` for the epoch, too.
     ///
-    /// - Throws: as ``LarderModel/Timestamp/init(_:)``.
+    /// - Throws: as ``LarderCore/Timestamp/init(_:)``.
     package init(_ message: Google_Protobuf_Timestamp) throws(LarderError) {
         self.init(try Timestamp(message))
     }
