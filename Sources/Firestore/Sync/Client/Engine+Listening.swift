@@ -52,7 +52,8 @@ extension Engine {
             _ = self.add(
                 .perform {
                     $0.finishLoading(
-                        id, view, targetID, $0.store.lastEvictionCommit == evictionCommit
+                        id, view, targetID,
+                        $0.store.lastEvictionCommit == evictionCommit
                             ? result : $0.reload(id, view, targetID))
                 })
         }
