@@ -190,7 +190,6 @@ struct Row {
         case wall, processor
     }
 
-    /// A limit.
     enum Limit {
         /// Larder takes at most this many times as long as another system.
         case atMost(Double, times: System, Quantity = .wall)
@@ -215,13 +214,11 @@ struct Row {
             }
         }
 
-        /// Whether it is a time.
         var isTime: Bool { scale > 1 }
     }
 
     /// The ID for programs; its first part names the operation.
     let id: String
-    /// The title.
     let title: String
     let unit: Unit
     let limits: [Limit]

@@ -36,11 +36,9 @@ final class Load {
 
     let server: ServerProcess
     private let connections: Connections
-    /// Calls at a time on each connection.
     let callsAtATime: Int
     private var firstNumber = 0
 
-    /// Connects.
     init(_ server: ServerProcess, connections count: Int, callsAtATime: Int) throws {
         self.server = server
         self.callsAtATime = callsAtATime

@@ -57,7 +57,6 @@ enum Requests {
         }
     }
 
-    /// Runs a query.
     static func run(_ query: Google_Firestore_V1_StructuredQuery) throws -> [UInt8] {
         try Google_Firestore_V1_RunQueryRequest.with {
             $0.parent = parent
@@ -65,7 +64,6 @@ enum Requests {
         }.serializedBytes()
     }
 
-    /// Listens to a query.
     static func listen(_ query: Google_Firestore_V1_StructuredQuery) throws -> [UInt8] {
         try Google_Firestore_V1_ListenRequest.with {
             $0.database = database

@@ -8,9 +8,7 @@ import Foundation
 final class WireConnection {
     /// What a server says.
     enum Event {
-        /// A message of a stream.
         case message(stream: UInt32, bytes: ArraySlice<UInt8>)
-        /// The end of a stream.
         case ended(stream: UInt32)
     }
 

@@ -30,7 +30,6 @@ struct Row: Encodable {
 
     /// For programs.
     let id: String
-    /// The title.
     let title: String
     var lines: [Line] = []
     /// nil for a row without a limit, or where nothing was measured.

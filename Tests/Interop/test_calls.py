@@ -453,7 +453,7 @@ def test_ten_mebibytes_in_a_request(raw, database, parent):
             for n in range(count)]})
 
     assert len(commit(11).write_results) == 11
-    with pytest.raises(exceptions.InvalidArgument, match="11534336 is the limit"):
+    with pytest.raises(exceptions.InvalidArgument, match="the limit is 11534336"):
         commit(13)
     # The connection, or another one, is served as before.
     assert len(commit(1).write_results) == 1

@@ -105,10 +105,10 @@ extension Store {
         }
     }
 
-    /// Removes tombstones before a version, and records that they are gone.
+    /// Removes tombstones before a version, and records that.
     fileprivate func forgetDeletes(before version: SnapshotVersion) throws(LarderError) -> Int {
         try write { transaction throws(LarderError) in
-            // Deletes to come are not forgotten.
+            // Tombstones of future deletes are kept.
             let version = min(version, try transaction.commitVersion().successor)
             var forgotten: [DocumentPath] = []
             for collection in try transaction.allCollections() {

@@ -78,7 +78,7 @@ extension Backend {
                     completion(
                         result.flatMap { commit in
                             guard let document = commit.documents.first else {
-                                return .failure(LarderError(.internal, "a commit of nothing"))
+                                return .failure(LarderError(.internal, "an empty commit"))
                             }
                             return .success(document)
                         })

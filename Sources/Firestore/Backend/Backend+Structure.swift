@@ -83,14 +83,12 @@ extension Backend {
 
 // MARK: - Descendants
 
-/// A range of document names.
 package struct DocumentNameRange: Sendable {
     /// A bound of a range; the path need not be valid for a document.
     package struct End: Sendable {
         let path: DocumentPath
         let isInclusive: Bool
 
-        /// Creates a bound.
         package init(_ path: DocumentPath, isInclusive: Bool) {
             self.path = path
             self.isInclusive = isInclusive

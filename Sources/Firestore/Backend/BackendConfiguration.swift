@@ -23,7 +23,6 @@ public struct BackendConfiguration: Sendable {
     /// The security rules; by default everything is allowed.
     public var rules: Backend.Rules = { _ in .allow }
 
-    /// The durability of commits.
     package var durability = StoreConfiguration.Durability.everyCommit
 
     /// The number of recent commits retained for reads in the past.

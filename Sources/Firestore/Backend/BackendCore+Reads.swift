@@ -43,7 +43,7 @@ extension BackendCore {
     ) throws(LarderError) {
         let rulesCheck = rulesCheck(credentials)
         try countingRead { () throws(LarderError) in
-            // Without a transaction nobody else keeps the commit from one page to the next.
+            // Outside of a transaction, only this pin retains the commit between pages.
             let kept =
                 if paths.count > 1, transaction == nil {
                     try keptSnapshot(at: moment)
@@ -103,7 +103,7 @@ extension BackendCore {
             try began(version)
             var matches: [ReadSet.Match] = []
             var isWhole = false
-            // What was lent counts, also when the closure ends it.
+            // Documents passed to the closure are in the read set even if the closure stops.
             defer {
                 if isWhole {
                     reads.add(query, matches)
@@ -119,7 +119,7 @@ extension BackendCore {
                 }
                 last =
                     if let pinned {
-                        // Others read the same commit while this one waits for its client.
+                        // Other reads can use the same commit while this one waits for its client.
                         try pinned.pausing { () throws(LarderError) in try body(document) }
                     } else {
                         try body(document)
@@ -220,7 +220,7 @@ extension BackendCore {
             guard earlier.asOf.isNone || found <= earlier.asOf else {
                 throw .pastNotKept(earlier.asOf)
             }
-            // All reads of a transaction are of one moment.
+            // All reads of a transaction must be of one snapshot.
             if earlier.version < found { try earlier.verify(in: snapshot, runner) }
             version = found
             try body(snapshot, found, pinned, &reads)
@@ -240,8 +240,7 @@ extension LarderError {
     package static func pastNotKept(_ moment: SnapshotVersion) -> LarderError {
         LarderError(
             .failedPrecondition,
-            "the read time \(moment) is too old: there were commits since, and what was before "
-                + "is not kept")
+            "the read time \(moment) is too old: later commits have replaced that state")
     }
 }
 

@@ -28,7 +28,6 @@ actor BackendCore {
 
     /// The watch streams.
     let watchRegistry: WatchRegistry
-    /// The write streams.
     var writeSessions: [StreamID: WriteSession] = [:]
     private var commitClock: CommitClock
     private(set) var isClosed = false
@@ -51,13 +50,13 @@ actor BackendCore {
             user: .unauthenticated, databaseID: configuration.databaseID, indexes: IndexCatalog())
         rules = configuration.rules
         clock = configuration.clock
-        // Half of all numbers, so that counting on does not come to the end.
+        // Starts at half the range, so that increments do not overflow.
         transactions = TransactionRegistry(from: configuration.makeIdentity() >> 1)
         history = SnapshotHistory(limit: configuration.historyCount)
         queue = WorkQueue(configuration.enqueue)
         builder = try RecordBuilder()
         let now = configuration.clock()
-        // A snapshot of nothing has a version, too, and a clock that was set back does no harm.
+        // A new store's first snapshot needs a version; a clock that was set back is tolerated.
         let (clock, identity) = try store.write { transaction throws(LarderError) in
             var clock = CommitClock(after: try transaction.commitVersion())
             try transaction.putCommitVersion(clock.advance(to: now))
@@ -126,7 +125,7 @@ actor BackendCore {
             store: store, clock: commitClock, builder: builder, database: runner.databaseID)
         var answers: [(request: CommitRequest, result: Result<CommitResult, LarderError>)] = []
         while let request = requests.first, group.changes.count < Self.changesPerGroup {
-            // Queries see what is in the store.
+            // Read queries see only written documents, so the group must be written first.
             if request.hasReadQueries, !group.isEmpty { break }
             requests.removeFirst()
             guard request.stream?.isOpen ?? true else { continue }
@@ -134,7 +133,7 @@ actor BackendCore {
                 try verifyQueries(of: request)
                 return try group.add(request, at: clock())
             }
-            // What follows on a stream with a refused write is not made.
+            // Requests after a refused write on its stream are dropped.
             if case .failure = result { request.stream?.end() }
             answers.append((request, result))
         }

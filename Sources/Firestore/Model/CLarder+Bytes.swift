@@ -2,15 +2,13 @@ import CLarder
 import Foundation
 
 extension larder_bytes {
-    /// The bytes as a buffer, valid as long as they are.
     var buffer: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: size_bytes == 0 ? nil : data, count: size_bytes)
     }
 
-    /// A copy of text; bytes that are not UTF-8 come as replacement characters.
+    /// A copy as text; invalid UTF-8 is replaced.
     var text: String { String(decoding: buffer, as: UTF8.self) }
 
-    /// A copy of the bytes.
     var array: [UInt8] { [UInt8](buffer) }
 
     init(_ buffer: UnsafeRawBufferPointer) {
@@ -24,7 +22,7 @@ extension larder_time {
             seconds: timestamp.seconds, nanoseconds: timestamp.nanoseconds, reserved: 0)
     }
 
-    /// The instant, which the core has checked.
+    /// The instant, validated by the core.
     var timestamp: Timestamp { Timestamp(unchecked: seconds, nanoseconds) }
 }
 
@@ -44,7 +42,7 @@ extension ComparisonResult {
     }
 }
 
-/// Calls with text as borrowed bytes.
+/// Calls a closure with text as borrowed bytes.
 func withBytes<R>(_ text: String, _ body: (larder_bytes) -> R) -> R {
     var text = text
     return text.withUTF8 { body(larder_bytes(UnsafeRawBufferPointer($0))) }
@@ -53,7 +51,6 @@ func withBytes<R>(_ text: String, _ body: (larder_bytes) -> R) -> R {
 // MARK: - Errors
 
 extension larder_error {
-    /// The text that the core put into the message.
     var text: String {
         withUnsafeBytes(of: message) { bytes in
             String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)

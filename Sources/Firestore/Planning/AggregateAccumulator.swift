@@ -83,20 +83,20 @@ private struct NumberSum {
         }
     }
 
-    /// An integer while there are integers only and their sum is one, else a double.
+    /// An integer if all numbers are integers and their sum is in range, otherwise a double.
     var sum: Value {
         if doubleCount == 0, let integer = Int64(exactly: integers) { return .integer(integer) }
         return .double(total)
     }
 
-    /// A double; null where there was no number.
+    /// A double; null without numbers.
     var average: Value {
         let count = integerCount + doubleCount
         return count == 0 ? .null : .double(total / Double(count))
     }
 
     private var total: Double {
-        // No integer, no zero: -0.0 alone stays what it is.
+        // Without integers, zero is not added, so that a sum of -0.0 is preserved.
         if integerCount == 0 { return doubleCount == 0 ? 0 : doubles }
         return doubleCount == 0 ? Double(integers) : Double(integers) + doubles
     }
@@ -127,9 +127,8 @@ private struct Extreme {
 
 /// Aggregations over the documents that a query matched.
 package struct AggregateResult: Sendable {
-    /// Each aggregation's value: an integer for a count, null for an average, minimum or maximum of
-    /// nothing, integer 0 for a sum of nothing.
+    /// The value of each aggregation: an integer for a count, null for an average, minimum or
+    /// maximum without values, integer 0 for a sum without values.
     package let values: [Aggregate: Value]
-    /// The execution that found them.
     package internal(set) var execution: QueryExecution
 }

@@ -6,9 +6,9 @@ import Synchronization
 /// Automatic creation of indexes for queries that scan many documents and find few.
 ///
 /// Disabled by default. It can be enabled until the store is closed, as in the client SDKs, or
-/// persistently. Any thread may use it.
+/// persistently. Thread-safe.
 package final class AutomaticIndexes: Sendable {
-    /// A scan of fewer documents is quick without an index.
+    /// Scans of fewer documents are fast without an index.
     package static let minDocumentsScanned = 100
     /// The ratio of scanned to found documents above which an index pays off: finding a document
     /// through an index costs about as much as scanning this many.
@@ -19,7 +19,6 @@ package final class AutomaticIndexes: Sendable {
     private let store: Store
     private let enabled: Mutex<Bool>
 
-    /// The persistent setting of a store.
     package init(store: Store) throws(LarderError) {
         self.store = store
         let value = try store.read { transaction throws(LarderError) in
@@ -101,7 +100,7 @@ extension QueryRunner {
 }
 
 extension IndexDefinition {
-    /// The index that serves a term: the fields that it fixes, then those it orders by.
+    /// The index that serves a term: fields with fixed values first, then those of the order.
     ///
     /// Entries with equal order bytes are sorted by ascending name, so that for a descending name
     /// all directions are reversed and the index is scanned backwards.

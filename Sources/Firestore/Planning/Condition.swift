@@ -3,25 +3,24 @@ import LarderQuery
 
 /// A condition on a field that an index can answer.
 struct Condition: Sendable, Hashable {
-    /// The test of the field.
     enum Test: Sendable, Hashable {
-        /// It has the same place in the order as the value.
+        /// The field has the same position in the order as the value.
         case equal
-        /// It is an array with an element of the value's place.
+        /// The field is an array with an element at the value's position.
         case contains
-        /// It is on one side of the value, among values of its type.
+        /// The field is less than the value and has its type.
         case below(isInclusive: Bool)
-        /// It is on one side of the value, among values of its type.
+        /// The field is greater than the value and has its type.
         case above(isInclusive: Bool)
-        /// It is neither null nor at one of these places in the order.
+        /// The field is neither null nor at one of these positions in the order.
         case otherThan([[UInt8]])
     }
 
     let path: FieldPath
     let test: Test
-    /// The type of the value that is tested against.
+    /// The type of the operand.
     let type: ValueType
-    /// The value's ascending order bytes; empty for ``Test/otherThan(_:)``.
+    /// The ascending order bytes of the operand; empty for ``Test/otherThan(_:)``.
     let bytes: [UInt8]
 
     /// The condition of a filter on a field that is not the name; nil if planning does not support
@@ -39,7 +38,7 @@ struct Condition: Sendable, Hashable {
             self.init(filter.path, otherThan: [bytes])
         case .notIn:
             guard case .array(let values) = filter.value else { return nil }
-            // NaN equals no value, so that its place is not left out.
+            // NaN equals no value and is not excluded.
             self.init(
                 filter.path,
                 otherThan: values.filter { !$0.isNullOrNaN }.compactMap(Self.orderBytes))
@@ -47,7 +46,7 @@ struct Condition: Sendable, Hashable {
         }
     }
 
-    /// A condition on a value; one value of an `in` or `array-contains-any`, too.
+    /// The condition for an operand or, of `in` and `array-contains-any`, for one of the operands.
     init?(_ path: FieldPath, _ test: Test, _ value: Value) {
         guard let bytes = Self.orderBytes(value) else { return nil }
         self.path = path
@@ -69,8 +68,8 @@ struct Condition: Sendable, Hashable {
 }
 
 extension Condition {
-    /// Restricts ranges of order bytes to entries that can meet the condition, on the segment after
-    /// a prefix that all ranges share.
+    /// Restricts ranges of order bytes to entries that can meet the condition, in the segment after
+    /// a prefix common to all ranges.
     func restrict(_ ranges: [KeyRange], behind prefix: [UInt8], isDescending: Bool)
         throws(LarderError) -> [KeyRange]
     {
@@ -97,7 +96,7 @@ extension Condition {
             case (false, false): allowed.low = place.high ?? place.low
             }
             if case .below = test, type == .integer || type == .double {
-                // NaN sorts below all numbers and is less than none.
+                // NaN sorts below all numbers but is not less than any.
                 let nan = KeyRange(
                     prefix: ends(try EncodedValue(.double(.nan)).orderBytes()))
                 if isDescending {
@@ -108,7 +107,7 @@ extension Condition {
             }
             return ranges.map { $0.intersection(allowed) }.filter { !$0.isEmpty }
         case .otherThan(let places):
-            // Null is the least of all: one range is left, whatever is cut.
+            // Null is the minimum: a single range remains after exclusions.
             let allowed =
                 isDescending
                 ? KeyRange(low: [], high: try edge(.before, .null))
@@ -126,17 +125,14 @@ extension Condition {
 
 /// A condition on the document ID that a look-up or range can answer.
 enum DocumentIDCondition: Sendable, Hashable {
-    /// It is one of these.
     case oneOf([DocumentPath])
-    /// The ID is on one side of a name.
     case below(DocumentPath, isInclusive: Bool)
-    /// The ID is on one side of a name.
     case above(DocumentPath, isInclusive: Bool)
 
     /// The condition of a filter on the document ID; nil if planning does not support it.
     init?(_ filter: FieldFilter) {
         if case .in = filter.op, case .array(let values) = filter.value {
-            // References to no document equal no document ID.
+            // References to other databases equal no document ID.
             self = .oneOf(values.compactMap(\.referencedDocument))
             return
         }

@@ -4,10 +4,9 @@ import LarderQuery
 /// Conditions that must all hold: one of the alternatives of a query's filters.
 struct Conjunction: Sendable {
     var conditions: [Condition] = []
-    /// Conditions on the document's name.
     var documentIDs: [DocumentIDCondition] = []
-    /// True if the conditions express the filters completely; otherwise more documents meet them
-    /// than match.
+    /// Whether the conditions express the filters completely; otherwise some documents that meet
+    /// them do not match.
     var isWhole = true
 
     static let anything = Conjunction(isWhole: false)
@@ -20,7 +19,7 @@ struct Conjunction: Sendable {
 
     var count: Int { conditions.count + documentIDs.count }
 
-    /// The condition that fixes a field's place in the order, where there is one.
+    /// The condition that fixes a field's position in the order, if any.
     func constant(at path: FieldPath) -> Condition? {
         conditions.first { $0.test == .equal && $0.path == path }
     }
@@ -28,11 +27,10 @@ struct Conjunction: Sendable {
 
 /// A query's filters in disjunctive normal form, limited in size.
 ///
-/// Conditions beyond the limits are left out, and are tested on each document.
+/// Conditions beyond the limits are omitted here and tested on each document.
 struct Disjunction: Sendable {
-    /// The alternatives; none if nothing can match.
+    /// The alternatives; empty if nothing can match.
     let terms: [Conjunction]
-    /// The conditions that all alternatives share.
     let common: Conjunction
 
     private static let maxTerms = 100
@@ -77,7 +75,7 @@ struct Disjunction: Sendable {
         case .field(let filter):
             return terms(of: filter)
         case .and(let filters):
-            // The small ones first, so that the bound leaves out as little as can be.
+            // Smallest first, so that the limit omits as few conditions as possible.
             let choices = filters.map { terms(of: $0, depth: depth + 1, &nodes) }
                 .sorted { $0.count < $1.count }
             return choices.reduce([Conjunction()], product)
@@ -119,7 +117,7 @@ struct Disjunction: Sendable {
         case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .arrayContains:
             if filter.value.isNullOrNaN { return [] }
         case .notIn:
-            // A list with null in it matches nothing.
+            // A list that contains null matches nothing.
             if case .array(let values) = filter.value, values.contains(.null) { return [] }
         case .equal, .notEqual: break
         }
@@ -127,7 +125,7 @@ struct Disjunction: Sendable {
         return [Conjunction(conditions: [condition])]
     }
 
-    /// A term for each distinct value of a list; null and NaN in it equal no value.
+    /// A term for each distinct value of a list; null and NaN equal no value.
     private static func terms(anyOf filter: FieldFilter, _ test: Condition.Test) -> [Conjunction] {
         guard case .array(let values) = filter.value, values.count <= maxTerms else {
             return [.anything]

@@ -4,11 +4,9 @@ import LarderQuery
 
 /// A scan of a collection or group by name that finds every document which meets a conjunction.
 struct DocumentIDScan: Sendable {
-    /// The scope.
     enum Place: Sendable, Hashable {
-        /// Directly in a collection.
         case collection(CollectionPath)
-        /// In every collection with an id.
+        /// All collections with an ID.
         case group(String)
     }
 
@@ -39,13 +37,11 @@ struct DocumentIDScan: Sendable {
         }
     }
 
-    /// An end of the range.
     private struct End {
         let name: DocumentPath
         let isInclusive: Bool
     }
 
-    /// The scan that finds the documents of a term.
     init(_ place: Place, for term: Conjunction, _ ordering: ResultOrdering) {
         self.place = place
         let direction = ordering.documentIDDirection(in: term)
@@ -99,7 +95,7 @@ struct DocumentIDScan: Sendable {
         }
     }
 
-    /// The end of the scan at a name, which may lie in another collection.
+    /// The end of the scan at a name, which may be in another collection.
     private mutating func bound(
         at name: DocumentPath, _ isInclusive: Bool, includesBelow: Bool
     ) -> End? {

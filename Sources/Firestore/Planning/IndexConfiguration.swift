@@ -4,24 +4,23 @@ package import LarderModel
 
 /// A set of indexes that replaces those of a store.
 package struct IndexConfiguration: Sendable, Hashable {
-    /// The indexes, each once.
     package let indexes: [IndexDefinition]
 
-    /// A configuration of given indexes; of equal ones the first counts.
+    /// Creates a configuration; duplicates are ignored.
     package init(_ indexes: [IndexDefinition]) {
         var known: Set<IndexDefinition> = []
         self.indexes = indexes.filter { known.insert($0).inserted }
     }
 
-    /// A configuration as the Firebase command-line tools export it.
+    /// Parses a configuration in the format that the Firebase command-line tools export.
     ///
-    /// Read are `indexes`, of each `collectionGroup` and `fields`, and of a field `fieldPath`
-    /// (in Firestore's canonical text) with `order`, `ASCENDING` or `DESCENDING`, or
-    /// `arrayConfig`, `CONTAINS`. Everything else, such as `queryScope` and `fieldOverrides`, is
-    /// passed over, and so are indexes with a `vectorConfig`, which serve no query here. The
-    /// document's name, which ends every index by itself, may be the last field.
+    /// Reads `indexes`, of each `collectionGroup` and `fields`, and of each field `fieldPath` (in
+    /// Firestore's canonical form) with `order`, `ASCENDING` or `DESCENDING`, or `arrayConfig`,
+    /// `CONTAINS`. Everything else, such as `queryScope` and `fieldOverrides`, is ignored, and so
+    /// are indexes with a `vectorConfig`, which no query here uses. The document name, which
+    /// implicitly ends every index, may be the last field.
     ///
-    /// - Throws: `invalidArgument`, saying what is wrong and where.
+    /// - Throws: `invalidArgument` with the problem and its location.
     package init(json: String) throws(LarderError) {
         guard let root = try Self.parse(json) as? [String: Any] else {
             throw .invalidArgument("an index configuration is a JSON object")
@@ -111,7 +110,7 @@ package struct IndexConfiguration: Sendable, Hashable {
             }
             return IndexDefinition.Segment(path, .contains)
         default:
-            throw .invalidArgument("\(place) has to have one of 'order' and 'arrayConfig'")
+            throw .invalidArgument("\(place) must have either 'order' or 'arrayConfig'")
         }
     }
 }

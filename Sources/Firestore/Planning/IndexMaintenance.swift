@@ -8,17 +8,15 @@ import Synchronization
 /// other writes in between, until no work is left; unfinished work continues after the store was
 /// closed and reopened.
 package struct IndexMaintenance: Sendable {
-    /// The result of a step, and the remaining work.
     package struct Step: Sendable, Hashable {
         /// True if no work is left.
         package let isComplete: Bool
-        /// The index that was backfilled, with its progress; nil if none was.
+        /// The progress of the index that was backfilled, if any.
         package let filled: Progress?
     }
 
     /// The progress of backfilling an index.
     package struct Progress: Sendable, Hashable {
-        /// The index.
         package let definition: IndexDefinition
         /// Documents examined so far.
         package let doneCount: Int64
@@ -33,15 +31,14 @@ package struct IndexMaintenance: Sendable {
 
     private let store: Store
 
-    /// Maintains the indexes of a store.
     package init(store: Store) {
         self.store = store
     }
 
-    /// Replaces the set of indexes: equal ones stay as they are, with their entries; others are
-    /// dropped, including automatic ones; new ones are defined, to be backfilled.
+    /// Replaces the set of indexes: equal ones are kept with their entries; others, including
+    /// automatic ones, are dropped; new ones are defined and then backfilled.
     ///
-    /// - Throws: `invalidArgument` for an index that the store refuses; nothing is then changed.
+    /// - Throws: `invalidArgument` for an index that the store rejects, without any change.
     package func configure(_ configuration: IndexConfiguration) throws(LarderError) {
         let wanted = Set(configuration.indexes)
         try store.write { transaction throws(LarderError) in
@@ -55,7 +52,6 @@ package struct IndexMaintenance: Sendable {
         }
     }
 
-    /// Adds indexes to those that are there.
     package func add(_ definitions: [IndexDefinition]) throws(LarderError) {
         guard !definitions.isEmpty else { return }
         try store.write { transaction throws(LarderError) in
@@ -73,13 +69,13 @@ package struct IndexMaintenance: Sendable {
     ///
     /// - Parameters:
     ///   - maxDocuments: the number of documents to examine, or entries to drop; 0 for no limit.
-    ///   - maxMicroseconds: the processor time to spend on backfilling; 0 for no limit.
+    ///   - maxMicroseconds: the processor time for backfilling; 0 for no limit.
     package func step(
         maxDocuments: Int64 = defaultMaxDocuments,
         maxMicroseconds: Int64 = defaultMaxMicroseconds
     ) throws(LarderError) -> Step {
         try store.write { transaction throws(LarderError) in
-            // 0 continues any unfinished drop.
+            // 0 continues an unfinished drop.
             guard try transaction.dropIndex(0, maxEntries: maxDocuments) else {
                 return Step(isComplete: false, filled: nil)
             }
@@ -96,10 +92,10 @@ package struct IndexMaintenance: Sendable {
     }
 }
 
-/// A cache of a store's indexes, kept between queries.
+/// A cache of a store's indexes between queries.
 ///
-/// Any thread may use it. A read transaction of a cached commit does not access the store; another
-/// commit, of this process or another, is read again.
+/// Thread-safe. A read transaction of a cached commit does not access the store; the indexes of
+/// another commit, by this or another process, are read again.
 package final class IndexCatalog: Sendable {
     private struct State {
         var commitNumber: UInt64?
@@ -108,7 +104,6 @@ package final class IndexCatalog: Sendable {
 
     private let state = Mutex(State())
 
-    /// An empty catalogue.
     package init() {}
 
     /// The complete indexes of a collection group, as a transaction sees them.
@@ -125,7 +120,7 @@ package final class IndexCatalog: Sendable {
         if let known { return known ?? [] }
         let indexes = try Self.read(transaction)
         state.withLock {
-            // An older reader does not replace the result of a newer one.
+            // An older snapshot does not replace a newer one.
             guard commit >= $0.commitNumber ?? 0 else { return }
             $0 = State(commitNumber: commit, indexes: indexes)
         }

@@ -13,7 +13,7 @@ struct IndexScan: Sendable {
     let providedOrder: ProvidedOrder
     /// The conditions that the ranges cover, by their positions in the conjunction.
     let used: Set<Int>
-    /// True if every condition and both bounds are covered; documents then need no test beyond what
+    /// Whether every condition and both bounds are covered; documents then need no test beyond what
     /// order bytes cannot express.
     let coversQuery: Bool
     /// True if the entries in the ranges are exactly the matches, one each.
@@ -37,12 +37,12 @@ struct IndexScan: Sendable {
 }
 
 extension IndexScan {
-    /// The scan of an index that finds what meets a term; nil where the index may lack some of
-    /// it.
+    /// The scan of an index that finds the documents of a term; nil if the index may lack some of
+    /// them.
     ///
-    /// An index has the documents that have all its fields, so that each must be in what
-    /// matches: named by a condition, or by an order. Of an array it has the elements, so that
-    /// one is to be asked for, among the first segments: otherwise a document came several times.
+    /// An index contains the documents that have all its fields, so that the term or the order must
+    /// require each of these fields. For an array it contains the elements, so that the term must
+    /// fix one in the leading segments: otherwise a document would be found several times.
     init?(
         _ index: IndexInfo, of collection: CollectionPath?, for term: Conjunction,
         _ ordering: ResultOrdering
@@ -78,18 +78,17 @@ extension IndexScan {
     }
 }
 
-/// A range of order bytes in an index: from a low end, inclusive, to a high end, exclusive.
+/// A range of order bytes in an index, including the lower end and excluding the upper.
 struct KeyRange: Sendable, Hashable {
-    /// The first bytes in the range; empty for the index's first.
+    /// The first bytes in the range; empty for the beginning of the index.
     var low: [UInt8]
-    /// The first bytes after the range; nil for none.
+    /// The first bytes after the range; nil for the end of the index.
     var high: [UInt8]?
 
-    /// The number of order bytes that entries keep: a longer end of a range includes more than it
-    /// says.
+    /// The length to which entries are truncated: a range with a longer end includes further
+    /// entries.
     static let exactBytes = 240
 
-    /// All keys with a prefix.
     init(prefix: [UInt8]) {
         low = prefix
         high = prefix.successor
@@ -105,7 +104,7 @@ struct KeyRange: Sendable, Hashable {
         return !low.lexicographicallyPrecedes(high)
     }
 
-    /// True if no end of the range is cut in the index.
+    /// Whether neither end of the range is truncated in the index.
     var isExact: Bool {
         low.count <= Self.exactBytes && (high?.count ?? 0) <= Self.exactBytes
     }
@@ -137,6 +136,6 @@ extension [UInt8] {
         return bytes
     }
 
-    /// Ascending order bytes as they are in a descending segment, and the other way round.
+    /// Converts order bytes between ascending and descending segments.
     var complement: [UInt8] { map { ~$0 } }
 }

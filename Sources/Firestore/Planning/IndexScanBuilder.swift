@@ -7,7 +7,7 @@ struct IndexScanBuilder {
     private let segments: [IndexDefinition.Segment]
     private let term: Conjunction
     private let ordering: ResultOrdering
-    /// Order bytes of the constants in the first segments.
+    /// The order bytes of the fixed values of the first segments.
     private var prefix: [UInt8] = []
     /// The segments that serve the leading orders; nil for an order without effect.
     private var served: [Int?] = []
@@ -18,7 +18,7 @@ struct IndexScanBuilder {
     private(set) var used: Set<Int> = []
     /// True if the ranges cover the bounds.
     private(set) var coversBounds = true
-    /// True if an excluded value is too long to be recognised in entries.
+    /// Whether an excluded value is too long to be recognised in entries.
     private(set) var isCut = false
 
     init(
@@ -96,7 +96,6 @@ struct IndexScanBuilder {
         )
     }
 
-    /// The ranges to scan, in the index's order.
     mutating func ranges(isReversed: Bool) throws(LarderError) -> [KeyRange] {
         var ranges = [KeyRange(prefix: prefix)]
         if position < segments.count {
@@ -117,7 +116,7 @@ struct IndexScanBuilder {
         return ranges
     }
 
-    /// Restricts the ranges by a bound, as far as the index's order follows the query's.
+    /// Restricts the ranges by a bound, as far as the index's order agrees with the query's.
     private mutating func restrict(
         _ ranges: inout [KeyRange], by bound: Bound, isFirst: Bool, _ isReversed: Bool
     ) {

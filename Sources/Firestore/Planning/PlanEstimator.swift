@@ -6,13 +6,13 @@ import LarderQuery
 /// counting the first entries of a range.
 struct PlanEstimator {
     let user: UserID
-    /// Documents in the query's place.
+    /// The number of documents in the query's scope.
     let documentCount: Double
-    /// Entries of a range that are counted before the rest is estimated.
+    /// The number of entries of a range to count before the rest is estimated.
     private let sampleSize: Int
 
     /// - Parameter rangeCount: the number of ranges to estimate: the more, the fewer entries of
-    ///   each are counted.
+    /// each are counted.
     init<T: ReadableTransaction & ~Copyable>(
         _ place: DocumentIDScan.Place, _ indexes: [IndexInfo], user: UserID, rangeCount: Int,
         in transaction: borrowing T
@@ -30,8 +30,8 @@ struct PlanEstimator {
         }
     }
 
-    /// The documents of a collection that have pending writes, which the store does not count among
-    /// the collection's: counted if they are few, else estimated from an index.
+    /// The number of documents of a collection with pending writes, which the store's count omits:
+    /// counted if there are few, otherwise estimated from an index.
     private static func pendingCount<T: ReadableTransaction & ~Copyable>(
         of user: UserID, in path: CollectionPath, _ indexes: [IndexInfo],
         _ transaction: borrowing T
@@ -45,12 +45,12 @@ struct PlanEstimator {
             return count < PlanCosts.pendingSampleSize ? .continue : .stop
         }
         guard count == PlanCosts.pendingSampleSize else { return Double(count) }
-        // Not those with an entry for each element of an array.
+        // Not array indexes, which have an entry for each element.
         let single = indexes.filter { !$0.definition.segments.contains { $0.kind == .contains } }
         return Double(max(Int64(count), single.map(\.entryCount).max() ?? 0))
     }
 
-    /// The entries in a scan's ranges: counted if they are few, else estimated.
+    /// The number of entries in a scan's ranges: counted if there are few, otherwise estimated.
     func entryCount<T: ReadableTransaction & ~Copyable>(
         of scan: IndexScan, in transaction: borrowing T
     ) throws(LarderError) -> Double {
@@ -73,14 +73,14 @@ struct PlanEstimator {
         return Double(count)
     }
 
-    /// The documents in a range of names.
+    /// The number of documents in a range of names.
     func documentCount(of scan: DocumentIDScan) -> Double {
         if scan.isUnbounded { return documentCount }
         return documentCount / (scan.isBounded ? 8 : 2)
     }
 
-    /// The documents of a collection that were read after a version or have pending writes:
-    /// counted while they are few, else all.
+    /// The number of documents of a collection that were read after a version or have pending
+    /// writes: counted if there are few, otherwise all.
     func changeCount<T: ReadableTransaction & ~Copyable>(
         after version: SnapshotVersion, in collection: CollectionPath, _ transaction: borrowing T
     ) throws(LarderError) -> Double {
@@ -113,10 +113,10 @@ enum PlanCosts {
     /// Opening a scan.
     static let open = 3.0
 
-    /// Entries of a range that are counted before the rest is estimated.
+    /// The number of entries of a range to count before the rest is estimated.
     static let sampleSize = 256
-    /// Documents with pending writes that are counted before their number is estimated from an
-    /// index.
+    /// The number of documents with pending writes to count before their number is estimated from
+    /// an index.
     static let pendingSampleSize = 64
     /// The assumed ratio of documents to matches, without statistics.
     static let guessedSelectivity = 4.0

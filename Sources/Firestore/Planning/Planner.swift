@@ -33,7 +33,7 @@ struct Planner {
                 place, indexes, user: user, rangeCount: disjunction.terms.count, in: transaction),
             countsOnly: countsOnly)
         var candidates = try planner.candidates(transaction)
-        // If all documents match, the target's documents are not a smaller set to search.
+        // If all documents match, the target's documents are no smaller set.
         if let target, !query.matchesAllDocuments,
             let candidate = try planner.candidate(from: target, user, transaction)
         {
@@ -57,7 +57,7 @@ struct Planner {
 
     // MARK: One term
 
-    /// Plans that find the documents of one term, among them a full scan.
+    /// Plans that find the documents of one term, including a full scan.
     private func candidates<T: ReadableTransaction & ~Copyable>(
         for term: Conjunction, atMost maxMatches: Double? = nil, _ transaction: borrowing T
     ) throws(LarderError) -> [Candidate] {
@@ -72,9 +72,8 @@ struct Planner {
         }
         let names = DocumentIDScan(place, for: term, ordering)
         if let ideal = ideal(scans, names) { return [ideal] }
-        var counted: [(scan: IndexScan, count: Double)] = []
-        for scan in scans {
-            counted.append((scan, try estimator.entryCount(of: scan, in: transaction)))
+        var counted = try scans.map { scan throws(LarderError) in
+            (scan: scan, count: try estimator.entryCount(of: scan, in: transaction))
         }
         counted.sort { ($0.count, $1.scan.used.count) < ($1.count, $0.scan.used.count) }
         let nameCount = estimator.documentCount(of: names)
@@ -207,12 +206,11 @@ struct Planner {
         return Candidate(plan: .intersection(chosen, order), cost: cost, matches: left)
     }
 
-    // MARK: Documents that are known
+    // MARK: Known documents
 
     /// A plan that reads the documents of a target and those that have changed since.
     ///
-    /// Not for
-    /// queries with a limit, where documents beyond the limit may enter the result.
+    /// Not for queries with a limit, where documents beyond the limit may enter the result.
     private func candidate<T: ReadableTransaction & ~Copyable>(
         from target: TargetDocuments, _ user: UserID, _ transaction: borrowing T
     ) throws(LarderError) -> Candidate? {
@@ -264,9 +262,8 @@ struct Planner {
     }
 }
 
-/// The chosen plan, and the candidates it was chosen from.
 struct ChosenPlan: Sendable {
     let plan: QueryPlan
-    /// All candidates, the cheapest first.
+    /// All candidates, cheapest first.
     let candidates: [Planner.Candidate]
 }

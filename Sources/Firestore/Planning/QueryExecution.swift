@@ -5,7 +5,7 @@ package import LarderModel
 package struct QueryExecution: Sendable {
     /// A candidate plan with its estimated cost.
     package struct Alternative: Sendable, Hashable {
-        /// The plan, as a tree, a node a line.
+        /// The plan as a tree, one node per line.
         package let description: String
         /// The estimated cost; reading and testing one document in a scan is 1.
         package let cost: Double
@@ -13,21 +13,20 @@ package struct QueryExecution: Sendable {
         package let isChosen: Bool
     }
 
-    /// The kind of a plan at its top.
+    /// The kind of a plan's top node.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// Proved to match nothing without reading anything.
+        /// Proved empty without reading anything.
         case nothing
-        /// Documents by their names.
+        /// Documents by name.
         case documentLookup = "document look-up"
-        /// A range of names.
         case nameRange = "name range"
         /// Ranges of one index.
         case indexScan = "index scan"
-        /// Several scans joined.
+        /// A union of several scans.
         case union
         /// The intersection of several index scans.
         case intersection
-        /// The documents that a target is known to have.
+        /// The known documents of a target.
         case targetDocuments = "target documents"
         /// All documents of a collection.
         case collectionScan = "collection scan"
@@ -53,13 +52,13 @@ package struct QueryExecution: Sendable {
     /// The kind of the plan.
     package let kind: Kind
 
-    /// The plan as a tree, a node a line.
+    /// The plan as a tree, one node per line.
     package var description: String {
-        if kind == .collectionCount { return "collection count, kept by the store" }
+        if kind == .collectionCount { return "collection count, maintained by the store" }
         return plan.text() + (countsOnly ? "\ncounted without reading documents" : "")
     }
 
-    /// The indexes that were scanned, as their definitions' text.
+    /// The definitions of the scanned indexes.
     package var indexes: [String] { plan.indexes.map(\.definition.text) }
 
     /// The candidate plans, the chosen one first.
@@ -71,18 +70,18 @@ package struct QueryExecution: Sendable {
         }
     }
 
-    /// Documents that were read and tested.
+    /// The number of documents read and tested.
     package internal(set) var documentsScanned = 0
-    /// Documents that matched and were given.
+    /// The number of documents returned.
     package internal(set) var documentsReturned = 0
-    /// Index entries that were passed over.
+    /// The number of index entries scanned.
     package internal(set) var indexEntriesScanned = 0
-    /// The stored size of the documents that were read.
+    /// The stored size of the documents read.
     package internal(set) var bytesRead: Int64 = 0
-    /// The time from the beginning of planning to the end.
+    /// The time from the start of planning to the end.
     package internal(set) var microseconds: Int64 = 0
 
-    /// Adds what another run for the same answer took.
+    /// Adds the cost of another run for the same result.
     mutating func add(_ other: QueryExecution) {
         documentsScanned += other.documentsScanned
         documentsReturned += other.documentsReturned
@@ -91,10 +90,7 @@ package struct QueryExecution: Sendable {
     }
 }
 
-/// The result of a query.
 package struct QueryResult: Sendable {
-    /// The documents in the query's order, with its limit.
     package let documents: [Document]
-    /// The execution that found them.
     package let execution: QueryExecution
 }

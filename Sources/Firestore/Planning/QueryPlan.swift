@@ -4,7 +4,6 @@ import LarderQuery
 
 /// A plan that finds all documents that match a query, and possibly others.
 indirect enum QueryPlan: Sendable {
-    /// Nothing can match.
     case nothing
     /// Documents by name, in the order given.
     case lookup([DocumentPath], ProvidedOrder)
@@ -105,12 +104,10 @@ indirect enum QueryPlan: Sendable {
 
 /// The known documents of a target, and the version up to which they are complete.
 package struct TargetDocuments: Sendable, Hashable {
-    /// The target.
     package let id: Int32
     /// The snapshot at which the target had exactly these documents and none in limbo.
     package let limboFreeVersion: SnapshotVersion
 
-    /// The documents of a target that was without limbo documents at a version.
     package init(id: Int32, limboFreeVersion: SnapshotVersion) {
         self.id = id
         self.limboFreeVersion = limboFreeVersion
@@ -120,7 +117,6 @@ package struct TargetDocuments: Sendable, Hashable {
 // MARK: - Description
 
 extension QueryPlan {
-    /// The plan's kind, for its execution.
     var kind: QueryExecution.Kind {
         switch self {
         case .nothing: .nothing
@@ -133,7 +129,7 @@ extension QueryPlan {
         }
     }
 
-    /// The plan as a tree, a node a line, deeper ones indented.
+    /// The plan as a tree, one node per line, indented by depth.
     func text(indent: String = "") -> String {
         switch self {
         case .nothing: return indent + "nothing: no document can match"
@@ -148,7 +144,7 @@ extension QueryPlan {
         case .union(let plans, _):
             return Self.text(indent, "union", plans)
         case .target(let target, _, _, _):
-            return indent + "documents of target \(target.id) and what has changed since"
+            return indent + "documents of target \(target.id) and changes since"
         case .merge(let plans, _):
             return Self.text(indent, "union, in order", plans)
         }

@@ -3,7 +3,7 @@ import LarderDocumentStore
 import LarderModel
 import LarderQuery
 
-/// One run of a plan: tests the plan's documents, and keeps the requested ones.
+/// One run of a plan: tests the plan's documents and collects the requested ones.
 final class QueryRun {
     let user: UserID
     let ordering: ResultOrdering
@@ -47,8 +47,8 @@ final class QueryRun {
         return documents
     }
 
-    /// Lends every matching document of a plan to a closure, in the plan's order, until it returns
-    /// ``LarderModel/IterationStep/stop``.
+    /// Calls a closure with every matching document of a plan, in the plan's order, until it
+    /// returns ``LarderModel/IterationStep/stop``.
     func forEachMatch<T: ReadableTransaction & ~Copyable>(
         of plan: QueryPlan, in transaction: borrowing T,
         _ body: (borrowing DocumentEntry) throws(LarderError) -> IterationStep
@@ -58,7 +58,7 @@ final class QueryRun {
         }
     }
 
-    /// Lends every document of a plan to a closure, with the result of its test.
+    /// Calls a closure with every document of a plan and the result of its test.
     func forEachEntry<T: ReadableTransaction & ~Copyable>(
         of plan: QueryPlan, in transaction: borrowing T,
         _ body: (borrowing DocumentEntry, Bool) throws(LarderError) -> IterationStep
@@ -126,8 +126,8 @@ extension QueryRun {
         return top.takeSorted()
     }
 
-    /// For plans that each yield documents in the order of some leading fields: each ends once it
-    /// passes the last requested document so far.
+    /// For plans that each yield documents in the order of some leading fields: each ends after the
+    /// last of the requested documents found so far.
     func mergedDocuments<T: ReadableTransaction & ~Copyable>(
         of plans: [QueryPlan], _ transaction: borrowing T
     ) throws(LarderError) -> [Document] {
@@ -159,11 +159,11 @@ extension QueryRun {
         return top.takeSorted()
     }
 
-    /// For an index that yields documents in the requested order, except those with equal entries:
-    /// cut entries come in any order, and if only the document ID is in the wrong direction,
-    /// others, too.
+    /// For an index that yields documents in the requested order, except within groups of equal
+    /// entries: truncated entries come in any order, and so do all equal entries if only the
+    /// document ID is in the wrong direction.
     ///
-    /// Once there are enough, only entries equal to the last one are read.
+    /// With enough documents, only entries equal to the last one are read.
     func documentsInIndexOrder<T: ReadableTransaction & ~Copyable>(
         of scan: IndexScan, _ transaction: borrowing T
     ) throws(LarderError) -> [Document] {
@@ -173,7 +173,7 @@ extension QueryRun {
         var documents: [Document] = []
         var group = EntryGroup()
         var isSorted = true
-        // The candidates of the group that the limit falls into.
+        // The candidates of the group that contains the limit.
         var top = TopDocuments(ordering.limit, by: comparator)
         var left: Int?
         try forEachEntry(of: .index(scan), in: transaction) {
@@ -225,7 +225,6 @@ private struct EntryGroup {
         }
     }
 
-    /// The number of entries with these bytes.
     func size<T: ReadableTransaction & ~Copyable>(
         in scan: IndexScan, user: UserID, _ transaction: borrowing T
     ) throws(LarderError) -> Int {
@@ -244,7 +243,7 @@ private struct EntryGroup {
 }
 
 extension DocumentEntry {
-    /// True if the entry may be cut, so that it has only the first bytes of its order.
+    /// Whether the entry may be truncated.
     fileprivate var isCutInIndex: Bool {
         (withUnsafeIndexOrderBytes(\.count) ?? 0) >= KeyRange.exactBytes
     }

@@ -54,7 +54,7 @@ extension QueryRunner {
 
     // MARK: Without documents
 
-    /// The count of a query's matches, where no document need be read for it.
+    /// The count of a query's matches, if it can be computed without reading documents.
     private func countedOnly<T: ReadableTransaction & ~Copyable>(
         _ query: Query, _ transaction: borrowing T
     ) throws(LarderError) -> AggregateResult? {
@@ -77,8 +77,8 @@ extension QueryRunner {
         return AggregateResult(values: [.count: .integer(Int64(count))], execution: execution)
     }
 
-    /// The number of all documents in a collection: that which the store keeps, and what the
-    /// user's pending writes make of it.
+    /// The number of all documents in a collection: the store's count, adjusted by the user's
+    /// pending writes.
     private func collectionCount<T: ReadableTransaction & ~Copyable>(
         _ query: Query, _ transaction: borrowing T
     ) throws(LarderError) -> AggregateResult? {
@@ -125,7 +125,7 @@ extension QueryRunner {
             case .count, .sum, .average: return nil
             }
             guard !path.isDocumentID else { return nil }
-            // Fields that the query orders by must be there, in this order as in that.
+            // Documents that lack a field of the query's order are excluded here, too.
             var first = query
             first.explicitOrders =
                 [Order(path, isDescending: isDescending)]

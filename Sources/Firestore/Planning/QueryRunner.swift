@@ -4,19 +4,16 @@ package import LarderQuery
 
 /// Runs queries against a store, in the local view of a user.
 ///
-/// Blocks its thread while it reads. A value: any threads may use copies at once.
+/// Blocks the calling thread while reading. A value: copies can be used concurrently.
 package struct QueryRunner: Sendable {
-    /// The user whose pending writes are included.
     package let user: UserID
-    /// The database that references are of.
+    /// The database of references.
     package let databaseID: DatabaseID
     private let indexes: IndexCatalog
 
-    /// Answers for a user.
-    ///
     /// - Parameters:
     ///   - user: the user whose pending writes are included.
-    ///   - databaseID: the database that references are of.
+    ///   - databaseID: the database of references.
     ///   - indexes: the cache of the store's indexes; share one for each store.
     package init(user: UserID, databaseID: DatabaseID, indexes: IndexCatalog) {
         self.user = user
@@ -24,19 +21,19 @@ package struct QueryRunner: Sendable {
         self.indexes = indexes
     }
 
-    /// The same store as another user sees it.
+    /// A runner for the local view of another user.
     package func `as`(_ user: UserID) -> QueryRunner {
         QueryRunner(user: user, databaseID: databaseID, indexes: indexes)
     }
 
     /// The documents that a query matches, in its order, with its limit.
     ///
-    /// Nothing is allocated for a document that does not match. With a limit, no more documents
-    /// than the limit are held, however many match.
+    /// Allocates nothing for documents that do not match. With a limit, holds at most that many
+    /// documents, regardless of the number of matches.
     ///
     /// - Parameters:
     ///   - query: the query.
-    ///   - target: documents that are known to have matched, if any; a plan may use them.
+    /// - target: the documents of an earlier result of the query, if any; a plan may use them.
     ///   - transaction: a read or write transaction of the store.
     /// - Throws: `dataLoss` for a damaged row, naming the document; `invalidArgument` for a query
     ///   that validation refuses, too.
@@ -95,7 +92,7 @@ extension DocumentIDScan.Place {
 }
 
 extension ContinuousClock.Instant {
-    /// The time that has passed since then.
+    /// The time elapsed since this instant.
     var microsecondsSince: Int64 {
         let (seconds, attoseconds) = duration(to: .now).components
         return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
@@ -108,10 +105,10 @@ extension QueryRunner {
     /// Calls a closure with each document that a query matches, in the query's order, with its
     /// limit, until it returns ``LarderModel/IterationStep/stop``.
     ///
-    /// One document is held at a time if the plan yields them in order, else as many as
-    /// ``run(_:from:in:)`` holds.
+    /// Holds one document at a time if the plan yields them in order, otherwise as many as
+    /// ``run(_:from:in:)``.
     ///
-    /// - Throws: what the closure throws, and as ``run(_:from:in:)``.
+    /// - Throws: errors of the closure, and as ``run(_:from:in:)``.
     package func forEachDocument<T: ReadableTransaction & ~Copyable>(
         of query: Query, in transaction: borrowing T,
         _ body: (Document) throws(LarderError) -> IterationStep
@@ -132,11 +129,11 @@ extension QueryRunner {
         }
     }
 
-    /// Lends each document that a query without a limit matches to a closure, in any order.
+    /// Calls a closure with each document that a query without a limit matches, in any order.
     ///
     /// Allocates only for documents that the closure copies.
     ///
-    /// - Throws: what the closure throws, and as ``run(_:from:in:)``.
+    /// - Throws: errors of the closure, and as ``run(_:from:in:)``.
     package func forEachMatch<T: ReadableTransaction & ~Copyable>(
         of query: Query, in transaction: borrowing T,
         _ body: (borrowing DocumentEntry) throws(LarderError) -> Void

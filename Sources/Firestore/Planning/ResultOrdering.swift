@@ -3,14 +3,13 @@ import LarderQuery
 
 /// The requested order of results, with its bounds and limit.
 ///
-/// The limit counts from the start: a
-/// limit to the last documents reverses orders and bounds.
+/// The limit counts from the start: a limit to the last documents reverses orders and bounds.
 struct ResultOrdering: Sendable {
     let orders: [Order]
     let start: Bound?
     let end: Bound?
     let limit: Int?
-    /// True if the results must be reversed at the end.
+    /// Whether the results must be reversed at the end.
     let isReversed: Bool
 
     init(_ query: Query) {
@@ -26,7 +25,7 @@ struct ResultOrdering: Sendable {
         }
     }
 
-    /// True if an order has no effect, since its field is fixed to one value or ordered by before.
+    /// Whether an order has no effect, because its field has a fixed value or an earlier order.
     func isRedundant(_ position: Int, in term: Conjunction) -> Bool {
         let path = orders[position].path
         return term.constant(at: path) != nil

@@ -1,15 +1,15 @@
 package import LarderModel
 
-/// A condition on a document: one field's, or several joined.
+/// A condition on a document: a field filter or a composite.
 package indirect enum Filter: Sendable, Hashable {
     /// A condition on one field.
     case field(FieldFilter)
-    /// All hold; of no filters: always.
+    /// Conjunction; always true without filters.
     case and([Filter])
-    /// One holds at least; of no filters: never.
+    /// Disjunction; always false without filters.
     case or([Filter])
 
-    /// The conditions on fields in it, depth first.
+    /// The field filters in it, depth first.
     package var fieldFilters: [FieldFilter] {
         switch self {
         case .field(let filter): [filter]
@@ -18,12 +18,12 @@ package indirect enum Filter: Sendable, Hashable {
     }
 }
 
-/// A condition on one field, with the meaning that Firestore's service gives it.
+/// A condition on one field, with the semantics of Firestore's service.
 ///
-/// Values are compared by their places in Firestore's order, so that 1 equals 1.0 in every
-/// operator, and within arrays and maps. `==` and `!=` with null or NaN ask whether a field is
-/// null or NaN; in all other operators null and NaN count as equal to nothing and as less or
-/// greater than nothing, be they the field's or the filter's. `not-in` with a null matches nothing.
+/// Values are compared by their positions in Firestore's order, so that 1 equals 1.0 in every
+/// operator, including in arrays and maps. `==` and `!=` with null or NaN test whether a field is
+/// null or NaN; for all other operators, null and NaN, of the field or the operand, are equal to
+/// nothing and neither less nor greater than anything. `not-in` with a null matches nothing.
 package struct FieldFilter: Sendable, Hashable {
     /// The comparison of a field's value with a filter's.
     package enum Operator: String, Sendable, Hashable, CaseIterable {
@@ -38,7 +38,7 @@ package struct FieldFilter: Sendable, Hashable {
         case `in` = "in"
         case notIn = "not-in"
 
-        /// True if the field becomes an implicit order of the query.
+        /// Whether the field becomes an implicit order of the query.
         package var isInequality: Bool {
             switch self {
             case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual,
@@ -50,15 +50,13 @@ package struct FieldFilter: Sendable, Hashable {
         }
     }
 
-    /// The field; ``LarderModel/FieldPath/documentID`` for the document's name.
+    /// The field; ``LarderModel/FieldPath/documentID`` for the document name.
     package let path: FieldPath
-    /// The operator.
     package let op: Operator
     /// The operand; an array for ``Operator/in``, ``Operator/notIn`` and
     /// ``Operator/arrayContainsAny``, a reference (or an array of them) for the name.
     package let value: Value
 
-    /// A condition on a field.
     package init(_ path: FieldPath, _ op: Operator, _ value: Value) {
         self.path = path
         self.op = op
@@ -67,8 +65,8 @@ package struct FieldFilter: Sendable, Hashable {
 }
 
 extension Value {
-    /// True if the value is null or NaN, which compare with nothing: only `==` and `!=` ask for
-    /// them, inequalities with them match nothing, and in lists they count as equal to nothing.
+    /// Whether the value is null or NaN, which only `==` and `!=` can match: inequalities with them
+    /// match nothing, and in lists they equal nothing.
     package var isNullOrNaN: Bool {
         switch self {
         case .null: true
@@ -77,6 +75,5 @@ extension Value {
         }
     }
 
-    /// True if the value is an integer or a double.
     package var isNumber: Bool { type == .integer || type == .double }
 }

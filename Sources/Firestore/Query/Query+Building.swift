@@ -3,11 +3,11 @@ package import LarderModel
 extension Query {
     /// This query with another filter.
     ///
-    /// Composites of nothing are left out, those of one filter are that filter. For the name
-    /// ids and paths, as applications give them, become references.
+    /// Empty composites are omitted, those of one filter are replaced by it. IDs and paths as
+    /// operands of the document name become references.
     ///
     /// - Throws: `invalidArgument` for a filter that is invalid or conflicts with earlier ones, and
-    ///   for references to another database.
+    /// for references to another database.
     package func adding(_ filter: Filter, in database: DatabaseID) throws(LarderError) -> Query {
         try Filter.checkDepth(of: [filter])
         guard let simplified = filter.simplified else { return self }
@@ -21,24 +21,24 @@ extension Query {
         return query
     }
 
-    /// True if an order can be added: not after a start or an end.
+    /// Whether an order can be added: not after a start or an end.
     package var canAddOrder: Bool { start == nil && end == nil }
 
     /// This query with an order appended.
     ///
-    /// - Throws: `invalidArgument` where a start or an end is set already.
+    /// - Throws: `invalidArgument` if a start or an end is set.
     package func ordered(by path: FieldPath, isDescending: Bool = false)
         throws(LarderError) -> Query
     {
         guard canAddOrder else {
-            throw .invalidArgument("orders come before the start and the end of a query")
+            throw .invalidArgument("orders must precede the start and the end of a query")
         }
         var query = self
         query.explicitOrders.append(Order(path, isDescending: isDescending))
         return query
     }
 
-    /// This query with a limit, in place of the one it has.
+    /// This query with its limit replaced.
     ///
     /// - Throws: `invalidArgument` for a limit below 1.
     package func limited(to limit: Limit) throws(LarderError) -> Query {
@@ -53,13 +53,9 @@ extension Query {
     {
         switch filter {
         case .and(let filters):
-            var resolved: [Filter] = []
-            for filter in filters { resolved.append(try resolvingNames(in: filter, database)) }
-            return .and(resolved)
+            return .and(try resolvingNames(in: filters, database))
         case .or(let filters):
-            var resolved: [Filter] = []
-            for filter in filters { resolved.append(try resolvingNames(in: filter, database)) }
-            return .or(resolved)
+            return .or(try resolvingNames(in: filters, database))
         case .field(let field):
             guard field.path.isDocumentID else { return filter }
             return .field(
@@ -67,7 +63,15 @@ extension Query {
         }
     }
 
-    /// A value for the name, or a list of them, with references for text.
+    private func resolvingNames(in filters: [Filter], _ database: DatabaseID)
+        throws(LarderError) -> [Filter]
+    {
+        try filters.map { filter throws(LarderError) in
+            try resolvingNames(in: filter, database)
+        }
+    }
+
+    /// An operand of the document name, or a list of operands, with text replaced by references.
     private func resolvingNames(in value: Value, _ database: DatabaseID)
         throws(LarderError) -> Value
     {
@@ -75,17 +79,18 @@ extension Query {
         case .string(let text):
             return .reference(try name(text, in: database))
         case .array(let values):
-            var resolved: [Value] = []
-            for value in values { resolved.append(try resolvingNames(in: value, database)) }
-            return .array(resolved)
+            return .array(
+                try values.map { value throws(LarderError) in
+                    try resolvingNames(in: value, database)
+                })
         default:
             return value
         }
     }
 
-    /// The name of a document by its id in the query's collection, or in a group by its path.
+    /// The document with an ID in the query's collection, or with a path in its group.
     ///
-    /// - Throws: `invalidArgument` for no id, or no document's path.
+    /// - Throws: `invalidArgument` for an empty ID or an invalid path.
     func name(_ text: String, in database: DatabaseID) throws(LarderError) -> ResourceName {
         switch source {
         case .collection(let path):
@@ -93,13 +98,13 @@ extension Query {
         case .group:
             return ResourceName(database: database, document: try DocumentPath(text))
         case .document:
-            throw .invalidArgument("a query for one document takes no names")
+            throw .invalidArgument("a query for one document has no document names")
         }
     }
 }
 
 extension Filter {
-    /// Without composites of nothing and of one filter; nil when nothing is left.
+    /// The filter without empty composites and composites of one filter; nil if nothing is left.
     fileprivate var simplified: Filter? {
         switch self {
         case .field: return self
@@ -116,12 +121,12 @@ extension Filter {
 // MARK: - Cursors
 
 extension Query {
-    /// A start or an end at values of the first orders that were asked for.
+    /// A bound at values of the leading explicit orders.
     ///
-    /// For the name the value is an id in the collection, or in a group a document's path.
+    /// A value of the document name is an ID in the collection, or a path in a group.
     ///
-    /// - Throws: `invalidArgument` for no values or more than orders, values that a query cannot
-    ///   begin or end at, and references to another database.
+    /// - Throws: `invalidArgument` for no values or more than orders, values that cannot be bounds,
+    /// and references to another database.
     package func bound(at values: [Value], isInclusive: Bool, in database: DatabaseID)
         throws(LarderError) -> Bound
     {
@@ -141,23 +146,23 @@ extension Query {
                 continue
             }
             guard case .string(let text) = value else {
-                throw .invalidArgument("a query begins or ends at a document's id, given as text")
+                throw .invalidArgument("a bound on the document name must be text")
             }
             resolved.append(.reference(try name(text, in: database)))
         }
         return Bound(resolved, isInclusive: isInclusive)
     }
 
-    /// A start or an end at the place of a document in all orders of the query.
+    /// A bound at the position of a document in all orders of the query.
     ///
     /// - Throws: `invalidArgument` for a document that does not exist, lacks one of the fields, or
-    ///   has a time there that the server has not set yet.
+    /// has a pending server timestamp in one.
     package func bound(at document: Document, isInclusive: Bool, in database: DatabaseID)
         throws(LarderError) -> Bound
     {
         guard document.exists else {
             throw .invalidArgument(
-                "a query cannot begin or end at '\(document.path)', which does not exist")
+                "'\(document.path)' cannot be a bound of a query: it does not exist")
         }
         var values: [Value] = []
         for order in orders {
@@ -169,8 +174,8 @@ extension Query {
                 values.append(value)
             } else {
                 throw .invalidArgument(
-                    "a query cannot begin or end at '\(document.path)': it has no '\(order.path)', "
-                        + "which the query is ordered by")
+                    "'\(document.path)' cannot be a bound of a query: it has no '\(order.path)', "
+                        + "by which the query is ordered")
             }
         }
         return Bound(values, isInclusive: isInclusive)

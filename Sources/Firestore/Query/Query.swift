@@ -7,22 +7,20 @@ package import LarderModel
 package struct Query: Sendable {
     /// The scope of a query.
     package enum Source: Sendable, Hashable {
-        /// Directly in one collection.
+        /// The documents of one collection.
         case collection(CollectionPath)
-        /// In every collection with this id.
+        /// The documents of all collections with an ID.
         case group(String)
-        /// At one document.
         case document(DocumentPath)
     }
 
-    /// The maximum number of results, and the end of the order they are taken from.
+    /// The maximum number of results, and the end of the order from which they are counted.
     package enum Limit: Sendable, Hashable {
         /// The first results, at most this many.
         case first(Int)
         /// The last results, at most this many.
         case last(Int)
 
-        /// The maximum number.
         package var count: Int {
             switch self {
             case .first(let count), .last(let count): count
@@ -30,11 +28,10 @@ package struct Query: Sendable {
         }
     }
 
-    /// The scope.
     package var source: Source
-    /// The filters, all of which must match.
+    /// The filters, which must all match.
     package var filters: [Filter]
-    /// The explicit orders, without implicit ones.
+    /// The explicit orders.
     package var explicitOrders: [Order]
     /// The limit; nil for all documents.
     package var limit: Limit?
@@ -43,7 +40,6 @@ package struct Query: Sendable {
     /// The end in the query's order.
     package var end: Bound?
 
-    /// A query for the documents of a scope, restricted by the parameters.
     package init(
         _ source: Source, filters: [Filter] = [], orders: [Order] = [], limit: Limit? = nil,
         start: Bound? = nil, end: Bound? = nil
@@ -57,28 +53,24 @@ package struct Query: Sendable {
     }
 }
 
-/// A field that documents are ordered by.
 package struct Order: Sendable, Hashable {
-    /// The field; ``LarderModel/FieldPath/documentID`` for the document's name.
+    /// The field; ``LarderModel/FieldPath/documentID`` for the document name.
     package let path: FieldPath
-    /// True if large values come first.
     package let isDescending: Bool
 
-    /// An order by a field.
     package init(_ path: FieldPath, isDescending: Bool = false) {
         self.path = path
         self.isDescending = isDescending
     }
 }
 
-/// A place in the order of a query: values for its first orders.
+/// A position in the order of a query, given by values of its leading orders.
 package struct Bound: Sendable, Hashable {
-    /// Values of the first orders, at least one; a reference for the name.
+    /// The values, at least one; a reference for the document name.
     package let values: [Value]
-    /// True if documents at that very place are within.
+    /// Whether documents at exactly this position are included.
     package let isInclusive: Bool
 
-    /// A place in the order of a query.
     package init(_ values: [Value], isInclusive: Bool) {
         self.values = values
         self.isInclusive = isInclusive
@@ -98,7 +90,6 @@ package enum Aggregate: Hashable, Sendable {
     /// A field's last value in Firestore's order.
     case maximum(FieldPath)
 
-    /// The field; nil for ``count``.
     package var path: FieldPath? {
         switch self {
         case .count: nil
@@ -108,11 +99,11 @@ package enum Aggregate: Hashable, Sendable {
 }
 
 extension Query {
-    /// All orders of the query: those asked for, then the fields of inequalities in field order,
-    /// then the document's name.
+    /// All orders of the query: the explicit ones, then the fields of inequalities in field order,
+    /// then the document name.
     ///
-    /// Implicit orders take the direction of the last explicit one, or ascend. Only documents that
-    /// have all these fields are in the result.
+    /// Implicit orders have the direction of the last explicit one, ascending without one. Results
+    /// contain only documents that have all these fields.
     package var orders: [Order] {
         var orders = explicitOrders
         let isDescending = explicitOrders.last?.isDescending ?? false
@@ -126,16 +117,16 @@ extension Query {
         return orders
     }
 
-    /// The fields, other than the name, that an inequality is about, also inside composites.
+    /// The fields of inequalities, including those in composites, except the document name.
     private var inequalityPaths: Set<FieldPath> {
         Set(
             fieldFilters.lazy.filter { $0.op.isInequality && !$0.path.isDocumentID }.map(\.path))
     }
 
-    /// The conditions on fields in all filters, depth first.
+    /// The field filters of all filters, depth first.
     package var fieldFilters: [FieldFilter] { filters.flatMap(\.fieldFilters) }
 
-    /// True if every document in the query's place is in its result, in whatever order.
+    /// Whether the result contains every document in the query's scope, in any order.
     package var matchesAllDocuments: Bool {
         filters.isEmpty && limit == nil && start == nil && end == nil
             && (explicitOrders.isEmpty

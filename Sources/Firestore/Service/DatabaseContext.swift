@@ -47,7 +47,7 @@ struct DatabaseContext: Sendable {
         }
     }
 
-    /// The writes of a request, and its transaction.
+    /// Decodes the writes and the transaction of a request.
     func read(_ request: Google_Firestore_V1_CommitRequest, _ coder: MessageCoder)
         throws(LarderError) -> ([Mutation], TransactionID?)
     {
@@ -65,7 +65,7 @@ struct DatabaseContext: Sendable {
         return try result.get()
     }
 
-    /// The transaction of the bytes that a client was given.
+    /// Decodes a transaction ID.
     func transaction(_ bytes: Data) throws(LarderError) -> TransactionID {
         guard let id = TransactionID(bytes: [UInt8](bytes)) else {
             throw LarderError(
@@ -75,7 +75,6 @@ struct DatabaseContext: Sendable {
         return id
     }
 
-    /// Opens a transaction.
     func begin(_ options: Google_Firestore_V1_TransactionOptions, _ coder: MessageCoder)
         throws(LarderError) -> TransactionID
     {
@@ -103,7 +102,6 @@ extension DatabaseContext {
     }
 }
 
-/// Collects the results of several commits.
 private final class Outcomes: Sendable {
     typealias Outcome = Result<CommitResponse, LarderError>
 

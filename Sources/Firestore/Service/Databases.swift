@@ -21,8 +21,8 @@ final class Databases: Sendable {
 
     private struct State {
         var open: [DatabaseID: Entry] = [:]
-        /// The last used one: most calls use the same database as the previous call, which a
-        /// comparison of names finds without a lookup.
+        /// The last used one: most calls use the same database as the previous call, so that
+        /// comparing names avoids a lookup.
         var latest: Entry?
         /// The task that closes them, once requested.
         var closing: Task<Failures, Never>?
@@ -40,12 +40,10 @@ final class Databases: Sendable {
     /// Databases are opened one at a time.
     private let openers = WorkPool("larder.server.open", limit: 1)
 
-    /// No open databases.
-    ///
     /// - Parameters:
-    ///   - limit: the most open databases.
-    ///   - idleTime: how long a database must be unused before it may be closed for another;
-    ///     databases in memory stay open.
+    ///   - limit: the maximum number of open databases.
+    ///   - idleTime: the idle time after which a database may be closed for another; databases in
+    /// memory stay open.
     ///   - now: the time on a monotonic clock.
     init(
         _ storage: ServerConfiguration.Storage, limit: Int, idleTime: Duration = .seconds(600),
@@ -166,7 +164,7 @@ final class Databases: Sendable {
         }
     }
 
-    /// Stores the last use of the latest database, and forgets it.
+    /// Records the last use of the latest database, and releases it.
     private static func noteLatest(_ state: inout State) {
         if let latest = state.latest { state.open[latest.names.id]?.lastUse = latest.lastUse }
         state.latest = nil
@@ -218,7 +216,7 @@ final class Databases: Sendable {
     }
 
     private func configuration(of id: DatabaseID) throws(LarderError) -> BackendConfiguration {
-        // Names are checked for databases in memory, too, for the same behaviour as on disk.
+        // Names are checked for databases in memory, too, for consistency with those on disk.
         let folder = try DatabaseFolder(id)
         var configuration =
             switch storage {

@@ -20,7 +20,7 @@ public final class Server: Service {
     private let transport: CallTransport
     private let server: GRPCServer<CallTransport>
 
-    /// A server that does not listen before ``run()``.
+    /// Creates a server, which listens after ``run()``.
     ///
     /// - Throws: `failedPrecondition` for a server that is reachable from other machines without TLS
     ///   and a token; `invalidArgument` for an empty token, and for a certificate or key that cannot
@@ -119,7 +119,7 @@ public final class Server: Service {
         } catch let error as LarderError {
             return error
         } catch {
-            // Cancellation ends it with various errors.
+            // Cancellation can end it with various errors.
             guard !Task.isCancelled else { return nil }
             return LarderError(
                 .unavailable,

@@ -3,7 +3,7 @@ import LarderModel
 
 /// The configuration of a server.
 public struct ServerConfiguration: Sendable {
-    /// Where databases are kept.
+    /// The location of the databases.
     public enum Storage: Hashable, Sendable {
         /// In memory: discarded when the server ends.
         case memory
@@ -12,14 +12,14 @@ public struct ServerConfiguration: Sendable {
         case directory(String)
     }
 
-    /// What a server needs for TLS.
+    /// The TLS credentials of a server.
     public struct TLS: Hashable, Sendable {
         /// The path of a PEM file with the certificate and its intermediates.
         public var certificatePath: String
         /// The path of a PEM file with the private key.
         public var keyPath: String
 
-        /// A certificate and its key.
+        /// Creates credentials from the paths of PEM files.
         public init(certificatePath: String, keyPath: String) {
             self.certificatePath = certificatePath
             self.keyPath = keyPath
@@ -28,77 +28,78 @@ public struct ServerConfiguration: Sendable {
 
     /// The limits of a server.
     public struct Limits: Hashable, Sendable {
-        /// Bytes of a request; Firestore allows 10 MiB of writes.
+        /// The maximum size of a request in bytes; Firestore allows 10 MiB of writes.
         public var requestBytes = 11 << 20
-        /// Bytes of all requests that are being received or served, as they travel; at least those
-        /// of one request.
+        /// The maximum size in bytes of all requests being received or served, in encoded form; at
+        /// least that of one request.
         ///
-        /// Further requests wait at their clients, after the first 1 MiB. Serving needs a few times the
-        /// memory; responses are not included.
+        /// Further requests wait at their clients, after the first 1 MiB. Serving takes a few times
+        /// that memory; responses are not included.
         public var heldRequestBytes = 256 << 20
-        /// How long a request of more than 64 KiB may take until it is received completely, including
-        /// waiting; then it fails with RESOURCE_EXHAUSTED.
+        /// The time limit for receiving a request of more than 64 KiB completely, including
+        /// waiting; after it the request fails with RESOURCE_EXHAUSTED.
         public var requestTime = Duration.seconds(60)
-        /// Open databases.
+        /// The maximum number of open databases.
         public var databases = 100
-        /// How long a database must be unused before it may be closed to make room for another.
+        /// The idle time after which a database may be closed to make room for another.
         ///
         /// The next use opens it again. A database in memory, or with open streams or transactions,
         /// is not closed.
         public var idleTime = Duration.seconds(600)
-        /// Concurrent calls on one connection.
+        /// The maximum number of concurrent calls on one connection.
         public var callsPerConnection = 1_000
-        /// Calls that the client of one connection may cancel in 30 seconds, as it does to end a
-        /// listener; a client that exceeds it is disconnected.
+        /// The maximum number of calls that a client may cancel on one connection in 30 seconds, as
+        /// it does to end a listener; a client that exceeds it is disconnected.
         public var callsTakenBack = 10_000
-        /// Open Listen and Write streams.
+        /// The maximum number of open Listen and Write streams.
         public var streams = 20_000
-        /// Targets of one Listen stream.
+        /// The maximum number of targets of one Listen stream.
         public var targetsPerStream = 1_000
-        /// Pending requests of a Write stream.
+        /// The maximum number of pending requests of a Write stream.
         public var writesOnTheirWay = 64
-        /// Bytes of a response in progress that a client has not received; also the approximate size
+        /// The maximum number of unsent bytes of a response in progress; also the approximate size
         /// of a page of a list.
         public var bytesAhead = 4 << 20
-        /// How long such a response waits for a client that receives nothing.
+        /// The time after which such a response fails if the client receives nothing.
         public var patience = Duration.seconds(30)
-        /// How long a connection may be silent before it is pinged.
+        /// The idle time after which a connection is pinged.
         public var keepaliveInterval = Duration.seconds(60)
-        /// How long a ping may take before the connection is closed.
+        /// The time after which a connection with an unanswered ping is closed.
         public var keepaliveTimeout = Duration.seconds(20)
-        /// The least time between two pings of a client; one that pings more often is disconnected.
+        /// The minimum time between two pings of a client; a client that pings more often is
+        /// disconnected.
         ///
         /// Google's clients ping every 30 seconds.
         public var pingInterval = Duration.seconds(5)
-        /// How long clients may take to disconnect when the server stops.
+        /// The time that clients have to disconnect when the server stops.
         public var grace = Duration.seconds(2)
-        /// Threads for queries, and as many for other reads.
+        /// The number of threads for queries, and of those for other reads.
         public var readers = 16
 
-        /// The limits for a developer's machine.
+        /// Creates limits suitable for a developer's machine.
         public init() {}
     }
 
-    /// The address to listen at.
+    /// The listening address.
     public var host: String
-    /// The port to listen at; 0 for any that is free.
+    /// The listening port; 0 for any free port.
     public var port: Int
-    /// Where databases are kept.
+    /// The location of the databases.
     public var storage: Storage
     /// The certificate; nil for plain text.
     public var tls: TLS?
-    /// Bearer token that clients must present in the header `authorization`; nil for none, and
+    /// The bearer token that clients must present in the header `authorization`; nil for none,
     /// never empty.
     public var token: String?
-    /// Further names of this server, which HTTP/1.1 requests may have as host, and whose web pages may
-    /// make requests.
+    /// Further names of this server, which are accepted as `Host` of HTTP/1.1 requests and as
+    /// origin of web pages.
     public var allowedHosts: [String] = []
-    /// Whether it may be reachable from other machines without TLS and a token.
+    /// Whether the server may be reachable from other machines without TLS and a token.
     public var allowsInsecure = false
     /// The limits.
     public var limits = Limits()
 
-    /// A server for this machine only, in plain text.
+    /// Creates a configuration for this machine only, in plain text.
     public init(host: String = "127.0.0.1", port: Int = 8080, storage: Storage) {
         self.host = host
         self.port = port
@@ -130,14 +131,12 @@ extension ServerConfiguration {
         }
     }
 
-    /// The checks of requests of web pages.
     var webAccess: WebAccess {
         WebAccess(host: host, allowedHosts: allowedHosts, hasTLS: tls != nil)
     }
 }
 
 extension ServerConfiguration.Limits {
-    /// The limits of one connection.
     var ofConnection: HTTP2Connection.Limits {
         HTTP2Connection.Limits(
             streams: callsPerConnection, resets: callsTakenBack,

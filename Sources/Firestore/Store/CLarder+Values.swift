@@ -1,30 +1,26 @@
 import CLarder
 import LarderModel
-// Modules that import the documents see the store that holds them.
+// Users of documents need the store that contains them.
 @_exported public import LarderStorage
 
 extension larder_bytes {
-    /// No bytes.
     static var none: larder_bytes { larder_bytes(data: nil, size_bytes: 0) }
 
     init(_ buffer: UnsafeRawBufferPointer) {
         self.init(data: buffer.baseAddress, size_bytes: buffer.count)
     }
 
-    /// The bytes as a buffer, valid as long as they are.
     var buffer: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: size_bytes == 0 ? nil : data, count: size_bytes)
     }
 
-    /// A copy of text.
     var text: String { String(decoding: buffer, as: UTF8.self) }
 
-    /// A copy of the bytes.
     var array: [UInt8] { [UInt8](buffer) }
 }
 
 extension larder_time {
-    /// The core's word for "no time".
+    /// The core's representation of "no time".
     static var none: larder_time { larder_time(seconds: 0, nanoseconds: 0, reserved: 0) }
 
     init(_ timestamp: Timestamp) {
@@ -36,10 +32,9 @@ extension larder_time {
         self.init(version.timestamp)
     }
 
-    /// The instant, which the core has checked.
+    /// The instant, validated by the core.
     var timestamp: Timestamp { Timestamp(unchecked: seconds, nanoseconds) }
 
-    /// The version; ``SnapshotVersion/none`` for "no time".
     var version: SnapshotVersion { SnapshotVersion(timestamp) }
 
     /// The instant; nil for "no time".
@@ -56,18 +51,18 @@ extension Int32 {
     static let noMemory = Int32(LARDER_E_NO_MEMORY)
 }
 
-/// Calls with text as borrowed bytes.
+/// Calls a closure with text as borrowed bytes.
 func withBytes<R>(_ text: String, _ body: (larder_bytes) -> R) -> R {
     var text = text
     return text.withUTF8 { body(larder_bytes(UnsafeRawBufferPointer($0))) }
 }
 
-/// Calls with an array as borrowed bytes.
+/// Calls a closure with an array as borrowed bytes.
 func withBytes<R>(_ bytes: [UInt8], _ body: (larder_bytes) -> R) -> R {
     bytes.withUnsafeBytes { body(larder_bytes($0)) }
 }
 
-/// Calls with paths as borrowed bytes.
+/// Calls a closure with paths as borrowed bytes.
 func withNames<R>(
     _ paths: [DocumentPath], _ body: (UnsafeBufferPointer<larder_bytes>) -> R
 ) -> R {
@@ -108,7 +103,8 @@ func error(of status: Int32, _ failure: larder_error) -> LarderError {
     return LarderError(status: status, systemCode: failure.system_code, message: message)
 }
 
-/// Calls a function that fills an array of numbers, and again with a larger one if there are more.
+/// Calls a function that fills an array of numbers; calls it again with a larger array if
+/// necessary.
 func filledArray<Number: FixedWidthInteger>(
     _ fill: (
         UnsafeMutablePointer<Number>, Int, UnsafeMutablePointer<Int>,

@@ -7,10 +7,10 @@ public struct CollectionInfo: Hashable, Sendable {
     /// The collection.
     public let path: CollectionPath
 
-    /// Found documents directly in it.
+    /// The number of documents directly in the collection.
     public let documentCount: Int64
 
-    /// The space that its documents' rows occupy, in bytes.
+    /// The storage occupied by its documents' rows, in bytes.
     public let sizeBytes: Int64
 }
 
@@ -26,8 +26,7 @@ extension ReadableTransaction where Self: ~Copyable {
         return status == .ok ? CollectionInfo(collection, path) : nil
     }
 
-    /// Calls a closure with each collection in path order, until it returns
-    /// `stop`.
+    /// Calls a closure with each collection in path order, until it returns `stop`.
     ///
     /// - Parameters:
     ///   - parent: the document whose direct subcollections to visit; nil for all collections of

@@ -1,9 +1,9 @@
 import CLarder
 public import LarderModel
 
-/// A document lent to a closure; its contents are copied on request only.
+/// A document passed to a closure; its contents are copied only on request.
 ///
-/// It cannot be copied or kept; ``document()`` makes a ``LarderModel/Document`` that can.
+/// It cannot be copied or stored; ``document()`` creates a ``LarderModel/Document``.
 public struct DocumentEntry: ~Copyable {
     private let source: UnsafeMutablePointer<larder_document>
     private let scan: OpaquePointer?
@@ -12,10 +12,10 @@ public struct DocumentEntry: ~Copyable {
     /// The fields, read in place; empty unless the document is found.
     public let record: RecordView
 
-    /// The document's path, compared in place.
+    /// The document's path, for in-place comparison.
     public let pathView: DocumentPathView
 
-    /// Lends a document that the core filled in, from a scan of an index or at a known path.
+    /// A document filled in by the core, from an index scan or at a known path.
     init(
         _ source: UnsafeMutablePointer<larder_document>,
         scratch: UnsafeMutablePointer<RecordScratch>, scan: OpaquePointer? = nil,
@@ -34,15 +34,15 @@ public struct DocumentEntry: ~Copyable {
     /// The document's path.
     public var path: DocumentPath { knownPath ?? pathView.path }
 
-    /// The path of the collection that the document is in.
+    /// The path of the collection that contains the document.
     public var collection: CollectionPath {
         CollectionPath(unchecked: source.pointee.collection.text)
     }
 
-    /// The document's id.
+    /// The document ID.
     public var id: String { source.pointee.id.text }
 
-    /// Gives the bytes of the id to a closure without copying them; valid inside it only.
+    /// Calls a closure with the bytes of the ID without copying them; valid only inside it.
     public func withUnsafeID<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
         body(source.pointee.id.buffer)
     }
@@ -60,7 +60,7 @@ public struct DocumentEntry: ~Copyable {
     /// The snapshot at which the store read this state.
     public var readTime: SnapshotVersion { source.pointee.read_time.version }
 
-    /// True if pending writes made this view, which comes from an overlay.
+    /// True if the state is a local view that includes pending writes.
     public var hasLocalMutations: Bool { has(LARDER_DOCUMENT_LOCAL_MUTATIONS) }
 
     /// True if the state is the result of an acknowledged write that the watch stream has not
@@ -70,19 +70,19 @@ public struct DocumentEntry: ~Copyable {
     /// The largest pending batch that touches the document with ``hasLocalMutations``, otherwise 0.
     public var largestBatchID: Int64 { hasLocalMutations ? source.pointee.batch_id : 0 }
 
-    /// The space that its row occupies in the store, in bytes.
+    /// The storage occupied by its row, in bytes.
     public var storedBytes: Int64 { source.pointee.stored_bytes }
 
-    /// In a scan of an index, the order bytes of the entry that led here, which the core cuts
-    /// at 240 bytes; nil in other scans.
+    /// In an index scan, the order bytes of the entry, which the core truncates to 240 bytes; nil
+    /// in other scans.
     public var indexOrderBytes: [UInt8]? {
         guard let scan else { return nil }
         var bytes = larder_bytes()
         return larder_index_scan_entry(scan, &bytes, nil) == .ok ? bytes.array : nil
     }
 
-    /// Gives the order bytes of the entry that led here to a closure without copying them; nil,
-    /// without a call, in scans of no index.
+    /// Calls a closure with the order bytes of the entry without copying them; returns nil without
+    /// a call outside of index scans.
     public func withUnsafeIndexOrderBytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R? {
         guard let scan else { return nil }
         var bytes = larder_bytes()
@@ -92,10 +92,10 @@ public struct DocumentEntry: ~Copyable {
 
     /// A copy that outlives the closure, the transaction and the store.
     ///
-    /// Linear in the stored size of the record, which is copied as it is; see
+    /// Linear in the stored size of the record, which is copied in its stored form; see
     /// ``LarderModel/Record``.
     ///
-    /// - Throws: `dataLoss` when the checksum of the compressed part does not match.
+    /// - Throws: `dataLoss` if the checksum of the compressed part does not match.
     public func document() throws(LarderError) -> Document {
         Document(
             path: path, state: state, record: state == .found ? try record.copy() : nil,

@@ -3,15 +3,14 @@ public import LarderModel
 public import LarderStorage
 
 extension ReadableTransaction where Self: ~Copyable {
-    /// Lends every document of a source to a closure, until it returns
-    /// `stop`.
+    /// Calls a closure with every document of a source, until it returns `stop`.
     ///
-    /// Documents that the closure does not copy allocate nothing. A write transaction cannot be
-    /// changed from inside the closure: collect first, then write. In a function with typed throws,
-    /// write `{ entry throws(LarderError) in … }`.
+    /// Allocates nothing for documents that the closure does not copy. The closure must not change
+    /// a write transaction: collect first, then write. In a function with typed throws, write `{
+    /// entry throws(LarderError) in … }`.
     ///
-    /// - Throws: what the closure throws; `notFound` for an index or target that is not there;
-    ///   `dataLoss` for a damaged row unless `ScanOptions.skipsDamaged`.
+    /// - Throws: errors of the closure; `notFound` for a missing index or target; `dataLoss` for a
+    /// damaged row unless `ScanOptions.skipsDamaged`.
     public func documents(
         in source: DocumentSource, options: ScanOptions = ScanOptions(),
         _ body: (borrowing DocumentEntry) throws(LarderError) -> IterationStep
@@ -20,9 +19,9 @@ extension ReadableTransaction where Self: ~Copyable {
         try scan.forEach(skippingDamaged: options.skipsDamaged, body)
     }
 
-    /// Lends every document of a source to a closure that may throw any error.
+    /// Calls a closure with every document of a source; the closure can throw any error.
     ///
-    /// As the other form in everything else.
+    /// Otherwise identical to the form with typed errors.
     @_disfavoredOverload
     public func documents(
         in source: DocumentSource, options: ScanOptions = ScanOptions(),
@@ -40,7 +39,7 @@ extension ReadableTransaction where Self: ~Copyable {
         if let failure { throw failure }
     }
 
-    /// Copies of the documents of a source, at most as many as the limit says.
+    /// Copies the documents of a source, up to the limit.
     ///
     /// Linear in the size of the records.
     public func allDocuments(
@@ -71,12 +70,11 @@ public struct ScanOptions: Sendable {
     /// The user whose pending writes are included; nil for the backend's last known states.
     public var user: UserID?
 
-    /// True if damaged rows are skipped; otherwise the first one ends the scan with an error.
-    ///
-    /// They are always logged.
+    /// True if damaged rows are skipped and logged; otherwise the first one ends the scan with an
+    /// error.
     public var skipsDamaged: Bool
 
-    /// By default a forward scan of found documents with their records.
+    /// Creates options, by default for a forward scan of found documents with their records.
     public init(
         isReversed: Bool = false, readsNamesOnly: Bool = false, includesAllStates: Bool = false,
         user: UserID? = nil, skipsDamaged: Bool = false
@@ -138,7 +136,7 @@ struct DocumentScan: ~Copyable {
         larder_set_close(set)
     }
 
-    /// Lends each document to a closure until the closure stops the scan or there are no more.
+    /// Calls a closure with each document until it stops the scan or the scan ends.
     borrowing func forEach(
         skippingDamaged: Bool,
         _ body: (borrowing DocumentEntry) throws(LarderError) -> IterationStep
@@ -170,7 +168,7 @@ struct DocumentScan: ~Copyable {
         }
     }
 
-    /// The set of a source's documents, for the caller to close.
+    /// The set of a source's documents; the caller closes it.
     private static func makeSet(
         _ source: DocumentSource, _ options: ScanOptions, _ reader: OpaquePointer
     ) throws(LarderError) -> OpaquePointer {
@@ -197,7 +195,7 @@ struct DocumentScan: ~Copyable {
         case .intersection(let sources): (isUnion, parts) = (false, sources)
         default:
             var options = options
-            // A scan by read time is of documents as the backend last had them.
+            // Read times order the backend's documents, without local views.
             if case .readTime = source.kind { options.user = nil }
             let scan = try DocumentScan(source, options, reader)
             try call { larder_set_add_scan(set, scan.handle, $0) }

@@ -30,7 +30,7 @@ public struct DocumentSource: Sendable {
         DocumentSource(kind: .collection(path, ScanBounds(start: start, end: end)))
     }
 
-    /// The documents of every collection with an id, in name order.
+    /// The documents of all collections with an ID, in name order.
     ///
     /// - Parameters:
     ///   - id: the collections' id.
@@ -42,16 +42,15 @@ public struct DocumentSource: Sendable {
         DocumentSource(kind: .group(id, ScanBounds(start: start, end: end)))
     }
 
-    /// The documents of a collection in the order of read time and name, from those read after
-    /// a version, or read at it with an id after another.
+    /// The documents of a collection in the order of read time and name, starting after a version,
+    /// or at it after a document ID.
     public static func readSince(
         _ version: SnapshotVersion, afterID id: String = "", in path: CollectionPath
     ) -> DocumentSource {
         DocumentSource(kind: .readTime(path, version, afterID: id))
     }
 
-    /// The documents of a collection in the order of read time and name, from those read after
-    /// a version.
+    /// The documents of a collection in the order of read time and name, starting after a version.
     public static func readAfter(
         _ version: SnapshotVersion, in path: CollectionPath
     ) -> DocumentSource {
@@ -70,15 +69,15 @@ public struct DocumentSource: Sendable {
 
     /// The documents of a target.
     ///
-    /// Documents that the store does not know are included as
-    /// ``LarderModel/Document/State/notRead`` with ``ScanOptions/includesAllStates``.
+    /// With ``ScanOptions/includesAllStates``, includes documents that the store does not know as
+    /// ``LarderModel/Document/State/notRead``.
     public static func target(_ id: Int32) -> DocumentSource {
         DocumentSource(kind: .target(id))
     }
 
-    /// The documents whose entries in an index lie between two bounds, in entry order.
+    /// The documents with index entries between two bounds, in entry order.
     ///
-    /// Entries are cut at 240 bytes, so that results must be tested again, as with every index.
+    /// Entries are truncated to 240 bytes, so that results of an index must be tested again.
     ///
     /// - Parameters:
     ///   - id: the index; see ``IndexInfo/isComplete``.
@@ -99,7 +98,7 @@ public struct DocumentSource: Sendable {
         DocumentSource(kind: .overlays(user, path, since: batch))
     }
 
-    /// A user's overlays in every collection with an id, saved under a batch above the given one.
+    /// A user's overlays in all collections with an ID, saved under a batch above the given one.
     public static func overlays(
         of user: UserID, inGroup id: String, sinceBatch batch: Int64 = 0
     ) -> DocumentSource {
@@ -111,12 +110,12 @@ public struct DocumentSource: Sendable {
         DocumentSource(kind: .batchOverlays(user, batch))
     }
 
-    /// The documents of at least one source, each once, in name order within each collection.
+    /// The union of sources, without duplicates, in name order within each collection.
     public static func union(_ sources: [DocumentSource]) -> DocumentSource {
         DocumentSource(kind: .union(sources))
     }
 
-    /// The documents of every one of the sources, in name order within each collection.
+    /// The intersection of sources, in name order within each collection.
     public static func intersection(_ sources: [DocumentSource]) -> DocumentSource {
         DocumentSource(kind: .intersection(sources))
     }
@@ -124,13 +123,13 @@ public struct DocumentSource: Sendable {
 
 /// An end of a range of names or index entries.
 public struct ScanBound: Hashable, Sendable {
-    /// A document id, a document path or order bytes, as the source has it.
+    /// A document ID, a document path or order bytes, depending on the source.
     let bytes: [UInt8]
 
-    /// True if what equals the bound is in the range.
+    /// True if the range includes the bound.
     public let isInclusive: Bool
 
-    /// A bound at a document id, for a collection.
+    /// A bound at a document ID, for a collection.
     public static func id(_ id: String, isInclusive: Bool = true) -> ScanBound {
         ScanBound(bytes: Array(id.utf8), isInclusive: isInclusive)
     }
@@ -168,7 +167,7 @@ extension DocumentSource {
         if bounds.start?.isInclusive == false { flags |= LARDER_SCAN_START_AFTER }
         if bounds.end?.isInclusive == true { flags |= LARDER_SCAN_END_AT }
         core.flags = UInt32(flags)
-        // The core copies what it is given before the scan is open.
+        // The core copies its input when it opens the scan.
         let result: Result<R, LarderError> = withBytes(options.user?.string ?? "") { user in
             withBytes(bounds.start?.bytes ?? []) { start in
                 withBytes(bounds.end?.bytes ?? []) { end in
@@ -189,7 +188,7 @@ extension DocumentSource {
         }
     }
 
-    /// Opens the core's scan of a source that is no set.
+    /// Opens the core's scan of a source that is not a set.
     func open(
         _ reader: OpaquePointer, _ options: UnsafePointer<larder_scan_options>,
         _ scan: UnsafeMutablePointer<OpaquePointer?>, _ failure: UnsafeMutablePointer<larder_error>

@@ -2,7 +2,7 @@ import CLarder
 public import LarderModel
 public import LarderStorage
 
-/// The fields that an index orders the documents of a collection group by.
+/// The fields by which an index orders the documents of a collection group.
 public struct IndexDefinition: Hashable, Sendable {
     /// One field of an index.
     public struct Segment: Hashable, Sendable {
@@ -28,7 +28,7 @@ public struct IndexDefinition: Hashable, Sendable {
         }
     }
 
-    /// The collections' id.
+    /// The collection ID.
     public let collectionGroup: String
 
     /// The fields, 1 to 16, at most one of them ``Segment/Kind/contains``.
@@ -44,19 +44,19 @@ public struct IndexDefinition: Hashable, Sendable {
     public static let maxSegments = 16
 }
 
-/// An index as it is in the store.
+/// An index in the store.
 public struct IndexInfo: Hashable, Sendable {
-    /// The index's id, above 0.
+    /// The index ID, above 0.
     public let id: UInt32
     /// The definition.
     public let definition: IndexDefinition
-    /// Its entries.
+    /// The number of entries.
     public let entryCount: Int64
-    /// The space that the entries occupy, in bytes.
+    /// The storage occupied by the entries, in bytes.
     public let sizeBytes: Int64
-    /// True if the index contains every document; only then may queries use it.
+    /// True if the index contains every document, so that queries may use it.
     public let isComplete: Bool
-    /// Documents that backfilling has examined.
+    /// The number of documents that backfilling has examined.
     public let backfilledCount: Int64
 }
 
@@ -64,19 +64,19 @@ public struct IndexInfo: Hashable, Sendable {
 public struct BackfillProgress: Hashable, Sendable {
     /// True if every document is in the index.
     public let isComplete: Bool
-    /// Documents examined so far.
+    /// The number of documents examined so far.
     public let doneCount: Int64
-    /// Documents to examine in total.
+    /// The number of documents to examine in total.
     public let totalCount: Int64
 }
 
 extension ReadableTransaction where Self: ~Copyable {
-    /// An index by its id; nil when there is none.
+    /// An index by ID; nil if there is none.
     public func index(_ id: UInt32) throws(LarderError) -> IndexInfo? {
         try index { larder_index_get(snapshot.reader, id, $0, $1) }
     }
 
-    /// All indexes in order of their ids.
+    /// All indexes in order of their IDs.
     public func indexes() throws(LarderError) -> [IndexInfo] {
         var indexes: [IndexInfo] = []
         while let next = try index({
@@ -121,12 +121,12 @@ extension IndexInfo {
 }
 
 extension WriteTransaction {
-    /// Defines an index, which follows every later write; an equal existing index stays as it is.
+    /// Defines an index, which is maintained by all later writes; an equal existing index is kept.
     ///
-    /// It is complete at once when the group holds no documents; otherwise
-    /// ``backfillIndex(_:maxDocuments:maxMicroseconds:)`` fills it.
+    /// It is complete immediately if the group has no documents; otherwise
+    /// ``backfillIndex(_:maxDocuments:maxMicroseconds:)`` completes it.
     ///
-    /// - Returns: the index's id.
+    /// - Returns: the index ID.
     /// - Throws: `invalidArgument` for no fields or more than 16, or more than one
     ///   `IndexDefinition.Segment.Kind.contains`.
     public mutating func defineIndex(_ definition: IndexDefinition) throws(LarderError) -> UInt32 {
@@ -165,7 +165,7 @@ extension WriteTransaction {
     ///   - id: the index.
     ///   - maxDocuments: the number of documents to examine; 0 for no limit.
     ///   - maxMicroseconds: the processor time to spend; 0 for no limit.
-    /// - Throws: `notFound` when there is no such index.
+    /// - Throws: `notFound` if there is no such index.
     public mutating func backfillIndex(
         _ id: UInt32, maxDocuments: Int64 = 0, maxMicroseconds: Int64 = 0
     ) throws(LarderError) -> BackfillProgress {
@@ -179,13 +179,13 @@ extension WriteTransaction {
 
     /// Removes an index, or up to a number of its entries.
     ///
-    /// From the first call on the index does not follow writes and cannot be scanned.
+    /// After the first call the index is no longer maintained and cannot be scanned.
     ///
     /// - Parameters:
     ///   - id: the index.
-    ///   - maxEntries: entries to remove in this call; 0 for all.
+    /// - maxEntries: the number of entries to remove in this call; 0 for all.
     /// - Returns: true if it is removed completely.
-    /// - Throws: `notFound` when there is no such index.
+    /// - Throws: `notFound` if there is no such index.
     public mutating func dropIndex(_ id: UInt32, maxEntries: Int64 = 0)
         throws(LarderError) -> Bool
     {

@@ -2,27 +2,27 @@ import CLarder
 public import LarderModel
 public import LarderStorage
 
-/// A document that a batch of pending writes touches.
+/// A document written by a batch of pending writes.
 public struct TouchedDocument: Hashable, Sendable {
     /// The document.
     public let path: DocumentPath
-    /// The version that the write was based on; ``LarderModel/SnapshotVersion/none`` for none.
+    /// The version on which the write was based; ``LarderModel/SnapshotVersion/none`` for none.
     public let baseVersion: SnapshotVersion
 
-    /// A document that a batch touches.
+    /// Creates the reference of a batch to a document.
     public init(path: DocumentPath, baseVersion: SnapshotVersion = .none) {
         self.path = path
         self.baseVersion = baseVersion
     }
 }
 
-/// Pending writes of one user that go to the backend together.
+/// Pending writes of one user that are sent to the backend together.
 public struct MutationBatch: Hashable, Sendable {
-    /// The batch's id: it rises over all users and is never used again.
+    /// The batch ID: increasing across all users and never reused.
     public let id: Int64
     /// The time of the writes, by the local clock.
     public let localWriteTime: Timestamp
-    /// The documents that it touches, in the order they were given.
+    /// The documents that it writes, in the order given.
     public let documents: [TouchedDocument]
     /// The writes, in the caller's encoding.
     public let payload: [UInt8]
@@ -36,23 +36,23 @@ public struct MutationBatch: Hashable, Sendable {
 
 /// A user of an application; each has a separate queue of pending writes and a separate local view.
 public struct UserID: Sendable, CustomStringConvertible {
-    /// The user's id; empty for ``unauthenticated``.
+    /// The user ID; empty for ``unauthenticated``.
     public let string: String
 
-    /// The user before anyone has signed in.
+    /// The user when no one is signed in.
     public static let unauthenticated = UserID("")
 
-    /// A user by an id of at most 256 bytes.
+    /// Creates a user with an ID of at most 256 bytes.
     public init(_ string: String) {
         self.string = string
     }
 
-    /// The user's id.
+    /// The user ID.
     public var description: String { string }
 }
 
 extension UserID: Hashable {
-    /// True if both ids are the same bytes.
+    /// True if both IDs have the same bytes.
     public static func == (left: UserID, right: UserID) -> Bool {
         left.string.hasSameUTF8(as: right.string)
     }
@@ -64,7 +64,7 @@ extension UserID: Hashable {
 }
 
 extension ReadableTransaction where Self: ~Copyable {
-    /// A batch of a user's queue; nil when there is none of that id.
+    /// A batch of a user's queue; nil if there is no such batch.
     public func mutationBatch(_ id: Int64, of user: UserID) throws(LarderError) -> MutationBatch? {
         var batch = larder_batch()
         let status = try call { failure in
@@ -75,9 +75,10 @@ extension ReadableTransaction where Self: ~Copyable {
         return status == .ok ? try MutationBatch(batch) : nil
     }
 
-    /// The first batch of a user's queue with an id above the given one; nil at its end.
+    /// The first batch of a user's queue with an ID above the given one; nil at the end of the
+    /// queue.
     ///
-    /// 0 gives the head of the queue.
+    /// 0 returns the head of the queue.
     public func nextMutationBatch(after id: Int64 = 0, of user: UserID)
         throws(LarderError) -> MutationBatch?
     {
@@ -99,7 +100,7 @@ extension ReadableTransaction where Self: ~Copyable {
         return batches
     }
 
-    /// The ids of a user's batches that touch a document, ascending.
+    /// The IDs of a user's batches that write a document, ascending.
     public func mutationBatchIDs(touching path: DocumentPath, of user: UserID)
         throws(LarderError) -> [Int64]
     {
@@ -113,7 +114,7 @@ extension ReadableTransaction where Self: ~Copyable {
         }
     }
 
-    /// The ids of a user's batches that touch a document directly in a collection, ascending.
+    /// The IDs of a user's batches that write a document directly in a collection, ascending.
     public func mutationBatchIDs(touchingDocumentsIn path: CollectionPath, of user: UserID)
         throws(LarderError) -> [Int64]
     {
@@ -140,7 +141,7 @@ extension ReadableTransaction where Self: ~Copyable {
         return count
     }
 
-    /// The users that have a queue, in order of their ids.
+    /// The users that have a queue, in order of their IDs.
     public func usersWithMutations() throws(LarderError) -> [UserID] {
         var users: [UserID] = []
         while true {
@@ -189,11 +190,11 @@ extension WriteTransaction {
     ///
     /// - Parameters:
     ///   - payload: the writes, in the caller's encoding; at most 64 MiB.
-    ///   - documents: every document that they touch, with the version they are based on.
+    /// - documents: the documents written, with the versions on which the writes are based.
     ///   - localWriteTime: the time of the writes, by the local clock.
     ///   - user: the user whose queue to append to.
-    /// - Returns: the batch's id.
-    /// - Throws: `invalidArgument` for a user id or a payload beyond its limit.
+    /// - Returns: the batch ID.
+    /// - Throws: `invalidArgument` for a user ID or a payload above its limit.
     public mutating func appendMutations(
         _ payload: [UInt8], touching documents: [TouchedDocument], localWriteTime: Timestamp,
         of user: UserID
@@ -231,13 +232,13 @@ extension WriteTransaction {
         return status == .ok
     }
 
-    /// Records an attempt to send a batch, and the text of its failure.
+    /// Records an attempt to send a batch, with the error message if it failed.
     ///
     /// - Parameters:
     ///   - id: the batch.
     ///   - user: the user in whose queue the batch is.
     ///   - time: the time of the attempt.
-    ///   - failureText: the failure, cut at 1 KiB; nil if there is none so far.
+    /// - failureText: the error message, truncated to 1 KiB; nil if the attempt has not failed.
     /// - Returns: true if the batch exists.
     @discardableResult
     public mutating func recordAttempt(

@@ -2,11 +2,11 @@ public import LarderModel
 public import LarderStorage
 
 extension NamedValue.Kind {
-    /// Bundles that were loaded; the time is the bundle's create time.
+    /// Loaded bundles; the time is the bundle's create time.
     public static let bundle = NamedValue.Kind(rawValue: 2)
     /// Named queries; the time is the read time.
     public static let query = NamedValue.Kind(rawValue: 3)
-    /// Batches that the backend rejected; the time is that of the rejection.
+    /// Rejected batches; the time is that of the rejection.
     public static let deadLetter = NamedValue.Kind(rawValue: 4)
 }
 
@@ -16,7 +16,7 @@ extension NamedValue {
 }
 
 extension WriteTransaction {
-    /// Keeps a value by name with a version as its time; replaces an earlier one.
+    /// Stores a value by name with a version as its time; replaces an earlier one.
     ///
     /// - Throws: `invalidArgument` for a name that is empty or longer than 1,500 bytes.
     public mutating func putNamedValue(

@@ -2,12 +2,12 @@ import CLarder
 public import LarderModel
 public import LarderStorage
 
-/// The local view of one document for one user, which pending writes made.
+/// A user's local view of one document, the result of pending writes.
 public struct Overlay: Sendable, Equatable {
-    /// The document as the user sees it; absent when the pending writes delete it.
+    /// The document in the user's view; absent if the pending writes delete it.
     public let document: Document
 
-    /// The mutation that makes it, in the caller's encoding.
+    /// The mutation that produces the view, in the caller's encoding.
     public let payload: [UInt8]
 
     /// The largest pending batch that touches the document.
@@ -15,9 +15,9 @@ public struct Overlay: Sendable, Equatable {
 }
 
 extension ReadableTransaction where Self: ~Copyable {
-    /// A user's overlay of a document; nil when there is none.
+    /// A user's overlay of a document; nil if there is none.
     ///
-    /// Scans of overlays are `DocumentSource.overlays(of:in:sinceBatch:)` and its relatives.
+    /// Use `DocumentSource.overlays(of:in:sinceBatch:)` and related sources for scans.
     public func overlay(at path: DocumentPath, of user: UserID) throws(LarderError) -> Overlay? {
         let reader = snapshot.reader
         let result: Result<Overlay?, LarderError> = withBytes(path.string) { name in
@@ -46,8 +46,8 @@ extension WriteTransaction {
     /// Stores a user's local view of a document; replaces an earlier one.
     ///
     /// - Parameters:
-    ///   - view: the fields as the user sees them; nil when the pending writes delete it.
-    ///   - payload: the mutation that makes it, in the caller's encoding.
+    /// - view: the fields in the user's view; nil if the pending writes delete the document.
+    /// - payload: the mutation that produces the view, in the caller's encoding.
     ///   - path: the document.
     ///   - user: the user.
     ///   - batch: the largest pending batch that touches the document.

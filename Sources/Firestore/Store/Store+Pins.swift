@@ -3,20 +3,20 @@ public import LarderModel
 public import LarderStorage
 
 extension Store {
-    /// Records a use of a document; it is written with the next commit.
+    /// Records a use of a document, to be stored with the next commit.
     ///
-    /// Does not block. At most 4,096 uses are kept; beyond that the oldest are dropped.
+    /// Does not block. At most 4,096 uses are buffered; beyond that the oldest are dropped.
     public func touch(_ path: DocumentPath) throws(LarderError) {
         try withName(path) { larder_lru_touch($0, $1, $2) }
     }
 
-    /// Protects a document from eviction until it is unpinned as often, or the store is closed.
+    /// Protects a document from eviction until it is unpinned as many times, or the store is
+    /// closed.
     public func pin(_ path: DocumentPath) throws(LarderError) {
         try withName(path) { larder_lru_pin($0, $1, $2) }
     }
 
-    /// Protects documents from eviction, each as ``pin(_:)``; if one fails, the others are still
-    /// pinned.
+    /// Pins documents as ``pin(_:)`` does; if one fails, the others are still pinned.
     package func pin(_ paths: [DocumentPath]) throws(LarderError) {
         try withNames(paths) { larder_lru_pin($0, $1, $2) }
     }
@@ -31,7 +31,7 @@ extension Store {
         try withName(path) { larder_lru_unpin($0, $1, $2) }
     }
 
-    /// Protects a target and its documents from eviction until it is unpinned as often, or the
+    /// Protects a target and its documents from eviction until it is unpinned as many times, or the
     /// store is closed.
     public func pin(target id: Int32) throws(LarderError) {
         try withHandle { (environment) throws(LarderError) in

@@ -2,26 +2,26 @@ import CLarder
 public import LarderModel
 public import LarderStorage
 
-/// A query that is, or was, listened to, with the backend's state of it.
+/// A query that is or was listened to, with the backend's state of it.
 public struct Target: Hashable, Sendable {
-    /// The target's id, above 0.
+    /// The target ID, above 0.
     public var id: Int32
     /// The query, in the caller's encoding.
     public var query: [UInt8]
-    /// Text that is the same for equal targets; different targets may share it, too.
+    /// Equal for equal targets; different targets may share it, too.
     public var canonicalID: String
-    /// The token that resumes the stream, in the backend's encoding.
+    /// The token for resuming the stream, in the backend's encoding.
     public var resumeToken: [UInt8]
-    /// The snapshot that the token is from.
+    /// The snapshot of the token.
     public var snapshotVersion: SnapshotVersion
-    /// The last snapshot at which no document of the target was in limbo.
+    /// The last snapshot without documents in limbo.
     public var limboFreeVersion: SnapshotVersion
-    /// The caller's number; larger is more recently used.
+    /// The caller's sequence number; larger is more recently used.
     public var sequenceNumber: Int64
     /// The caller's flags.
     public var flags: UInt32
 
-    /// A target without state from the backend.
+    /// Creates a target without state from the backend.
     public init(
         id: Int32, query: [UInt8], canonicalID: String, resumeToken: [UInt8] = [],
         snapshotVersion: SnapshotVersion = .none, limboFreeVersion: SnapshotVersion = .none,
@@ -39,26 +39,26 @@ public struct Target: Hashable, Sendable {
 }
 
 extension ReadableTransaction where Self: ~Copyable {
-    /// A target by its id; nil when there is none.
+    /// A target by ID; nil if there is none.
     public func target(_ id: Int32) throws(LarderError) -> Target? {
         try target { larder_target_get(snapshot.reader, id, $0, $1) }
     }
 
-    /// The first target with an id above the given one; nil when there is none.
+    /// The first target with an ID above the given one; nil if there is none.
     public func nextTarget(after id: Int32 = 0) throws(LarderError) -> Target? {
         try target { larder_target_next(snapshot.reader, id, $0, $1) }
     }
 
-    /// All targets in order of their ids.
+    /// All targets in order of their IDs.
     public func targets() throws(LarderError) -> [Target] {
         var targets: [Target] = []
         while let next = try nextTarget(after: targets.last?.id ?? 0) { targets.append(next) }
         return targets
     }
 
-    /// The ids of targets with a canonical id.
+    /// The IDs of targets with a canonical ID.
     ///
-    /// They may differ: compare their queries.
+    /// Their queries may differ: compare them.
     public func targetIDs(withCanonicalID text: String) throws(LarderError) -> [Int32] {
         try filledArray { (ids, capacity, count, failure) in
             withBytes(text) {
@@ -67,7 +67,7 @@ extension ReadableTransaction where Self: ~Copyable {
         }
     }
 
-    /// The ids of targets that hold a document.
+    /// The IDs of targets that contain a document.
     public func targetIDs(holding path: DocumentPath) throws(LarderError) -> [Int32] {
         try filledArray { (ids, capacity, count, failure) in
             withBytes(path.string) {
@@ -76,7 +76,7 @@ extension ReadableTransaction where Self: ~Copyable {
         }
     }
 
-    /// The highest target id ever stored, 0 for none.
+    /// The highest target ID ever stored; 0 for none.
     public func highestTargetID() throws(LarderError) -> Int32 {
         var id: Int32 = 0
         try call { larder_target_highest_id(snapshot.reader, &id, $0) }
@@ -112,11 +112,11 @@ extension Target {
 }
 
 extension WriteTransaction {
-    /// Adds a target or replaces it; its documents stay.
+    /// Adds or replaces a target; its documents remain.
     ///
     /// Counts as a use.
     ///
-    /// - Throws: `invalidArgument` for an id below 1 or a payload beyond its limit.
+    /// - Throws: `invalidArgument` for an ID below 1 or a payload above its limit.
     public mutating func put(_ target: Target) throws(LarderError) {
         var core = larder_target()
         core.struct_bytes = MemoryLayout<larder_target>.size
@@ -139,7 +139,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Removes a target and its membership rows; the documents stay.
+    /// Removes a target and its membership rows; the documents remain.
     ///
     /// - Returns: true if it existed.
     @discardableResult
@@ -149,7 +149,7 @@ extension WriteTransaction {
 
     /// Adds a document to a target; adding it twice has no effect.
     ///
-    /// - Throws: `notFound` when there is no such target.
+    /// - Throws: `notFound` if there is no such target.
     public mutating func add(_ path: DocumentPath, toTarget id: Int32) throws(LarderError) {
         let status = try call { failure in
             withBytes(path.string) { larder_target_add_document(writer, id, $0, failure) }
@@ -159,7 +159,7 @@ extension WriteTransaction {
 
     /// Removes a document from a target.
     ///
-    /// - Returns: true if the target held it.
+    /// - Returns: true if the target contained it.
     @discardableResult
     public mutating func remove(_ path: DocumentPath, fromTarget id: Int32)
         throws(LarderError) -> Bool
@@ -173,9 +173,9 @@ extension WriteTransaction {
     /// Removes documents from a target and adds others; documents that are already removed or added
     /// are ignored.
     ///
-    /// Cheapest with documents of one collection next to each other.
+    /// Fastest if documents of one collection are adjacent.
     ///
-    /// - Throws: `notFound` when there is no such target.
+    /// - Throws: `notFound` if there is no such target.
     public mutating func changeDocuments(
         ofTarget id: Int32, removing removed: [DocumentPath] = [],
         adding added: [DocumentPath] = []

@@ -3,7 +3,7 @@ public import LarderModel
 public import LarderStorage
 
 extension ReadableTransaction where Self: ~Copyable {
-    /// The document as the store knows it; nil if the store knows nothing of it.
+    /// The document in the store; nil if nothing is known of it.
     ///
     /// Logarithmic in the number of documents.
     ///
@@ -22,10 +22,10 @@ extension ReadableTransaction where Self: ~Copyable {
         return document
     }
 
-    /// Lends a document to a closure without copying it; nil, without a call, when the store
-    /// knows nothing of it.
+    /// Calls a closure with a document without copying it; returns nil without a call if nothing is
+    /// known of it.
     ///
-    /// - Throws: what the closure throws; `dataLoss` for a damaged row.
+    /// - Throws: errors of the closure; `dataLoss` for a damaged row.
     @inlinable
     public func withDocument<R>(
         at path: DocumentPath, asSeenBy user: UserID? = nil,
@@ -40,15 +40,15 @@ extension ReadableTransaction where Self: ~Copyable {
 }
 
 extension Snapshot {
-    /// Lends a document to a closure, unless the store knows nothing of it.
+    /// Calls a closure with a document, if it is known.
     ///
-    /// Not generic, so that only its thin callers are compiled again for each use.
+    /// Not generic, so that only its thin callers are specialised.
     @usableFromInline
     func visitDocument(
         at path: DocumentPath, asSeenBy user: UserID?,
         _ body: (borrowing DocumentEntry) throws(LarderError) -> Void
     ) throws(LarderError) {
-        // The document borrows the name's bytes, and withUTF8 passes no typed errors on.
+        // The document borrows the name's bytes, and withUTF8 does not propagate typed errors.
         var thrown: LarderError?
         var name = path.string
         name.withUTF8 { bytes in
@@ -81,7 +81,7 @@ extension Snapshot {
     }
 }
 
-/// Lends a document that the core filled in.
+/// Calls a closure with a document that the core filled in.
 func lend(
     _ document: inout larder_document, at path: DocumentPath,
     to body: (borrowing DocumentEntry) throws(LarderError) -> Void
@@ -95,7 +95,7 @@ func lend(
 }
 
 extension WriteTransaction {
-    /// Writes a found document; replaces its earlier state.
+    /// Stores a found document; replaces its earlier state.
     ///
     /// Indexes, accounting and the read-time order are updated in the same transaction.
     ///
@@ -138,7 +138,7 @@ extension WriteTransaction {
             Self.info(LARDER_DOCUMENT_UNKNOWN, version, readTime, hasCommittedMutations))
     }
 
-    /// Removes the state of a document; its overlays, mutations and targets stay.
+    /// Removes the state of a document; its overlays, mutations and targets remain.
     ///
     /// - Returns: true if there was one.
     @discardableResult
@@ -174,7 +174,7 @@ extension WriteTransaction {
 
 /// Calls a function of the core with the plain form of a record, empty for none.
 ///
-/// - Throws: as ``LarderModel/Record/load()``, and what the core says.
+/// - Throws: as ``LarderModel/Record/load()``, and errors of the core.
 func withPlainBytes(
     _ record: Record?, _ function: (larder_bytes, UnsafeMutablePointer<larder_error>) -> Int32
 ) throws(LarderError) {

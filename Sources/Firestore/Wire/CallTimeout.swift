@@ -1,9 +1,7 @@
-/// How long a call may take, as the header `grpc-timeout` says it: a number of up to eight digits,
-/// and a unit.
+/// A call's time limit in the header `grpc-timeout`: up to eight digits and a unit.
 ///
-/// From the protocol's specification, "gRPC over HTTP2".
+/// Specified in "gRPC over HTTP2".
 package struct CallTimeout: Sendable {
-    /// The header's name.
     package static let headerName = "grpc-timeout"
 
     private static let maxCount: Int64 = 99_999_999
@@ -12,15 +10,14 @@ package struct CallTimeout: Sendable {
         ("S", .seconds(1)), ("M", .seconds(60)), ("H", .seconds(3600)),
     ]
 
-    /// The time.
     package let duration: Duration
 
-    /// A time; a negative one is none.
+    /// Creates a timeout; negative durations count as zero.
     package init(_ duration: Duration) {
         self.duration = max(duration, .zero)
     }
 
-    /// Reads a header; nil where it does not say a time.
+    /// Parses a header; nil if it is malformed.
     package init?(header: some StringProtocol) {
         let digits = header.dropLast()
         guard let letter = header.last, 1...8 ~= digits.utf8.count,
@@ -31,7 +28,7 @@ package struct CallTimeout: Sendable {
         duration = unit.duration * count
     }
 
-    /// The header, with the finest unit that has room for it; a little more where it does not fit.
+    /// The header's value in the finest unit that fits, rounded up.
     package var header: String {
         for (letter, unit) in Self.units where duration <= unit * Int(Self.maxCount) {
             let count = duration / unit

@@ -1,47 +1,42 @@
 package import LarderModel
 
-/// Turns messages of `google.firestore.v1` about one database into what Larder works with, and
-/// back.
+/// Converts between messages of `google.firestore.v1` about one database and Larder's types.
 ///
-/// Two verbs: `encode` makes a message, `decode` reads one. Fields of documents go straight between
-/// messages and records. What a peer may send is bounded; decoding ends with a message, a value or
-/// an error, whatever the bytes were:
+/// `encode` creates a message, `decode` reads one. Document fields are converted directly between
+/// messages and records. Input is limited, and malformed input always ends in an error:
 ///
-/// - a breach in a request is `invalidArgument`, or `unimplemented` for what Firestore has and
-///   Larder does not;
-/// - a breach in an answer is `internal`, so that a client takes it for a fault of the backend and
-///   never for a refusal of what it asked for.
+/// - in a request `invalidArgument`, or `unimplemented` for features of Firestore that Larder
+/// lacks;
+/// - in a response `internal`, which a client attributes to the backend and never mistakes for a
+/// refusal of its request.
 ///
-/// Work space is used again from call to call: use a coder on one thread at a time, one for each
-/// stream or call.
+/// Not thread-safe, because buffers are reused: use one coder for each stream or call.
 package final class MessageCoder {
-    /// What a peer may send.
+    /// The limits of decoded messages.
     package struct Limits: Sendable {
-        /// How deep maps and arrays may be nested.
+        /// The maximum nesting depth of maps and arrays.
         package var maxDepth = 20
-        /// What the fields of one document may count towards the document size limit.
+        /// The maximum size of a document's fields, as Firestore counts it.
         package var maxDocumentBytes: Int64 = 1_048_576
-        /// Conditions and orders of one query.
+        /// The maximum number of filters and orders of a query.
         package var maxQueryParts = 100
-        /// Alternatives that a query's filters come down to, and values of one `in`.
+        /// The maximum number of disjunctions of a query, and of values of one `in`.
         package var maxDisjunctions = 30
-        /// Values of one `not-in`.
+        /// The maximum number of values of one `not-in`.
         package var maxExclusions = 10
-        /// Figures of one aggregation.
+        /// The maximum number of aggregations in a request.
         package var maxAggregates = 5
-        /// Bytes of a resume token or stream token.
+        /// The maximum size of a resume or stream token in bytes.
         package var maxTokenBytes = 65_536
 
         /// Firestore's published limits.
         package init() {}
     }
 
-    /// The names of the database that all are of.
     let names: DatabaseNames
-    /// What a peer may send.
     package let limits: Limits
 
-    /// What makes records, from the first that is decoded on: many coders only encode.
+    /// Created on first use, because many coders only encode.
     private var knownBuilder: RecordBuilder?
 
     /// A coder for a database.
@@ -49,21 +44,17 @@ package final class MessageCoder {
         self.init(DatabaseNames(database), limits: limits)
     }
 
-    /// A coder for a database whose names are known.
     package init(_ names: DatabaseNames, limits: Limits = Limits()) {
         self.names = names
         self.limits = limits
     }
 
-    /// The database that all names are of.
     package var database: DatabaseID { names.id }
 
-    /// What the names of all documents begin with.
+    /// The common prefix of document names.
     var documentsPrefix: String { names.documentsPrefix }
 
-    /// What makes records.
-    ///
-    /// - Throws: `resourceExhausted` when there is no memory.
+    /// - Throws: `resourceExhausted` if out of memory.
     var builder: RecordBuilder {
         get throws(LarderError) {
             if let knownBuilder { return knownBuilder }
@@ -73,9 +64,7 @@ package final class MessageCoder {
         }
     }
 
-    /// Decodes an answer: what would be the client's fault in a request is the backend's here.
-    ///
-    /// - Throws: what the closure throws, as `internal` where it would blame the client.
+    /// Decodes a response: errors that would blame the client in a request become `internal`.
     package func answer<R>(_ decode: () throws(LarderError) -> R) throws(LarderError) -> R {
         do throws(LarderError) {
             return try decode()
@@ -93,19 +82,17 @@ package final class MessageCoder {
 
 /// The resource names of a database.
 package struct DatabaseNames: Sendable {
-    /// The database.
     package let id: DatabaseID
     /// The prefix of all document names: `projects/P/databases/D/documents/`.
     let documentsPrefix: String
 
-    /// The names of a database.
     package init(_ id: DatabaseID) {
         self.id = id
         documentsPrefix = "\(id)/documents/"
     }
 
-    /// Whether a name is that of the database, of its documents, or of a resource below these: what
-    /// ``LarderModel/DatabaseID/init(ofResource:)`` takes for a name of it.
+    /// Whether a name is that of the database, its documents, or a resource below: the names that
+    /// ``LarderModel/DatabaseID/init(ofResource:)`` accepts for it.
     package func include(_ name: String) -> Bool {
         let missing = documentsPrefix.utf8.count - name.utf8.count
         return missing <= 0
@@ -113,7 +100,6 @@ package struct DatabaseNames: Sendable {
             : (missing == 1 || missing == Self.suffixCount) && documentsPrefix.hasUTF8Prefix(name)
     }
 
-    /// Whether a name is that of the database.
     func isDatabase(_ name: String) -> Bool {
         name.utf8.count + Self.suffixCount == documentsPrefix.utf8.count
             && documentsPrefix.hasUTF8Prefix(name)

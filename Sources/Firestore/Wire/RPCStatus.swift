@@ -44,7 +44,6 @@ extension Google_Rpc_Status {
     /// The status of a success.
     package static let ok = Google_Rpc_Status()
 
-    /// The status of an error.
     package init(_ error: LarderError) {
         self.init()
         code = Int32(LarderError.Code(known: error.kind.rawValue).rawValue)

@@ -1,6 +1,5 @@
 import CLarder
 
-/// The version of Larder.
 package enum LarderVersion {
     /// The version as text, such as `0.1.0`.
     package static let text = String(cString: larder_version())

@@ -10,7 +10,6 @@ package final class HTTP1Handler: ChannelInboundHandler {
 
     /// A request without its body.
     package struct Request: Sendable {
-        /// The method.
         package var method: String
         /// The path with its query.
         package var path: String
@@ -19,7 +18,6 @@ package final class HTTP1Handler: ChannelInboundHandler {
         /// The headers that web access is checked by.
         package var web = WebAccess.Request()
 
-        /// A request.
         package init(
             method: String, path: String, authorization: String? = nil,
             web: WebAccess.Request = .init()
@@ -31,16 +29,13 @@ package final class HTTP1Handler: ChannelInboundHandler {
         }
     }
 
-    /// A response.
     package struct Response: Sendable, Equatable {
         /// The status code.
         package var status: Int
         /// The header `content-type`.
         package var contentType: String
-        /// The body.
         package var body: String
 
-        /// A response.
         package init(status: Int, contentType: String = "application/json", body: String) {
             self.status = status
             self.contentType = contentType
@@ -48,7 +43,6 @@ package final class HTTP1Handler: ChannelInboundHandler {
         }
     }
 
-    /// Makes the response to a request.
     package typealias Respond = @Sendable (Request) async -> Response
 
     private static let maxBodyBytes = 64 << 10

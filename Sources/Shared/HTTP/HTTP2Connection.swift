@@ -29,7 +29,6 @@ package final class HTTP2Connection: ChannelDuplexHandler {
     package typealias OutboundIn = HTTP2Frame
     package typealias OutboundOut = HTTP2Frame
 
-    /// The limits of a connection.
     package struct Limits: Sendable {
         /// Concurrent streams.
         package var streams: Int
@@ -42,7 +41,6 @@ package final class HTTP2Connection: ChannelDuplexHandler {
         /// The least time between two pings of the client.
         package var pingInterval: Duration
 
-        /// Limits.
         package init(
             streams: Int, resets: Int, keepaliveInterval: Duration, keepaliveTimeout: Duration,
             pingInterval: Duration
@@ -123,7 +121,6 @@ package final class HTTP2Connection: ChannelDuplexHandler {
 
     // MARK: Writing
 
-    /// Writes a frame of a stream.
     package func write(
         _ payload: HTTP2Frame.FramePayload, on id: HTTP2StreamID,
         _ promise: EventLoopPromise<Void>? = nil

@@ -132,7 +132,6 @@ package final class LoopEvents<Event: Sendable>: Sendable {
         if isFirst { loop.execute { [self] in state.withLock { $0.listener }?() } }
     }
 
-    /// Takes all events.
     @inlinable
     package func take() -> [Event] {
         state.withLock { state in

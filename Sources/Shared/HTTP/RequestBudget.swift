@@ -30,7 +30,6 @@ package final class RequestBudget: Sendable {
         self.limit = limit
     }
 
-    /// The bytes that are held.
     package var heldBytes: Int { state.withLock { $0.held } }
 
     /// Holds the bytes of a small request.

@@ -23,7 +23,6 @@ package struct WebAccess: Sendable {
         /// The header `Sec-Fetch-Site`.
         package var site: String?
 
-        /// A request.
         package init(hosts: [String] = [], origin: String? = nil, site: String? = nil) {
             self.hosts = hosts
             self.origin = origin
@@ -137,7 +136,6 @@ package struct WebAccess: Sendable {
 package struct BearerToken: Sendable {
     private let token: [UInt8]
 
-    /// A token; nil for none.
     package init?(_ token: String?) {
         guard let token, !token.isEmpty else { return nil }
         self.token = Array(token.utf8)

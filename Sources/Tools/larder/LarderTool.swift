@@ -40,7 +40,7 @@ struct LarderTool: AsyncParsableCommand {
 
     static let _errorPrefix = "larder: error: "
 
-    // On the main thread: signals interrupt what waits there.
+    // On the main thread, whose blocking calls signals interrupt.
     @MainActor
     static func main() async {
         let arguments = OrderArgument.joined(
@@ -70,7 +70,7 @@ struct LarderTool: AsyncParsableCommand {
             Messages.line(_errorPrefix + error.description)
             exit(withError: ExitCode(error.status.rawValue))
         default:
-            // Help, version, usage errors (64) and exit codes: the parser's own.
+            // Help, version and usage errors (64) are handled by the parser.
             exit(withError: error)
         }
     }
@@ -93,7 +93,7 @@ struct LarderTool: AsyncParsableCommand {
         guard !moved.isEmpty, let command = rest.first, !command.hasPrefix("-") else {
             return arguments
         }
-        // The options belong to the command below a group of them.
+        // For a group of commands, the options belong after its subcommand.
         let groups = [BundleCommand.configuration, TargetCommand.configuration]
         let isGroup = groups.contains { $0.commandName == command }
         let names = rest.prefix(isGroup ? 2 : 1)

@@ -6,7 +6,6 @@ import LarderModel
 
 /// The options of every command: the store and the output format.
 struct StoreOptions: ParsableArguments {
-    /// The default directory.
     static let defaultDirectory = "larder-store"
 
     @Option(
@@ -58,7 +57,7 @@ struct StoreOptions: ParsableArguments {
                 throw ToolError(
                     .noInput, "there is no store at '\(directory)'",
                     hint: "'larder import FILE --collection PATH --store \(directory)' creates "
-                        + "one, --store or LARDER_STORE names another")
+                        + "one; --store or LARDER_STORE names another")
             }
             if createsStore && error.condition == .io && !System.exists(directory) {
                 throw ToolError(
@@ -94,21 +93,19 @@ enum PathArgument {
             ? .document(try document(text)) : .collection(try collection(text))
     }
 
-    /// The path of a collection.
     static func collection(_ text: String) throws -> CollectionPath {
         do throws(LarderError) {
             return try CollectionPath(text)
         } catch {
-            throw ToolError(.usage, error.message, hint: "give a collection's path, e.g. cities")
+            throw ToolError(.usage, error.message, hint: "specify a collection path, e.g. cities")
         }
     }
 
-    /// The path of a document.
     static func document(_ text: String) throws -> DocumentPath {
         do throws(LarderError) {
             return try DocumentPath(text)
         } catch {
-            throw ToolError(.usage, error.message, hint: "give a document's path, e.g. cities/SF")
+            throw ToolError(.usage, error.message, hint: "specify a document path, e.g. cities/SF")
         }
     }
 }
@@ -126,7 +123,7 @@ struct DatabaseOptions: ParsableArguments {
     mutating func validate() throws {
         for (name, value) in [("--project", project), ("--database", database)] {
             if let value, value.isEmpty || value.utf8.contains(UInt8(ascii: "/")) {
-                throw ValidationError("\(name) needs a name without '/'.")
+                throw ValidationError("\(name) requires a name without '/'.")
             }
         }
     }
@@ -192,7 +189,7 @@ extension StoreOptions {
     ) throws -> Firestore {
         var configuration = FirestoreConfiguration(directory: directory)
         configuration.access = access
-        // A budget is a matter of the application; a tool that looks on evicts nothing.
+        // The cache size is set by the application; inspecting a store must not evict anything.
         configuration.cacheSize = .unlimited
         if let databaseID {
             configuration.project = databaseID.project

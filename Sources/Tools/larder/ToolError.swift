@@ -2,14 +2,11 @@ import LarderModel
 
 /// An error of a command: message, hint and exit status.
 struct ToolError: Error, CustomStringConvertible {
-    /// The exit status.
     let status: ExitStatus
-    /// The error message.
     let message: String
     /// The remedy, or empty.
     let hint: String
 
-    /// Creates an error.
     init(_ status: ExitStatus, _ message: String, hint: String = "") {
         self.status = status
         self.message = message
@@ -42,7 +39,7 @@ extension ToolError {
             status = .temporary
             hint = "try again later"
         case .stopped:
-            // The tool's own progress closures stop a call, and only after a signal.
+            // Calls are stopped only by the tool's own progress closures, after a signal.
             self = .interrupted
             return
         case .foreignFile:
@@ -50,7 +47,7 @@ extension ToolError {
             hint = "name a directory that holds a store, or a new one"
         case .corrupt, .noDictionary:
             status = .badData
-            hint = "'larder check' lists what is damaged"
+            hint = "'larder check' lists the damage"
         case .newerFormat:
             status = .configuration
             hint = "use the version of larder that wrote it, or a later one"
@@ -62,7 +59,7 @@ extension ToolError {
             hint = "check the owner and mode of the directory and its files"
         case .exists:
             status = .cannotCreate
-            hint = "name a directory that is missing or empty"
+            hint = "name a missing or empty directory"
         case .noSpace:
             status = .inputOutput
             hint = "free disk space; the store is unchanged"
@@ -85,7 +82,6 @@ extension ToolError {
 
 /// The exit status of the tool, as in `sysexits.h`.
 enum ExitStatus: Int32, CaseIterable {
-    /// Success.
     case success = 0
     /// Done with findings: `check` found problems, `import` skipped lines, `get` missed documents.
     case findings = 1

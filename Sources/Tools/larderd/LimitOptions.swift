@@ -25,7 +25,6 @@ struct LimitOptions: ParsableArguments {
         }
     }
 
-    /// Applies the options.
     func apply(to limits: inout ServerConfiguration.Limits) {
         limits.heldRequestBytes = requestMemory << 20
         limits.databases = databases

@@ -12,7 +12,7 @@ struct Readiness: Service {
 
     func run() async throws {
         if let port = await server.port { try report(port) }
-        // A service that returns ends the group.
+        // The group shuts down when a service returns.
         try? await gracefulShutdown()
         if let file { try? FileManager.default.removeItem(atPath: file) }
     }

@@ -36,7 +36,7 @@ struct AggregateCodingTests {
         let response = try sent(try coder.encode(values, of: named, readTime: readTime))
         #expect(try SnapshotVersion(response.readTime) == readTime)
         #expect(try coder.decode(response, count: 3) == values)
-        expectError(.internal, "figure 3 is missing") {
+        expectError(.internal, "aggregation 3 is missing") {
             _ = try coder.decode(response, count: 4)
         }
     }
@@ -91,14 +91,14 @@ struct AggregateCodingTests {
             $0.aggregations = Array(repeating: $0.aggregations[0], count: 6)
         }
         refuse("no operator") { $0.aggregations = [.init()] }
-        refuse("up to 0") { $0.aggregations[0].count.upTo.value = 0 }
-        refuse("no path") { $0.aggregations[0].sum = .init() }
+        refuse("a count limit of 0") { $0.aggregations[0].count.upTo.value = 0 }
+        refuse("not a valid field path") { $0.aggregations[0].sum = .init() }
         refuse("Aggregation aliases contain duplicate alias: x") {
             $0.aggregations[0].alias = "x"
             $0.aggregations.append($0.aggregations[0])
         }
         refuse("1501 bytes") { $0.aggregations[0].alias = String(repeating: "x", count: 1501) }
-        refuse("below 0") { $0.structuredQuery.offset = -1 }
+        refuse("is negative") { $0.structuredQuery.offset = -1 }
         expectError(.unimplemented, "minimum") {
             _ = try coder.encode(
                 [.minimum(try FieldPath("a"))], over: Query(.group("c")).target)

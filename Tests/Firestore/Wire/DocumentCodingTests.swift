@@ -59,7 +59,7 @@ struct DocumentCodingTests {
         let coder = try testCoder()
         try coder.check(database: "")
         try coder.check(database: "projects/p/databases/d")
-        expectError(.invalidArgument, "not 'projects/p/databases/d'") {
+        expectError(.invalidArgument, "instead of 'projects/p/databases/d'") {
             try coder.check(database: "projects/p/databases/e")
         }
     }
@@ -170,13 +170,13 @@ struct DocumentCodingTests {
         let coder = try testCoder()
         var response = Google_Firestore_V1_BatchGetDocumentsResponse()
         response.found.name = "\(testRoot)/c/d"
-        expectError(.internal, "no time of its last change") { _ = try coder.decode(response) }
+        expectError(.internal, "no update time") { _ = try coder.decode(response) }
         response.found.updateTime = .init(version)
         #expect(try coder.decode(response)?.version == version)
         response.found.createTime.nanos = -1
         expectError(.internal, "out of the years") { _ = try coder.decode(response) }
         response.missing = "c/d"
-        expectError(.internal, "no name of a document") { _ = try coder.decode(response) }
+        expectError(.internal, "not the name of a document") { _ = try coder.decode(response) }
     }
 
     @Test("A document of a store has its times, and one that does not exist no message")
@@ -205,7 +205,7 @@ struct DocumentCodingTests {
         #expect(request.database == "projects/p/databases/d")
         #expect(try coder.decode(request) == paths)
         request.documents.append("c/d")
-        expectError(.invalidArgument, "no name") { _ = try coder.decode(request) }
+        expectError(.invalidArgument, "not the name") { _ = try coder.decode(request) }
         request.database = "projects/p/databases/e"
         expectError(.invalidArgument, "database") { _ = try coder.decode(request) }
     }

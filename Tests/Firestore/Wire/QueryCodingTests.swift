@@ -115,7 +115,7 @@ struct QueryCodingTests {
             #expect(message.from.map(\.allDescendants) == [isGroup])
             #expect(try coder.decode(message, below: place).query.source == source)
         }
-        expectError(.invalidArgument, "one document") {
+        expectError(.invalidArgument, "single document") {
             _ = try coder.encode(QuerySelection(Query(.document(try DocumentPath("c/d")))))
         }
     }

@@ -18,7 +18,8 @@ struct QueryRefusalTests {
                 kind, words, { _ = try coder.decode(message, below: parent) }, at: location)
         }
         let bad = LarderError.Code.invalidArgument
-        refuse(bad, "no name of a document", below: "projects/p/databases/e/documents") { _ in }
+        refuse(bad, "not the name of a document", below: "projects/p/databases/e/documents") { _ in
+        }
         refuse(.unimplemented, "all collections") { $0.from = [] }
         refuse(.invalidArgument, "2 collection selectors") { $0.from.append($0.from[0]) }
         refuse(.unimplemented, "all collections") { $0.from[0].collectionID = "" }
@@ -28,13 +29,13 @@ struct QueryRefusalTests {
             $0.from[0].allDescendants = true
         }
         refuse(.unimplemented, "nearest") { $0.findNearest = .init() }
-        refuse(bad, "below 0") { $0.offset = -1 }
-        refuse(bad, "below 0") { $0.limit.value = -1 }
+        refuse(bad, "is negative") { $0.offset = -1 }
+        refuse(bad, "is negative") { $0.limit.value = -1 }
         refuse(bad, "no condition") { $0.where = .init() }
-        refuse(bad, "no path") { $0.where.fieldFilter.op = .equal }
+        refuse(bad, "not a valid field path") { $0.where.fieldFilter.op = .equal }
         refuse(bad, "no field") { $0.where.unaryFilter.op = .isNan }
         refuse(bad, "no filters") { $0.where.compositeFilter.op = .and }
-        refuse(bad, "no known direction") {
+        refuse(bad, "unknown direction") {
             $0.orderBy = [.init()]
             $0.orderBy[0].field.fieldPath = "a"
             $0.orderBy[0].direction = .UNRECOGNIZED(3)
@@ -43,8 +44,8 @@ struct QueryRefusalTests {
         refuse(bad, "a bound has 2 values") {
             $0.endAt.values = [message { $0.integerValue = 1 }, message { $0.integerValue = 1 }]
         }
-        refuse(bad, "not a reference") { $0.endAt.values = [message { $0.integerValue = 1 }] }
-        refuse(bad, "no name of a document") {
+        refuse(bad, "must be a reference") { $0.endAt.values = [message { $0.integerValue = 1 }] }
+        refuse(bad, "not the name of a document") {
             $0.startAt.values = [
                 message { $0.referenceValue = "projects/p/databases/e/documents/c/d" }
             ]
@@ -55,7 +56,7 @@ struct QueryRefusalTests {
             $0.where.fieldFilter.value.integerValue = 1
             $0.startAt.values = [message { $0.integerValue = 1 }]
         }
-        refuse(bad, "no path") { $0.select.fields = [.init()] }
+        refuse(bad, "not a valid field path") { $0.select.fields = [.init()] }
     }
 
     @Test("Filters that break a rule are refused, with the reason")
@@ -76,21 +77,21 @@ struct QueryRefusalTests {
                 at: location)
         }
         let condition = query { $0.where.unaryFilter.field.fieldPath = "a" }.where
-        refuse("no known operator") { $0.fieldFilter.op = .unspecified }
-        refuse("no known operator") { $0.fieldFilter.op = .UNRECOGNIZED(99) }
-        refuse("no known operator") { $0 = condition }
-        refuse("no known operator") {
+        refuse("unknown operator") { $0.fieldFilter.op = .unspecified }
+        refuse("unknown operator") { $0.fieldFilter.op = .UNRECOGNIZED(99) }
+        refuse("unknown operator") { $0 = condition }
+        refuse("unknown operator") {
             $0.compositeFilter.filters = [$0]
         }
         refuse("no type") { $0.fieldFilter.clearValue() }
-        refuse("a list of one value at least") { $0.fieldFilter.op = .in }
-        refuse("31 values; 30 are allowed") {
+        refuse("a list of at least one value") { $0.fieldFilter.op = .in }
+        refuse("31 values; the limit is 30") {
             $0.fieldFilter.op = .in
             $0.fieldFilter.value.arrayValue.values = (0..<31).map { number in
                 message { $0.integerValue = Int64(number) }
             }
         }
-        refuse("11 values; 10 are allowed") {
+        refuse("11 values; the limit is 10") {
             $0.fieldFilter.op = .notIn
             $0.fieldFilter.value.arrayValue.values = (0..<11).map { number in
                 message { $0.integerValue = Int64(number) }
@@ -115,8 +116,8 @@ struct QueryRefusalTests {
             $0.compositeFilter.op = .and
             $0.compositeFilter.filters = part
         }
-        refuse("ids and references only") { $0.fieldFilter.field.fieldPath = "__name__" }
-        refuse("no name of a document") {
+        refuse("only with IDs and references") { $0.fieldFilter.field.fieldPath = "__name__" }
+        refuse("not the name of a document") {
             $0.fieldFilter.field.fieldPath = "__name__"
             $0.fieldFilter.op = .in
             $0.fieldFilter.value.arrayValue.values = [

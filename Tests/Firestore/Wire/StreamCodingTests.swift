@@ -127,13 +127,13 @@ struct StreamCodingTests {
         var other = target { _ in }
         other.database = "projects/p/databases/e"
         expectError(bad, "database") { _ = try coder.decode(other) }
-        refuse(bad, "not above 0") { $0.targetID = 0 }
-        refuse(bad, "not above 0") { $0.targetID = .min }
-        refuse(bad, "asks for nothing") { $0.targetType = nil }
+        refuse(bad, "is not positive") { $0.targetID = 0 }
+        refuse(bad, "is not positive") { $0.targetID = .min }
+        refuse(bad, "neither documents nor a query") { $0.targetType = nil }
         refuse(bad, "no query") { $0.query = .init() }
         refuse(bad, "names no document") { $0.documents.documents = [] }
-        refuse(bad, "no name") { $0.documents.documents.append("c/d") }
-        refuse(bad, "no name") { $0.documents.documents = ["c/d"] }
+        refuse(bad, "not the name") { $0.documents.documents.append("c/d") }
+        refuse(bad, "not the name") { $0.documents.documents = ["c/d"] }
         refuse(bad, "65537 bytes") { $0.resumeToken = Data(count: 65_537) }
         refuse(bad, "out of the years") { $0.readTime.nanos = -1 }
         refuse(bad, "expected count of -1") {
@@ -165,16 +165,18 @@ struct StreamCodingTests {
         ] {
             let message = try sent(try coder.encode(request))
             #expect(try coder.decode(message, isFirst: false) == request)
-            expectError(.invalidArgument, "names its database") {
+            expectError(.invalidArgument, "only the database") {
                 _ = try coder.decode(message, isFirst: true)
             }
         }
         var resumed = first
         resumed.streamID = "1"
-        expectError(.unimplemented, "goes on") { _ = try coder.decode(resumed, isFirst: true) }
+        expectError(.unimplemented, "continuation") { _ = try coder.decode(resumed, isFirst: true) }
         var early = first
         early.writes = [try coder.encode(mutation)]
-        expectError(.invalidArgument, "no more") { _ = try coder.decode(early, isFirst: true) }
+        expectError(.invalidArgument, "only the database") {
+            _ = try coder.decode(early, isFirst: true)
+        }
         early.database = "projects/p/databases/e"
         expectError(.invalidArgument, "database") { _ = try coder.decode(early, isFirst: false) }
         var long = first
@@ -191,7 +193,9 @@ struct StreamCodingTests {
             Issue.record("a handshake")
             return
         }
-        expectError(.internal, "no time") { _ = try coder.decode(first, isFirst: false) }
+        expectError(.internal, "the commit time is missing") {
+            _ = try coder.decode(first, isFirst: false)
+        }
         let mutation = Mutation(.delete, at: try DocumentPath("c/d"))
         let response = CommitResponse(
             commitVersion: version, results: [MutationResult(version: version)])

@@ -112,10 +112,10 @@ struct ValueCodingTests {
                     #expect(try coder.decode(message).record == record)
                 } else {
                     #expect(throws: LarderError.self) { try stored.get() }
-                    expectError(.invalidArgument, "beyond 20 levels") {
+                    expectError(.invalidArgument, "deeper than 20 levels") {
                         _ = try coder.decode(message)
                     }
-                    expectError(.invalidArgument, "beyond 20 levels") {
+                    expectError(.invalidArgument, "deeper than 20 levels") {
                         _ = try coder.decode(message.fields[0].value)
                     }
                 }
@@ -160,7 +160,7 @@ struct ValueCodingTests {
             if isTaken {
                 #expect(try coder.decode(message).record == record)
             } else {
-                expectError(.invalidArgument, "1048576 are allowed") {
+                expectError(.invalidArgument, "the limit is 1048576") {
                     _ = try coder.decode(message)
                 }
             }
@@ -190,7 +190,7 @@ struct ValueCodingTests {
         for name in [
             "", "x", "c/d", testRoot, "\(testRoot)/c", "\(testRoot)/c/d/", "\(testRoot)//c/d",
             "\(testRoot)/c//d", "projects//databases/d/documents/c/d",
-        ] { refuse("names no document") { $0.referenceValue = name } }
+        ] { refuse("does not name a document") { $0.referenceValue = name } }
         refuse("comes twice") {
             $0.mapValue.fields = [entry("a", message { $0.integerValue = 1 })]
             $0.mapValue.fields += $0.mapValue.fields
@@ -201,15 +201,15 @@ struct ValueCodingTests {
             $0.mapValue.fields = [entry(name, message { $0.integerValue = 1 })]
         }
         let vector = entry("__type__", message { $0.stringValue = "__vector__" })
-        refuse("just a list") { $0.mapValue.fields = [vector] }
-        refuse("just a list") {
+        refuse("a list of components") { $0.mapValue.fields = [vector] }
+        refuse("a list of components") {
             $0.mapValue.fields = [vector, entry("value", message { $0.stringValue = "" })]
         }
-        refuse("just a list") {
+        refuse("a list of components") {
             let list = entry("value", message { $0.arrayValue = .init() })
             $0.mapValue.fields = [vector, list, entry("more", message { $0.integerValue = 1 })]
         }
-        refuse("no double") {
+        refuse("not a double") {
             let list = message { $0.arrayValue.values = [message { $0.integerValue = 1 }] }
             $0.mapValue.fields = [entry("value", list), vector]
         }

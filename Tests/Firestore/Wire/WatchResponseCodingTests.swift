@@ -78,7 +78,7 @@ struct WatchResponseCodingTests {
         message.targetChange.targetIds = [1]
         message.targetChange.readTime = .init(version)
         guard case .targets(let change) = try coder.decode(message) else {
-            Issue.record("a change of targets")
+            Issue.record("not a target change")
             return
         }
         #expect(change.readTime == .none)
@@ -95,14 +95,14 @@ struct WatchResponseCodingTests {
             set(&message)
             expectError(.internal, words, { _ = try coder.decode(message) }, at: location)
         }
-        refuse("nothing that is known") { _ in }
+        refuse("of an unknown kind") { _ in }
         refuse("unknown kind 9") { $0.targetChange.targetChangeType = .UNRECOGNIZED(9) }
         refuse("out of the years") { $0.targetChange.readTime.nanos = -1 }
         refuse("bytes") { $0.targetChange.resumeToken = Data(count: 65_537) }
-        refuse("no name") { $0.documentChange = .init() }
-        refuse("no time") { $0.documentChange.document.name = "\(testRoot)/c/d" }
-        refuse("no name") { $0.documentDelete = .init() }
-        refuse("no name") { $0.documentRemove.document = "c" }
+        refuse("not the name") { $0.documentChange = .init() }
+        refuse("no update time") { $0.documentChange.document.name = "\(testRoot)/c/d" }
+        refuse("not the name") { $0.documentDelete = .init() }
+        refuse("not the name") { $0.documentRemove.document = "c" }
         refuse("-1 documents") { $0.filter.count = -1 }
     }
 }

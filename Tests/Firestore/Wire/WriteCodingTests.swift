@@ -112,19 +112,19 @@ struct WriteCodingTests {
         }
         let name = "\(testRoot)/c/d"
         refuse("no operation") { _ in }
-        refuse("no name") { $0.update = .init() }
-        refuse("no name") { $0.delete = "c/d" }
-        refuse("no name") { $0.verify = "projects/p/databases/e/documents/c/d" }
-        refuse("no name") { $0.transform.document = "c" }
-        refuse("no update") {
+        refuse("not the name") { $0.update = .init() }
+        refuse("not the name") { $0.delete = "c/d" }
+        refuse("not the name") { $0.verify = "projects/p/databases/e/documents/c/d" }
+        refuse("not the name") { $0.transform.document = "c" }
+        refuse("only an update") {
             $0.delete = name
             $0.updateMask = .init()
         }
-        refuse("no update") {
+        refuse("only an update") {
             $0.verify = name
             $0.updateTransforms = [.init()]
         }
-        refuse("no path of a field") {
+        refuse("not a valid field path") {
             $0.update.name = name
             $0.updateMask.fieldPaths = ["a b"]
         }
@@ -139,14 +139,14 @@ struct WriteCodingTests {
                 set(&$0.updateTransforms[0])
             }
         }
-        refuseTransform("does nothing") { _ in }
-        refuseTransform("no known value") { $0.setToServerValue = .unspecified }
-        refuseTransform("no known value") { $0.setToServerValue = .UNRECOGNIZED(7) }
-        refuseTransform("no number") { $0.increment = message { $0.stringValue = "1" } }
-        refuseTransform("no number") { $0.maximum = .init() }
-        refuseTransform("no number") { $0.minimum = message { $0.arrayValue = .init() } }
+        refuseTransform("has no operation") { _ in }
+        refuseTransform("an unknown server value") { $0.setToServerValue = .unspecified }
+        refuseTransform("an unknown server value") { $0.setToServerValue = .UNRECOGNIZED(7) }
+        refuseTransform("not a number") { $0.increment = message { $0.stringValue = "1" } }
+        refuseTransform("not a number") { $0.maximum = .init() }
+        refuseTransform("not a number") { $0.minimum = message { $0.arrayValue = .init() } }
         refuseTransform("no type") { $0.appendMissingElements.values = [.init()] }
-        refuseTransform("no path of a field") { $0.fieldPath = "" }
+        refuseTransform("not a valid field path") { $0.fieldPath = "" }
     }
 
     @Test("Results come back as they were; deletes have no time of their own")
@@ -168,7 +168,7 @@ struct WriteCodingTests {
         let message = try sent(try coder.encode(response, of: mutations))
         #expect(message.writeResults.map(\.hasUpdateTime) == [true, false, true])
         #expect(try coder.decode(message) == response)
-        expectError(.internal, "a commit has no time") {
+        expectError(.internal, "the commit time is missing") {
             _ = try coder.decode(Google_Firestore_V1_CommitResponse())
         }
         var late = message

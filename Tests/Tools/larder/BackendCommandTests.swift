@@ -71,7 +71,7 @@ import Testing
         #expect(pending.lines.count == 2 && pending.lines[1].contains("secret/a"), "\(pending)")
         let none = try Tool.run("dead-letters", in: folder)
         #expect(none.status == 0 && none.output == "", "\(none)")
-        #expect(none.messages == "larder: there are no dead letters\n")
+        #expect(none.messages == "larder: no dead letters\n")
     }
 
     @Test func `one that is not there is said, and the others are seen to`() async throws {

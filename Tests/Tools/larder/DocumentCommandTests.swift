@@ -250,7 +250,7 @@ import Testing
         let set = try run("set", "cities/SF", #"{"a":1,"b":{"c":2}}"#)
         #expect(
             set.output
-                == "set cities/SF: committed locally as write 1; pending until a backend takes it\n"
+                == "set cities/SF: committed locally as write 1; pending until a backend accepts it\n"
         )
         #expect(try fields("cities/SF").hasSuffix(#""fields":{"a":1,"b":{"c":2}}}"#))
         let merged = try run("set", "cities/SF", #"{"b":{"d":3}}"#, "--merge", "--json")
@@ -305,7 +305,7 @@ import Testing
         #expect(
             deleted.output
                 == "deleted cities/SF, cities/LA: committed locally as write 1; pending until a "
-                + "backend takes it\n")
+                + "backend accepts it\n")
         #expect(try run("count", "cities").output == "0\n")
         let get = try Tool.run("get", "cities/SF", in: folder)
         #expect(get.status == 1 && get.messages.contains("is deleted by a pending write"))
@@ -317,7 +317,7 @@ import Testing
 
     @Test func `pending lists writes, oldest first, and cancels some`() throws {
         let none = try run("pending")
-        #expect(none.output == "" && none.messages == "larder: there are no pending writes\n")
+        #expect(none.output == "" && none.messages == "larder: no pending writes\n")
         #expect(try run("pending", "--json").output == "{\"pending\":[]}\n")
         _ = try run("set", "a/1", "{}")
         _ = try run("update", "a/1", "x=1")

@@ -112,7 +112,7 @@ import Testing
         let file = try folder.file("in.ndjson", bytes: bytes)
         let result = try Tool.run("import", file, "-c", "c", "--id", "id", in: folder)
         #expect(result.status == 1)
-        #expect(result.output.contains("2 documents into c: 2 added, 0 replaced, 15 left out"))
+        #expect(result.output.contains("2 documents into c: 2 added, 0 replaced, 15 skipped"))
         let messages = result.messages.split(separator: "\n").map(String.init)
         #expect(messages.count == 15)
         for line in 2...17 where line != 16 {

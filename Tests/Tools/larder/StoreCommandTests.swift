@@ -253,7 +253,7 @@ import Testing
         #expect(text.output.contains("more problem"))
         let get = try Tool.run("get", "c/d123", in: folder)
         #expect(get.status == 65, "\(get)")
-        #expect(get.messages.contains("'larder check' lists what is damaged"))
+        #expect(get.messages.contains("'larder check' lists the damage"))
     }
 }
 
@@ -286,6 +286,6 @@ import Testing
     func `a directory that holds something is left alone`(command: String) throws {
         let result = try Tool.run(command, folder.path, in: folder)
         #expect(result.status == 73, "\(result)")
-        #expect(result.messages.contains("name a directory that is missing or empty"))
+        #expect(result.messages.contains("name a missing or empty directory"))
     }
 }

@@ -45,7 +45,6 @@ extension DocumentID: Sendable where Value: Sendable {}
 
 /// A type that ``DocumentID`` can wrap.
 public protocol DocumentIDWrappable {
-    /// The value for a document.
     static func wrap(_ documentReference: DocumentReference) throws -> Self
 }
 

@@ -1,7 +1,6 @@
 import Foundation
 import LarderModel
 
-/// The decoder of one value.
 struct ValueDecoding: Decoder {
     /// The strategies chosen by the application.
     struct Options {
@@ -191,7 +190,6 @@ extension ValueDecoding.Options {
         return boolean
     }
 
-    /// Decodes a string.
     func string(_ value: Any, at location: @autoclosure () -> CodingLocation) throws -> String {
         guard let text = value as? String else {
             throw mismatch(String.self, value, at: location())

@@ -1,6 +1,5 @@
 import Foundation
 
-/// The keyed container of the decoder.
 struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let fields: [String: Any]
     let decoding: ValueDecoding
@@ -234,7 +233,6 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
     }
 }
 
-/// The single-value container of the decoder.
 struct SingleValueDecoding: SingleValueDecodingContainer {
     let decoding: ValueDecoding
 

@@ -54,7 +54,6 @@ struct ValueEncoding: Encoder {
 // MARK: - Options
 
 extension ValueEncoding.Options {
-    /// Encodes a value.
     func encoded<T: Encodable>(_ value: T, at location: @autoclosure () -> CodingLocation) throws
         -> Any
     {
@@ -72,7 +71,6 @@ extension ValueEncoding.Options {
         return try nested(value, at: location()) { try value.encode(to: $0) }
     }
 
-    /// Encodes a double.
     func encoded(_ number: Double, at location: @autoclosure () -> CodingLocation) throws -> Any {
         if number.isFinite { return NSNumber(value: number) }
         switch float {

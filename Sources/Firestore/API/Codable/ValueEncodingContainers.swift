@@ -1,6 +1,5 @@
 import Foundation
 
-/// The keyed container of the encoder.
 struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let encoding: ValueEncoding
 
@@ -55,7 +54,6 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func superEncoder(forKey key: Key) -> any Encoder { below(key) }
 }
 
-/// The unkeyed container of the encoder.
 struct UnkeyedEncoding: UnkeyedEncodingContainer {
     let encoding: ValueEncoding
 
@@ -103,7 +101,6 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     func superEncoder() -> any Encoder { below() }
 }
 
-/// The single-value container of the encoder.
 struct SingleValueEncoding: SingleValueEncodingContainer {
     let encoding: ValueEncoding
 

@@ -164,7 +164,6 @@ public struct FirestoreConfiguration: Sendable {
 extension FirestoreConfiguration {
     var databaseID: DatabaseID { DatabaseID(project: project, database: database) }
 
-    /// The client's configuration.
     var client: ClientConfiguration {
         get throws(LarderError) {
             var client = ClientConfiguration(storage: try store, databaseID: databaseID)
@@ -250,7 +249,6 @@ extension FirestoreConfiguration {
         }
     }
 
-    /// Applies Apple's settings.
     mutating func apply(_ settings: SettingsValues, default directory: String) {
         callbackQueue = settings.queue
         host = settings.namesHost ? settings.host : nil

@@ -64,11 +64,11 @@ public struct CacheIndex: Hashable, Sendable {
     /// The definition for the store.
     var definition: IndexDefinition {
         get throws(LarderError) {
-            var segments: [IndexDefinition.Segment] = []
-            for field in fields {
-                segments.append(.init(try field.path.resolved(), field.order.kind))
-            }
-            return IndexDefinition(collectionGroup: collectionGroup, segments: segments)
+            IndexDefinition(
+                collectionGroup: collectionGroup,
+                segments: try fields.map { field throws(LarderError) in
+                    .init(try field.path.resolved(), field.order.kind)
+                })
         }
     }
 }

@@ -66,9 +66,8 @@ extension Firestore {
     public nonisolated(nonsending) func setIndexes(
         _ indexes: [CacheIndex]
     ) async throws(LarderError) {
-        var definitions: [IndexDefinition] = []
-        for index in indexes { definitions.append(try index.definition) }
-        let configuration = IndexConfiguration(definitions)
+        let configuration = IndexConfiguration(
+            try indexes.map { index throws(LarderError) in try index.definition })
         try await answer { configureIndexes(.success(configuration), $0) }
     }
 

@@ -29,9 +29,7 @@ public final class Filter: Sendable {
     ) -> Filter {
         Filter(
             Result { () throws(LarderError) in
-                var parts: [LarderQuery.Filter] = []
-                for filter in filters { parts.append(try filter.content.get()) }
-                return join(parts)
+                join(try filters.map { filter throws(LarderError) in try filter.content.get() })
             })
     }
 

@@ -160,8 +160,9 @@ extension Query {
         _ side: WritableKeyPath<LarderQuery.Query, Bound?>
     ) -> Query {
         adding { (query, database) throws(LarderError) in
-            var values: [Value] = []
-            for value in fieldValues { values.append(try Value(comparing: value)) }
+            let values = try fieldValues.map { value throws(LarderError) in
+                try Value(comparing: value)
+            }
             var query = query
             query[keyPath: side] = try query.bound(
                 at: values, isInclusive: isInclusive, in: database)

@@ -102,7 +102,6 @@ extension DocumentReference: CustomStringConvertible {
 // MARK: - Value
 
 extension DocumentReference: DocumentReferenceConvertible {
-    /// The database of the document.
     var databaseID: DatabaseID { firestore.databaseID }
 
     /// The document's full resource name; invalid for a malformed path.

@@ -24,7 +24,6 @@ public class DocumentSnapshot: @unchecked Sendable {
         self.state = state
     }
 
-    /// The document if it exists.
     var existingDocument: Document? {
         guard let document, document.exists else { return nil }
         return document

@@ -24,7 +24,6 @@ public final class QuerySnapshot: Sendable {
         case view(ViewSnapshot)
     }
 
-    /// Creates the results of a read from the cache.
     init(_ query: Query, cached documents: [Document], readTime: SnapshotVersion) {
         self.query = query
         results = .documents(documents)

@@ -37,7 +37,6 @@ struct TransactionRead: Sendable {
     /// The state for the snapshot's metadata.
     let state: SnapshotState
 
-    /// The document if it exists.
     var existing: Document? { document.flatMap { $0.exists ? $0 : nil } }
 }
 

@@ -181,7 +181,6 @@ extension Optional: OptionalValue {
 
 /// A type that represents a document reference in data.
 protocol DocumentReferenceConvertible {
-    /// The database of the document.
     var databaseID: DatabaseID { get }
     /// The document's full resource name.
     var resourceName: ResourceName { get }

@@ -55,7 +55,7 @@ struct CommitGroup {
         for mutation in request.mutations {
             let earlier = changed[mutation.path]
             guard var entry = earlier ?? entries[mutation.path] else { continue }
-            // The version that the first write of the document was found to have.
+            // The first write of the document has verified the update time.
             let isVerified = earlier != nil && mutation.precondition.isUpdateTime
             results.append(
                 try apply(
@@ -96,14 +96,11 @@ struct CommitGroup {
     private mutating func load(_ paths: [DocumentPath]) throws(LarderError) {
         let missing = Set(paths.filter { entries[$0] == nil })
         guard !missing.isEmpty else { return }
-        let loaded = try store.read { (transaction) throws(LarderError) -> [Entry] in
-            var loaded: [Entry] = []
-            for path in missing {
+        let loaded = try store.read { (transaction) throws(LarderError) in
+            try missing.map { path throws(LarderError) in
                 let document = try transaction.document(at: path)
-                loaded.append(
-                    Entry(path: path, document: WorkingDocument(document), state: document))
+                return Entry(path: path, document: WorkingDocument(document), state: document)
             }
-            return loaded
         }
         for entry in loaded { entries[entry.path] = entry }
     }
@@ -114,7 +111,7 @@ struct CommitGroup {
     ) throws(LarderError) -> MutationResult {
         let before = entry
         let result = try entry.document.commit(mutation, at: version, using: builder)
-        // Who may not write learns nothing of the document.
+        // Checked first: without permission, errors must not reveal the document's state.
         try rulesCheck?.require(
             mutation.asked(of: before.document.isFound),
             existing: before.document.isFound ? before.state : nil,
@@ -129,7 +126,6 @@ struct CommitGroup {
 }
 
 extension Mutation {
-    /// The mutation without its precondition.
     fileprivate var withoutPrecondition: Mutation {
         Mutation(operation, at: path, transforms: transforms)
     }
@@ -170,7 +166,6 @@ extension WorkingDocument {
     }
 }
 
-/// The result of a commit.
 struct CommitResult {
     /// The response for the client.
     let response: CommitResponse
@@ -183,7 +178,6 @@ struct CommittedChange: Sendable {
     let path: DocumentPath
     /// The document before; nil if there was neither a document nor a tombstone.
     let before: Document?
-    /// The document after.
     let after: Document
 
     /// The fields before and after, as far as the document existed.

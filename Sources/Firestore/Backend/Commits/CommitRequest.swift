@@ -1,7 +1,6 @@
 import LarderModel
 import LarderRemote
 
-/// A requested commit.
 struct CommitRequest {
     /// The mutations to apply atomically.
     let mutations: [Mutation]
@@ -26,7 +25,7 @@ struct CommitRequest {
         var writes: [DocumentPath: DocumentWrites] = [:]
         for mutation in mutations {
             try mutation.checkAcceptable()
-            // A single mutation has none before it.
+            // A single mutation has no predecessor.
             if mutations.count > 1 { try writes[mutation.path].add(mutation) }
             size += mutation.sizeBytes
         }
@@ -43,7 +42,6 @@ struct CommitRequest {
 /// After a write the document exists, after a delete it does not: a contradicting precondition can
 /// never hold. The messages are Firestore's, because applications display and match them.
 struct DocumentWrites {
-    /// The precondition of the first write.
     private let first: Precondition
     private let isVerified: Bool
     /// Whether the document exists after the writes.
@@ -77,7 +75,7 @@ struct DocumentWrites {
             switch mutation.precondition {
             case .none: true
             case .exists(let exists): exists == self.exists
-            // That of a delete is judged by its version alone.
+            // A delete's precondition concerns only the version.
             case .updateTime: exists || isDelete
             }
         guard isPossible else {
@@ -114,7 +112,6 @@ extension DocumentWrites? {
 }
 
 extension Precondition {
-    /// Whether it is a precondition on the update time.
     var isUpdateTime: Bool {
         if case .updateTime = self { true } else { false }
     }
@@ -147,7 +144,7 @@ extension Mutation {
             case .increment(let operand), .minimum(let operand), .maximum(let operand):
                 guard operand.type == .integer || operand.type == .double else {
                     throw .invalidArgument(
-                        "the transform of '\(transform.path)' has an operand that is no number")
+                        "the operand of the transform of '\(transform.path)' is not a number")
                 }
             }
         }
@@ -182,7 +179,7 @@ extension Record {
     private static func problem(in value: borrowing ValueView, isElement: Bool) -> String? {
         var problem: String?
         switch value.type {
-        case .serverTimestamp: return "a server timestamp that is pending"
+        case .serverTimestamp: return "a pending server timestamp"
         case .array:
             if isElement { return "an array directly in an array" }
             value.forEachElement { element in

@@ -18,8 +18,6 @@ final class SnapshotHistory: Sendable {
     private let limit: Int
     private let entries = Mutex<[Entry]>([])
 
-    /// Creates an empty group.
-    ///
     /// - Parameter limit: the maximum number of commits; 0 for none.
     init(limit: Int) {
         self.limit = limit
@@ -29,7 +27,7 @@ final class SnapshotHistory: Sendable {
     ///
     /// - Parameter version: the version of that commit.
     func add(_ version: SnapshotVersion, of store: Store) {
-        // Without room for another reader the past is shorter, and nothing else is wrong.
+        // If no reader slot is free, only the retained past is shorter.
         guard limit > 0, let snapshot = try? store.pinSnapshot() else { return }
         let oldest = version.timestamp.seconds - Self.maxSeconds
         let dropped = entries.withLock { entries in
@@ -38,7 +36,7 @@ final class SnapshotHistory: Sendable {
             defer { entries = Array(kept) }
             return entries.prefix(entries.count - kept.count)
         }
-        // Whoever still reads one of them holds it.
+        // Reads in progress retain dropped commits.
         _ = dropped
     }
 

@@ -37,7 +37,6 @@ struct WatchOutbox {
         var rest: ArraySlice<DocumentPath>
     }
 
-    /// Responses that are ready.
     private var ready: Deque<WatchResponse> = []
     /// The changes of the current snapshot, in reverse order.
     private var sending: [PendingChanges.Change] = []
@@ -59,7 +58,7 @@ struct WatchOutbox {
     /// Whether a target has become current.
     func isCurrent(_ targetID: Int32) -> Bool { current.contains(targetID) }
 
-    // MARK: What there is to say
+    // MARK: Input
 
     /// The number of responses that wait for demand.
     var readyCount: Int { ready.count }
@@ -101,7 +100,7 @@ struct WatchOutbox {
         current.removeAll { $0 == targetID }
     }
 
-    // MARK: Saying it
+    // MARK: Output
 
     /// The next step.
     ///
@@ -121,7 +120,7 @@ struct WatchOutbox {
         }
         guard !loads.isEmpty else {
             guard loaded.isEmpty, changes.isEmpty, !tellsTime else { return .snapshot }
-            // Most streams are idle most of the time, and need no room for what they said.
+            // Most streams are idle; free the buffers.
             (ready, sending, loads) = ([], [], [])
             return .nothing
         }
@@ -153,7 +152,7 @@ struct WatchOutbox {
         if !new.isEmpty {
             say(.targets(TargetChange(.current, targetIDs: new, resumeToken: ending.token)))
         }
-        // A token for all would resume those, too, that are not loaded yet.
+        // A global token would also resume targets that are not yet loaded.
         if !loads.isEmpty, !old.isEmpty {
             say(.targets(TargetChange(.none, targetIDs: old, resumeToken: ending.token)))
         }
@@ -185,7 +184,6 @@ struct PendingChanges {
 
     var isEmpty: Bool { changes.isEmpty }
 
-    /// Adds an effect on a target.
     mutating func add(_ effect: WatchEffect, to targetID: Int32) {
         let path = effect.document.path
         guard let position = positions[path] else {

@@ -109,7 +109,8 @@ extension WatchRegistry {
             return try transaction.changes(since: known, at: query.target.source)
         }
         if let changed, changed.isEmpty { return Beginning(paths: []) }
-        // What moved up behind a limit has not changed, so that changes do not tell.
+        // With a limit, documents that moved up have not changed, so changes alone are
+        // insufficient.
         guard let changed, query.target.limit == nil else {
             return try Beginning(resets: true, paths: paths(of: query))
         }
@@ -180,14 +181,13 @@ extension WatchRegistry {
     private func tell(_ paths: [DocumentPath], of targetID: Int32, to session: WatchSession)
         throws(LarderError)
     {
-        let documents = try store.read { (transaction) throws(LarderError) -> [Document?] in
-            var documents: [Document?] = []
-            for path in paths { documents.append(try transaction.document(at: path)) }
-            return documents
+        let documents = try store.read { (transaction) throws(LarderError) in
+            try paths.map { path throws(LarderError) in try transaction.document(at: path) }
         }
         let queries = session.targets[targetID]?.queries ?? []
         for (path, document) in zip(paths, documents) {
-            // Of several documents each that exists is in the target, which has no others.
+            // A target of several documents contains those that exist; its queries match nothing
+            // else.
             let isMember = document.map {
                 queries.count > 1 ? $0.exists : queries.first?.contains($0) == true
             }
@@ -224,7 +224,7 @@ extension WatchRegistry {
         session.targets[targetID]?.expectedCount = nil
         var count = 0
         for query in target.queries { count += try query.count(store, runner) }
-        // What it was not told of it knows already; of the rest it may have known any.
+        // Unreported documents are known to the client; of the reported ones it may have known any.
         let possible = (count - target.joinedCount)...(count + target.leftCount)
         if possible.contains(expected) {
             return target.joinedCount + target.leftCount == 0

@@ -28,7 +28,6 @@ final class WatchRegistry {
     /// The number of queries evaluated for commits, for tests.
     private(set) var examinedCount = 0
 
-    /// Creates an empty registry.
     init(store: Store, runner: QueryRunner, identity: UInt64, version: SnapshotVersion) {
         self.store = store
         self.runner = runner
@@ -123,8 +122,8 @@ final class WatchRegistry {
                 }
             }
         }
-        // A target that a document has left earlier is not told of it again, but the document is
-        // told as it is now.
+        // A target that the document left earlier gets no second removal, but the document's
+        // current state is sent.
         for id in told.union(behind) {
             for change in changes { sessions[id]?.outbox.refresh(change.after) }
         }
@@ -139,7 +138,7 @@ final class WatchRegistry {
         var routed: [ViewID: [Int]] = [:]
         for (position, change) in changes.enumerated() {
             dispatch.forEachView(of: change.path, states: change.states) { id in
-                // One change may name a query several times, but only one after the other.
+                // A change can name a query several times, but only consecutively.
                 guard routed[id]?.last != position else { return }
                 routed[id, default: []].append(position)
             }
@@ -172,7 +171,6 @@ extension BackendCore {
     /// The maximum number of buffered responses for a client that sends requests without reading.
     private static let maxReadyCount = 10_000
 
-    /// Opens a watch stream.
     func openWatchStream(
         _ id: StreamID, as credentials: Credentials,
         _ handler: @escaping @Sendable (WatchEvent) -> Void
@@ -205,7 +203,7 @@ extension BackendCore {
     /// Whether a target ID is free; otherwise the stream is ended with an error.
     private func isFree(_ targetID: Int32, of session: WatchSession) -> Bool {
         if targetID > 0, session.targets[targetID] == nil { return true }
-        let error = LarderError.invalidArgument("the target id \(targetID) is not free")
+        let error = LarderError.invalidArgument("the target ID \(targetID) is in use")
         watchRegistry.end(session.id, telling: error)
         return false
     }
@@ -214,7 +212,7 @@ extension BackendCore {
         watchRegistry.serve(session)
         guard session.outbox.readyCount > Self.maxReadyCount else { return }
         let error = LarderError(
-            .resourceExhausted, "the stream asks on, and does not take what it is answered")
+            .resourceExhausted, "the client sends requests without reading the responses")
         watchRegistry.end(session.id, telling: error)
     }
 

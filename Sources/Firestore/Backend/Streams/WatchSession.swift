@@ -83,7 +83,7 @@ final class WatchSession {
             let reading = DocumentReading(path: change.path, contents: .absent, version: version)
             return .document(reading, targetIDs: [], removedTargetIDs: change.left)
         }
-        // Out of all targets it is none of the client's business, unless it may read it.
+        // A document outside of all targets is not revealed unless the client may read it.
         if change.joined.isEmpty, !(change.isChanged && mayRead(document)) {
             return .removed(change.path, removedTargetIDs: change.left)
         }
@@ -132,13 +132,11 @@ package final class WatchConnection: WatchStream {
 struct ResumeToken: Hashable {
     /// The identity of the issuing backend; versions of other backends are meaningless.
     let identity: UInt64
-    /// The version.
     let version: SnapshotVersion
 
     private static let format: UInt8 = 1
     private static let byteCount = 21
 
-    /// Creates a token.
     init(identity: UInt64, version: SnapshotVersion) {
         self.identity = identity
         self.version = version

@@ -17,7 +17,6 @@ final class WatchedQuery {
 
     /// The ID of the watched query.
     let id: ViewID
-    /// What is asked.
     let target: QueryTarget
     /// The subscribers, earliest first.
     private(set) var subscribers: [Subscriber] = []
@@ -106,13 +105,14 @@ final class WatchedQuery {
         var effects: [WatchEffect] = []
         for document in changed {
             let isMember = window.documents.contains(document.path)
-            // A document that came and went within these commits is known to who made it.
+            // A document that came and went within these commits is known only to the client that
+            // wrote it.
             let wasMember = changes.contains { $0.path == document.path && matches($0.before) }
             guard isMember || wasMember else { continue }
             effects.append(WatchEffect(document: document, isMember: isMember, isChanged: true))
         }
         let after = window.documents
-        // Documents that have not changed keep their order: as many of them, the same ones.
+        // Unchanged documents keep their order: equal counts imply equal documents.
         let unchanged = [before, after].map { documents in
             documents.count - changed.count { documents.contains($0.path) }
         }
@@ -145,7 +145,6 @@ struct LimitWindow {
     private let limit: Int
     private(set) var documents: DocumentSet
 
-    /// Creates the window from the query's results.
     init(_ query: Query, _ documents: [Document]) {
         limit = query.limit?.count ?? .max
         self.documents = DocumentSet(
@@ -157,7 +156,7 @@ struct LimitWindow {
     ///
     /// - Parameter matches: whether a document matches the query, ignoring the limit.
     mutating func apply(_ changed: [Document], matches: (Document) -> Bool) -> Bool {
-        // What is not here comes behind the last one, as long as it does not change.
+        // Documents outside the window sort after its last one, as long as it is unchanged.
         let bound = documents.count < limit ? nil : documents.last
         for document in changed {
             if matches(document) {
@@ -180,7 +179,6 @@ struct LimitWindow {
 
 /// The effect of commits on one document in a watched query.
 struct WatchEffect {
-    /// The current document.
     let document: Document
     /// Whether it is in the results.
     let isMember: Bool

@@ -13,7 +13,6 @@ final class WriteSession {
     /// Whether its writes are still committed.
     private(set) var isOpen = true
 
-    /// Creates a stream.
     init(rulesCheck: RulesCheck, _ handler: @escaping @Sendable (WriteEvent) -> Void) {
         self.rulesCheck = rulesCheck
         self.handler = handler
@@ -39,7 +38,7 @@ final class WriteSession {
                 self.answer($0.map(\.response))
             }
         case .handshake, .write:
-            close(.invalidArgument("a request or a stream token out of place"))
+            close(.invalidArgument("a request is out of order, or its stream token is unknown"))
             return nil
         }
     }
@@ -101,7 +100,6 @@ final class WriteConnection: WriteStream {
 // MARK: - Writes
 
 extension BackendCore {
-    /// Opens a write stream.
     func openWriteStream(
         _ id: StreamID, as credentials: Credentials,
         _ handler: @escaping @Sendable (WriteEvent) -> Void
@@ -132,7 +130,6 @@ final class StreamHandle: Sendable {
     private let core: BackendCore
     private let isOn = Atomic<Bool>(true)
 
-    /// Creates a handle for a new stream.
     init(_ core: BackendCore) {
         self.core = core
         id = core.newStreamID()

@@ -55,7 +55,7 @@ struct ReadSet: Sendable {
     mutating func add(beginningOf query: Query, _ matches: [Match]) {
         guard !matches.isEmpty else { return }
         if case .last = query.limit {
-            // Where it begins depends on what was not read.
+            // Depends on documents that were not read, so that only the matches can be validated.
             for match in matches { add(match.path, match.version) }
             return
         }
@@ -106,14 +106,14 @@ struct ReadSet: Sendable {
         for read in queries {
             let found = try runner.run(read.query, in: transaction).documents
             guard found.map({ Match(path: $0.path, version: $0.version) }) == read.matches else {
-                throw Self.conflict("what a query finds")
+                throw Self.conflict("the result of a query")
             }
         }
         for read in aggregates {
             let values = try runner.aggregate(
                 Array(read.values.keys), over: read.query, in: transaction
             ).values
-            guard values == read.values else { throw Self.conflict("what is aggregated") }
+            guard values == read.values else { throw Self.conflict("the result of an aggregation") }
         }
     }
 

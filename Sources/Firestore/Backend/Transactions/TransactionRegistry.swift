@@ -90,7 +90,7 @@ final class TransactionRegistry: Sendable {
             if state.isClosed { throw BackendCore.closed }
             guard state.entries.count < Self.maxOpen else {
                 throw LarderError(
-                    .resourceExhausted, "there are \(Self.maxOpen) open transactions, the most")
+                    .resourceExhausted, "the limit of \(Self.maxOpen) open transactions is reached")
             }
             let id = TransactionID(number: state.nextNumber)
             state.nextNumber &+= 1
@@ -149,7 +149,7 @@ final class TransactionRegistry: Sendable {
     ) throws(LarderError) -> (reads: ReadSet, snapshot: PinnedSnapshot?) {
         try state.withLock { state throws(LarderError) in
             var entry = try state.entry(id, at: now)
-            // Within the lock, so that nothing is pinned behind the registry's end.
+            // Under the lock, so that nothing is pinned after the registry is closed.
             if entry.snapshot == nil, entry.reads.version.isNone,
                 state.pinnedCount < Self.maxPinned
             {
@@ -189,15 +189,15 @@ final class TransactionRegistry: Sendable {
         let entry = try state.withLock { state throws(LarderError) in
             let entry = try state.entry(id, at: now)
             guard !(writes && entry.isReadOnly) else {
-                throw .invalidArgument("a transaction for reading only cannot write")
+                throw .invalidArgument("a read-only transaction cannot write")
             }
             state.set(id, nil)
             return entry
         }
         entry.ownSnapshot?.end()
-        // What is read meanwhile would not be among what must still be so.
+        // Concurrent reads would be missing from the validation.
         guard !writes || entry.readCount == 0 else {
-            throw LarderError(.aborted, "a read of the transaction is under way")
+            throw LarderError(.aborted, "a read of the transaction is in progress")
         }
         return writes || entry.snapshot == nil ? entry.reads : ReadSet()
     }

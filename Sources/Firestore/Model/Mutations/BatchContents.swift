@@ -7,7 +7,6 @@ package struct BatchContents: Sendable, Equatable {
     /// The application's mutations, in order.
     package let mutations: [Mutation]
 
-    /// The contents of a batch.
     package init(baseMutations: [Mutation] = [], mutations: [Mutation]) {
         self.baseMutations = baseMutations
         self.mutations = mutations
@@ -16,7 +15,7 @@ package struct BatchContents: Sendable, Equatable {
 
 // MARK: - Coding
 
-/// The bytes of a batch in the store's queue.
+/// The encoded batch in the store's queue.
 ///
 ///     payload      format (1 byte, 1) | count | base mutation ... | count | mutation ...
 ///     mutation     head (1 byte) | document path | time if its precondition has one |
@@ -29,17 +28,13 @@ package struct BatchContents: Sendable, Equatable {
 ///     transform    kind (1 byte: 1 server time, 2 union, 3 removal, 4 increment, 5 minimum,
 ///                  6 maximum) | field path | for 2 and 3 count | value ..., for 4 to 6 value
 ///
-/// Counts and sizes are varints; paths, records and values are preceded by their size. A record is
-/// its plain bytes, as an application's fields were encoded once: nothing of it is encoded or
-/// decoded again between queue, overlay and backend. A time is 8 bytes of seconds and 4 of
-/// nanoseconds, little-endian. Unknown formats, kinds and bits are an error, so that later versions
-/// can use them.
+/// Counts and sizes are varints; paths, records and values are preceded by their size. A record
+/// consists of its plain bytes, so that nothing is encoded or decoded again between queue, overlay
+/// and backend. A time has 8 bytes of seconds and 4 of nanoseconds, little-endian. Unknown formats,
+/// kinds and bits are errors, so that later versions can use them.
 extension BatchContents {
     private static let format: UInt8 = 1
 
-    /// The batch's bytes.
-    ///
-    /// Linear in their number.
     package func payload(using builder: RecordBuilder) throws(LarderError) -> [UInt8] {
         var size = 16
         for mutation in mutations { size += 64 + (mutation.record?.byteCount ?? 0) }
@@ -52,9 +47,7 @@ extension BatchContents {
         return writer.bytes
     }
 
-    /// Reads the bytes of a batch.
-    ///
-    /// - Throws: `dataLoss` for bytes that are not a batch.
+    /// - Throws: `dataLoss` for malformed bytes.
     package init(payload: [UInt8]) throws(LarderError) {
         let result: Result<BatchContents, LarderError> = payload.withUnsafeBytes { bytes in
             Result { () throws(LarderError) in
@@ -77,10 +70,7 @@ extension BatchContents {
     private static func mutations(from reader: inout PayloadReader)
         throws(LarderError) -> [Mutation]
     {
-        let count = try reader.count()
-        var mutations: [Mutation] = []
-        for _ in 0..<count { mutations.append(try Mutation(from: &reader)) }
-        return mutations
+        try (0..<reader.count()).map { _ throws(LarderError) in try Mutation(from: &reader) }
     }
 }
 
@@ -140,7 +130,6 @@ extension Mutation {
         self.init(operation, at: path, precondition: precondition, transforms: transforms)
     }
 
-    /// The fields of a set or patch.
     package var record: Record? {
         switch operation {
         case .set(let record), .patch(let record, _): record

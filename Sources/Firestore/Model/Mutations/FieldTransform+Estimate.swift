@@ -1,6 +1,6 @@
 /// The result of a transform, as estimated by the client and as committed by the backend.
 extension FieldTransform.Operation {
-    /// The value that the local view shows until the backend answers.
+    /// The value of the local view until the backend responds.
     ///
     /// - Parameters:
     ///   - previous: the field's value before the mutation; nil if it is missing.
@@ -21,7 +21,7 @@ extension FieldTransform.Operation {
     /// The value once the backend has committed the mutation.
     ///
     /// The backend's value, except for array transforms: the backend returns no value for those,
-    /// and the client applies the same change to its array.
+    /// and the client transforms its own array.
     package func committed(over previous: Value?, serverValue: Value) -> Value {
         switch self {
         case .arrayUnion(let elements): Self.union(previous, elements)
@@ -38,7 +38,7 @@ extension FieldTransform.Operation {
         return previous?.number ?? .integer(0)
     }
 
-    /// The elements of an array, then those of the others that it has not yet, each once.
+    /// The elements of an array, followed by new elements, without duplicates.
     private static func union(_ previous: Value?, _ elements: [Value]) -> Value {
         var result = previous?.elements ?? []
         var present = Set(result)
@@ -51,7 +51,7 @@ extension FieldTransform.Operation {
         return .array((previous?.elements ?? []).filter { !removed.contains($0) })
     }
 
-    /// The sum of integers, which stays at the ends of their range, or of doubles.
+    /// The sum of integers, saturating, or of doubles.
     private static func sum(_ previous: Value?, _ operand: Value) -> Value {
         switch (previous?.number ?? .integer(0), operand) {
         case (.integer(let base), .integer(let operand)):
@@ -63,13 +63,14 @@ extension FieldTransform.Operation {
         }
     }
 
-    /// The number that wins; NaN does over all others, and the field's own over an equal one.
+    /// The lesser or greater number; NaN has precedence over all numbers, and the field's value over
+    /// an equal operand.
     private static func extreme(
         _ previous: Value?, _ operand: Value, _ wins: (Double, Double) -> Bool
     ) -> Value {
         guard let previous = previous?.number, let right = operand.double else { return operand }
         if case .integer(let old) = previous, case .integer(let new) = operand {
-            // As doubles, large ones would tie.
+            // Compared as doubles, large integers could tie.
             return old == new || (old < new) == wins(0, 1) ? previous : operand
         }
         guard let left = previous.double, !left.isNaN else { return previous }
@@ -86,7 +87,6 @@ extension Value {
         }
     }
 
-    /// The number as a double.
     fileprivate var double: Double? {
         switch self {
         case .integer(let number): Double(number)

@@ -1,27 +1,23 @@
-/// One change of one document, as requested by an application.
+/// A change of one document, as requested by an application.
 package struct Mutation: Sendable, Equatable {
     /// The effect on the document.
     package enum Operation: Sendable, Equatable {
-        /// The document becomes these fields.
+        /// The document is replaced by these fields.
         case set(Record)
         /// Each path of the mask takes the record's value, or is deleted if the record has none.
         case patch(Record, FieldMask)
         /// The document is deleted.
         case delete
-        /// Only the precondition is checked. In transactions only.
+        /// Only the precondition is checked; for transactions.
         case verify
     }
 
-    /// The document.
     package let path: DocumentPath
-    /// The effect on the document.
     package let operation: Operation
-    /// The condition under which the change is made.
     package let precondition: Precondition
-    /// Fields whose new values depend on the old ones; not for ``Operation/delete``.
+    /// Transforms, applied after the operation; none for ``Operation/delete``.
     package let transforms: [FieldTransform]
 
-    /// A change of a document.
     package init(
         _ operation: Operation, at path: DocumentPath, precondition: Precondition = .none,
         transforms: [FieldTransform] = []
@@ -61,12 +57,9 @@ package struct FieldTransform: Sendable, Hashable {
         case maximum(Value)
     }
 
-    /// The field.
     package let path: FieldPath
-    /// The computation of its value.
     package let operation: Operation
 
-    /// A transform of a field.
     package init(_ path: FieldPath, _ operation: Operation) {
         self.path = path
         self.operation = operation
@@ -114,12 +107,11 @@ public struct FieldMask: Hashable, Sendable {
 
 /// The backend's result of a committed mutation.
 package struct MutationResult: Sendable, Equatable {
-    /// The version that the document has since; the commit's own for a delete.
+    /// The document's version after the mutation; the commit's own for a delete.
     package let version: SnapshotVersion
     /// The backend's value for each transform of the mutation, in order.
     package let transformResults: [Value]
 
-    /// The result of a mutation.
     package init(version: SnapshotVersion, transformResults: [Value] = []) {
         self.version = version
         self.transformResults = transformResults

@@ -1,10 +1,10 @@
-/// The one change that turns a cached document into a user's local view of it.
+/// The single change that turns a cached document into a user's local view.
 ///
-/// The fields that it writes are those of the view itself, which the store keeps beside it.
+/// The store keeps the fields of the view beside it.
 package struct OverlayMutation: Sendable, Equatable {
     /// The effect on the document.
     package enum Operation: Sendable, Equatable {
-        /// It becomes the view, whatever it was.
+        /// The view replaces the document.
         case set
         /// Each path of the mask takes the view's value, or is deleted if the view has none.
         case patch(FieldMask)
@@ -12,22 +12,20 @@ package struct OverlayMutation: Sendable, Equatable {
         case delete
     }
 
-    /// The effect on the document.
     package let operation: Operation
     /// True if the pending writes must be applied again when the cached document changes, even if
     /// its existence does not.
     package let dependsOnContents: Bool
 
-    /// A change into a local view.
     package init(_ operation: Operation, dependsOnContents: Bool = false) {
         self.operation = operation
         self.dependsOnContents = dependsOnContents
     }
 
-    /// The local view over a document that has changed, from the view before.
+    /// The local view of a changed document, derived from the previous view.
     ///
-    /// Equal to applying the pending writes again, as long as ``dependsOnContents`` is false and
-    /// the document's existence has not changed.
+    /// Equivalent to applying the pending writes again, as long as ``dependsOnContents`` is false
+    /// and the document's existence has not changed.
     package func applied(
         to document: WorkingDocument, view: Record?, using builder: RecordBuilder
     ) throws(LarderError) -> Record? {
@@ -54,20 +52,19 @@ extension WorkingDocument {
 
 // MARK: - Coding
 
-/// The bytes of an overlay's change in the store.
+/// The encoded overlay mutation in the store.
 ///
 ///     payload      format (1 byte, 1) | head (1 byte) | mask if it is a patch
 ///     head         bits 0-1  0 set, 1 patch, 2 delete
 ///                  bit 2     depends on contents
 ///                  bits 3-7  0
 ///
-/// A mask has the form it has in the payload of a batch: a count, and paths preceded by their
-/// sizes. The fields are not included: the overlay's row stores the view beside the payload.
+/// A mask is encoded as in a batch's payload: a count, and paths preceded by their sizes. The
+/// fields are not included: the overlay's row contains the view beside the payload.
 extension OverlayMutation {
     private static let format: UInt8 = 1
     private static let depends: UInt8 = 4
 
-    /// The change's bytes.
     package var payload: [UInt8] {
         var writer = PayloadWriter(capacity: 16)
         writer.byte(Self.format)
@@ -82,9 +79,7 @@ extension OverlayMutation {
         return writer.bytes
     }
 
-    /// Reads the bytes of a change.
-    ///
-    /// - Throws: `dataLoss` for bytes that are not an overlay's change.
+    /// - Throws: `dataLoss` for malformed bytes.
     package init(payload: [UInt8]) throws(LarderError) {
         let result: Result<OverlayMutation, LarderError> = payload.withUnsafeBytes { bytes in
             Result { () throws(LarderError) in

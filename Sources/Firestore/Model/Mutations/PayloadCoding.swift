@@ -1,6 +1,6 @@
 import CLarder
 
-/// Bytes of a payload that is being written: numbers, text and encoded values, one after another.
+/// Encodes a payload: a sequence of numbers, strings and values.
 struct PayloadWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -12,7 +12,7 @@ struct PayloadWriter {
         bytes.append(byte)
     }
 
-    /// A number in groups of seven bits, the lowest first.
+    /// Appends a varint.
     mutating func count(_ count: Int) {
         var rest = UInt(bitPattern: count)
         while rest >= 0x80 {
@@ -22,7 +22,7 @@ struct PayloadWriter {
         bytes.append(UInt8(rest))
     }
 
-    /// A size and as many bytes.
+    /// Appends bytes preceded by their size.
     mutating func sized(_ buffer: UnsafeRawBufferPointer) {
         count(buffer.count)
         bytes.append(contentsOf: buffer)
@@ -57,11 +57,11 @@ struct PayloadWriter {
     }
 }
 
-/// Reads what a ``PayloadWriter`` wrote; any other bytes are an error, never a trap.
+/// Decodes what ``PayloadWriter`` encodes; throws for all other input.
 struct PayloadReader {
     private var rest: UnsafeRawBufferPointer
 
-    /// Reads bytes that stay where they are while the reader lives.
+    /// Reads bytes that must outlive the reader.
     init(_ bytes: UnsafeRawBufferPointer) {
         rest = bytes
     }
@@ -72,21 +72,21 @@ struct PayloadReader {
 
     /// Throws unless everything is read.
     func finish() throws(LarderError) {
-        guard rest.isEmpty else { throw Self.damage("bytes behind its end") }
+        guard rest.isEmpty else { throw Self.damage("trailing bytes") }
     }
 
     mutating func byte() throws(LarderError) -> UInt8 {
-        guard let byte = rest.first else { throw Self.damage("an early end") }
+        guard let byte = rest.first else { throw Self.damage("a premature end") }
         rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst())
         return byte
     }
 
-    /// A number that can be a size or a count of what follows: at most one for each byte left.
+    /// Reads a size or count, which cannot exceed the number of remaining bytes.
     mutating func count() throws(LarderError) -> Int {
         var (number, shift) = (UInt(0), UInt(0))
         while true {
             let next = try byte()
-            guard shift < 35 else { throw Self.damage("a number without end") }
+            guard shift < 35 else { throw Self.damage("a number that is too long") }
             number |= UInt(next & 0x7f) << shift
             shift += 7
             if next < 0x80 { break }
@@ -103,7 +103,7 @@ struct PayloadReader {
     }
 
     private mutating func fixed(_ size: Int) throws(LarderError) -> UnsafeRawBufferPointer {
-        guard size <= rest.count else { throw Self.damage("an early end") }
+        guard size <= rest.count else { throw Self.damage("a premature end") }
         let taken = UnsafeRawBufferPointer(rebasing: rest[..<size])
         rest = UnsafeRawBufferPointer(rebasing: rest[size...])
         return taken
@@ -143,11 +143,7 @@ struct PayloadReader {
     }
 
     mutating func mask() throws(LarderError) -> FieldMask {
-        let count = try count()
-        var paths: [FieldPath] = []
-        paths.reserveCapacity(count)
-        for _ in 0..<count { paths.append(try path()) }
-        return FieldMask(paths)
+        FieldMask(try (0..<count()).map { _ throws(LarderError) in try path() })
     }
 
     mutating func time() throws(LarderError) -> Timestamp {

@@ -1,18 +1,17 @@
 /// The backend's application of a mutation to a document.
 extension WorkingDocument {
-    /// Applies a mutation whose precondition holds, as the backend that commits it.
+    /// Applies a mutation whose precondition holds, as the committing backend.
     ///
-    /// Transforms come after the set or patch, one after the other, each over what those before
-    /// it left. A write that leaves every field as it was is no change: the document keeps its
-    /// version, which is the result's.
+    /// Transforms follow the set or patch in order, each applied to the result of the previous. A
+    /// write that changes no field leaves the document's version unchanged, and that version is the
+    /// result's.
     ///
     /// - Parameters:
     ///   - mutation: the mutation.
-    ///   - version: the version of the commit, which is the server timestamp, too.
-    ///   - builder: encodes what changes.
-    /// - Returns: the backend's result; null for an array transform, which clients apply
-    ///   themselves.
-    /// - Throws: `invalidArgument` where maps become nested beyond what a record can hold.
+    ///   - version: the version of the commit, which is also the server timestamp.
+    ///   - builder: encodes changed values.
+    /// - Returns: the backend's result; null for array transforms, which clients apply themselves.
+    /// - Throws: `invalidArgument` if maps become nested too deep for a record.
     package mutating func commit(
         _ mutation: Mutation, at version: SnapshotVersion, using builder: RecordBuilder
     ) throws(LarderError) -> MutationResult {
@@ -51,7 +50,7 @@ extension WorkingDocument {
 }
 
 extension FieldTransform.Operation {
-    /// The value that a backend gives a field.
+    /// The committed value of a field.
     ///
     /// - Parameters:
     ///   - previous: the field's value; nil if it is missing.
@@ -70,7 +69,7 @@ extension FieldTransform.Operation {
 }
 
 extension MapValue {
-    /// Maps that lead to one value.
+    /// Nested maps that contain one value at a path.
     fileprivate init(at path: FieldPath, _ value: Value) {
         self.init()
         set(value, at: path.segments[...])
@@ -78,7 +77,7 @@ extension MapValue {
 }
 
 extension Record {
-    /// True if both are the same fields, the types of numbers included.
+    /// Whether both have the same fields, including the types of numbers.
     fileprivate func hasSameBytes(as other: Record) -> Bool {
         withUnsafeBytes { left in
             other.withUnsafeBytes { !left.isEmpty && left.elementsEqual($0) }

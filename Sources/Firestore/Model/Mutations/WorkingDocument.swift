@@ -1,44 +1,38 @@
-/// A document while mutations are applied to it, one after the other.
+/// A document to which mutations are applied one after the other.
 package struct WorkingDocument: Sendable {
     /// The state of the document in the store.
     package enum State: Sendable {
-        /// Nothing.
         case nothing
-        /// It exists with these fields.
         case found(Record)
-        /// It does not exist.
         case absent
-        /// It exists with fields that are not known.
+        /// The document exists with unknown fields.
         case unknown
     }
 
     /// The part of a document that pending writes determine.
     package enum LocalChanges: Sendable {
-        /// All of it.
         case whole
         /// The values at these paths, in any order and possibly repeated.
         case fields([FieldPath])
     }
 
-    /// The state of the document in the store.
     package internal(set) var state: State
-    /// The version of what is known; none where pending writes are in it.
+    /// The version of the known state; none with pending writes.
     package internal(set) var version: SnapshotVersion
-    /// The create time of the document; nil if unknown.
     package internal(set) var createTime: Timestamp?
-    /// True if pending writes are in it.
+    /// Whether the state includes pending writes.
     package internal(set) var hasLocalMutations: Bool
-    /// True if acknowledged writes are in it that the watch stream has not confirmed.
+    /// Whether the state includes acknowledged writes that the watch stream has not confirmed.
     package internal(set) var hasCommittedMutations: Bool
     /// The part that pending writes have determined so far.
     package internal(set) var changes = LocalChanges.fields([])
-    /// The version that the cache had of the document; none when it is known as a view only.
+    /// The version in the cache; none for a document known only as a view.
     package let cachedVersion: SnapshotVersion
-    /// True if what pending writes made depends on more of the document below them than on whether
-    /// it exists.
+    /// Whether the effect of the pending writes depends on the underlying document beyond its
+    /// existence.
     package internal(set) var dependsOnContents = false
 
-    /// A document as the cache has it; nil for one of which it knows nothing.
+    /// Starts from a cached document; nil if nothing is known of it.
     package init(_ cached: Document?) {
         state = State(cached)
         version = cached?.version ?? .none
@@ -48,7 +42,7 @@ package struct WorkingDocument: Sendable {
         hasCommittedMutations = cached?.hasCommittedMutations ?? false
     }
 
-    /// The local view that earlier pending writes have made, to apply more to it.
+    /// Starts from the local view of earlier pending writes.
     package init(view: Document, madeBy overlay: OverlayMutation) {
         self.init(view)
         dependsOnContents = overlay.dependsOnContents
@@ -59,7 +53,7 @@ package struct WorkingDocument: Sendable {
             }
     }
 
-    /// A document as a backend has it.
+    /// Starts from a backend's document.
     package init(state: State, version: SnapshotVersion, createTime: Timestamp? = nil) {
         self.state = state
         self.version = version
@@ -69,15 +63,13 @@ package struct WorkingDocument: Sendable {
         hasCommittedMutations = false
     }
 
-    /// The fields of a document that exists.
     package var record: Record? {
         if case .found(let record) = state { record } else { nil }
     }
 
-    /// True if the document exists with known fields.
     package var isFound: Bool { record != nil }
 
-    /// True if a precondition holds of the document as it is now.
+    /// Whether a precondition holds for the current state.
     package func satisfies(_ precondition: Precondition) -> Bool {
         switch precondition {
         case .none: true
@@ -86,10 +78,9 @@ package struct WorkingDocument: Sendable {
         }
     }
 
-    /// The document as a value; nil when nothing is known of it.
+    /// The document as a value; nil if nothing is known of it.
     ///
     /// - Parameters:
-    ///   - path: the document's path.
     ///   - readTime: the cache's read time; ignored for a document with pending writes.
     ///   - batchID: for a document with pending writes, the last batch that touches it.
     package func document(
@@ -128,10 +119,10 @@ extension WorkingDocument.State {
 extension WorkingDocument {
     /// Applies a pending mutation.
     ///
-    /// A mutation whose precondition fails has no effect. Transforms see the document as it is
-    /// before the mutation, and their values win over those of a set or patch.
+    /// A mutation whose precondition fails has no effect. Transforms read the document as it was
+    /// before the mutation, and their values override those of a set or patch.
     ///
-    /// - Throws: `invalidArgument` where maps become nested beyond what a record can hold.
+    /// - Throws: `invalidArgument` if maps become nested too deep for a record.
     package mutating func apply(
         _ mutation: Mutation, localWriteTime: Timestamp, using builder: RecordBuilder
     ) throws(LarderError) {
@@ -165,10 +156,10 @@ extension WorkingDocument {
 
     /// Applies a mutation that the backend has committed to the cached document.
     ///
-    /// A patch whose precondition does not hold of what is cached leaves a document with unknown
-    /// fields: the backend's document differs from the cached one.
+    /// A patch whose precondition does not hold for the cached document leaves unknown fields: the
+    /// backend's document differs from the cached one.
     ///
-    /// - Throws: `internal` where the backend's values do not fit the mutation's transforms.
+    /// - Throws: `internal` if the backend's values do not fit the mutation's transforms.
     package mutating func apply(
         _ mutation: Mutation, committedAs result: MutationResult, using builder: RecordBuilder
     ) throws(LarderError) {
@@ -212,7 +203,7 @@ extension WorkingDocument {
         return try write(source, mask, mutation.transforms, values, builder)
     }
 
-    /// The source, or this document with the source's values at the mask, and in either the
+    /// The source, or this document with the source's values at the mask; in both cases with the
     /// transforms' values.
     private func write(
         _ source: Record, _ mask: FieldMask?, _ transforms: [FieldTransform], _ values: [Value],
@@ -235,7 +226,7 @@ extension WorkingDocument {
 }
 
 extension MapValue {
-    /// Sets the value at a path; maps on the way are made.
+    /// Sets the value at a path, creating enclosing maps.
     mutating func set(_ value: Value, at names: ArraySlice<String>) {
         guard let name = names.first else { return }
         guard names.count > 1 else {

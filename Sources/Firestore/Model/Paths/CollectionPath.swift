@@ -1,12 +1,11 @@
-/// The path of a collection below its database's root: `cities`, an odd number of segments.
+/// The path of a collection relative to its database's root: `cities`, an odd number of segments.
 ///
-/// A path is checked when it is made, also against Firestore's limits: 6 KiB, 1,500 bytes a
-/// segment, 200 segments, no `.`, `..` or `__reserved__` ids. Two paths are equal when their
-/// bytes are.
+/// Paths are validated on creation, including Firestore's limits: 6 KiB, 1,500 bytes per segment,
+/// 200 segments, no `.`, `..` or `__reserved__` IDs. Equality compares bytes.
 public struct CollectionPath: Sendable {
     let path: ResourcePath
 
-    /// Parses a path; slashes at its ends are ignored.
+    /// Parses a path; slashes at both ends are ignored.
     ///
     /// - Throws: `invalidArgument` for an empty path, `//`, an even number of segments, or a
     ///   segment that Firestore forbids.
@@ -18,18 +17,18 @@ public struct CollectionPath: Sendable {
         self.path = path
     }
 
-    /// Takes a path from the storage core without checking it.
+    /// Adopts a path of the storage core without validation.
     package init(unchecked string: String) {
         path = ResourcePath(unchecked: string)
     }
 
-    /// The path as text, without slashes at its ends.
+    /// The path as text, without slashes at either end.
     public var string: String { path.string }
 
-    /// The collection's id: the last segment, which names its collection group, too.
+    /// The collection ID: the last segment, which also names its collection group.
     public var id: String { path.id }
 
-    /// The document that the collection is below; nil at the root.
+    /// The parent document; nil at the root.
     public var parent: DocumentPath? {
         path.parent.map { DocumentPath($0, checked: true) }
     }
@@ -39,22 +38,22 @@ public struct CollectionPath: Sendable {
 
     /// The path of a document in the collection.
     ///
-    /// - Throws: `invalidArgument` when the id is empty, has a slash or is forbidden.
+    /// - Throws: `invalidArgument` for an ID that is empty, contains a slash or is forbidden.
     public func document(_ id: String) throws(LarderError) -> DocumentPath {
         DocumentPath(try path.appending(id, .document), checked: true)
     }
 
-    /// The path of a document in the collection, with a new random id.
+    /// The path of a document in the collection, with a new random ID.
     public func newDocument() throws(LarderError) -> DocumentPath {
         try document(Self.newDocumentID())
     }
 
-    /// True if the document is in this collection itself, not in one below.
+    /// True if the document is directly in this collection.
     public func contains(_ document: DocumentPath) -> Bool {
         document.parent == self
     }
 
-    /// Twenty random letters and digits, as Firestore makes ids.
+    /// Twenty random letters and digits, Firestore's form of IDs.
     public static func newDocumentID() -> String {
         let symbols = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
         var random = SystemRandomNumberGenerator()
@@ -66,12 +65,12 @@ public struct CollectionPath: Sendable {
 }
 
 extension CollectionPath: Hashable, Comparable {
-    /// True if both paths are the same bytes.
+    /// True if both paths have the same bytes.
     public static func == (left: CollectionPath, right: CollectionPath) -> Bool {
         left.string.hasSameUTF8(as: right.string)
     }
 
-    /// Firestore's order: segment by segment, numeric ids (`__id42__`) first.
+    /// Firestore's order: segment by segment, numeric IDs (`__id42__`) first.
     public static func < (left: CollectionPath, right: CollectionPath) -> Bool {
         left.path.order(to: right.path) < 0
     }

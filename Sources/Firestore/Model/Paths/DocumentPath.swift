@@ -1,27 +1,26 @@
 package import Foundation
 
-/// The path of a document below its database's root: `cities/SF`, an even number of segments.
+/// The path of a document relative to its database's root: `cities/SF`, an even number of segments.
 ///
-/// A path is checked when it is made, also against Firestore's limits: 6 KiB, 1,500 bytes a
-/// segment, 200 segments, no `.`, `..` or `__reserved__` ids. Two paths are equal when their
-/// bytes are.
+/// Paths are validated on creation, including Firestore's limits: 6 KiB, 1,500 bytes per segment,
+/// 200 segments, no `.`, `..` or `__reserved__` IDs. Equality compares bytes.
 public struct DocumentPath: Sendable {
     let path: ResourcePath
 
-    /// Parses a path; slashes at its ends are ignored.
+    /// Parses a path; slashes at both ends are ignored.
     ///
-    /// - Throws: `invalidArgument` for an empty path, `//`, an odd number of segments, or a
-    ///   segment that Firestore forbids.
+    /// - Throws: `invalidArgument` for an empty path, `//`, an odd number of segments, or a segment
+    /// that Firestore forbids.
     public init(_ text: String) throws(LarderError) {
         path = try ResourcePath(parsing: text, .document)
     }
 
-    /// Parses the path of a document relative to a collection: an id, or a longer path.
+    /// Parses the path of a document relative to a collection: an ID, or a longer path.
     ///
     /// - Throws: `invalidArgument` for an empty path, `//`, an even number of segments, or a
-    ///   segment that Firestore forbids.
+    /// segment that Firestore forbids.
     package init(_ text: String, below collection: CollectionPath) throws(LarderError) {
-        // Checked alone first: slashes at its ends are ignored, those between are not.
+        // Parsed alone first: slashes at both ends are ignored, those in between are not.
         let below = try ResourcePath(parsing: text, .documentBelow)
         path = try ResourcePath(parsing: collection.string + "/" + below.string, .document)
     }
@@ -30,23 +29,23 @@ public struct DocumentPath: Sendable {
         self.path = path
     }
 
-    /// Takes a name from the storage core without checking it.
+    /// Adopts a path of the storage core without validation.
     package init(unchecked string: String) {
         path = ResourcePath(unchecked: string)
     }
 
-    /// The path as text, without slashes at its ends.
+    /// The path as text, without slashes at either end.
     public var string: String { path.string }
 
-    /// The document's id: the last segment.
+    /// The document ID: the last segment.
     public var id: String { path.id }
 
-    /// The collection that the document is in.
+    /// The collection that contains the document.
     public var parent: CollectionPath {
         CollectionPath(unchecked: string.utf8BeforeLastSlash)
     }
 
-    /// The id of the collection that the document is in.
+    /// The ID of the collection that contains the document.
     public var collectionGroup: String { parent.id }
 
     /// The segments in order.
@@ -54,29 +53,29 @@ public struct DocumentPath: Sendable {
 
     /// The path of a collection directly below the document.
     ///
-    /// - Throws: `invalidArgument` when the id is empty, has a slash or is forbidden.
+    /// - Throws: `invalidArgument` for an ID that is empty, contains a slash or is forbidden.
     public func collection(_ id: String) throws(LarderError) -> CollectionPath {
         CollectionPath(try path.appending(id, .collection), checked: true)
     }
 
-    /// True if the document lies anywhere below a collection.
+    /// True if the document is below a collection, at any depth.
     public func isBelow(_ collection: CollectionPath) -> Bool {
         collection.path.isPrefix(of: path)
     }
 }
 
 extension DocumentPath: Hashable, Comparable {
-    /// True if both paths are the same bytes.
+    /// True if both paths have the same bytes.
     public static func == (left: DocumentPath, right: DocumentPath) -> Bool {
         left.string.hasSameUTF8(as: right.string)
     }
 
-    /// Firestore's order: segment by segment, numeric ids (`__id42__`) first.
+    /// Firestore's order: segment by segment, numeric IDs (`__id42__`) first.
     public static func < (left: DocumentPath, right: DocumentPath) -> Bool {
         left.path.order(to: right.path) < 0
     }
 
-    /// Firestore's order, as of `<`.
+    /// Firestore's order, consistent with `<`.
     package func compare(to other: DocumentPath) -> ComparisonResult {
         ComparisonResult(order: path.order(to: other.path))
     }

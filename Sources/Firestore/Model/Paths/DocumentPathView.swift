@@ -1,19 +1,19 @@
 public import Foundation
 
-/// A document's path lent to a closure and compared in place, without copying.
+/// A document's path, passed to a closure and compared in place without copying.
 ///
-/// It cannot be copied or kept; ``path`` makes a ``DocumentPath`` that can.
+/// It cannot be copied or stored; ``path`` creates a ``DocumentPath``.
 public struct DocumentPathView: ~Copyable {
     private let collection: UnsafeRawBufferPointer
     private let id: UnsafeRawBufferPointer
 
-    /// A view of the bytes of a collection's path and of an id, which must outlive the view.
+    /// Views the bytes of a collection path and an ID, which must outlive the view.
     package init(collection: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {
         self.collection = collection
         self.id = id
     }
 
-    /// A view of the bytes of a whole path.
+    /// Views the bytes of a complete path.
     init(_ path: UnsafeRawBufferPointer) {
         let slash = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
         collection = UnsafeRawBufferPointer(rebasing: path[..<slash])
@@ -34,12 +34,12 @@ public struct DocumentPathView: ~Copyable {
             })
     }
 
-    /// True if the document lies directly in a collection.
+    /// True if the document is directly in a collection.
     public func isDirectly(in collection: CollectionPath) -> Bool {
         collection.string.withUTF8Bytes { self.collection.hasSameBytes(as: $0) }
     }
 
-    /// True if the document lies in a collection with this id, wherever that is.
+    /// True if the document is in any collection with an ID.
     public func isInGroup(_ group: String) -> Bool {
         group.withUTF8Bytes { group in
             let start = collection.count - group.count
@@ -50,9 +50,9 @@ public struct DocumentPathView: ~Copyable {
         }
     }
 
-    /// Firestore's order of documents: segment by segment, numeric ids (`__id42__`) first.
+    /// Firestore's order of documents: segment by segment, numeric IDs (`__id42__`) first.
     ///
-    /// Nothing is allocated, but for numeric ids.
+    /// Allocates only for numeric IDs.
     public func compare(to other: borrowing DocumentPathView) -> ComparisonResult {
         ComparisonResult(order: order(to: other))
     }
@@ -83,7 +83,7 @@ public struct DocumentPathView: ~Copyable {
 }
 
 extension DocumentPath {
-    /// Lends the path to a closure as a view, the form in which scans lend paths.
+    /// Calls a closure with a view of the path, as scans do.
     public func withView<R>(
         _ body: (borrowing DocumentPathView) throws(LarderError) -> R
     ) throws(LarderError) -> R {

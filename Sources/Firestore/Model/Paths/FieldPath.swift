@@ -1,21 +1,21 @@
 import CLarder
 
-/// The path of a field in a document: the names of the enclosing maps, and its own.
+/// The path of a field in a document: the names of the enclosing maps, and the field's own.
 ///
-/// Two paths are equal when their names are the same bytes.
+/// Equality compares the bytes of the names.
 public struct FieldPath: Sendable {
-    /// The names in order, at least one, none of them empty.
+    /// The names in order; at least one, none empty.
     public let segments: [String]
 
-    /// Bytes of a field name and of a whole path, as Firestore limits them.
+    /// Firestore's limit for a field name and for a whole path, in bytes.
     public static let maxBytes = 1500
 
-    /// The document's own name, `__name__`, as a field to order and filter by.
+    /// The pseudo-field `__name__` for ordering and filtering by document name.
     public static let documentID = FieldPath(unchecked: ["__name__"])
 
-    /// A path of names, which may hold dots and other characters.
+    /// Creates a path from names, which may contain dots and other characters.
     ///
-    /// - Throws: `invalidArgument` when there is no name, an empty one, or more than 1,500 bytes.
+    /// - Throws: `invalidArgument` for no names, an empty name, or more than 1,500 bytes.
     public init(_ segments: [String]) throws(LarderError) {
         guard !segments.isEmpty else { throw .invalidName("a field path has no names") }
         guard !segments.contains(where: { $0.utf8.isEmpty }) else {
@@ -23,14 +23,14 @@ public struct FieldPath: Sendable {
         }
         let size = segments.reduce(segments.count - 1) { $0 + $1.utf8.count }
         guard size <= Self.maxBytes else {
-            throw .invalidName("a field path has \(size) bytes; \(Self.maxBytes) are allowed")
+            throw .invalidName("a field path of \(size) bytes; the limit is \(Self.maxBytes)")
         }
         self.segments = segments
     }
 
-    /// A path of names, which may hold dots and other characters.
+    /// Creates a path from names, which may contain dots and other characters.
     ///
-    /// - Throws: `invalidArgument` when there is no name, an empty one, or more than 1,500 bytes.
+    /// - Throws: `invalidArgument` for no names, an empty name, or more than 1,500 bytes.
     public init(_ segments: String...) throws(LarderError) {
         try self.init(segments)
     }
@@ -45,19 +45,19 @@ public struct FieldPath: Sendable {
     /// The last name.
     public var last: String { segments[segments.count - 1] }
 
-    /// This path without its last name; nil when that is the only one.
+    /// This path without its last name; nil if that is the only one.
     public var parent: FieldPath? {
         segments.count > 1 ? FieldPath(unchecked: segments.dropLast()) : nil
     }
 
     /// This path with a name appended.
     ///
-    /// - Throws: `invalidArgument` when the name is empty or the path becomes too long.
+    /// - Throws: `invalidArgument` for an empty name or a path that becomes too long.
     public func appending(_ name: String) throws(LarderError) -> FieldPath {
         try FieldPath(segments + [name])
     }
 
-    /// True if the other path is this one or leads through it.
+    /// True if the other path is equal to or below this one.
     public func isPrefix(of other: FieldPath) -> Bool {
         other.segments.count >= segments.count
             && zip(segments, other.segments).allSatisfy { $0.hasSameUTF8(as: $1) }
@@ -70,7 +70,7 @@ extension FieldPath: Hashable, Comparable {
         left.segments.count == right.segments.count && left.isPrefix(of: right)
     }
 
-    /// Firestore's order: name by name, as segments of document paths are ordered.
+    /// Firestore's order: name by name, like the segments of document paths.
     public static func < (left: FieldPath, right: FieldPath) -> Bool {
         for (l, r) in zip(left.segments, right.segments) {
             let order = PathSegment.order(l.utf8, r.utf8)
@@ -89,10 +89,10 @@ extension FieldPath: Hashable, Comparable {
 // MARK: - Text
 
 extension FieldPath {
-    /// A path as applications write it: names between dots, without any quoting.
+    /// Parses a path in dotted form: names separated by dots, without quoting.
     ///
-    /// - Throws: `invalidArgument` for text that is empty, holds one of `~*/[]`, begins or ends
-    ///   with a dot or has two in a row. ``init(_:)-([String])`` takes such names.
+    /// - Throws: `invalidArgument` for empty text, one of the characters `~*/[]`, or an empty name.
+    /// ``init(_:)-([String])`` accepts such characters.
     public init(dotted text: String) throws(LarderError) {
         var hasDot = false
         for byte in text.utf8 {
@@ -120,8 +120,8 @@ extension FieldPath {
         try self.init(parts.map { String(Substring($0)) })
     }
 
-    /// A path in Firestore's canonical text: names separated by dots, unusual ones in backticks,
-    /// in which `\` escapes the next character.
+    /// Parses a path in Firestore's canonical form: names separated by dots, unusual ones in
+    /// backticks, in which `\` escapes the next character.
     ///
     /// - Throws: `invalidArgument` for an empty name, an unclosed backtick, a `\` at the end, or
     ///   more than 1,500 bytes.
@@ -129,7 +129,7 @@ extension FieldPath {
         var path: FieldPath?
         var failure = larder_error()
         text.withUTF8Bytes { text in
-            // Encoded names are at most twice as long: a dot or nothing becomes a length.
+            // Encoded names are at most twice as long: a separator becomes a length.
             withUnsafeTemporaryAllocation(byteCount: 2 * text.count + 1, alignment: 1) { buffer in
                 var size = 0
                 let status = larder_path_parse(
@@ -141,7 +141,7 @@ extension FieldPath {
         self = path
     }
 
-    /// The path in Firestore's canonical text, which ``init(canonical:)`` parses.
+    /// The path in Firestore's canonical form, which ``init(canonical:)`` parses.
     public var canonicalString: String {
         let capacity = segments.reduce(0) { $0 + 2 * $1.utf8.count + 3 }
         return withEncodedBytes { path in
@@ -157,17 +157,17 @@ extension FieldPath {
 }
 
 extension FieldPath: CustomStringConvertible {
-    /// The canonical text.
+    /// The canonical form.
     public var description: String { canonicalString }
 }
 
 extension FieldPath {
-    /// The path in the storage core's form: each name preceded by its length.
+    /// The storage core's form: each name preceded by its length.
     package var encoded: [UInt8] {
         withEncodedBytes { $0.array }
     }
 
-    /// Lends the storage core's form to a closure, from memory on the stack where it is small.
+    /// Calls a closure with the storage core's form, on the stack if it is small.
     func withEncodedBytes<R>(_ body: (larder_bytes) -> R) -> R {
         let capacity = segments.reduce(0) { $0 + $1.utf8.count + 10 }
         return withUnsafeTemporaryAllocation(byteCount: max(1, capacity), alignment: 1) { bytes in
@@ -177,7 +177,6 @@ extension FieldPath {
         }
     }
 
-    /// Appends a name preceded by its length.
     private static func encode(
         _ segment: String, into bytes: UnsafeMutableRawBufferPointer, _ count: inout Int
     ) {
@@ -196,7 +195,7 @@ extension FieldPath {
         }
     }
 
-    /// A path in the storage core's form; nil when it is malformed.
+    /// Decodes the storage core's form; nil if it is malformed.
     package init?(encoded bytes: some Sequence<UInt8>) {
         var segments: [String] = []
         var rest = bytes.makeIterator()

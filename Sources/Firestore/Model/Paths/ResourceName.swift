@@ -1,12 +1,12 @@
 /// The full name of a document: `projects/P/databases/D/documents/cities/SF`.
 ///
-/// A reference value may hold any text; ``database`` and ``document`` are nil where it is not
-/// the name of a document.
+/// A reference value can contain any text; ``database`` and ``document`` are nil unless it is the
+/// name of a document.
 public struct ResourceName: Sendable, CustomStringConvertible {
     /// The whole name.
     public let string: String
 
-    /// Takes a name as it is, without checking it.
+    /// Adopts a name without validation.
     public init(_ string: String) {
         self.string = string
     }
@@ -16,17 +16,17 @@ public struct ResourceName: Sendable, CustomStringConvertible {
         string = "\(database)/documents/\(document.string)"
     }
 
-    /// The database in the name; nil when the text is not a document's name.
+    /// The database in the name; nil if the text is not a document name.
     public var database: DatabaseID? { parts?.database }
 
-    /// The document's path in the name; nil when the text is not a document's name.
+    /// The document's path in the name; nil if the text is not a document name.
     public var document: DocumentPath? { parts?.document }
 
     /// The whole name.
     public var description: String { string }
 
-    /// The database and the document in the name, parsed once for both; nil when the text is not
-    /// a document's name.
+    /// The database and the document in the name, parsed together; nil if the text is not a
+    /// document name.
     package var parts: (database: DatabaseID, document: DocumentPath)? {
         var rest = string.utf8[...]
         guard rest.drop("projects/"), let project = rest.takeSegment(),
@@ -38,15 +38,15 @@ public struct ResourceName: Sendable, CustomStringConvertible {
 }
 
 extension Substring.UTF8View {
-    /// Removes a beginning; false, with nothing removed, when there is another one.
+    /// Removes a prefix; returns false without it.
     fileprivate mutating func drop(_ beginning: StaticString) -> Bool {
         let isThere = beginning.withUTF8Buffer { starts(with: $0) }
         if isThere { removeFirst(beginning.utf8CodeUnitCount) }
         return isThere
     }
 
-    /// Removes what lies before the next slash, and the slash; nil when there is none or nothing
-    /// before it.
+    /// Removes and returns everything before the next slash, and removes the slash; nil if there is
+    /// no slash or nothing before it.
     fileprivate mutating func takeSegment() -> String? {
         guard let slash = firstIndex(of: UInt8(ascii: "/")), slash > startIndex else { return nil }
         defer { self = self[index(after: slash)...] }
@@ -55,7 +55,7 @@ extension Substring.UTF8View {
 }
 
 extension ResourceName: Hashable {
-    /// True if both names are the same bytes.
+    /// True if both names have the same bytes.
     public static func == (left: ResourceName, right: ResourceName) -> Bool {
         left.string.hasSameUTF8(as: right.string)
     }
@@ -68,9 +68,9 @@ extension ResourceName: Hashable {
 
 // MARK: - Databases
 
-/// The project and the name of a database.
+/// The project and name of a database.
 public struct DatabaseID: Sendable, CustomStringConvertible {
-    /// The project's id.
+    /// The project ID.
     public let project: String
 
     /// The database's name in the project.
@@ -79,18 +79,18 @@ public struct DatabaseID: Sendable, CustomStringConvertible {
     /// The name of a project's first database.
     public static let defaultDatabase = "(default)"
 
-    /// The id of a project's database.
+    /// Creates the ID of a project's database.
     public init(project: String, database: String = DatabaseID.defaultDatabase) {
         self.project = project
         self.database = database
     }
 
-    /// The beginning of its resource names: `projects/P/databases/D`.
+    /// The prefix of its resource names: `projects/P/databases/D`.
     public var description: String { "projects/\(project)/databases/\(database)" }
 }
 
 extension DatabaseID: Hashable {
-    /// True if project and database are the same bytes.
+    /// True if project and database have the same bytes.
     public static func == (left: DatabaseID, right: DatabaseID) -> Bool {
         left.project.hasSameUTF8(as: right.project)
             && left.database.hasSameUTF8(as: right.database)

@@ -1,18 +1,18 @@
-/// The text of a document or collection path, checked once: segments between single slashes.
+/// The validated text of a document or collection path: segments separated by single slashes.
 struct ResourcePath: Sendable {
     static let maxBytes = 6144
     static let maxSegments = 200
 
-    /// UTF-8, contiguous, without a slash at either end.
+    /// Contiguous UTF-8, without a slash at either end.
     let string: String
 
-    /// Takes valid text without checking it.
+    /// Adopts valid text without validation.
     init(unchecked string: String) {
         self.string = string
     }
 
-    /// Checks text: slashes at its ends are ignored, two in a row are an error; documents have
-    /// an even number of segments, collections and what is below them an odd one.
+    /// Validates text: slashes at both ends are ignored, `//` is an error; documents have an even
+    /// number of segments, collections and relative document paths an odd one.
     init(parsing text: String, _ kind: Kind) throws(LarderError) {
         var text = text
         var problem: String?
@@ -28,19 +28,18 @@ struct ResourcePath: Sendable {
         string = isTrimmed ? text.withoutOuterSlashes : text
     }
 
-    /// The kind of a path.
     enum Kind: String {
         case document = "document path"
         case collection = "collection path"
-        /// A document's path relative to a collection: an id, or a longer path.
+        /// A document's path relative to a collection: an ID, or a longer path.
         case documentBelow = "relative document path"
     }
 
-    /// The problem of an invalid path, in words; nil for a valid one.
+    /// The problem of an invalid path as a phrase; nil for a valid one.
     private static func problem(in path: UnsafeBufferPointer<UInt8>, _ kind: Kind) -> String? {
         guard !path.isEmpty else { return "is empty" }
         guard path.count <= maxBytes else {
-            return "has \(path.count) bytes; \(maxBytes) are allowed"
+            return "has \(path.count) bytes; the limit is \(maxBytes)"
         }
         var (count, start) = (0, 0)
         while start <= path.count {
@@ -51,7 +50,7 @@ struct ResourcePath: Sendable {
             start = end + 1
         }
         guard count <= maxSegments else {
-            return "has \(count) segments; \(maxSegments) are allowed"
+            return "has \(count) segments; the limit is \(maxSegments)"
         }
         guard count.isMultiple(of: 2) == (kind == .document) else {
             let parity = kind == .document ? "even" : "odd"
@@ -60,12 +59,11 @@ struct ResourcePath: Sendable {
         return nil
     }
 
-    /// This path with a segment appended.
     func appending(_ id: String, _ kind: Kind) throws(LarderError) -> ResourcePath {
         guard !id.utf8.contains(UInt8(ascii: "/")) else {
-            throw .invalidName("the id '\(id)' contains a slash")
+            throw .invalidName("the ID '\(id)' contains a slash")
         }
-        guard !id.utf8.isEmpty else { throw .invalidName("an id is empty") }
+        guard !id.utf8.isEmpty else { throw .invalidName("an ID is empty") }
         return try ResourcePath(parsing: string + "/" + id, kind)
     }
 
@@ -81,7 +79,7 @@ struct ResourcePath: Sendable {
         return String(string[string.utf8.index(after: slash)...])
     }
 
-    /// All but the last segment; nil when there is one only.
+    /// All but the last segment; nil if there is only one.
     var parent: ResourcePath? {
         guard let slash = string.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
         return ResourcePath(unchecked: String(string[..<slash]))
@@ -94,7 +92,7 @@ struct ResourcePath: Sendable {
         return rest.isEmpty || rest.first == UInt8(ascii: "/")
     }
 
-    /// Segment by segment, then by their number.
+    /// The order by segments, then by their number.
     func order(to other: ResourcePath) -> Int {
         string.withUTF8Bytes { left in
             other.string.withUTF8Bytes { right in PathSegments.order(left, right) }
@@ -115,13 +113,13 @@ extension String {
 
 /// The rules for one segment of a document or collection path.
 enum PathSegment {
-    /// Bytes of an id, as Firestore limits them.
+    /// Firestore's limit for an ID, in bytes.
     static let maxBytes = 1500
 
-    /// Firestore's order of two segments: numeric ids (`__id42__`) first and by number, the
-    /// rest by UTF-8 bytes; of two spellings of one number the canonical one first.
+    /// Firestore's order of two segments: numeric IDs (`__id42__`) first and by number, the others
+    /// by UTF-8 bytes; of several spellings of one number the canonical one first.
     static func order<C: BidirectionalCollection<UInt8>>(_ left: C, _ right: C) -> Int {
-        // No other byte begins a numeric id.
+        // Numeric IDs begin with an underscore.
         guard left.first == UInt8(ascii: "_") || right.first == UInt8(ascii: "_") else {
             return left.byteOrder(to: right)
         }
@@ -139,13 +137,13 @@ enum PathSegment {
         }
     }
 
-    /// The number in `__id<digits>__`, with an optional minus, where it is an Int64.
+    /// The number in `__id<digits>__`, with an optional minus sign, if it is an Int64.
     static func numericID<C: BidirectionalCollection<UInt8>>(_ segment: C) -> Int64? {
         guard segment.count > 6, segment.starts(with: "__id".utf8),
             segment.suffix(2).elementsEqual("__".utf8)
         else { return nil }
         let digits = segment.dropFirst(4).dropLast(2)
-        // Int64.init also takes a plus, which Firestore does not.
+        // Int64.init accepts a plus sign, which Firestore does not.
         guard digits.first != UInt8(ascii: "+") else { return nil }
         return Int64(String(decoding: digits, as: UTF8.self))
     }
@@ -154,9 +152,9 @@ enum PathSegment {
     static func problem(in segment: UnsafeBufferPointer<UInt8>) -> String? {
         guard let first = segment.first else { return "has an empty segment" }
         guard segment.count <= maxBytes else {
-            return "has a segment of \(segment.count) bytes; \(maxBytes) are allowed"
+            return "has a segment of \(segment.count) bytes; the limit is \(maxBytes)"
         }
-        // Only these two bytes begin what is reserved.
+        // Reserved segments begin with one of these two bytes.
         guard first == UInt8(ascii: ".") || first == UInt8(ascii: "_") else { return nil }
         let dots = segment.elementsEqual(".".utf8) || segment.elementsEqual("..".utf8)
         let reserved =
@@ -167,12 +165,12 @@ enum PathSegment {
     }
 }
 
-/// The segments of a path, one after the other, read from its bytes in place.
+/// An iterator over the segments of a path in place.
 struct PathSegments {
     private var rest: Slice<UnsafeRawBufferPointer>
     private var last: UnsafeRawBufferPointer?
 
-    /// The segments of a path, followed by one more.
+    /// Iterates over a path, optionally followed by one more segment.
     init(_ path: UnsafeRawBufferPointer, _ last: UnsafeRawBufferPointer? = nil) {
         rest = path[...]
         self.last = last
@@ -189,8 +187,7 @@ struct PathSegments {
         return UnsafeRawBufferPointer(rebasing: rest[..<end])
     }
 
-    /// Firestore's order of what is left of two paths: segment by segment, the shorter first
-    /// where one begins the other.
+    /// Firestore's order of the remaining segments of two paths; a prefix sorts first.
     static func order(_ left: inout PathSegments, _ right: inout PathSegments) -> Int {
         while true {
             switch (left.next(), right.next()) {
@@ -204,7 +201,7 @@ struct PathSegments {
         }
     }
 
-    /// Firestore's order of two whole paths; their common segments are skipped.
+    /// Firestore's order of two whole paths; common leading segments are skipped.
     static func order(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
         let slash = UInt8(ascii: "/")
         let shared = left.sharedPrefixCount(with: right)
@@ -217,7 +214,7 @@ struct PathSegments {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The number of equal bytes at the start of both.
+    /// The length of the common prefix.
     fileprivate func sharedPrefixCount(with other: UnsafeRawBufferPointer) -> Int {
         let end = Swift.min(count, other.count)
         var position = 0

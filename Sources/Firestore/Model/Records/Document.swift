@@ -1,11 +1,10 @@
-/// A document as the store knows it at one moment.
+/// A document in the store at one point in time.
 ///
-/// A value: it does not change when the store does. The fields stay encoded until they are
-/// asked for.
+/// A value, independent of later changes of the store. Fields are decoded on access.
 public struct Document: Sendable, Equatable {
     /// The state of a document in the store.
     public enum State: Int32, Hashable, Sendable {
-        /// A scan that reads names alone did not look.
+        /// Not read, because the scan reads only names.
         case notRead = 0
         /// The document exists.
         case found = 1
@@ -34,7 +33,7 @@ public struct Document: Sendable, Equatable {
     /// The snapshot at which the store read this state.
     public let readTime: SnapshotVersion
 
-    /// True if pending writes made this view, which comes from an overlay.
+    /// True if the state is a local view that includes pending writes.
     public let hasLocalMutations: Bool
 
     /// True if the state is the result of an acknowledged write that the watch stream has not
@@ -64,30 +63,30 @@ public struct Document: Sendable, Equatable {
         self.storedBytes = storedBytes
     }
 
-    /// The document's id.
+    /// The document ID.
     public var id: String { path.id }
 
     /// True if the document is known to exist with its contents.
     public var exists: Bool { state == .found }
 
-    /// True if local writes are in it that the backend has not confirmed.
+    /// True if the state includes local writes that the backend has not confirmed.
     public var hasPendingWrites: Bool { hasLocalMutations || hasCommittedMutations }
 
     /// All fields, decoded; empty unless the document is found.
     public var fields: MapValue { record?.fields ?? MapValue() }
 
-    /// The value at a field path, nil when there is none.
+    /// The value at a field path; nil if there is none.
     public subscript(path: FieldPath) -> Value? { record?[path] }
 
-    /// The value at a dotted path such as `stats.area`, nil when there is none.
+    /// The value at a dotted path such as `stats.area`; nil if there is none.
     ///
-    /// - Throws: `invalidArgument` for text that ``FieldPath/init(dotted:)`` refuses.
+    /// - Throws: `invalidArgument` for text that ``FieldPath/init(dotted:)`` rejects.
     public func value(at path: String) throws(LarderError) -> Value? {
         self[try FieldPath(dotted: path)]
     }
 
-    /// Firestore's equality of documents: path, state, version, flags and fields; not when it
-    /// was read.
+    /// Firestore's equality of documents: path, state, version, flags and fields, but not the read
+    /// time.
     public static func == (left: Document, right: Document) -> Bool {
         left.path == right.path && left.state == right.state && left.version == right.version
             && left.hasLocalMutations == right.hasLocalMutations

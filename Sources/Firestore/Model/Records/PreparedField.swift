@@ -1,13 +1,13 @@
 import CLarder
 import Synchronization
 
-/// A field path prepared for repeated look-up in records.
+/// A field path prepared for repeated look-ups in records.
 ///
-/// It remembers where the field lay in the last record, so that a scan over records of one
-/// shape finds it without comparing names. Make one for each field of a query, outside the
-/// scan. It may be used on several threads at once, for records of one store and in memory.
+/// It remembers the field's position in the last record, so that a scan over records of one shape
+/// finds it without comparing names. Create one for each field of a query, outside the scan.
+/// Thread-safe, for records of one store and in memory.
 public final class PreparedField: @unchecked Sendable {
-    // The bytes do not change after initialisation; what is remembered is atomic.
+    // The bytes are immutable; the remembered position is atomic.
 
     /// The path.
     public let path: FieldPath
@@ -16,7 +16,7 @@ public final class PreparedField: @unchecked Sendable {
     let isTopLevel: Bool
 
     private let bytes: UnsafeRawBufferPointer
-    /// A shape, and in the upper half the field's position in it.
+    /// A shape and, in the upper half, the field's position in it.
     private let memory: Atomic<UInt64>
 
     /// Prepares a path.
@@ -36,7 +36,7 @@ public final class PreparedField: @unchecked Sendable {
         bytes.deallocate()
     }
 
-    /// Finds the field in a record: a status of the core, with a value or a type.
+    /// Finds the field in a record; returns the core's status, with a value or only its type.
     func find(
         in record: UnsafePointer<larder_record>, _ value: inout larder_bytes, _ type: inout Int32
     ) -> Int32 {

@@ -1,17 +1,16 @@
 import CLarder
 
-/// A document's fields as encoded bytes, read in place: fields are decoded on request.
+/// A document's fields in encoded form; fields are decoded on access.
 ///
-/// Copies share their bytes. Two records are equal when their fields are, by Firestore's
-/// equality.
+/// Copies share their bytes. Records are equal if their fields are, by Firestore's equality.
 ///
-/// A record from a store keeps large fields compressed, as the store does, and decompresses them
-/// when one of them is asked for; it needs neither the transaction nor the store for that. Their
-/// checksum was tested when the record was read. What can still fail then, a lack of memory or
-/// bytes that were damaged before they were first written, is an error of ``load()`` and of
-/// everything that throws; to the rest such a record has no fields.
+/// A record from a store keeps large fields compressed and decompresses them on first access, which
+/// requires neither the transaction nor the store. Their checksum is verified when the record is
+/// read. If decompression fails nevertheless, because memory is exhausted or the bytes were damaged
+/// before they were first written, ``load()`` and all throwing methods throw; to the others such a
+/// record is empty.
 public struct Record: @unchecked Sendable {
-    // The core's detached record in the storage may be used by any threads at once.
+    // The core's detached record can be used by any number of threads at once.
     let storage: RecordStorage
 
     init(storage: RecordStorage) {
@@ -26,12 +25,12 @@ public struct Record: @unchecked Sendable {
         self = try RecordBuilder().encode(fields)
     }
 
-    /// Checks bytes from elsewhere in full and takes them.
+    /// Validates and copies encoded bytes from another source.
     ///
     /// Linear in the number of bytes.
     ///
     /// - Parameters:
-    ///   - bytes: a plain record, as ``bytes`` gives it.
+    /// - bytes: a plain record, as in ``bytes``.
     ///   - maxDepth: the maximum nesting depth of maps and arrays.
     ///   - maxBytes: the maximum size of the fields, by Firestore's published rules.
     /// - Throws: `invalidArgument`, with the condition `invalidRecord`, `tooDeep` or `tooLarge`.
@@ -39,7 +38,7 @@ public struct Record: @unchecked Sendable {
         throws(LarderError)
     {
         guard maxDepth > 0, maxDepth <= UInt32.max, maxBytes > 0 else {
-            throw .invalidArgument("limits of a record are above 0")
+            throw .invalidArgument("the limits of a record must be positive")
         }
         let checked: Result<RecordStorage, LarderError> = bytes.withUnsafeBytes { buffer in
             Result { () throws(LarderError) in
@@ -51,11 +50,11 @@ public struct Record: @unchecked Sendable {
         storage = try checked.get()
     }
 
-    /// Decompresses the compressed part unless that was done before: from then on no access to this
-    /// record fails or takes long.
+    /// Decompresses the compressed part if necessary: later accesses to this record neither fail
+    /// nor take long.
     ///
-    /// - Throws: `resourceExhausted` when there is no memory; `dataLoss` when the compressed part
-    ///   was damaged before its checksum was made.
+    /// - Throws: `resourceExhausted` if out of memory; `dataLoss` if the compressed part was
+    /// damaged before its checksum was computed.
     public func load() throws(LarderError) {
         try storage.withLoadedRecord { _ in }
     }
@@ -68,13 +67,13 @@ public struct Record: @unchecked Sendable {
         (try? storage.withLoadedRecord { larder_record_size($0) }) ?? 0
     }
 
-    /// The number of bytes of the encoded form.
+    /// The size of the encoded form in bytes.
     public var byteCount: Int { withUnsafeBytes { $0.count } }
 
-    /// A copy of the encoded form, which ``init(validating:maxDepth:maxBytes:)`` reads.
+    /// A copy of the encoded form, for ``init(validating:maxDepth:maxBytes:)``.
     public var bytes: [UInt8] { withUnsafeBytes { [UInt8]($0) } }
 
-    /// Gives the encoded form to a closure without copying it; valid inside the closure only.
+    /// Calls a closure with the encoded form without copying it; valid only inside the closure.
     ///
     /// If ``load()`` fails, the bytes are empty, which is not a valid encoded form.
     public func withUnsafeBytes<R, Failure: Error>(
@@ -91,7 +90,7 @@ public struct Record: @unchecked Sendable {
         return try result.get()
     }
 
-    /// Gives the encoded form to a closure without copying it; valid inside the closure only.
+    /// Calls a closure with the encoded form without copying it; valid only inside the closure.
     ///
     /// - Throws: as ``load()``.
     package func withEncodedBytes<R>(_ body: (UnsafeRawBufferPointer) -> R)
@@ -100,7 +99,7 @@ public struct Record: @unchecked Sendable {
         try storage.withPlainBytes { bytes throws(Never) in body(bytes) }.get()
     }
 
-    /// All fields, decoded; see ``loadedFields()`` for an error instead of none.
+    /// All fields, decoded; empty after an error, which ``loadedFields()`` throws.
     public var fields: MapValue { (try? loadedFields()) ?? MapValue() }
 
     /// All fields, decoded.
@@ -110,7 +109,7 @@ public struct Record: @unchecked Sendable {
         try withView { view throws(LarderError) in try view.fields() }
     }
 
-    /// The value at a field path, nil when there is none.
+    /// The value at a field path; nil if there is none.
     ///
     /// Logarithmic in the number of fields. Call ``load()`` first to distinguish an error from a
     /// missing field.
@@ -118,7 +117,7 @@ public struct Record: @unchecked Sendable {
         (try? withView { view throws(LarderError) in try view.value(at: path) }) ?? nil
     }
 
-    /// Lends the record to a closure, for access to fields without decoding them.
+    /// Calls a closure with a view of the record, for access to fields without decoding.
     public func withView<R, Failure: Error>(
         _ body: (borrowing RecordView) throws(Failure) -> R
     ) throws(Failure) -> R {
@@ -127,18 +126,18 @@ public struct Record: @unchecked Sendable {
         }
     }
 
-    /// The fields of this record, with each path of the mask set to its value in the source, or
-    /// deleted where the source has none.
+    /// A copy with each path of the mask set to its value in the source, or deleted if the source
+    /// has none.
     ///
-    /// Maps on the way are made, and other values on the way are replaced by maps, for a delete
-    /// as for a set. A path above another one decides for both.
+    /// Missing maps on the way are created, and other values on the way are replaced by maps, for
+    /// deletes as for sets. A path takes precedence over paths below it.
     public func patched(with source: Record, mask: FieldMask) throws(LarderError) -> Record {
         try RecordBuilder().patch(self, with: source, mask: mask)
     }
 }
 
 extension Record: Equatable {
-    /// True if the same names have equal values, by Firestore's equality.
+    /// True if both have the same fields with equal values, by Firestore's equality.
     public static func == (left: Record, right: Record) -> Bool {
         if left.storage === right.storage { return true }
         let isEqual = try? left.storage.withLoadedRecord { l in
@@ -173,7 +172,7 @@ extension Record: CustomStringConvertible {
 // MARK: - Limits
 
 extension Record {
-    /// Throws unless a store with these limits takes the record.
+    /// Throws unless a store with these limits accepts the record.
     ///
     /// Linear in the number of bytes.
     ///

@@ -1,15 +1,15 @@
 import CLarder
 
-/// Encodes values into records; one builder reused for many documents saves allocations.
+/// Encodes values into records; reusing a builder for many documents saves allocations.
 ///
-/// Use it on one thread at a time.
+/// Not thread-safe.
 public final class RecordBuilder {
     let builder: OpaquePointer
     private static let maxDepth = 128
 
-    /// A builder with empty buffers.
+    /// Creates a builder with empty buffers.
     ///
-    /// - Throws: `resourceExhausted` when there is no memory.
+    /// - Throws: `resourceExhausted` if out of memory.
     public init() throws(LarderError) {
         var created: OpaquePointer?
         var failure = larder_error()
@@ -24,8 +24,8 @@ public final class RecordBuilder {
 
     /// Encodes the fields of a document.
     ///
-    /// The store checks its own limits of depth and size when the record is written. Linear in
-    /// the size of the fields.
+    /// The store checks its own limits of depth and size when it writes the record. Linear in the
+    /// size of the fields.
     ///
     /// - Throws: `invalidArgument` for an empty or too long field name, or arrays and maps
     ///   nested beyond 128 levels.
@@ -55,7 +55,8 @@ public final class RecordBuilder {
         return EncodedValue(unchecked: encoded.array, value.type)
     }
 
-    /// Sets and deletes fields of a record, of none for nil; see ``Record/patched(with:mask:)``.
+    /// Sets and deletes fields of a record, or of an empty one for nil; see
+    /// ``Record/patched(with:mask:)``.
     func patch(_ base: Record?, with source: Record, mask: FieldMask)
         throws(LarderError) -> Record
     {
@@ -168,72 +169,71 @@ public final class RecordBuilder {
 
 // MARK: - Streaming
 
-/// Building a document piece by piece, without a ``MapValue`` of it.
+/// Incremental encoding of a document, without a ``MapValue``.
 ///
-/// Begin with `reset` and a map; after an error begin again.
+/// Start with `reset` and a map; after an error, start again.
 extension RecordBuilder {
-    /// Forgets what was begun.
+    /// Discards everything appended so far.
     package func reset() {
         larder_builder_reset(builder)
     }
 
-    /// Begins a map: names and values follow in turn, names in any order.
+    /// Begins a map; its names and values follow alternately, in any order of names.
     package func beginMap() throws(LarderError) {
         try call { larder_builder_begin_map(builder, $0) }
     }
 
-    /// Ends the map begun last.
+    /// Ends the innermost map.
     package func endMap() throws(LarderError) {
         try call { larder_builder_end_map(builder, $0) }
     }
 
-    /// Begins an array: its elements follow.
     package func beginArray() throws(LarderError) {
         try call { larder_builder_begin_array(builder, $0) }
     }
 
-    /// Ends the array begun last.
+    /// Ends the innermost array.
     package func endArray() throws(LarderError) {
         try call { larder_builder_end_array(builder, $0) }
     }
 
-    /// Names the next value of the map begun last.
+    /// Appends the name of the innermost map's next value.
     package func appendName(_ name: String) throws(LarderError) {
         try call { failure in withBytes(name) { larder_builder_name(builder, $0, failure) } }
     }
 
-    /// Names the next value of the map begun last.
+    /// Appends the name of the innermost map's next value.
     ///
-    /// - Throws: `invalidArgument` for bytes that are no UTF-8.
+    /// - Throws: `invalidArgument` for invalid UTF-8.
     package func appendName(utf8 name: UnsafeRawBufferPointer) throws(LarderError) {
         try call { larder_builder_name(builder, larder_bytes(name), $0) }
     }
 
-    /// Adds a value to what was begun last.
+    /// Appends a value to the innermost map or array.
     package func append(_ value: Value) throws(LarderError) {
         try append(value, depth: 0)
     }
 
-    /// Adds bytes to what was begun last.
+    /// Appends bytes to the innermost map or array.
     package func append(bytes: UnsafeRawBufferPointer) throws(LarderError) {
         try call { larder_builder_bytes(builder, larder_bytes(bytes), $0) }
     }
 
-    /// Adds a text to what was begun last.
+    /// Appends a string to the innermost map or array.
     ///
-    /// - Throws: `invalidArgument` for bytes that are no UTF-8.
+    /// - Throws: `invalidArgument` for invalid UTF-8.
     package func append(utf8 text: UnsafeRawBufferPointer) throws(LarderError) {
         try call { larder_builder_string(builder, larder_bytes(text), $0) }
     }
 
-    /// The document whose map was ended.
+    /// The record of the completed top-level map.
     package func finishRecord() throws(LarderError) -> Record {
         var plain = larder_bytes()
         try call { larder_builder_finish_record(builder, &plain, $0) }
         return Record(storage: try RecordStorage.copying(trusted: plain))
     }
 
-    /// The value that was added alone, or the array or map that was ended, decoded.
+    /// The decoded completed value.
     package func finishValue() throws(LarderError) -> Value {
         var encoded = larder_bytes()
         try call { larder_builder_finish_value(builder, &encoded, $0) }

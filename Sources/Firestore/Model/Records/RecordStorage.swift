@@ -1,22 +1,19 @@
 import CLarder
 
-/// One record in one allocation: the elements are the memory that the core's detached record
-/// lies in.
+/// A record in a single allocation, whose elements contain the core's detached record.
 ///
-/// A record from a store stays in its stored form: its compressed part is decompressed on first
-/// use, once, by whichever thread is first.
+/// A record from a store stays in its stored form; its compressed part is decompressed once, on
+/// first use, by any thread.
 final class RecordStorage: ManagedBuffer<RecordStorage.Header, UInt64> {
     /// The layout of the elements.
     struct Header {
-        /// The core's handle; nil while there is none.
         var handle: OpaquePointer?
-        /// Its record as it is stored.
         var record: UnsafePointer<larder_record>
     }
 
-    /// Copies a record as it is.
+    /// Copies a record in its stored form.
     ///
-    /// - Throws: `dataLoss` when the checksum of its compressed part does not match.
+    /// - Throws: `dataLoss` if the checksum of its compressed part does not match.
     static func copying(_ record: UnsafePointer<larder_record>)
         throws(LarderError) -> RecordStorage
     {
@@ -39,7 +36,7 @@ final class RecordStorage: ManagedBuffer<RecordStorage.Header, UInt64> {
         return created
     }
 
-    /// Copies plain bytes that this library made or has checked.
+    /// Copies plain bytes that this library has encoded or validated.
     static func copying(trusted plain: larder_bytes) throws(LarderError) -> RecordStorage {
         var record = larder_record()
         let status = larder_record_open_trusted(plain, &record, nil)
@@ -47,7 +44,7 @@ final class RecordStorage: ManagedBuffer<RecordStorage.Header, UInt64> {
         return try copying(&record)
     }
 
-    /// Checks plain bytes in full and copies them.
+    /// Validates and copies plain bytes.
     static func copying(validating plain: larder_bytes, maxDepth: UInt32, maxBytes: Int64)
         throws(LarderError) -> RecordStorage
     {
@@ -61,7 +58,8 @@ final class RecordStorage: ManagedBuffer<RecordStorage.Header, UInt64> {
         larder_detached_end(header.handle)
     }
 
-    /// Lends the record as it is stored, which may answer `cold`, and its handle to load it by.
+    /// Calls a closure with the stored record, whose look-ups may return `cold`, and the handle for
+    /// loading it.
     func withRecord<R, Failure: Error>(
         _ body: (UnsafePointer<larder_record>, OpaquePointer?) throws(Failure) -> R
     ) throws(Failure) -> R {
@@ -70,7 +68,7 @@ final class RecordStorage: ManagedBuffer<RecordStorage.Header, UInt64> {
         }
     }
 
-    /// Lends the record with everything at hand.
+    /// Calls a closure with the decompressed record.
     ///
     /// - Throws: as ``Record/load()``.
     func withLoadedRecord<R>(_ body: (UnsafePointer<larder_record>) -> R)
@@ -81,7 +79,7 @@ final class RecordStorage: ManagedBuffer<RecordStorage.Header, UInt64> {
         }
     }
 
-    /// Lends the plain form.
+    /// Calls a closure with the plain form.
     ///
     /// - Throws: as ``Record/load()``.
     func withPlainBytes<R, Failure: Error>(
@@ -95,7 +93,7 @@ final class RecordStorage: ManagedBuffer<RecordStorage.Header, UInt64> {
         }
     }
 
-    /// The record of a handle with everything at hand, valid as long as the handle is.
+    /// The decompressed record of a handle, valid as long as the handle is.
     static func load(_ handle: OpaquePointer?) throws(LarderError) -> UnsafePointer<larder_record> {
         var loaded: UnsafePointer<larder_record>?
         let status = larder_detached_load(handle, &loaded, nil)
@@ -104,28 +102,26 @@ final class RecordStorage: ManagedBuffer<RecordStorage.Header, UInt64> {
     }
 }
 
-/// Memory for the decompressed part of one record at a time, reused along a scan.
+/// Memory for the decompressed part of one record at a time, reused during a scan.
 ///
-/// A scan keeps it in a variable and lends its address to the views of its records; it frees
-/// the memory at the end.
+/// A scan owns it and passes its address to the views of its records.
 package struct RecordScratch: ~Copyable {
     private var loaded = larder_record()
     private var isLoaded = false
     private var buffer: UnsafeMutableRawBufferPointer?
 
-    /// Empty.
     package init() {}
 
     deinit {
         buffer?.deallocate()
     }
 
-    /// Forgets the record: the next look-up may be in another one.
+    /// Discards the current record, because the next look-up may be in another one.
     package mutating func reset() {
         isLoaded = false
     }
 
-    /// The record with its cold part at hand; decompresses it the first time.
+    /// The record with its compressed part, which is decompressed on first use.
     static func load(
         _ record: UnsafePointer<larder_record>, into scratch: UnsafeMutablePointer<RecordScratch>
     ) throws(LarderError) -> UnsafePointer<larder_record> {

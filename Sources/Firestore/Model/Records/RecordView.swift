@@ -1,28 +1,28 @@
 import CLarder
 public import Foundation
 
-/// A record lent to a closure: fields are found, compared and decoded in place.
+/// A record passed to a closure: fields are found, compared and decoded in place.
 ///
-/// It cannot be copied or kept. Comparing builds no value and allocates nothing, but where a
-/// field lies in the record's compressed part: that is decompressed once, into memory that a
-/// scan reuses.
+/// It cannot be copied or stored. Comparisons decode and allocate nothing, except that the record's
+/// compressed part is decompressed once, into memory that a scan reuses, when a field in it is
+/// accessed.
 public struct RecordView: ~Copyable {
     let record: UnsafePointer<larder_record>
     private let loader: Loader
 
-    /// The owner of the compressed part, which decompresses it once.
+    /// The decompression of the compressed part, performed once.
     private enum Loader {
         case scratch(UnsafeMutablePointer<RecordScratch>)
         case storage(OpaquePointer?)
     }
 
-    /// A view of a `larder_record`, which must outlive the view, as must the scratch.
+    /// Views a `larder_record`, which must outlive the view, as must the scratch.
     package init(_ record: UnsafeRawPointer, scratch: UnsafeMutablePointer<RecordScratch>) {
         self.record = record.assumingMemoryBound(to: larder_record.self)
         loader = .scratch(scratch)
     }
 
-    /// A view of a storage's record, with the storage's handle.
+    /// Views the record of a storage with the given handle.
     init(_ record: UnsafePointer<larder_record>, storage handle: OpaquePointer?) {
         self.record = record
         loader = .storage(handle)
@@ -31,29 +31,29 @@ public struct RecordView: ~Copyable {
     /// The number of fields at the top level.
     public var count: Int { larder_record_count(record) }
 
-    /// The value at a field, decoded; nil when there is none.
+    /// The decoded value at a field; nil if there is none.
     ///
-    /// - Throws: `dataLoss` when the compressed part is damaged.
+    /// - Throws: `dataLoss` if the compressed part is damaged.
     public func value(at field: PreparedField) throws(LarderError) -> Value? {
         guard let found = try find(field) else { return nil }
         return try Value(decoding: found)
     }
 
-    /// The value at a field path, decoded; nil when there is none.
+    /// The decoded value at a field path; nil if there is none.
     ///
-    /// For one look-up: a ``PreparedField`` is faster along a scan.
+    /// For a single look-up: a ``PreparedField`` is faster in scans.
     ///
-    /// - Throws: `dataLoss` when the compressed part is damaged.
+    /// - Throws: `dataLoss` if the compressed part is damaged.
     public func value(at path: FieldPath) throws(LarderError) -> Value? {
         guard let found = try find(path) else { return nil }
         return try Value(decoding: found)
     }
 
-    /// Lends the value at a field path to a closure; nil, without a call, when there is none.
+    /// Calls a closure with the value at a field path; returns nil without a call if there is none.
     ///
-    /// For one look-up: a ``PreparedField`` is faster along a scan.
+    /// For a single look-up: a ``PreparedField`` is faster in scans.
     ///
-    /// - Throws: `dataLoss` when the compressed part is damaged.
+    /// - Throws: `dataLoss` if the compressed part is damaged.
     package func withValue<R>(
         at path: FieldPath, _ body: (borrowing ValueView) -> R
     ) throws(LarderError) -> R? {
@@ -61,7 +61,7 @@ public struct RecordView: ~Copyable {
         return body(ValueView(found))
     }
 
-    /// The type of the value at a field; nil when there is none.
+    /// The type of the value at a field; nil if there is none.
     ///
     /// Decompresses nothing for fields at the top level.
     public func type(of field: PreparedField) throws(LarderError) -> ValueType? {
@@ -72,7 +72,7 @@ public struct RecordView: ~Copyable {
         }
     }
 
-    /// Lends the value at a field to a closure; nil, without a call, when there is none.
+    /// Calls a closure with the value at a field; returns nil without a call if there is none.
     @inlinable
     public func withValue<R>(
         at field: PreparedField, _ body: (borrowing ValueView) throws(LarderError) -> R
@@ -82,9 +82,9 @@ public struct RecordView: ~Copyable {
         return result
     }
 
-    /// Lends the value at a field to a closure, unless there is none.
+    /// Calls a closure with the value at a field, if there is one.
     ///
-    /// Not generic, so that only its thin callers are compiled again for each use.
+    /// Not generic, so that only its thin callers are specialised.
     @usableFromInline
     func visitValue(
         at field: PreparedField, _ body: (borrowing ValueView) throws(LarderError) -> Void
@@ -93,7 +93,7 @@ public struct RecordView: ~Copyable {
         try body(ValueView(found))
     }
 
-    /// The order of the value at a field and another value, nil when there is no such field.
+    /// The order of the value at a field relative to another value; nil if there is no such field.
     ///
     /// A compressed field of another type is not decompressed.
     public func compare(_ field: PreparedField, to other: EncodedValue)
@@ -111,15 +111,15 @@ public struct RecordView: ~Copyable {
         }
     }
 
-    /// The order of the value at a field and another value; nil when there is no such field, or
-    /// one of another type.
+    /// The order of the value at a field relative to another value; nil if there is no such field
+    /// or its type differs.
     ///
-    /// Integers and doubles are of one type here. A compressed field of another type is not
+    /// Integers and doubles count as one type. A compressed field of another type is not
     /// decompressed.
     public func compareWithinType(_ field: PreparedField, to other: EncodedValue)
         throws(LarderError) -> ComparisonResult?
     {
-        // What most candidates of most scans come through: one look-up, no closures.
+        // The common case in scans: one look-up, no closures.
         let rank = other.type.rank
         var value = larder_bytes()
         var type: Int32 = 0
@@ -135,7 +135,7 @@ public struct RecordView: ~Copyable {
         return other.withBorrowedBytes { ComparisonResult(order: larder_value_compare(value, $0)) }
     }
 
-    /// The order of a field in two records; nil where one of them has no such field.
+    /// The order of a field in two records; nil if one of them lacks it.
     public func compare(_ field: PreparedField, with other: borrowing RecordView)
         throws(LarderError) -> ComparisonResult?
     {
@@ -143,7 +143,7 @@ public struct RecordView: ~Copyable {
         return ComparisonResult(order: larder_value_compare(left, right))
     }
 
-    /// True if the value at a field equals another, by Firestore's equality; false when there is no
+    /// True if the value at a field equals another, by Firestore's equality; false if there is no
     /// such field.
     public func isEqual(_ field: PreparedField, to other: EncodedValue) throws(LarderError) -> Bool
     {
@@ -156,7 +156,7 @@ public struct RecordView: ~Copyable {
 
     /// Calls the closure with every field at the top level, in UTF-8 order of names.
     ///
-    /// - Throws: `dataLoss` when the compressed part is damaged.
+    /// - Throws: `dataLoss` if the compressed part is damaged.
     public func forEachField(
         _ body: (String, borrowing ValueView) -> IterationStep
     ) throws(LarderError) {
@@ -167,10 +167,9 @@ public struct RecordView: ~Copyable {
         }
     }
 
-    /// Lends every field at the top level to a closure, with the UTF-8 of its name and the last
-    /// first.
+    /// Calls a closure with every top-level field, last first, and the UTF-8 of its name.
     ///
-    /// - Throws: `dataLoss` when the record is damaged; what the closure throws.
+    /// - Throws: `dataLoss` for a damaged record; the closure's error.
     package func forEachFieldFromLast(
         _ body: (UnsafeRawBufferPointer, borrowing ValueView) throws(LarderError) -> Void
     ) throws(LarderError) {
@@ -183,7 +182,7 @@ public struct RecordView: ~Copyable {
 
     /// All fields, decoded.
     ///
-    /// - Throws: `dataLoss` when the compressed part is damaged.
+    /// - Throws: `dataLoss` if the compressed part is damaged.
     public func fields() throws(LarderError) -> MapValue {
         var entries: [MapValue.Element] = []
         entries.reserveCapacity(count)
@@ -203,10 +202,10 @@ public struct RecordView: ~Copyable {
 
     /// A copy of the record that outlives the closure, the transaction and the store.
     ///
-    /// Copies the bytes as they are stored; the compressed part is decompressed when the copy is
-    /// asked for what lies in it.
+    /// Copies the stored bytes; the copy decompresses the compressed part when a field in it is
+    /// accessed.
     ///
-    /// - Throws: `dataLoss` when the checksum of the compressed part does not match.
+    /// - Throws: `dataLoss` if the checksum of the compressed part does not match.
     public func copy() throws(LarderError) -> Record {
         Record(storage: try RecordStorage.copying(record))
     }
@@ -226,7 +225,6 @@ extension RecordView {
         }
     }
 
-    /// The record with its compressed part decompressed.
     private func loaded() throws(LarderError) -> UnsafePointer<larder_record> {
         try larder_record_cold_bytes(record) == 0 ? record : load()
     }
@@ -245,7 +243,7 @@ extension RecordView {
         return value
     }
 
-    /// Finds a field; of a compressed one at the top level the type alone where that will do.
+    /// Finds a field; only the type of a compressed top-level one, if that suffices.
     private func find(_ field: PreparedField, orType typeWillDo: (ValueType) -> Bool)
         throws(LarderError) -> Found?
     {
@@ -261,7 +259,7 @@ extension RecordView {
         return try Self.found(status, value).map { .value($0) }
     }
 
-    /// Finds a field for once.
+    /// Finds a field for a single look-up.
     private func find(_ path: FieldPath) throws(LarderError) -> larder_bytes? {
         let found = path.withEncodedBytes { bytes in
             Result { () throws(LarderError) in

@@ -1,15 +1,14 @@
 import CLarder
 public import Foundation
 
-/// A value in the form that records hold it in, to compare with fields of records in place.
+/// A value in its encoded form, for in-place comparison with fields of records.
 public struct EncodedValue: Sendable {
-    /// The encoded value.
     package let bytes: [UInt8]
 
     /// Encodes a value.
     ///
-    /// - Throws: `invalidArgument` where arrays and maps are nested beyond 128 levels, or a
-    ///   field name is empty or too long.
+    /// - Throws: `invalidArgument` for arrays and maps nested beyond 128 levels, or an empty or too
+    /// long field name.
     public init(_ value: Value) throws(LarderError) {
         self = try RecordBuilder().encode(value)
     }
@@ -38,7 +37,7 @@ public struct EncodedValue: Sendable {
         return try result.get()
     }
 
-    /// Lends the value to a closure in the form that records have values in.
+    /// Calls a closure with a view of the value.
     package func withView<R>(_ body: (borrowing ValueView) -> R) -> R {
         withBorrowedBytes { body(ValueView($0)) }
     }
@@ -48,8 +47,7 @@ public struct EncodedValue: Sendable {
         withBorrowedBytes { larder_value_size($0) }
     }
 
-    /// Bytes whose plain order is Firestore's order of values; bounds of index scans are made
-    /// of them.
+    /// Bytes whose lexicographic order is Firestore's order of values, for bounds of index scans.
     public func orderBytes(isDescending: Bool = false) throws(LarderError) -> [UInt8] {
         let direction = Int32(
             isDescending ? LARDER_ORDER_DESCENDING : LARDER_ORDER_ASCENDING)
@@ -75,7 +73,7 @@ public struct EncodedValue: Sendable {
         }
     }
 
-    /// A side of all values of one type.
+    /// An edge of the range of all values of one type.
     public enum TypeEdge: Hashable, Sendable {
         /// Below every value of the type.
         case before
@@ -97,7 +95,7 @@ extension EncodedValue: Equatable {
     }
 }
 
-/// Calls a function that fills a buffer, and again with a larger buffer if the first is too small.
+/// Calls a function that fills a buffer; calls it again with a larger buffer if necessary.
 func filledBuffer(
     capacity: Int = 256,
     _ fill: (
@@ -124,10 +122,9 @@ func filledBuffer(
 // MARK: - Hashes
 
 extension ValueView {
-    /// A hash that two values share when they have the same place in Firestore's order, as 1 and
-    /// 1.0 have; equal values always do.
+    /// A hash consistent with Firestore's order, in which 1 and 1.0 are equivalent.
     ///
-    /// The same within one process only. Linear in the value's size.
+    /// Valid only within one process. Linear in the value's size.
     package func orderHash() throws(LarderError) -> Int {
         let order = try filledBuffer { buffer, capacity, needed, failure in
             larder_order_encode(
@@ -138,10 +135,7 @@ extension ValueView {
 }
 
 extension EncodedValue {
-    /// A hash that two values share when they have the same place in Firestore's order, as 1 and
-    /// 1.0 have; equal values always do.
-    ///
-    /// The same within one process only. Linear in the value's size.
+    /// A hash consistent with Firestore's order; see ``EncodedValue/orderHash()``.
     package func orderHash() throws(LarderError) -> Int {
         try orderBytes().orderHash
     }

@@ -1,7 +1,7 @@
-/// Values by name, in UTF-8 order of their names: a map, or all the fields of a document.
+/// Values by name, in UTF-8 order of names: a map, or all fields of a document.
 ///
-/// Names are compared by their bytes, unlike the keys of `[String: Value]`, where a composed and a
-/// decomposed "é" are one key. Look-up takes logarithmic time.
+/// Names are compared as bytes, unlike the keys of `[String: Value]`, for which a composed and a
+/// decomposed "é" are equal. Look-up takes logarithmic time.
 public struct MapValue: Sendable {
     /// One name with its value.
     public typealias Element = (name: String, value: Value)
@@ -11,7 +11,7 @@ public struct MapValue: Sendable {
     /// An empty map.
     public init() {}
 
-    /// A map of names and values in any order; the last of equal names wins.
+    /// Creates a map from pairs in any order; the last of equal names takes effect.
     public init(_ pairs: some Sequence<Element>) {
         entries = Array(pairs)
         if Self.isOrdered(entries) { return }
@@ -29,22 +29,22 @@ public struct MapValue: Sendable {
         }
     }
 
-    /// True if names ascend strictly.
+    /// True if the names are strictly ascending.
     private static func isOrdered(_ entries: [Element]) -> Bool {
         zip(entries, entries.dropFirst()).allSatisfy { $0.name.utf8Order(to: $1.name) < 0 }
     }
 
-    /// A map of a dictionary's entries.
+    /// Creates a map from a dictionary.
     public init(_ dictionary: [String: Value]) {
         self.init(dictionary.lazy.map { (name: $0.key, value: $0.value) })
     }
 
-    /// Takes entries in ascending order of their names, without duplicates.
+    /// Adopts entries in strictly ascending order of names.
     package init(ordered entries: [Element]) {
         self.entries = entries
     }
 
-    /// The value of a name, nil when there is none; setting nil removes it.
+    /// The value of a name; nil if there is none; setting nil removes it.
     public subscript(name: String) -> Value? {
         get {
             let position = firstPosition(notBelow: name)
@@ -65,7 +65,7 @@ public struct MapValue: Sendable {
     /// The names in UTF-8 order.
     public var names: [String] { entries.map(\.name) }
 
-    /// The entries as a dictionary; of names that Swift takes for equal the last stays.
+    /// The entries as a dictionary; the last of names that are equal Swift strings takes effect.
     public var dictionary: [String: Value] {
         Dictionary(entries.lazy.map { ($0.name, $0.value) }) { _, last in last }
     }
@@ -98,7 +98,7 @@ extension MapValue: RandomAccessCollection {
 }
 
 extension MapValue: ExpressibleByDictionaryLiteral {
-    /// A map of names and values in any order; the last of equal names wins.
+    /// Creates a map from pairs in any order; the last of equal names takes effect.
     public init(dictionaryLiteral elements: (String, Value)...) {
         self.init(elements.lazy.map { (name: $0.0, value: $0.1) })
     }

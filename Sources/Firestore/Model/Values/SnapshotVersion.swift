@@ -5,7 +5,7 @@ public struct SnapshotVersion: Hashable, Comparable, Sendable, CustomStringConve
     /// The instant; `Timestamp.epoch` for ``none``.
     public let timestamp: Timestamp
 
-    /// No version: below every other one.
+    /// No version; less than every other one.
     public static let none = SnapshotVersion(.epoch)
 
     /// The version of an instant.
@@ -27,10 +27,10 @@ public struct SnapshotVersion: Hashable, Comparable, Sendable, CustomStringConve
 }
 
 extension Timestamp {
-    /// Makes an instant from data that may be out of range.
+    /// Creates an instant from unchecked numbers.
     ///
     /// - Throws: `invalidArgument` for seconds outside ``LarderCore/Timestamp/validSeconds`` or
-    ///   nanoseconds outside 0...999,999,999.
+    /// nanoseconds outside 0...999,999,999.
     public init(validatingSeconds seconds: Int64, nanoseconds: Int32) throws(LarderError) {
         guard let valid = Timestamp(exactSeconds: seconds, nanoseconds: nanoseconds) else {
             throw .invalidArgument(
@@ -40,7 +40,7 @@ extension Timestamp {
         self = valid
     }
 
-    /// The instant of a date that may be out of range.
+    /// Creates an instant from an unchecked date.
     ///
     /// - Throws: `invalidArgument` for a date outside the years 0001 to 9999.
     public init(validating date: Date) throws(LarderError) {

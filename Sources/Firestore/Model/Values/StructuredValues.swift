@@ -1,6 +1,6 @@
-/// A place on the earth: latitude and longitude in degrees.
+/// A location on the earth: latitude and longitude in degrees.
 ///
-/// Places are equal when their numbers are, so that 0.0 and -0.0 degrees are one place.
+/// Equality is numeric, so that 0.0 and -0.0 degrees are equal.
 public struct GeoPoint: Hashable, Sendable, CustomStringConvertible {
     /// Degrees north, -90 to 90.
     public let latitude: Double
@@ -8,17 +8,17 @@ public struct GeoPoint: Hashable, Sendable, CustomStringConvertible {
     /// Degrees east, -180 to 180.
     public let longitude: Double
 
-    /// Makes a place; stops the program when it is out of range, as Apple's SDK does.
+    /// Creates a location; terminates the process if it is out of range, like Apple's SDK.
     ///
-    /// For data from elsewhere use ``init(validatingLatitude:longitude:)``.
+    /// For unchecked data use ``init(validatingLatitude:longitude:)``.
     public init(latitude: Double, longitude: Double) {
         precondition(
             Self.isValid(latitude, longitude),
-            "A latitude lies in -90...90 and a longitude in -180...180.")
+            "A latitude must be in -90...90 and a longitude in -180...180.")
         self.init(unchecked: latitude, longitude)
     }
 
-    /// Makes a place from data that may be out of range.
+    /// Creates a location from unchecked numbers.
     ///
     /// - Throws: `invalidArgument` for numbers out of range or not finite.
     public init(validatingLatitude latitude: Double, longitude: Double) throws(LarderError) {
@@ -42,7 +42,7 @@ public struct GeoPoint: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A vector of doubles, as vector search uses them.
+/// A vector of doubles, for vector search.
 public struct VectorValue: Sendable, ExpressibleByArrayLiteral, CustomStringConvertible {
     /// The components in order.
     public let components: [Double]
@@ -64,7 +64,7 @@ public struct VectorValue: Sendable, ExpressibleByArrayLiteral, CustomStringConv
 }
 
 extension VectorValue: Hashable {
-    /// True if the components are equal as Firestore compares doubles for equality.
+    /// True if all components are equal, by Firestore's equality of doubles.
     public static func == (left: VectorValue, right: VectorValue) -> Bool {
         left.components.elementsEqual(right.components) { $0.isFirestoreEqual(to: $1) }
     }
@@ -109,17 +109,17 @@ public struct PendingServerTimestamp: Sendable {
         }
     }
 
-    /// The value that readers see for a pending timestamp.
+    /// The presentation of a pending timestamp to readers.
     public enum Behavior: Hashable, Sendable {
-        /// As null.
+        /// Null.
         case none
-        /// As the local write time.
+        /// The local write time.
         case estimate
-        /// As the value before the write, or null.
+        /// The value before the write, or null.
         case previous
     }
 
-    /// The value that a reader with the given behaviour sees.
+    /// The value presented to a reader.
     public func resolved(_ behavior: Behavior) -> Value {
         switch behavior {
         case .none: .null

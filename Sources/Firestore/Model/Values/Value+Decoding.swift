@@ -1,13 +1,12 @@
 import CLarder
 
-/// Deeper than any value that can be stored: 128 levels, and a previous value.
+/// Above the depth of any storable value: 128 levels and a previous value.
 private let maxDepth = 130
 
 extension Value {
-    /// Decodes an encoded value, with everything in it.
+    /// Decodes an encoded value completely.
     ///
-    /// - Throws: `invalidArgument` for malformed bytes, and for values nested deeper than any
-    ///   that can be stored.
+    /// - Throws: `invalidArgument` for malformed bytes and for excessive nesting.
     init(decoding bytes: larder_bytes, depth: Int = 0) throws(LarderError) {
         guard depth <= maxDepth else { throw Self.malformed }
         let code = larder_value_type(bytes)

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A Firestore value: what a field, an element of an array or a bound of a query holds.
+/// A Firestore value: the content of a field, an array element or a query bound.
 ///
 /// `==` is Firestore's equality, by which `integer(1)` and `double(1)` differ; in Firestore's
 /// order, ``compare(to:)``, they have the same place.
@@ -11,11 +11,11 @@ public enum Value: Sendable {
     case boolean(Bool)
     /// A 64-bit integer.
     case integer(Int64)
-    /// A double, also NaN, an infinity or -0.0.
+    /// A double, including NaN, infinities and -0.0.
     case double(Double)
     /// An instant.
     case timestamp(Timestamp)
-    /// A server timestamp that the backend has not set yet; exists locally only.
+    /// A server timestamp that the backend has not set yet; exists only locally.
     case serverTimestamp(PendingServerTimestamp)
     /// Text.
     case string(String)
@@ -31,7 +31,7 @@ public enum Value: Sendable {
     case vector(VectorValue)
     /// Values by name.
     case map(MapValue)
-    /// The value that sorts after all others; in bounds only, never in a document.
+    /// The maximum, which sorts after all other values; only in bounds, never in a document.
     case max
 
     /// The value's type.
@@ -79,7 +79,7 @@ extension Value: Hashable {
         }
     }
 
-    /// Hashes what `==` compares.
+    /// Hashes consistently with `==`.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(type)
         switch self {
@@ -101,10 +101,10 @@ extension Value: Hashable {
 }
 
 extension Value {
-    /// Firestore's total order of values, which is not `==`: 1 and 1.0 have the same place in it.
+    /// Firestore's total order of values, in which, unlike `==`, 1 and 1.0 are equivalent.
     ///
-    /// Values of different types are ordered by ``ValueType``. Both values are encoded to be
-    /// compared: for repeated comparisons, use ``EncodedValue/compare(to:)``.
+    /// Values of different types are ordered by ``ValueType``. Encodes both values: use
+    /// ``EncodedValue/compare(to:)`` for repeated comparisons.
     ///
     /// - Throws: as ``EncodedValue/init(_:)``.
     public func compare(to other: Value) throws(LarderError) -> ComparisonResult {
@@ -114,7 +114,7 @@ extension Value {
 }
 
 extension Double {
-    /// The bits that decide equality: all NaNs are one, 0.0 and -0.0 are two.
+    /// The bits that determine equality: all NaNs are equal, 0.0 and -0.0 differ.
     package var firestoreBits: UInt64 {
         isNaN ? 0x7ff8_0000_0000_0000 : bitPattern
     }
@@ -127,7 +127,7 @@ extension Double {
 
 // MARK: - Conversions
 
-// Not ExpressibleByNilLiteral: `lookUp() ?? nil` would silently turn "no value" into null.
+// Not ExpressibleByNilLiteral: `lookUp() ?? nil` would silently turn a missing value into null.
 extension Value: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral
@@ -142,7 +142,7 @@ extension Value: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     public init(stringLiteral value: String) { self = .string(value) }
     /// An array.
     public init(arrayLiteral elements: Value...) { self = .array(elements) }
-    /// A map; the last of equal names wins.
+    /// A map; the last of equal names takes effect.
     public init(dictionaryLiteral elements: (String, Value)...) {
         self = .map(MapValue(elements.lazy.map { (name: $0.0, value: $0.1) }))
     }
@@ -154,7 +154,7 @@ extension Value {
         self = .bytes(bytes.withUnsafeBytes { [UInt8]($0) })
     }
 
-    /// The instant of a date, as Firestore stores it: cut to microseconds.
+    /// The instant of a date, truncated to microseconds as in Firestore.
     ///
     /// - Throws: `invalidArgument` for a date outside the years 0001 to 9999.
     public init(date: Date) throws(LarderError) {

@@ -6,7 +6,7 @@ public enum ValueType: Int32, Hashable, Sendable, CaseIterable {
     case boolean = 1
     /// A 64-bit integer.
     case integer = 2
-    /// A double; sorts with integers, by number.
+    /// A double; sorts with integers, by numeric value.
     case double = 3
     /// An instant.
     case timestamp = 4
@@ -26,13 +26,13 @@ public enum ValueType: Int32, Hashable, Sendable, CaseIterable {
     case vector = 11
     /// Values by name.
     case map = 12
-    /// The value that sorts after all others; in bounds only, never in a document.
+    /// The maximum, which sorts after all other values; only in bounds, never in a document.
     case max = 13
 
-    /// The place in the type order; integers and doubles share one.
+    /// The position in the type order; integers and doubles share one.
     public var rank: Int32 { Self.rank(ofCode: rawValue) }
 
-    /// The place in the type order of a type that the core named.
+    /// The position in the type order of a type code of the core.
     static func rank(ofCode code: Int32) -> Int32 {
         code < ValueType.double.rawValue ? code : code - 1
     }

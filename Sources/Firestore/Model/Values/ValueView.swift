@@ -1,7 +1,7 @@
 import CLarder
 public import Foundation
 
-/// A value lent to a closure in its encoded form, which cannot be copied or kept.
+/// A value in its encoded form, passed to a closure; it cannot be copied or stored.
 public struct ValueView: ~Copyable {
     let bytes: larder_bytes
 
@@ -9,10 +9,10 @@ public struct ValueView: ~Copyable {
         self.bytes = bytes
     }
 
-    /// The value's type; nil when its bytes are damaged.
+    /// The value's type; nil if its bytes are damaged.
     public var type: ValueType? { ValueType(rawValue: larder_value_type(bytes)) }
 
-    /// The value, decoded with everything in it.
+    /// The completely decoded value.
     public func value() throws(LarderError) -> Value {
         try Value(decoding: bytes)
     }
@@ -41,28 +41,28 @@ public struct ValueView: ~Copyable {
         return larder_value_get_timestamp(bytes, &time) == .ok ? time.timestamp : nil
     }
 
-    /// Elements of an array or vector, entries of a map; nil for another type.
+    /// The number of elements of an array or vector, or entries of a map; nil for another type.
     public var count: Int? {
         var count = 0
         return larder_value_count(bytes, &count) == .ok ? count : nil
     }
 
-    /// Gives the content of a string, bytes or reference to a closure, valid inside it only;
-    /// nil, without a call, for another type.
+    /// Calls a closure with the content of a string, bytes or reference, valid only inside it;
+    /// returns nil without a call for another type.
     public func withUnsafeContent<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R? {
         var content = larder_bytes()
         guard larder_value_get_bytes(bytes, &content) == .ok else { return nil }
         return body(content.buffer)
     }
 
-    /// Lends an entry of a map to a closure; nil, without a call, when there is none.
+    /// Calls a closure with an entry of a map; returns nil without a call if there is none.
     public func withEntry<R>(named name: String, _ body: (borrowing ValueView) -> R) -> R? {
         var value = larder_bytes()
         guard withBytes(name, { larder_value_find(bytes, $0, &value) }) == .ok else { return nil }
         return body(ValueView(value))
     }
 
-    /// Lends every element of an array to a closure, in order; does nothing for other types.
+    /// Calls a closure with every element of an array, in order; has no effect for other types.
     public func forEachElement(_ body: (borrowing ValueView) -> IterationStep) {
         guard type == .array, let count else { return }
         for position in 0..<count {
@@ -82,7 +82,7 @@ public struct ValueView: ~Copyable {
         return isFound
     }
 
-    /// The order of this value and another; see ``Value/compare(to:)``.
+    /// The order of this value relative to another; see ``Value/compare(to:)``.
     public func compare(to other: EncodedValue) -> ComparisonResult {
         other.withBorrowedBytes { ComparisonResult(order: larder_value_compare(bytes, $0)) }
     }
@@ -131,8 +131,8 @@ extension ValueView {
         return time.timestamp
     }
 
-    /// Lends what a pending server timestamp replaces to a closure; nil, without a call, when
-    /// it replaces nothing.
+    /// Calls a closure with the previous value of a pending server timestamp; returns nil without a
+    /// call if there is none.
     public func withPreviousValue<R>(_ body: (borrowing ValueView) -> R) -> R? {
         var (time, previous) = (larder_time(), larder_bytes())
         guard larder_value_get_server_timestamp(bytes, &time, &previous) == .ok,
@@ -141,7 +141,7 @@ extension ValueView {
         return body(ValueView(previous))
     }
 
-    /// Lends every entry of a map to a closure, in UTF-8 order of names; does nothing for other
+    /// Calls a closure with every entry of a map, in UTF-8 order of names; has no effect for other
     /// types.
     public func forEachEntry(_ body: (String, borrowing ValueView) -> IterationStep) {
         guard type == .map, let count else { return }
@@ -152,9 +152,9 @@ extension ValueView {
         }
     }
 
-    /// Lends every element of an array to a closure, the last first; does nothing for other types.
+    /// Calls a closure with every element of an array, last first; has no effect for other types.
     ///
-    /// - Throws: `dataLoss` for damaged bytes; what the closure throws.
+    /// - Throws: `dataLoss` for damaged bytes; the closure's error.
     package func forEachElementFromLast(
         _ body: (borrowing ValueView) throws(LarderError) -> Void
     ) throws(LarderError) {
@@ -167,10 +167,10 @@ extension ValueView {
         }
     }
 
-    /// Lends every entry of a map to a closure, with the UTF-8 of its name and the last first; does
-    /// nothing for other types.
+    /// Calls a closure with every entry of a map, last first, and the UTF-8 of its name; has no
+    /// effect for other types.
     ///
-    /// - Throws: `dataLoss` for damaged bytes; what the closure throws.
+    /// - Throws: `dataLoss` for damaged bytes; the closure's error.
     package func forEachEntryFromLast(
         _ body: (UnsafeRawBufferPointer, borrowing ValueView) throws(LarderError) -> Void
     ) throws(LarderError) {

@@ -2,14 +2,13 @@ package import LarderModel
 
 /// Finds the views that a changed document may enter or leave, without examining the others.
 ///
-/// Views are kept by document; by collection and collection group, and there by the value of a
-/// field where every document of the query must have one of a few values.
+/// Views are indexed by document, or by collection or collection group and, if their filters
+/// restrict a field to a few values, by the value of that field.
 package struct DispatchIndex: Sendable {
     private var documents: [DocumentPath: ViewList] = [:]
     private var collections: [CollectionPath: DispatchScope] = [:]
     private var groups: [String: DispatchScope] = [:]
 
-    /// No views.
     package init() {}
 
     /// Adds the view of a query.
@@ -29,7 +28,6 @@ package struct DispatchIndex: Sendable {
         }
     }
 
-    /// Removes the view of a query.
     package mutating func remove(_ view: ViewID, _ query: Query) {
         if case .document(let path) = query.source {
             documents.remove(view, at: path)
@@ -60,11 +58,11 @@ package struct DispatchIndex: Sendable {
         }
     }
 
-    /// Calls the closure with every view that a document in one of these states may be in; possibly
-    /// repeated, and with false positives.
+    /// Calls the closure with every view that may contain a document in one of these states;
+    /// possibly repeated, and with false positives.
     ///
-    /// - Parameter states: the fields of the document before and after a change, where it
-    ///   existed.
+    /// - Parameter states: the fields of the document before and after a change, as far as it
+    /// existed.
     package func forEachView(
         of path: DocumentPath, states: [Record], _ body: (ViewID) -> Void
     ) {
@@ -78,7 +76,7 @@ package struct DispatchIndex: Sendable {
 
 // MARK: - Keys
 
-/// A property of every document of a query, by which changes find the query's view.
+/// A property of every document of a query, by which a change finds the query's view.
 enum DispatchKey: Sendable, Hashable {
     /// The document itself.
     case document(DocumentPath)
@@ -89,7 +87,7 @@ enum DispatchKey: Sendable, Hashable {
 /// The field in which a document has the value of a ``DispatchKey``.
 struct DispatchField: Sendable, Hashable {
     let path: FieldPath
-    /// True if the value is an element of an array in the field.
+    /// Whether the value is an element of an array in the field.
     let isElement: Bool
 }
 
@@ -146,9 +144,9 @@ extension DispatchKey {
 
 // MARK: - Scopes
 
-/// The views of one collection or collection group, by what their documents have in a field.
+/// The views of one collection or collection group, by a value of their documents.
 struct DispatchScope: Sendable {
-    /// Views that every document may be in.
+    /// The views without a key, which may contain any document.
     private var unkeyed = ViewList.none
     private var fields: [DispatchField: Buckets] = [:]
 
@@ -159,30 +157,26 @@ struct DispatchScope: Sendable {
 
     var isEmpty: Bool { unkeyed.isEmpty && fields.isEmpty }
 
-    /// Adds a view whose documents may be anything.
     mutating func insert(_ view: ViewID) {
         unkeyed.insert(view)
     }
 
-    /// Removes such a view.
     mutating func remove(_ view: ViewID) {
         unkeyed.remove(view)
     }
 
-    /// Adds a view whose documents have a value.
     mutating func insert(_ view: ViewID, at field: DispatchField, _ hash: Int) {
         fields[field, default: Buckets(field: PreparedField(field.path))].views
             .insert(view, at: hash)
     }
 
-    /// Removes such a view.
     mutating func remove(_ view: ViewID, at field: DispatchField, _ hash: Int) {
         fields[field]?.views.remove(view, at: hash)
         if fields[field]?.views.isEmpty ?? false { fields[field] = nil }
     }
 
-    /// Calls the closure with views that may have a document of the scope in one of its states;
-    /// possibly repeated.
+    /// Calls the closure with the views that may contain a document in one of its states; possibly
+    /// repeated.
     func forEachView(of states: [Record], _ body: (ViewID) -> Void) {
         unkeyed.forEach(body)
         for (field, buckets) in fields {
@@ -197,7 +191,7 @@ extension DispatchScope.Buckets {
     fileprivate func forEachView(
         of record: borrowing RecordView, isElement: Bool, _ body: (ViewID) -> Void
     ) {
-        // The bytes were checked when the record was made, so that reading does not fail.
+        // The bytes were validated when the record was created, so that reading cannot fail.
         _ = try? record.withValue(at: field) { value in
             guard isElement else { return forEachView(of: value, body) }
             value.forEachElement { element in
@@ -211,7 +205,7 @@ extension DispatchScope.Buckets {
         if let hash = try? value.orderHash() {
             views[hash]?.forEach(body)
         } else {
-            // What cannot be hashed may be anything.
+            // A value that cannot be hashed may equal any other.
             views.values.forEach { $0.forEach(body) }
         }
     }

@@ -1,31 +1,25 @@
-/// The number of an active view; later views have larger ones.
+/// The ID of an active view; later views have greater IDs.
 package struct ViewID: Sendable, Hashable, Comparable {
     let number: Int
 
-    /// The view with a number.
     package init(number: Int) {
         self.number = number
     }
 
-    /// True if the left view is the older one.
     package static func < (left: ViewID, right: ViewID) -> Bool { left.number < right.number }
 }
 
 /// A set of views, oldest first; a single view needs no allocation.
 package enum ViewList: Sendable {
-    /// No view.
     case none
-    /// One view.
     case one(ViewID)
-    /// Two or more.
     case many([ViewID])
 
-    /// True if there is none.
     package var isEmpty: Bool {
         if case .none = self { true } else { false }
     }
 
-    /// Calls the closure with each, oldest first.
+    /// Calls the closure with each view, oldest first.
     package func forEach(_ body: (ViewID) -> Void) {
         switch self {
         case .none: break
@@ -34,7 +28,7 @@ package enum ViewList: Sendable {
         }
     }
 
-    /// Adds a view unless it is in the list already.
+    /// Adds a view unless it is already in the list.
     package mutating func insert(_ view: ViewID) {
         switch self {
         case .none: self = .one(view)
@@ -48,7 +42,7 @@ package enum ViewList: Sendable {
         }
     }
 
-    /// Removes a view that may be missing.
+    /// Removes a view, if present.
     package mutating func remove(_ view: ViewID) {
         switch self {
         case .none: break
@@ -78,7 +72,7 @@ extension [ViewID] {
 extension Dictionary where Value == ViewList {
     /// Adds a view to the list of a key.
     ///
-    /// - Returns: true if it is the first one.
+    /// - Returns: whether it is the first one.
     @discardableResult
     package mutating func insert(_ view: ViewID, at key: Key) -> Bool {
         func insert(into list: inout ViewList) -> Bool {
@@ -90,7 +84,7 @@ extension Dictionary where Value == ViewList {
 
     /// Removes a view from the list of a key.
     ///
-    /// - Returns: true if it was the last one.
+    /// - Returns: whether it was the last one.
     @discardableResult
     package mutating func remove(_ view: ViewID, at key: Key) -> Bool {
         guard let index = index(forKey: key) else { return false }

@@ -1,16 +1,16 @@
 import Foundation
 import LarderModel
 
-/// The test of `==` `<` `<=` `>` `>=` on a field: of the value's type, and placed as accepted.
+/// The test of a field with `==` `<` `<=` `>` `>=`: for the operand's type and an accepted order.
 ///
-/// NaN sorts below all numbers and is less than none.
+/// NaN sorts below all numbers but is not less than any.
 ///
-/// A class, so that the loop over a query's tests holds one reference and copies nothing.
+/// A class, so that the loop over a query's tests retains one reference and copies nothing.
 final class ComparisonTest: Sendable {
     private let field: PreparedField
     private let value: EncodedValue
     private let accepted: AcceptedOrders
-    /// The least number that may match; nil where every value of an accepted place matches.
+    /// The least number that may match; nil if every value in an accepted order matches.
     private let least: EncodedValue?
 
     init(_ field: PreparedField, _ value: Value, _ accepted: AcceptedOrders) throws(LarderError) {
@@ -62,7 +62,7 @@ struct AcceptedOrders: OptionSet, Sendable {
 }
 
 extension ComparisonResult {
-    /// The outcome with both sides exchanged.
+    /// The outcome with the sides exchanged.
     var reversed: ComparisonResult {
         switch self {
         case .orderedAscending: .orderedDescending
@@ -72,23 +72,20 @@ extension ComparisonResult {
     }
 }
 
-/// The values of a filter's list, to find one of the same place among many in logarithmic time.
+/// The values of a filter's list, with logarithmic look-up by position in Firestore's order.
 ///
-/// Null and NaN are left out: no value counts as equal to them.
+/// Null and NaN are omitted: no value equals them.
 struct EncodedValueSet: Sendable {
-    /// In Firestore's order; those of one place, such as 1 and 1.0, in any.
+    /// In Firestore's order; equivalent values, such as 1 and 1.0, in any order.
     private let values: [EncodedValue]
 
     init(_ values: [Value]) throws(LarderError) {
         let builder = try RecordBuilder()
-        var encoded: [EncodedValue] = []
-        for value in Set(values) where !value.isNullOrNaN {
-            encoded.append(try builder.encode(value))
-        }
-        self.values = encoded.sorted { $0.compare(to: $1) == .orderedAscending }
+        self.values = try Set(values.filter { !$0.isNullOrNaN }).map(builder.encode)
+            .sorted { $0.compare(to: $1) == .orderedAscending }
     }
 
-    /// True if one of them has the place of the value in Firestore's order.
+    /// Whether one of them is equivalent to the value in Firestore's order.
     func contains(_ value: borrowing ValueView) -> Bool {
         var (low, high) = (0, values.count)
         while low < high {
@@ -102,7 +99,7 @@ struct EncodedValueSet: Sendable {
         return false
     }
 
-    /// True if an element of an array has the place of one; not for a value of another type.
+    /// Whether an element of an array is equivalent to one of them; false for other types.
     func containsElement(of array: borrowing ValueView) -> Bool {
         var isFound = false
         array.forEachElement { element in

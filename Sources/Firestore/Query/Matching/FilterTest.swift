@@ -4,13 +4,13 @@ package import LarderModel
 /// A filter prepared for testing records in place.
 indirect enum FilterTest: Sendable {
     case compare(ComparisonTest)
-    /// The field is there, not null, and of another place in the order.
+    /// The field exists, is not null, and is not equivalent to the value.
     case isNotEqual(PreparedField, EncodedValue)
-    /// The field has the place of one of the values.
+    /// The field is equivalent to one of the values.
     case isIn(PreparedField, EncodedValueSet)
-    /// The field is there, not null, and has the place of none of the values.
+    /// The field exists, is not null, and is equivalent to none of the values.
     case isNotIn(PreparedField, EncodedValueSet)
-    /// The field is an array, and an element has the place of one of the values.
+    /// The field is an array, and an element is equivalent to one of the values.
     case contains(PreparedField, EncodedValueSet)
     case documentID(DocumentIDFilter)
     case all([FilterTest])
@@ -26,13 +26,12 @@ indirect enum FilterTest: Sendable {
         }
     }
 
-    /// The tests of several filters, the cheap ones first.
+    /// The tests of several filters, cheapest first.
     static func tests(of filters: [Filter], _ fields: inout PreparedFields)
         throws(LarderError) -> [FilterTest]
     {
-        var tests: [FilterTest] = []
-        for filter in filters { tests.append(try FilterTest(filter, &fields)) }
-        return tests.enumerated()
+        try filters.map { filter throws(LarderError) in try FilterTest(filter, &fields) }
+            .enumerated()
             .sorted { ($0.element.cost, $0.offset) < ($1.element.cost, $1.offset) }
             .map(\.element)
     }
@@ -110,7 +109,7 @@ indirect enum FilterTest: Sendable {
     }
 }
 
-/// The fields of a query, each prepared once.
+/// The fields of a query, each prepared only once.
 struct PreparedFields {
     private var fields: [FieldPath: PreparedField] = [:]
 
@@ -125,10 +124,10 @@ struct PreparedFields {
 }
 
 extension FieldFilter {
-    /// The values of a list that the operator tests against.
+    /// The values of the operand's list.
     func listedValues() throws(LarderError) -> [Value] {
         guard case .array(let values) = value else {
-            throw .invalidArgument("'\(op.rawValue)' takes a list of values")
+            throw .invalidArgument("'\(op.rawValue)' requires a list of values")
         }
         return values
     }
@@ -136,7 +135,6 @@ extension FieldFilter {
 
 // MARK: - Document IDs
 
-/// A condition on a document's name, prepared.
 enum DocumentIDFilter: Sendable {
     case compare(DocumentPath, AcceptedOrders)
     /// In the order of documents.
@@ -151,7 +149,7 @@ enum DocumentIDFilter: Sendable {
         guard filter.op == .in || filter.op == .notIn, case .array(let values) = filter.value
         else {
             throw .invalidArgument(
-                "'\(filter.op.rawValue)' does not apply to a document's name with this value")
+                "'\(filter.op.rawValue)' does not apply to a document name with this value")
         }
         var paths: Set<DocumentPath> = []
         for value in values { paths.insert(try value.documentPath(for: filter.op)) }
@@ -183,17 +181,16 @@ enum DocumentIDFilter: Sendable {
 }
 
 extension Value {
-    /// The document that a value of the document ID refers to.
     fileprivate func documentPath(for op: FieldFilter.Operator) throws(LarderError) -> DocumentPath
     {
         guard let path = referencedDocument else {
             throw .invalidArgument(
-                "a document's name is compared with '\(op.rawValue)' to references only")
+                "'\(op.rawValue)' can compare a document name only with references")
         }
         return path
     }
 
-    /// The document that a reference names; nil for another value.
+    /// The document that a reference names; nil for other values.
     package var referencedDocument: DocumentPath? {
         if case .reference(let name) = self { name.document } else { nil }
     }

@@ -3,27 +3,25 @@ package import LarderModel
 
 /// A query prepared for testing documents one after the other, in place.
 ///
-/// Make one for each run of a query and not for each document. Nothing is allocated for a
-/// candidate, but where a numeric id is compared. It may be used on several threads at once.
+/// Create one for each run of a query. Allocates nothing for a candidate, except to compare numeric
+/// IDs. Thread-safe.
 package final class QueryMatcher: Sendable {
     private let source: Query.Source
     private let testsSource: Bool
-    /// The plain comparisons, which come before all other filters.
+    /// The plain comparisons, which precede all other filters.
     private let comparisons: [ComparisonTest]
     private let filters: [FilterTest]
     private let bounds: [BoundTest]
-    /// Orders that no filter asks for already.
+    /// The ordered fields that no filter tests.
     private let requiredFields: [PreparedField]
-    /// True if there is more to test than the place and the plain comparisons.
+    /// Whether there are tests besides the scope and the plain comparisons.
     private let hasFurtherTests: Bool
 
-    /// Prepares a query.
-    ///
     /// - Parameters:
     ///   - query: the query to match; its limit is ignored.
-    ///   - isSourceKnown: candidates come from the query's own place, so that their paths are not
-    ///     tested again.
-    /// - Throws: `invalidArgument` for values that ``Query/validate()`` refuses, too.
+    ///   - isSourceKnown: whether all candidates are in the query's scope, so that their paths are
+    /// not tested.
+    /// - Throws: `invalidArgument` for values that ``Query/validate()`` rejects.
     package init(_ query: Query, isSourceKnown: Bool = false) throws(LarderError) {
         var fields = PreparedFields()
         let orders = query.orders
@@ -56,11 +54,9 @@ package final class QueryMatcher: Sendable {
         hasFurtherTests = !(filters.isEmpty && bounds.isEmpty && required.isEmpty)
     }
 
-    /// True if a found document matches: place, filters, ordered fields and bounds.
+    /// Whether an existing document matches: scope, filters, ordered fields and bounds.
     ///
-    /// The caller knows that the document exists: this does not ask.
-    ///
-    /// - Throws: `dataLoss` when the record's compressed part is damaged.
+    /// - Throws: `dataLoss` if the record's compressed part is damaged.
     package func matches(_ record: borrowing RecordView, at path: borrowing DocumentPathView)
         throws(LarderError) -> Bool
     {
@@ -70,7 +66,6 @@ package final class QueryMatcher: Sendable {
         return try matchesFurther(record, at: path)
     }
 
-    /// The tests that come after the place and the plain comparisons.
     private func matchesFurther(
         _ record: borrowing RecordView, at path: borrowing DocumentPathView
     ) throws(LarderError) -> Bool {
@@ -80,10 +75,10 @@ package final class QueryMatcher: Sendable {
         return true
     }
 
-    /// True if a document is found and matches.
+    /// Whether a document exists and matches.
     package func matches(_ document: Document) -> Bool {
         guard document.exists, let record = document.record else { return false }
-        // The bytes were checked when the record was made, so that reading does not fail.
+        // The bytes were validated when the record was created, so that reading cannot fail.
         let result = try? document.path.withView { (path) throws(LarderError) in
             try record.withView { (record) throws(LarderError) in
                 try matches(record, at: path)
@@ -103,7 +98,6 @@ package final class QueryMatcher: Sendable {
 
 // MARK: - Bounds
 
-/// A bound of a query prepared for testing records in place.
 struct BoundTest: Sendable {
     private enum Position {
         case field(PreparedField, EncodedValue)
@@ -113,7 +107,7 @@ struct BoundTest: Sendable {
     private let positions: [(position: Position, isDescending: Bool)]
     private let accepted: AcceptedOrders
 
-    /// A bound on the first orders of a query: its start, or else its end.
+    /// A bound on the leading orders of a query.
     init(_ bound: Bound, isStart: Bool, _ orders: [Order], _ fields: inout PreparedFields)
         throws(LarderError)
     {
@@ -129,7 +123,7 @@ struct BoundTest: Sendable {
             } else if let path = value.referencedDocument {
                 positions.append((.name(path), order.isDescending))
             } else {
-                throw .invalidArgument("a bound on the document's name is a reference")
+                throw .invalidArgument("a bound on the document name must be a reference")
             }
         }
         self.positions = positions
@@ -137,7 +131,7 @@ struct BoundTest: Sendable {
         accepted = bound.isInclusive ? beyond.union(.same) : beyond
     }
 
-    /// True if a document lies on the right side; not when it lacks a field.
+    /// Whether a document is within the bound; false if it lacks a field.
     func admits(_ record: borrowing RecordView, at path: borrowing DocumentPathView)
         throws(LarderError) -> Bool
     {

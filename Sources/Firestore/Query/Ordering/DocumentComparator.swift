@@ -1,15 +1,14 @@
 package import Foundation
 package import LarderModel
 
-/// The order of the documents of a query: field by field, then by name, so that no two documents
-/// are equal.
+/// The total order of the documents of a query: field by field, then by name.
 ///
-/// It may be used on several threads at once, for documents in memory and of one store.
+/// Thread-safe, for documents in memory and of one store.
 package struct DocumentComparator: Sendable {
     private let fields: [(field: PreparedField, isDescending: Bool)]
     private let isNameDescending: Bool
 
-    /// The order of a query's ``Query/orders``; by name at the end where they have none.
+    /// The order of a query's ``Query/orders``, ending with the document name.
     package init(orders: [Order]) {
         let name = orders.firstIndex { $0.path.isDocumentID }
         fields = orders[..<(name ?? orders.endIndex)].map {
@@ -18,8 +17,6 @@ package struct DocumentComparator: Sendable {
         isNameDescending = name.map { orders[$0].isDescending } ?? false
     }
 
-    /// The order of two documents.
-    ///
     /// A missing field, which no result of the query has, sorts before every value.
     package func compare(_ left: Document, _ right: Document) -> ComparisonResult {
         if !fields.isEmpty {
@@ -29,7 +26,7 @@ package struct DocumentComparator: Sendable {
         return directed(left.path.compare(to: right.path), isNameDescending)
     }
 
-    /// The order of two shared documents; only the compared fields are read.
+    /// The order of two shared documents; reads only the compared fields.
     func compare(_ left: StoredDocument, _ right: StoredDocument) -> ComparisonResult {
         if !fields.isEmpty {
             let order = compare(left.document.record, right.document.record)
@@ -39,9 +36,9 @@ package struct DocumentComparator: Sendable {
         return directed(order, isNameDescending)
     }
 
-    /// The order of two lent documents.
+    /// The order of two documents in place.
     ///
-    /// - Throws: `dataLoss` when a record's compressed part is damaged.
+    /// - Throws: `dataLoss` if a record's compressed part is damaged.
     package func compare(
         _ left: borrowing RecordView, at leftPath: borrowing DocumentPathView,
         with right: borrowing RecordView, at rightPath: borrowing DocumentPathView
@@ -51,9 +48,9 @@ package struct DocumentComparator: Sendable {
         return directed(leftPath.compare(to: rightPath), isNameDescending)
     }
 
-    /// The order of a lent document and one in memory.
+    /// The order of a document in place and one in memory.
     ///
-    /// - Throws: `dataLoss` when the lent record's compressed part is damaged.
+    /// - Throws: `dataLoss` if the record's compressed part is damaged.
     package func compare(
         _ left: borrowing RecordView, at path: borrowing DocumentPathView, with right: Document
     ) throws(LarderError) -> ComparisonResult {
@@ -66,9 +63,9 @@ package struct DocumentComparator: Sendable {
         return directed(path.compare(to: right.path), isNameDescending)
     }
 
-    /// The order of a lent document and one in memory by their fields alone, without their names.
+    /// The order of a document in place and one in memory by their fields, without their names.
     ///
-    /// - Throws: `dataLoss` when the lent record's compressed part is damaged.
+    /// - Throws: `dataLoss` if the record's compressed part is damaged.
     package func compareFields(_ left: borrowing RecordView, with right: Document)
         throws(LarderError) -> ComparisonResult
     {
@@ -76,14 +73,14 @@ package struct DocumentComparator: Sendable {
         return try record.withView { (right) throws(LarderError) in try compare(left, right) }
     }
 
-    /// The value of the first ordered field, to compare many documents with one; nil when the
-    /// document has none, or names come first.
+    /// The value of the first ordered field, for comparing many documents with one; nil if the
+    /// document has none, or the first order is by name.
     func leadingValue(of document: Document) -> EncodedValue? {
         guard let field = fields.first?.field, let value = document[field.path] else { return nil }
         return try? EncodedValue(value)
     }
 
-    /// True if a lent document comes before one with a leading value; same if later fields decide.
+    /// The order of a document in place relative to a leading value; same if later fields decide.
     func compare(_ left: borrowing RecordView, toLeadingValue value: EncodedValue)
         throws(LarderError) -> ComparisonResult
     {
@@ -97,7 +94,7 @@ package struct DocumentComparator: Sendable {
             return left == nil
                 ? (right == nil ? .orderedSame : .orderedAscending) : .orderedDescending
         }
-        // The bytes were checked when the records were made, so that reading does not fail.
+        // The bytes were validated when the records were created, so that reading cannot fail.
         let order = try? left.withView { (left) throws(LarderError) in
             try right.withView { (right) throws(LarderError) in try compare(left, right) }
         }

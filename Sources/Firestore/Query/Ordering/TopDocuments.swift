@@ -1,19 +1,19 @@
 import Foundation
 package import LarderModel
 
-/// The first documents of a stream in an order: holds at most the limit, however many are offered.
+/// The first documents of a stream in an order; holds at most the limit.
 ///
-/// A candidate is compared in place with the last of those held, and copied only when it comes
-/// before that one. Use it on one thread at a time.
+/// A candidate is compared in place with the last document held, and copied only if it precedes
+/// that document. Not thread-safe.
 package struct TopDocuments {
     private let limit: Int?
     private let comparator: DocumentComparator
-    /// With a limit that is reached a heap with the last document on top.
+    /// A heap with the last document on top, once the limit is reached.
     private var documents: [Document] = []
-    /// With a limit that is reached the first ordered field of the last document.
+    /// The first ordered field of the last document, once the limit is reached.
     private var threshold: EncodedValue?
 
-    /// Holds the first documents in an order; all of them without a limit.
+    /// Creates a collector; without a limit it holds all documents.
     package init(_ limit: Int?, by comparator: DocumentComparator) {
         self.limit = limit
         self.comparator = comparator
@@ -22,14 +22,14 @@ package struct TopDocuments {
     /// The number of documents held.
     package var count: Int { documents.count }
 
-    /// The last of the documents held, once there are as many as the limit says.
+    /// The last document held, once the limit is reached.
     package var last: Document? { isFull ? documents.first : nil }
 
-    /// Takes a lent document if it is among the first so far; then only it is copied.
+    /// Copies and adds a document if it is among the first so far.
     ///
-    /// Logarithmic in the limit when it is taken, else one comparison.
+    /// Logarithmic in the limit if it is added, otherwise one comparison.
     ///
-    /// - Throws: what the closure throws; `dataLoss` for a damaged record.
+    /// - Throws: errors of the closure; `dataLoss` for a damaged record.
     package mutating func offer(
         _ record: borrowing RecordView, at path: borrowing DocumentPathView,
         _ copy: () throws(LarderError) -> Document
@@ -40,7 +40,7 @@ package struct TopDocuments {
         insert(try copy())
     }
 
-    /// Takes a document if it is among the first so far.
+    /// Adds a document if it is among the first so far.
     package mutating func offer(_ document: Document) {
         if isFull {
             guard let last = documents.first, isOrdered(document, last) else { return }
@@ -48,7 +48,7 @@ package struct TopDocuments {
         insert(document)
     }
 
-    /// The documents held, in order; none are left.
+    /// Removes and returns the documents, in order.
     package mutating func takeSorted() -> [Document] {
         var taken: [Document] = []
         swap(&taken, &documents)
@@ -82,7 +82,7 @@ package struct TopDocuments {
         threshold = documents.first.flatMap(comparator.leadingValue)
     }
 
-    /// Moves a document down until none below it comes later in the order.
+    /// Restores the heap's order below a position.
     private mutating func sink(from position: Int) {
         var parent = position
         while true {

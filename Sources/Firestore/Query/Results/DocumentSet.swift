@@ -4,24 +4,22 @@ package import LarderModel
 
 /// Documents in the order of a query, with look-up by path.
 ///
-/// A value whose copies share what they have in common: after a copy was taken, a change copies
-/// O(log n) small nodes and leaves the copy as it was. No two documents have one path.
+/// A value whose copies share storage: a change of one copies O(log n) small nodes. Paths are
+/// unique.
 package struct DocumentSet: Sendable {
-    /// The order of the documents.
     package let comparator: DocumentComparator
     private(set) var root: DocumentTree?
     private var places: TreeDictionary<DocumentPath, StoredDocument>
 
-    /// No documents.
     package init(comparator: DocumentComparator) {
         self.comparator = comparator
         places = [:]
     }
 
-    /// Documents, which are sorted unless they are in order already; of two with one path the
-    /// later one stays.
+    /// Creates a set, sorting the documents if necessary; the last of several documents with one
+    /// path is kept.
     ///
-    /// O(n) when they are in order.
+    /// O(n) for documents in order.
     package init(_ documents: [Document], comparator: DocumentComparator) {
         self.comparator = comparator
         var places = TreeDictionary<DocumentPath, StoredDocument>()
@@ -44,17 +42,14 @@ package struct DocumentSet: Sendable {
         root = DocumentTree.make(sorted[...])
     }
 
-    /// The document with a path; nil when it is not in the set.
+    /// The document with a path; nil if it is not in the set.
     package func document(at path: DocumentPath) -> Document? {
         places[path]?.document
     }
 
-    /// The paths of the documents.
-    ///
-    /// O(n), but none of them is hashed again.
+    /// O(n), without hashing.
     package var paths: TreeSet<DocumentPath> { TreeSet(places.keys) }
 
-    /// True if a document with a path is in the set.
     package func contains(_ path: DocumentPath) -> Bool {
         places[path] != nil
     }
@@ -66,11 +61,11 @@ package struct DocumentSet: Sendable {
         places[path].map { position(of: $0) }
     }
 
-    /// Adds a document, in the place of the one with its path if there is one.
+    /// Adds a document, replacing the one with its path, if any.
     ///
     /// O(log n).
     ///
-    /// - Returns: the document that was replaced.
+    /// - Returns: the replaced document.
     @discardableResult
     package mutating func insert(_ document: Document) -> Document? {
         let stored = StoredDocument(document)
@@ -92,7 +87,7 @@ package struct DocumentSet: Sendable {
     ///
     /// O(log n).
     ///
-    /// - Returns: the document; nil when it was not in the set.
+    /// - Returns: the document; nil if it was not in the set.
     @discardableResult
     package mutating func remove(_ path: DocumentPath) -> Document? {
         guard let old = places.removeValue(forKey: path) else { return nil }
@@ -100,8 +95,8 @@ package struct DocumentSet: Sendable {
         return old.document
     }
 
-    /// Inserts and removes many documents in one pass: each path with its document now, nil for
-    /// none, no path twice.
+    /// Inserts and removes many documents in one pass, given as unique paths with their new
+    /// documents, nil for removals.
     ///
     /// O(m log(n / m)) for m changes of n documents, after O(m log m) to sort them.
     package mutating func apply(_ changes: some Sequence<(path: DocumentPath, new: Document?)>) {
@@ -122,7 +117,7 @@ package struct DocumentSet: Sendable {
         root = DocumentTree.changed(root, removed[...], added[...], comparator)
     }
 
-    /// The number of documents before the place of a document.
+    /// The number of documents before a document.
     private func position(of document: StoredDocument) -> Int {
         var (node, before) = (root, 0)
         while let tree = node {
@@ -136,7 +131,7 @@ package struct DocumentSet: Sendable {
         return before
     }
 
-    /// True if order, balance and look-up table agree; for tests.
+    /// Whether order, balance and look-up table agree; for tests.
     package var isSound: Bool {
         guard places.count == count, root?.isSound ?? true else { return false }
         return zip(self, dropFirst()).allSatisfy {
@@ -148,13 +143,11 @@ package struct DocumentSet: Sendable {
 // MARK: - Collection
 
 extension DocumentSet: RandomAccessCollection {
-    /// 0.
     package var startIndex: Int { 0 }
 
-    /// The number of documents.
     package var endIndex: Int { root.count }
 
-    /// The document at a place in the order; O(log n).
+    /// The document at an index; O(log n).
     package subscript(position: Int) -> Document {
         guard let root, indices.contains(position) else {
             preconditionFailure("there is no document at \(position) of \(count)")
@@ -162,33 +155,30 @@ extension DocumentSet: RandomAccessCollection {
         return root.stored(at: position).document
     }
 
-    /// The documents one after the other, each in amortised constant time.
     package func makeIterator() -> Iterator {
         Iterator(root)
     }
 
-    /// Calls the closure with the path of each document, in order; no document is copied.
+    /// Calls the closure with the path of each document, in order, without copying documents.
     package func forEachPath(_ body: (DocumentPath) -> Void) {
         root?.forEach { body($0.document.path) }
     }
 
-    /// The paths of documents that pending writes have made, in order; no document is copied.
+    /// The paths of documents with pending writes, in order, without copying documents.
     package var pathsWithLocalMutations: [DocumentPath] {
         var paths: [DocumentPath] = []
         root?.forEach { if $0.document.hasLocalMutations { paths.append($0.document.path) } }
         return paths
     }
 
-    /// Iterates over the documents of a set in order.
     package struct Iterator: IteratorProtocol {
-        /// Nodes whose document and right side are still to come, the next one last.
+        /// Nodes whose document and right side are pending, next one last.
         private var pending: [DocumentTree] = []
 
         init(_ root: DocumentTree?) {
             descend(from: root)
         }
 
-        /// The next document; nil at the end.
         package mutating func next() -> Document? {
             guard let node = pending.popLast() else { return nil }
             descend(from: node.right)
@@ -206,7 +196,6 @@ extension DocumentSet: RandomAccessCollection {
 }
 
 extension DocumentSet: Equatable {
-    /// True if both have equal documents in the same order.
     package static func == (left: DocumentSet, right: DocumentSet) -> Bool {
         left.root === right.root || left.count == right.count && left.elementsEqual(right)
     }

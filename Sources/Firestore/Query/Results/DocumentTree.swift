@@ -3,14 +3,14 @@ import LarderModel
 
 /// A node of a balanced binary tree of documents, ordered from left to right.
 ///
-/// Nodes never change: an insertion or removal makes new nodes on one path from the root and
-/// shares the others. Of two siblings the heavier weighs at most three times the lighter, where
-/// the weight is the number of documents plus one, so that a path has O(log n) nodes.
+/// Nodes are immutable: an insertion or removal creates new nodes on one path from the root and
+/// shares the others. Of two siblings the heavier weighs at most three times the lighter, where the
+/// weight is the number of documents plus one, so that a path has O(log n) nodes.
 final class DocumentTree: Sendable {
     let left: DocumentTree?
     let right: DocumentTree?
     let stored: StoredDocument
-    /// Documents in the node and below it.
+    /// The number of documents in the node and below it.
     let count: Int
 
     init(_ left: DocumentTree?, _ stored: StoredDocument, _ right: DocumentTree?) {
@@ -72,7 +72,6 @@ final class DocumentTree: Sendable {
             inserting(stored, at: index - leftCount - 1, into: tree.right))
     }
 
-    /// The tree without the document at an index.
     static func removing(at index: Int, from tree: DocumentTree?) -> DocumentTree? {
         guard let tree else { return nil }
         let leftCount = tree.left.count
@@ -88,7 +87,7 @@ final class DocumentTree: Sendable {
         return balanced(left, next, removing(at: 0, from: tree.right))
     }
 
-    /// The tree with another document in the place of one.
+    /// The tree with one document replaced.
     static func replacing(
         at index: Int, in tree: DocumentTree?, with stored: StoredDocument
     ) -> DocumentTree? {
@@ -106,7 +105,6 @@ final class DocumentTree: Sendable {
         return DocumentTree(tree.left, stored, tree.right)
     }
 
-    /// The document at an index.
     func stored(at index: Int) -> StoredDocument {
         let leftCount = left.count
         if index < leftCount, let left { return left.stored(at: index) }
@@ -127,7 +125,7 @@ final class DocumentTree: Sendable {
         return node.stored
     }
 
-    /// True if counts are right and no node is too heavy on one side.
+    /// Whether all counts and weights are valid.
     var isSound: Bool {
         let heavier = max(left.weight, right.weight)
         let lighter = min(left.weight, right.weight)
@@ -137,7 +135,6 @@ final class DocumentTree: Sendable {
 }
 
 extension DocumentTree? {
-    /// Documents in the tree.
     var count: Int { self?.count ?? 0 }
 
     var weight: Int { count + 1 }
@@ -156,11 +153,8 @@ final class StoredDocument: Sendable {
     }
 }
 
-// MARK: - Bulk changes
-
-/// Many changes in one pass: a part of the tree that none of them falls into is shared as it is.
 extension DocumentTree {
-    /// The tree without some of its documents and with others; both are in order.
+    /// The tree without some of its documents and with others; both lists are in order.
     static func changed(
         _ tree: DocumentTree?, _ removed: ArraySlice<StoredDocument>,
         _ added: ArraySlice<StoredDocument>, _ comparator: DocumentComparator
@@ -176,7 +170,8 @@ extension DocumentTree {
         return joined(left, middle, right)
     }
 
-    /// A tree of all documents of two, between which one lies; O(log) of how much heavier one is.
+    /// The concatenation of two trees with a document in between; logarithmic in the ratio of their
+    /// weights.
     private static func joined(
         _ left: DocumentTree?, _ middle: StoredDocument, _ right: DocumentTree?
     ) -> DocumentTree {
@@ -189,13 +184,13 @@ extension DocumentTree {
         return DocumentTree(left, middle, right)
     }
 
-    /// A tree of all documents of two, one after the other.
+    /// The concatenation of two trees.
     private static func joined(_ left: DocumentTree?, _ right: DocumentTree?) -> DocumentTree? {
         guard let middle = right?.leftmost else { return left }
         return joined(left, middle, removing(at: 0, from: right))
     }
 
-    /// Splits ordered documents at the place of one: those before, at and after it.
+    /// A split of ordered documents at the position of one: those before, at and after it.
     private struct Parting {
         let before: ArraySlice<StoredDocument>
         let equal: StoredDocument?

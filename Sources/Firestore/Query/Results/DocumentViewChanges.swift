@@ -1,18 +1,17 @@
 import Foundation
 package import LarderModel
 
-/// The changes between two results of a query: at most one for each document, removals first,
-/// then additions, then the others, each in the order of the query.
+/// The changes between two results of a query: at most one per document; removals first, then
+/// additions, then the others, each in the order of the query.
 package struct DocumentViewChanges: Sendable {
     private enum Storage {
-        /// Everything in a set was added; nothing is made for each document.
+        /// Every document of a set was added; represented without individual changes.
         case added(DocumentSet)
         case listed([DocumentViewChange])
     }
 
     private let storage: Storage
 
-    /// No changes.
     package static let none = DocumentViewChanges(listed: [])
 
     /// Changes that add every document of a set; O(1).
@@ -20,7 +19,6 @@ package struct DocumentViewChanges: Sendable {
         storage = .added(documents)
     }
 
-    /// Sorts changes.
     package init(_ changes: some Sequence<DocumentViewChange>, by comparator: DocumentComparator) {
         self.init(
             listed: changes.sorted {
@@ -34,7 +32,7 @@ package struct DocumentViewChanges: Sendable {
         storage = .listed(listed)
     }
 
-    /// The changes without those of metadata alone.
+    /// The changes without those of metadata only.
     package var withoutMetadata: DocumentViewChanges {
         guard case .listed(let changes) = storage,
             changes.contains(where: { $0.kind == .metadata })
@@ -44,10 +42,8 @@ package struct DocumentViewChanges: Sendable {
 }
 
 extension DocumentViewChanges: RandomAccessCollection {
-    /// 0.
     package var startIndex: Int { 0 }
 
-    /// The number of changes.
     package var endIndex: Int {
         switch storage {
         case .added(let documents): documents.count
@@ -55,7 +51,6 @@ extension DocumentViewChanges: RandomAccessCollection {
         }
     }
 
-    /// The change at a place in the list.
     package subscript(position: Int) -> DocumentViewChange {
         switch storage {
         case .added(let documents): DocumentViewChange(.added, documents[position])
@@ -63,7 +58,6 @@ extension DocumentViewChanges: RandomAccessCollection {
         }
     }
 
-    /// The changes one after the other, each in amortised constant time.
     package func makeIterator() -> Iterator {
         switch storage {
         case .added(let documents): Iterator(added: documents.makeIterator(), listed: [])
@@ -71,19 +65,17 @@ extension DocumentViewChanges: RandomAccessCollection {
         }
     }
 
-    /// Iterates over changes in order.
     package struct Iterator: IteratorProtocol {
         fileprivate var added: DocumentSet.Iterator?
         fileprivate var listed: ArraySlice<DocumentViewChange>
 
-        /// The next change; nil at the end.
         package mutating func next() -> DocumentViewChange? {
             added?.next().map { DocumentViewChange(.added, $0) } ?? listed.popFirst()
         }
     }
 
-    /// Calls the closure with the kind and the path of each change, in order; no document is
-    /// copied.
+    /// Calls the closure with the kind and the path of each change, in order, without copying
+    /// documents.
     package func forEachPath(_ body: (DocumentViewChange.Kind, DocumentPath) -> Void) {
         switch storage {
         case .added(let documents): documents.forEachPath { body(.added, $0) }
@@ -93,7 +85,6 @@ extension DocumentViewChanges: RandomAccessCollection {
 }
 
 extension DocumentViewChanges: Equatable {
-    /// True if both list equal changes.
     package static func == (left: DocumentViewChanges, right: DocumentViewChanges) -> Bool {
         left.elementsEqual(right)
     }
@@ -101,8 +92,8 @@ extension DocumentViewChanges: Equatable {
 
 /// A change of one document in a query's result.
 package struct DocumentViewChange: Sendable, Equatable {
-    /// The kinds of changes, in the order in which a snapshot lists them; changes of contents and
-    /// of metadata are listed among each other.
+    /// The kinds of changes, in their order in a snapshot; changes of contents and metadata are
+    /// interleaved.
     package enum Kind: Sendable, Hashable {
         /// The document left the result.
         case removed
@@ -113,7 +104,7 @@ package struct DocumentViewChange: Sendable, Equatable {
         /// Only the presence of pending writes changed.
         case metadata
 
-        /// The place of changes of this kind in a snapshot's list.
+        /// The position of changes of this kind in a snapshot.
         var rank: Int {
             switch self {
             case .removed: 0
@@ -123,12 +114,10 @@ package struct DocumentViewChange: Sendable, Equatable {
         }
     }
 
-    /// The kind of the change.
     package let kind: Kind
-    /// The document as it is now; as it was last in the result when it was removed.
+    /// The current document; for a removal, the last one in the result.
     package let document: Document
 
-    /// A change of a document.
     package init(_ kind: Kind, _ document: Document) {
         self.kind = kind
         self.document = document
@@ -137,24 +126,22 @@ package struct DocumentViewChange: Sendable, Equatable {
 
 /// Collects changes of documents and merges those of one document into one.
 package struct DocumentChangeSet: Sendable {
-    /// The changes in the order in which their documents came, near that of a snapshot; nil for
-    /// those that never happened.
+    /// The changes in the order of their documents' arrival, close to that of a snapshot; nil for
+    /// cancelled ones.
     private var changes: [DocumentViewChange?] = []
     private var positions: [DocumentPath: Int] = [:]
 
-    /// No changes, or those that were collected before.
     package init(_ changes: some Sequence<DocumentViewChange> = EmptyCollection()) {
         for change in changes { add(change) }
     }
 
-    /// True if nothing has changed.
     package var isEmpty: Bool { changes.allSatisfy { $0 == nil } }
 
-    /// Adds a change that comes after those collected so far.
+    /// Adds a later change.
     ///
     /// An addition followed by a removal is dropped, and a removal followed by an addition becomes
-    /// a modification. A removal after a modification gives the document of the modification, one
-    /// after a change of metadata its own.
+    /// a modification. A removal after a modification reports the modified document, one after a
+    /// change of metadata its own.
     package mutating func add(_ change: DocumentViewChange) {
         let end = changes.count
         let position = positions.value(of: change.document.path, orNew: end)
@@ -185,7 +172,7 @@ package struct DocumentChangeSet: Sendable {
 }
 
 extension Dictionary {
-    /// The value of a key, which gets this one unless it has one.
+    /// The value of a key, which is inserted if absent.
     fileprivate mutating func value(of key: Key, orNew new: Value) -> Value {
         func get(_ value: inout Value?) -> Value {
             if let value { return value }

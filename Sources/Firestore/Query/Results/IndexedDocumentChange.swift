@@ -1,23 +1,21 @@
 package import LarderModel
 
-/// A change of a document together with its places in the lists before and after it.
+/// A change of a document with its indices in the lists before and after it.
 ///
-/// Changes apply one after the other: an index counts in the list that the changes before have
-/// left.
+/// Changes apply one after the other: an index refers to the list after the preceding changes.
 package struct IndexedDocumentChange: Sendable, Equatable {
     /// The kinds of changes that applications see.
     package enum Kind: Sendable, Hashable {
         /// The document entered the list.
         case added
-        /// The document's contents or metadata changed, and possibly its place.
+        /// The document's contents or metadata changed, and possibly its position.
         case modified
         /// The document left the list.
         case removed
     }
 
-    /// The kind of the change.
     package let kind: Kind
-    /// The document, as it was last in the list when it was removed.
+    /// The current document; for a removal, the last one in the list.
     package let document: Document
     /// The old index; nil if the document was added.
     package let oldIndex: Int?
@@ -26,9 +24,9 @@ package struct IndexedDocumentChange: Sendable, Equatable {
 }
 
 extension DocumentViewChanges {
-    /// The changes with indices, from the list before the first of them.
+    /// The changes with indices, starting from the given list.
     ///
-    /// O(log n) a change for a list of n documents.
+    /// O(log n) per change for a list of n documents.
     package func indexed(from old: DocumentSet) -> [IndexedDocumentChange] {
         if old.isEmpty, allAdded {
             return enumerated().map { index, change in
@@ -41,7 +39,7 @@ extension DocumentViewChanges {
     }
 
     private var allAdded: Bool {
-        // Additions are preceded by removals only, so that the ends are sufficient.
+        // Removals precede additions, so that checking both ends suffices.
         first?.kind == .added && last?.kind == .added
     }
 }

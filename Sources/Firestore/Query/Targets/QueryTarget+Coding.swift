@@ -1,20 +1,20 @@
 package import LarderModel
 
-/// Targets as bytes: a record, so that the storage core checks them, of these fields.
+/// The encoded target: a record, so that the storage core validates it, with these fields.
 ///
 ///     version            1
-///     collection, group or document      the path or id
-///     filters            each composite before its parts, without more nesting:
+///     collection, group or document      the path or ID
+///     filters            flattened, each composite before its parts:
 ///                        {path, op, value}, {and: number of parts}, {or: number of parts}
 ///     orders             {path, descending}
-///     limit              where there is one
-///     start, end         {values, inclusive}, where there is one
+///     limit              optional
+///     start, end         {values, inclusive}, optional
 extension QueryTarget {
     private static let version: Int64 = 1
 
-    /// The target as bytes, for the table of targets.
+    /// Encodes the target for the table of targets.
     ///
-    /// - Throws: `invalidArgument` for values or filters that ``Query/validate()`` refuses.
+    /// - Throws: `invalidArgument` for values or filters that ``Query/validate()`` rejects.
     package func encoded() throws(LarderError) -> [UInt8] {
         var fields: MapValue = ["version": .integer(Self.version)]
         switch source {
@@ -31,10 +31,9 @@ extension QueryTarget {
         return try Record(fields).bytes
     }
 
-    /// Reads a target from bytes of any origin.
+    /// Decodes a target.
     ///
-    /// - Throws: `dataLoss` for bytes that are not a target's; `failedPrecondition` for one that a
-    ///   newer version wrote.
+    /// - Throws: `dataLoss` for malformed bytes; `failedPrecondition` for a newer version's target.
     package init(decoding bytes: [UInt8]) throws(LarderError) {
         let fields: MapValue
         do {
@@ -87,7 +86,7 @@ extension QueryTarget {
 }
 
 extension Filter {
-    /// The filter and what is in it, composites before their parts.
+    /// The filter and its parts, composites before their parts.
     fileprivate var encodedParts: [Value] {
         switch self {
         case .field(let filter):
@@ -105,7 +104,6 @@ extension Filter {
     }
 }
 
-/// Reads filters from their parts.
 private struct EncodedFilters {
     private var parts: ArraySlice<Value>
 
@@ -137,9 +135,7 @@ private struct EncodedFilters {
 
     private mutating func several(_ count: Int64, depth: Int) throws(LarderError) -> [Filter] {
         guard count >= 0, count <= parts.count else { throw .malformedTarget() }
-        var filters: [Filter] = []
-        for _ in 0..<count { filters.append(try next(depth: depth + 1)) }
-        return filters
+        return try (0..<count).map { _ throws(LarderError) in try next(depth: depth + 1) }
     }
 }
 
@@ -167,7 +163,7 @@ extension Bound {
     }
 }
 
-/// Values of the expected types, or a malformed target.
+/// Values of the expected types; otherwise the target is malformed.
 extension Value? {
     fileprivate func array() throws(LarderError) -> [Value] {
         guard case .array(let values)? = self else { throw .malformedTarget() }
@@ -201,6 +197,6 @@ extension Value? {
 extension LarderError {
     fileprivate static func malformedTarget(cause: LarderError? = nil) -> LarderError {
         LarderError(
-            .dataLoss, "the bytes of a target are malformed", condition: .corrupt, cause: cause)
+            .dataLoss, "an encoded target is malformed", condition: .corrupt, cause: cause)
     }
 }

@@ -3,14 +3,13 @@ import LarderModel
 /// The target of a query as sent to the backend: with all orders explicit and the limit counted
 /// from the start.
 ///
-/// Several queries may share a target: the last two by rising age are the first two by falling
-/// age. Filters are compared in order, and two of the same are not one.
+/// Several queries can have the same target: the last two by ascending age are the first two by
+/// descending age. Filters are compared in order, including duplicates.
 package struct QueryTarget: Sendable, Hashable {
-    /// The scope.
     package let source: Query.Source
-    /// The filters, all of which must match.
+    /// The filters, which must all match.
     package let filters: [Filter]
-    /// All orders, the last of them on the document's name unless that came before.
+    /// All orders, ending with the document name.
     package let orders: [Order]
     /// The maximum number of documents from the start; nil for all.
     package let limit: Int?
@@ -19,7 +18,6 @@ package struct QueryTarget: Sendable, Hashable {
     /// The end in the query's order.
     package let end: Bound?
 
-    /// A target of its parts, as ``init(decoding:)`` finds them.
     init(
         source: Query.Source, filters: [Filter], orders: [Order], limit: Int?, start: Bound?,
         end: Bound?
@@ -52,14 +50,11 @@ package struct QueryTarget: Sendable, Hashable {
 }
 
 extension Order {
-    /// The order the other way round.
     fileprivate var turnedRound: Order { Order(path, isDescending: !isDescending) }
 }
 
 extension Query {
-    /// The query's target.
-    ///
-    /// With a limit counted from the end every order is reversed, and start and end change places,
+    /// With a limit counted from the end, every order is reversed, and start and end are exchanged,
     /// each with its inclusiveness.
     package var target: QueryTarget {
         var (orders, start, end) = (orders, start, end)
@@ -72,19 +67,17 @@ extension Query {
             end: end)
     }
 
-    /// True if the limit counts from the end.
     package var isLimitedToLast: Bool {
         if case .last = limit { true } else { false }
     }
 }
 
 extension Query: Hashable {
-    /// True if both ask for the same target with the same kind of limit.
+    /// Whether both have the same target and the same kind of limit.
     package static func == (left: Query, right: Query) -> Bool {
         left.isLimitedToLast == right.isLimitedToLast && left.target == right.target
     }
 
-    /// Hashes the target and the kind of limit.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(isLimitedToLast)
         hasher.combine(target)
@@ -93,25 +86,25 @@ extension Query: Hashable {
 
 // MARK: - Canonical IDs
 
-/// Canonical ids: text under which targets are looked up. It is stored, so this format never
-/// changes.
+/// Canonical IDs: text for looking up targets. It is stored, so this format never changes.
 ///
 ///     cities|f:pop>0x4059000000000000,or(a==1,b==x)|ob:popdesc,__name__desc|l:2|lb:b:9|ub:a:1
 ///     |cg:landmarks|f:|ob:__name__asc
 ///
-/// - The path, empty for a group, and the group's id.
-/// - `f` filters between commas. `and` of conditions on fields alone is written like filters
-///   beside each other; other composites as `and(…)` and `or(…)`.
+/// - The path, empty for a group, and the group's ID.
+/// - `f` the filters, separated by commas. An `and` of field filters is written like separate
+/// filters; other composites as `and(…)` and `or(…)`.
 /// - `ob` all orders; `l` the limit.
-/// - `lb` and `ub` the start and the end: `b:` where the edge lies before the values, that is an
-///   inclusive start or an exclusive end, `a:` where it lies after them.
-/// - Text and integers as they are, doubles by their bits, so that no formatting of numbers
-///   matters; timestamps `time(seconds,nanoseconds)`; bytes in hexadecimal digits; references
-///   by their path below the database.
+/// - `lb` and `ub` the start and the end: `b:` if the edge is before the values, that is an
+/// inclusive start or an exclusive end, `a:` if it is after them.
+/// - Strings and integers as they are, doubles as their bits, independent of number formatting;
+/// timestamps `time(seconds,nanoseconds)`; bytes in hexadecimal; references as their path below the
+/// database.
 extension QueryTarget {
-    /// Text that equal targets share.
+    /// The canonical ID, equal for equal targets.
     ///
-    /// Different targets may share it, too, as `3` and `"3"` do: compare targets after a look-up.
+    /// Different targets can share it, such as those with `3` and `"3"`: compare targets after a
+    /// look-up.
     package var canonicalID: String {
         var text = ""
         switch source {
@@ -131,7 +124,7 @@ extension QueryTarget {
 }
 
 extension Query {
-    /// Text that equal queries share: the target's, with the end that a limit counts from.
+    /// The canonical ID of the target, with the end from which the limit counts.
     package var canonicalID: String {
         switch limit {
         case nil: target.canonicalID

@@ -1,21 +1,20 @@
 import LarderModel
 
 extension Filter {
-    /// The maximum nesting depth of composites: far beyond practical use, so that nothing that
-    /// follows the nesting runs out of stack.
+    /// The maximum nesting depth of composites, far beyond practical use, to limit recursion.
     static let maxDepth = 100
 
-    /// Filters on one level of nesting: filters that share their parts can be many more than they
-    /// take memory.
+    /// The maximum number of filters on one level of nesting: composites can share parts, so that
+    /// they can contain many more filters than they occupy memory.
     private static let maxCount = 10_000
 
-    /// Checks that composites are not nested too deep, nor too many.
+    /// Checks the nesting depth and number of filters.
     static func checkDepth(of filters: [Filter]) throws(LarderError) {
         var (level, depth) = (filters, 0)
         while !level.isEmpty {
             depth += 1
             guard depth <= maxDepth else {
-                throw .invalidArgument("filters are nested beyond \(maxDepth) levels")
+                throw .invalidArgument("filters are nested deeper than \(maxDepth) levels")
             }
             guard level.count <= maxCount else {
                 throw .invalidArgument("a query has more than \(maxCount) filters")
@@ -31,12 +30,12 @@ extension Filter {
 }
 
 extension FieldFilter {
-    /// Checks the value, by itself and for the operator.
+    /// Validates the operand, by itself and for the operator.
     func validate() throws(LarderError) {
         switch op {
         case .in, .notIn, .arrayContainsAny:
             guard case .array(let values) = value, !values.isEmpty else {
-                throw .invalidArgument("'\(op.rawValue)' needs a list of one value at least")
+                throw .invalidArgument("'\(op.rawValue)' requires a list of at least one value")
             }
         default: break
         }
@@ -46,7 +45,7 @@ extension FieldFilter {
         }
         switch (op, value) {
         case (.arrayContains, _), (.arrayContainsAny, _):
-            throw .invalidArgument("'\(op.rawValue)' does not apply to a document's name")
+            throw .invalidArgument("'\(op.rawValue)' does not apply to a document name")
         case (.in, .array(let values)), (.notIn, .array(let values)):
             for value in values { try Self.validateName(value) }
         default:
@@ -56,26 +55,27 @@ extension FieldFilter {
 
     private static func validateName(_ value: Value) throws(LarderError) {
         guard value.referencedDocument != nil else {
-            throw .invalidArgument("a document's name is compared with ids and references only")
+            throw .invalidArgument("a document name can be compared only with IDs and references")
         }
     }
 
-    /// Checks that no two operators exclude each other, on whichever fields and however nested.
+    /// Checks that no two operators conflict, on any fields and at any nesting.
     static func checkConflicts(in filters: [FieldFilter]) throws(LarderError) {
         let operators = filters.map(\.op)
         for (position, op) in operators.enumerated() {
             for earlier in operators[..<position] where op.excludes(earlier) {
                 throw .invalidArgument(
                     op == earlier
-                        ? "a query has one '\(op.rawValue)' at most"
-                        : "a query has either '\(op.rawValue)' or '\(earlier.rawValue)' filters")
+                        ? "a query can have only one '\(op.rawValue)'"
+                        : "a query can have either '\(op.rawValue)' or '\(earlier.rawValue)' filters"
+                )
             }
         }
     }
 }
 
 extension FieldFilter.Operator {
-    /// True if one query may not have both.
+    /// Whether a query cannot have both.
     fileprivate func excludes(_ other: FieldFilter.Operator) -> Bool {
         switch (self, other) {
         case (.notEqual, .notEqual), (.notEqual, .notIn), (.notIn, .notEqual), (.notIn, .notIn),
@@ -90,18 +90,18 @@ extension FieldFilter.Operator {
 // MARK: - Values
 
 extension Value {
-    /// Checks that a query may compare with the value.
+    /// Checks that the value can be an operand.
     ///
-    /// No array lies directly in another, unless that is allowed, and nothing in it exists only
+    /// It must not contain nested arrays, unless they are allowed, or values that exist only
     /// locally.
     func validateInQuery(allowsNestedArrays: Bool) throws(LarderError) {
         switch self {
         case .serverTimestamp, .max:
-            throw .invalidArgument("a query cannot compare with a value that has yet to be set")
+            throw .invalidArgument("a query cannot compare with a pending value")
         case .array(let values):
             for value in values {
                 if case .array = value, !allowsNestedArrays {
-                    throw .invalidArgument("an array in a query has an array as an element")
+                    throw .invalidArgument("an array in a query contains another array")
                 }
                 try value.validateInQuery(allowsNestedArrays: allowsNestedArrays)
             }
@@ -114,20 +114,20 @@ extension Value {
         }
     }
 
-    /// Checks that a query may begin or end at the value.
+    /// Checks that the value can be a bound.
     func validateAsBound(of path: FieldPath) throws(LarderError) {
         switch self {
         case .serverTimestamp:
             throw .invalidArgument(
-                "a query cannot begin or end at '\(path)': the server has not set its time yet")
+                "'\(path)' cannot be a bound of a query: its server timestamp is pending")
         case .max:
-            throw .invalidArgument("a query cannot begin or end above all values")
+            throw .invalidArgument("the maximum value cannot be a bound of a query")
         default:
             break
         }
     }
 
-    /// Checks that every reference in the value leads into a database.
+    /// Checks that all references in the value are to a database.
     func validateReferences(to database: DatabaseID) throws(LarderError) {
         switch self {
         case .reference(let name):

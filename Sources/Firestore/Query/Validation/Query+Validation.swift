@@ -1,11 +1,11 @@
 package import LarderModel
 
 extension Query {
-    /// Checks every rule about the query itself.
+    /// Validates the query itself.
     ///
-    /// - Throws: `invalidArgument` for operators that exclude each other, lists that are empty or
-    ///   no lists, values that cannot be compared with, a limit below 1, a bound of more values
-    ///   than there are orders, or anything but the path in a query for one document.
+    /// - Throws: `invalidArgument` for conflicting operators, operands that are empty or no lists,
+    /// values that cannot be compared, a limit below 1, a bound with more values than orders, or
+    /// anything but the path in a query for one document.
     package func validate() throws(LarderError) {
         try validateSource()
         try Filter.checkDepth(of: filters)
@@ -18,14 +18,14 @@ extension Query {
         }
     }
 
-    /// Checks every rule about the query, and those that count once its result is asked for.
+    /// Validates the query for execution.
     ///
-    /// - Throws: as ``validate()``, and `invalidArgument` for a limit that counts from the end of
-    ///   an order that was not requested.
+    /// - Throws: as ``validate()``, and `invalidArgument` for a limit from the end without an
+    /// explicit order.
     package func validateForExecution() throws(LarderError) {
         try validate()
         guard !isLimitedToLast || !explicitOrders.isEmpty else {
-            throw .invalidArgument("limit(toLast:) needs at least one order(by:)")
+            throw .invalidArgument("limit(toLast:) requires at least one order(by:)")
         }
     }
 
@@ -34,13 +34,14 @@ extension Query {
         case .collection: break
         case .group(let id):
             guard !id.utf8.isEmpty, !id.utf8.contains(UInt8(ascii: "/")) else {
-                throw .invalidName("a collection group's id is empty or contains a slash: '\(id)'")
+                throw .invalidName(
+                    "the ID of a collection group is empty or contains a slash: '\(id)'")
             }
         case .document:
             guard filters.isEmpty, explicitOrders.isEmpty, limit == nil, start == nil, end == nil
             else {
                 throw .invalidArgument(
-                    "a query for one document takes no filters, orders, limit or bounds")
+                    "a query for one document cannot have filters, orders, a limit or bounds")
             }
         }
     }
@@ -58,17 +59,16 @@ extension Query {
                 continue
             }
             guard value.referencedDocument != nil else {
-                throw .invalidArgument("a bound on the document's name is not a reference")
+                throw .invalidArgument("a bound on the document name must be a reference")
             }
         }
     }
 }
 
 extension Query.Limit {
-    /// Checks that the limit is 1 at least.
     func validate() throws(LarderError) {
         guard count > 0 else {
-            throw .invalidArgument("a limit is 1 at least; this one is \(count)")
+            throw .invalidArgument("a limit must be at least 1; this one is \(count)")
         }
     }
 }
@@ -76,11 +76,11 @@ extension Query.Limit {
 // MARK: - Disjunctions
 
 extension Query {
-    /// The number of alternatives in the filters' disjunctive normal form, as Firestore counts
+    /// The number of disjunctions in the filters' disjunctive normal form, as Firestore counts
     /// them.
     ///
-    /// Each branch of an `or` is one, and each value of an `in` or `array-contains-any`; what an
-    /// `or` has twice counts once. Filters that hold together multiply, up to `Int.max`.
+    /// Each branch of an `or` counts, and each value of an `in` or `array-contains-any`, without
+    /// duplicates within an `or`. The counts of conjuncts multiply, saturating at `Int.max`.
     package var disjunctionCount: Int { Filter.and(filters).disjunctionCount }
 }
 
@@ -88,7 +88,7 @@ extension Filter {
     fileprivate var disjunctionCount: Int {
         switch self {
         case .field, .or:
-            // Branches of which each is one condition, or conditions that hold together.
+            // Branches that are single conditions or conjunctions.
             return Set(branches).reduce(0) { count, branch in
                 let more = if case .and = branch { branch.disjunctionCount } else { 1 }
                 let (sum, isOver) = count.addingReportingOverflow(more)
@@ -103,7 +103,7 @@ extension Filter {
         }
     }
 
-    /// The branches of the filter taken as an `or`: lists as a condition for each value.
+    /// The branches of the filter as an `or`: for a list operator, a condition for each value.
     private var branches: [Filter] {
         switch self {
         case .field(let filter):
@@ -118,7 +118,7 @@ extension Filter {
 }
 
 extension FieldFilter.Operator {
-    /// The operator that tests against one value of a list as this one against them all.
+    /// The operator that tests one value of a list like this one tests all of them.
     fileprivate var ofOneValue: FieldFilter.Operator? {
         switch self {
         case .in: .equal
@@ -131,14 +131,14 @@ extension FieldFilter.Operator {
 // MARK: - Services
 
 extension Query {
-    /// Checks the rules that Firestore's service has and its clients do not check, in addition to
-    /// those of ``validate()``.
+    /// Validates the rules of Firestore's service that clients do not check, in addition to those
+    /// of ``validate()``.
     ///
-    /// The messages are Firestore's: applications show and look for them.
+    /// The messages are Firestore's, because applications display and match them.
     ///
-    /// - Throws: `invalidArgument` for an order after that by document ID and for two orders by one
-    ///   field, for an equality on the name beside an inequality on another field only, for two
-    ///   array filters that hold together, and for `not-in` beside an `or`.
+    /// - Throws: `invalidArgument` for an order after that by document ID, two orders by one field,
+    /// an equality on the name combined with an inequality on another field only, two array filters
+    /// in a conjunction, and `not-in` combined with `or`.
     package func validateForService() throws(LarderError) {
         let orders = orders
         if let position = orders.firstIndex(where: \.path.isDocumentID),
@@ -173,7 +173,6 @@ extension Query {
 }
 
 extension Filter {
-    /// True if it is or has an `or`.
     fileprivate var hasOr: Bool {
         switch self {
         case .field: false
@@ -182,7 +181,7 @@ extension Filter {
         }
     }
 
-    /// The most array filters that one alternative has; the same one beside itself counts once.
+    /// The maximum number of distinct array filters of a disjunction.
     fileprivate var arrayFilterCount: Int {
         switch self {
         case .field(let filter): [.arrayContains, .arrayContainsAny].contains(filter.op) ? 1 : 0

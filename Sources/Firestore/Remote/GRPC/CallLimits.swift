@@ -3,18 +3,18 @@ import LarderCore
 import LarderRemote
 import Synchronization
 
-/// How long one call may take: until it is on its way, and from then on until it is done.
+/// The time limits of one call: one until it is sent, another until it completes.
 ///
-/// Options of calls have a limit as well; but a sleeping task stays behind for as long as that is
-/// after every call, however soon it was done.
+/// They replace the limit in gRPC's call options, which leaves a task sleeping for the whole limit
+/// after every call, even a short one.
 final class CallLimits: Sendable {
     private struct State {
         var isOnItsWay = false
-        /// Takes the limit back that is to be kept now.
+        /// The timer of the current limit.
         var deadline: Deadline?
-        /// Cancels the call; nil before it is made and after it is done.
+        /// Cancels the call; nil before it starts and after it ends.
         var cancel: (@Sendable () -> Void)?
-        /// Why it was cancelled.
+        /// The reason for the cancellation.
         var failure: RPCError?
     }
 
@@ -24,18 +24,17 @@ final class CallLimits: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - connectTimeout: how long the call may take until it is on its way.
-    ///   - timeout: how long it may take from then on; nil for ever.
+    ///   - connectTimeout: the limit until the call is sent.
+    ///   - timeout: the limit from then on; nil for none.
     init(_ deadlines: Deadlines, connectTimeout: Duration, timeout: Duration?) {
         self.deadlines = deadlines
         self.connectTimeout = connectTimeout
         self.timeout = timeout
     }
 
-    /// Whether the call is on its way, or was.
     var isOnItsWay: Bool { state.withLock { $0.isOnItsWay } }
 
-    /// The call is on its way.
+    /// Marks the call as sent.
     func begin() {
         state.withLock { state in
             state.isOnItsWay = true
@@ -43,11 +42,11 @@ final class CallLimits: Sendable {
         }
     }
 
-    /// Makes the call, and cancels it when it takes too long: a provider of tokens that does not
-    /// answer, or a host that accepts a connection and says nothing, would keep it for ever.
+    /// Makes the call, and cancels it at its limit: an unresponsive token provider, or a host that
+    /// accepts connections without responding, would block it indefinitely.
     ///
-    /// - Throws: `unavailable` where it was not on its way in time, `deadlineExceeded` where it was
-    ///   not done in time; what the call throws.
+    /// - Throws: `unavailable` if the call was not sent in time; `deadlineExceeded` if it did not
+    /// complete in time; the error of `call`.
     func during<Answer: Sendable>(
         _ call: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {
@@ -73,7 +72,7 @@ final class CallLimits: Sendable {
         }
     }
 
-    /// Sets the limit that is to be kept now, in the place of the one before.
+    /// Starts the timer of the current limit in place of the previous one.
     private func keep(_ state: inout State) {
         guard state.cancel != nil else { return }
         state.deadline?.cancel()
@@ -83,7 +82,7 @@ final class CallLimits: Sendable {
         }
     }
 
-    /// Cancels the call, unless it got on its way in the meantime.
+    /// Cancels the call, unless it has been sent since the timer was started.
     private func end(isOnItsWay: Bool) {
         let cancel = state.withLock { state in
             guard state.isOnItsWay == isOnItsWay else { return nil as (@Sendable () -> Void)? }

@@ -19,7 +19,6 @@ final class CloudCaller: Sendable {
     private let headers: CallHeaders
     private let deadlines = Deadlines(DispatchQueue(label: "larder.calls"))
 
-    /// - Throws: as ``CloudFirestore/init(_:)``.
     init(_ configuration: CloudFirestoreConfiguration) throws(LarderError) {
         try configuration.validate()
         let metrics = RemoteMetrics()
@@ -35,11 +34,10 @@ final class CloudCaller: Sendable {
     /// Makes one call of any kind.
     ///
     /// - Parameters:
-    ///   - timeout: how long it may take once connected; nil without limit.
-    ///   - deserializer: decodes responses.
+    ///   - timeout: the limit once connected; nil for none.
     ///   - send: sends the requests; they end when it returns.
     ///   - receive: consumes the responses; its result is the call's.
-    /// - Throws: the error of the host or the network; the error of `receive`.
+    /// - Throws: the error of the backend, the network or `receive`.
     func call<Request: SwiftProtobuf.Message, Response: Sendable, Answer: Sendable>(
         _ method: MethodDescriptor, as credentials: Credentials, timeout: Duration? = nil,
         _ deserializer: some MessageDeserializer<Response>,
@@ -52,7 +50,7 @@ final class CloudCaller: Sendable {
         do {
             guard !pool.isClosed else { throw ConnectionPool.closed }
             var options = CallOptions.defaults
-            // The transport takes the first for what it receives, too.
+            // The transport applies the request limit to received messages, too.
             options.maxRequestMessageBytes = configuration.maxMessageBytes
             options.maxResponseMessageBytes = configuration.maxMessageBytes
             return try await withSpan(method.fullyQualifiedMethod, ofKind: .client) { span in
@@ -86,7 +84,6 @@ final class CloudCaller: Sendable {
         }
     }
 
-    /// The error of a failed call.
     private func failure(_ error: any Error, _ connection: ClientConnection?, isConnected: Bool)
         -> LarderError
     {
@@ -115,7 +112,7 @@ final class CloudCaller: Sendable {
     }
 }
 
-/// Writes a trace into metadata.
+/// Injects a trace into metadata.
 private struct MetadataInjector: Injector {
     func inject(_ value: String, forKey key: String, into metadata: inout Metadata) {
         metadata.addString(value, forKey: key)
@@ -125,11 +122,10 @@ private struct MetadataInjector: Injector {
 // MARK: - Single calls
 
 extension CloudCaller {
-    /// Makes a call with one request, and gathers its answers.
+    /// Makes a call with one request and collects its responses.
     ///
-    /// A call that is refused for its token is made once more, with a new one: nothing was done.
-    ///
-    /// - Throws: what the host or the network answered.
+    /// A call refused as unauthenticated is repeated once with a new token; the refused call had no
+    /// effect.
     func answers<Request: SwiftProtobuf.Message, Response: SwiftProtobuf.Message>(
         _ method: MethodDescriptor, _ request: Request, of: Response.Type,
         as credentials: Credentials
@@ -144,9 +140,9 @@ extension CloudCaller {
         }
     }
 
-    /// Makes a call with one request and one answer.
+    /// Makes a call with one request and one response.
     ///
-    /// - Throws: what the host or the network answered; `internal` for another count of answers.
+    /// - Throws: `internal` for another number of responses.
     func answer<Request: SwiftProtobuf.Message, Response: SwiftProtobuf.Message>(
         _ method: MethodDescriptor, _ request: Request, of type: Response.Type,
         as credentials: Credentials
@@ -159,10 +155,8 @@ extension CloudCaller {
         return answer
     }
 
-    /// Makes a call, and once more with a new token where the first was refused; measures both as
-    /// one.
-    ///
-    /// - Throws: what the last one throws.
+    /// Makes a call, repeats it with a new token if it is refused as unauthenticated, and records
+    /// both as one in the metrics.
     func believed<Answer: Sendable>(
         _ method: MethodDescriptor, _ call: () async throws(LarderError) -> Answer
     ) async throws(LarderError) -> Answer {
@@ -188,9 +182,8 @@ extension CloudCaller {
     /// Makes a call with one request.
     ///
     /// - Parameters:
-    ///   - isBounded: whether it ends after the time that calls have.
-    ///   - receive: called with the answers; the host waits while it takes none.
-    /// - Throws: what the host or the network answered; what `receive` throws.
+    ///   - isBounded: whether the configured call timeout applies.
+    ///   - receive: consumes the responses; the backend waits for it.
     func once<
         Request: SwiftProtobuf.Message, Response: SwiftProtobuf.Message, Answer: Sendable
     >(
@@ -208,7 +201,6 @@ extension CloudCaller {
 
 // MARK: - Headers
 
-/// The metadata of every call.
 struct CallHeaders: Sendable {
     private let database: String
 
@@ -216,7 +208,6 @@ struct CallHeaders: Sendable {
         self.database = "\(database)"
     }
 
-    /// The metadata of a call.
     func metadata(_ token: AccessToken?, timeout: Duration?) -> Metadata {
         var metadata: Metadata = [
             // The database, for proxies that do not decode the request.

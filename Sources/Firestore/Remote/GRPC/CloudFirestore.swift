@@ -6,7 +6,7 @@ package import LarderWire
 public import ServiceLifecycle
 import SwiftProtobuf
 
-/// A connection to Cloud Firestore, or to whatever serves its protocol, over gRPC.
+/// A connection over gRPC to Cloud Firestore or another server of its protocol.
 ///
 /// ```swift
 /// let cloud = try CloudFirestore(CloudFirestoreConfiguration(project: "cities"))
@@ -16,37 +16,36 @@ import SwiftProtobuf
 /// let db = try Firestore(configuration: configuration)
 /// ```
 ///
-/// Nothing is connected before it is needed, and a connection that is lost is made again when
-/// something asks for it. Any number of databases may use one, from any thread. Run it as a service
-/// of a `ServiceGroup`, or end it with ``close()``.
+/// Connects on first use, and reconnects on the next use after a lost connection. Thread-safe; any
+/// number of databases may share one. Run it as a service of a `ServiceGroup`, or end it with
+/// ``close()``.
 public final class CloudFirestore: Sendable {
     let remote: CloudRemote
 
-    /// Prepares a connection; nothing is sent yet.
+    /// Prepares a connection without sending anything.
     ///
-    /// Blocks for the key file, where the credentials are in one.
+    /// Blocks while a key file is read, if the credentials use one.
     ///
-    /// - Throws: `invalidArgument` for a configuration that makes no sense and for a key file that
-    ///   is none; `notFound` for one that is not there; `failedPrecondition` where there are no
-    ///   credentials.
+    /// - Throws: `invalidArgument` for an invalid configuration or key file; `notFound` for a
+    /// missing key file; `failedPrecondition` without credentials.
     public init(_ configuration: CloudFirestoreConfiguration) throws(LarderError) {
         remote = try CloudRemote(configuration)
     }
 
-    /// What databases are configured with; any number of them may use it.
+    /// The value for a database's configuration; any number of databases may share it.
     public var connection: RemoteConnection { RemoteConnection(remote) }
 
-    /// Ends all streams and calls at once, refuses what comes later with `unavailable`, and closes
+    /// Ends all streams and calls immediately, refuses later ones with `unavailable`, and closes
     /// the connection.
     ///
-    /// Databases that use it are offline from then on, and keep what they have. A second call does
-    /// nothing but wait.
+    /// Databases that use the connection go offline and keep their data. Further calls only wait
+    /// for the first.
     public func close() async {
         await remote.close(waitingForCalls: false)
     }
 
-    /// Ends as ``close()`` does, but lets reads, commits and aggregations that are under way end
-    /// first; each of them takes as long as ``CloudFirestoreConfiguration/callTimeout`` at most.
+    /// Closes like ``close()``, after waiting for reads, commits and aggregations in progress; each
+    /// takes at most ``CloudFirestoreConfiguration/callTimeout``.
     public func shutDownGracefully() async {
         await remote.close(waitingForCalls: true)
     }
@@ -55,11 +54,11 @@ public final class CloudFirestore: Sendable {
 // MARK: - Lifecycle
 
 extension CloudFirestore: Service {
-    /// Stays until the service group shuts down gracefully or this task is cancelled, and closes
-    /// the connection then.
+    /// Waits for the service group's graceful shutdown or the task's cancellation, then closes the
+    /// connection.
     ///
-    /// The connection works before this is called, too. Databases that use it belong behind it in
-    /// the group, so that they end first.
+    /// The connection works before this call. List databases that use it after it in the group, so
+    /// that they shut down first.
     public func run() async throws {
         do {
             try await gracefulShutdown()
@@ -72,28 +71,25 @@ extension CloudFirestore: Service {
 
 // MARK: - Queries
 
-/// Queries and transactions on the host's documents alone, for what keeps no database of its own.
+/// Queries and transactions evaluated by the backend alone, without a local database.
 ///
-/// For applications of this package that need the host's answer instead of the cache's; nothing in
-/// Larder uses it yet. Databases need none of it: they listen, and their transactions guard what
-/// they read by preconditions.
+/// Databases use neither: they listen, and their transactions verify reads with preconditions.
 extension CloudFirestore {
     private typealias Method = Google_Firestore_V1_Firestore.Method
 
-    /// Runs a query, and gives its documents as the host finds them.
+    /// Runs a query and delivers its documents as the backend returns them.
     ///
-    /// A failure that passes is waited out up to four times, as long as no document was given.
+    /// Retries transient failures up to four times before the first document.
     ///
     /// - Parameters:
-    ///   - selection: the documents, and what of each.
-    ///   - transaction: the transaction that it belongs to; nil for none.
-    ///   - credentials: who asks.
-    ///   - uptime: the time on a clock that does not stop.
-    ///   - pause: waits on that clock before another attempt.
-    ///   - body: called with each document in the query's order; the host waits for it.
-    /// - Returns: as of when the documents are.
-    /// - Throws: `invalidArgument` for a query that has no message; what the host or the network
-    ///   answered; what the closure throws.
+    ///   - selection: the query and its projection.
+    ///   - transaction: the enclosing transaction, if any.
+    ///   - uptime: the time on a monotonic clock.
+    ///   - pause: sleeps on that clock before a retry.
+    ///   - body: called with each document in the query's order; the backend waits for it.
+    /// - Returns: the read time.
+    /// - Throws: `invalidArgument` for a query that cannot be encoded; the error of the backend,
+    /// the network or the closure.
     package func runQuery(
         _ selection: QuerySelection, in transaction: [UInt8]? = nil,
         as credentials: Credentials = Credentials(),
@@ -112,11 +108,10 @@ extension CloudFirestore {
         return try await remote.holding { () async throws(LarderError) in try await run.run() }
     }
 
-    /// Opens a transaction: what is read in it is of one moment, and its commit is refused with
-    /// `aborted` where any of that has changed.
+    /// Begins a transaction: its reads share a snapshot, and its commit fails with `aborted` if any
+    /// of the documents read has changed.
     ///
-    /// - Returns: its name; it ends with a commit, ``rollBack(_:as:)``, or by itself.
-    /// - Throws: what the host or the network answered.
+    /// - Returns: its ID; it ends with a commit, with ``rollBack(_:as:)``, or by expiry.
     package func beginTransaction(
         _ mode: TransactionMode = .readWrite(retrying: []),
         as credentials: Credentials = Credentials()
@@ -130,10 +125,10 @@ extension CloudFirestore {
         return [UInt8](answer.transaction)
     }
 
-    /// Ends a transaction with changes, which may be none.
+    /// Commits a transaction, possibly without writes.
     ///
-    /// - Throws: `aborted` where something that it read has changed; what the host or the network
-    ///   answered.
+    /// - Throws: `aborted` if a document it read has changed; the error of the backend or the
+    /// network.
     package func commit(
         _ mutations: [Mutation], in transaction: [UInt8],
         as credentials: Credentials = Credentials()
@@ -147,9 +142,6 @@ extension CloudFirestore {
         return try coder.decode(answer)
     }
 
-    /// Ends a transaction without changes.
-    ///
-    /// - Throws: what the host or the network answered.
     package func rollBack(
         _ transaction: [UInt8], as credentials: Credentials = Credentials()
     ) async throws(LarderError) {
@@ -176,22 +168,22 @@ extension CloudFirestore {
 // MARK: - Connectors
 
 extension RemoteConnector {
-    /// Connects databases to Cloud Firestore, or to the emulator that their settings or
-    /// `FIRESTORE_EMULATOR_HOST` name.
+    /// Connects databases to Cloud Firestore, or to the emulator named by their settings or by
+    /// `FIRESTORE_EMULATOR_HOST`.
     ///
     /// ```swift
     /// let db = Firestore.firestore()
     /// db.useBackend(.cloudFirestore)
     /// ```
     ///
-    /// The project and the database's name are those of the database; the credentials those of
+    /// The project and the database name are those of the database; the credentials are
     /// ``LarderGRPC/CloudCredentials/applicationDefault(environment:)``.
     public static var cloudFirestore: RemoteConnector { cloudFirestore { _ in } }
 
-    /// As ``cloudFirestore``, with changes such as other credentials.
+    /// Like ``cloudFirestore``, with a modified configuration, such as other credentials.
     ///
-    /// Where `FIRESTORE_EMULATOR_HOST` or the database's settings name an emulator, it is asked
-    /// there and as its owner, whatever the changes are: it is shown no credentials.
+    /// An emulator named by `FIRESTORE_EMULATOR_HOST` or the database's settings takes precedence
+    /// over the modified address and receives no credentials.
     ///
     /// - Parameter change: called whenever a database opens.
     public static func cloudFirestore(
@@ -204,16 +196,16 @@ extension RemoteConnector {
 }
 
 extension CloudFirestoreConfiguration {
-    /// The connection that a database's settings ask for.
+    /// The configuration for a database's settings.
     ///
-    /// The settings go before the environment, and both before the changes.
+    /// The settings take precedence over the environment, and both over `change`.
     init(
         of place: RemoteConnector.Place,
         environment: [String: String] = ProcessInfo.processInfo.environment,
         _ change: (inout CloudFirestoreConfiguration) -> Void
     ) {
         var environment = environment
-        // Another host, which is shown credentials.
+        // The settings name another host than the emulator; it receives credentials.
         if place.host != nil, place.isEncrypted { environment[Self.emulatorVariable] = nil }
         self.init(
             project: place.database.project, database: place.database.database,

@@ -2,15 +2,15 @@ public import Foundation
 import LarderModel
 public import Logging
 
-/// Which database is connected to, where it is and as whom.
+/// The address, identity and limits of a connection to a database's backend.
 public struct CloudFirestoreConfiguration: Sendable {
-    /// How what travels is protected.
+    /// The protection of the connection.
     public enum Security: Hashable, Sendable {
-        /// By TLS, to a host that the system's certificates vouch for.
+        /// TLS, verified with the system's certificate authorities.
         case tls
-        /// By TLS, to a host that the certificates in these PEM files vouch for.
+        /// TLS, verified with the certificates in these PEM files.
         case tlsTrusting(certificateFiles: [String])
-        /// Not at all: for a host on this machine, or on a network that protects by itself.
+        /// None: for a backend on this machine or in a protected network.
         case plainText
     }
 
@@ -21,10 +21,10 @@ public struct CloudFirestoreConfiguration: Sendable {
 
     static let emulatorVariable = "FIRESTORE_EMULATOR_HOST"
 
-    /// The project's id; the same as that of the databases that use the connection.
+    /// The project ID; must equal that of the databases that use the connection.
     public var project: String
 
-    /// The database's name in the project; the same as that of the databases that use the
+    /// The database's name in the project; must equal that of the databases that use the
     /// connection.
     public var database: String
 
@@ -34,48 +34,46 @@ public struct CloudFirestoreConfiguration: Sendable {
     /// The host's port.
     public var port = Self.cloudPort
 
-    /// How what travels is protected.
+    /// The protection of the connection.
     public var security = Security.tls
 
-    /// As whom the host is asked.
+    /// The identity presented to the host.
     public var credentials: CloudCredentials
 
-    /// How long a token and a connection may take to come about before what waits for them fails
-    /// with `unavailable`.
+    /// The time limit for obtaining a token and a connection; calls that wait longer fail with
+    /// `unavailable`.
     public var connectTimeout: Duration = .seconds(20)
 
-    /// How long a connection may be silent before the host is asked for a sign of life; nil for
-    /// ever.
+    /// The interval of keepalive pings; nil for none.
     ///
-    /// It is a little longer than ``keepaliveTimeout`` at least.
+    /// A value below ``keepaliveTimeout`` is raised to slightly above it.
     public var keepaliveInterval: Duration? = .seconds(30)
 
-    /// How long such a sign of life may take before the connection counts as lost.
+    /// The time after which an unanswered ping closes the connection.
     public var keepaliveTimeout: Duration = .seconds(20)
 
-    /// How long a connection that nobody uses stays open.
+    /// The time after which an unused connection is closed.
     public var idleTimeout: Duration = .seconds(30 * 60)
 
-    /// How long a read, a commit or an aggregation may take, once there is a connection, before it
-    /// fails with `deadlineExceeded`.
+    /// The time limit of reads, commits and aggregations once connected; they fail with
+    /// `deadlineExceeded` after it.
     public var callTimeout: Duration = .seconds(60)
 
-    /// How many bytes one message of the host may have; a longer one ends its stream or call.
+    /// The maximum size of a received message; a larger one ends its stream or call.
     public var maxMessageBytes = 17 * 1024 * 1024
 
-    /// Where the connection logs; secrets are never in it.
+    /// The connection's logger; secrets are never logged.
     public var logger = Logger(label: "larder.remote")
 
-    /// The connection to a database of Cloud Firestore, or of an emulator where the environment
-    /// names one.
+    /// A connection to a Cloud Firestore database.
     ///
-    /// With `FIRESTORE_EMULATOR_HOST` in the environment, such as `localhost:8080`, this is as
-    /// after ``useEmulator(withHost:port:)``.
+    /// If `FIRESTORE_EMULATOR_HOST` is set, to `localhost:8080` for example, the connection is to
+    /// that emulator as after ``useEmulator(withHost:port:)``.
     ///
     /// - Parameters:
-    ///   - project: the project's id.
+    /// - project: the project ID.
     ///   - database: the database's name.
-    ///   - environment: where the name of an emulator and of a key file are looked up.
+    ///   - environment: the variables that name an emulator and a key file.
     public init(
         project: String, database: String = "(default)",
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -89,7 +87,7 @@ public struct CloudFirestoreConfiguration: Sendable {
         }
     }
 
-    /// Connects to an emulator, or to a local server, as its owner and in plain text.
+    /// Connects in plain text, as owner, to an emulator or a local server.
     public mutating func useEmulator(withHost host: String, port: Int) {
         self.host = host
         self.port = port
@@ -99,33 +97,34 @@ public struct CloudFirestoreConfiguration: Sendable {
 
     var databaseID: DatabaseID { DatabaseID(project: project, database: database) }
 
-    /// Throws for what cannot be connected to.
+    /// - Throws: `invalidArgument` for an unusable name, address or limit.
     func validate() throws(LarderError) {
-        // The names travel in headers, and a slash would make another name of them.
+        // Both names are sent in headers as parts of a path, in which a slash would separate
+        // segments.
         for (what, name) in [("project", project), ("database", database)] {
             guard (1...256).contains(name.utf8.count),
                 name.utf8.allSatisfy({ (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "/") })
             else {
-                throw .invalidArgument("'\(name.prefix(256))' is no name of a \(what)")
+                throw .invalidArgument("'\(name.prefix(256))' is not a valid \(what) name")
             }
         }
         guard !host.isEmpty, (1...65_535).contains(port) else {
-            throw .invalidArgument("'\(host)' with the port \(port) is no address of a host")
+            throw .invalidArgument("'\(host)' with port \(port) is not a valid address")
         }
         guard maxMessageBytes > 0, callTimeout > .zero, connectTimeout > .zero,
             keepaliveTimeout > .zero,
             idleTimeout > .zero, keepaliveInterval.map({ $0 > .zero }) ?? true
-        else { throw .invalidArgument("a limit or a time of the connection is not above 0") }
+        else { throw .invalidArgument("limits and timeouts of a connection must be positive") }
     }
 }
 
 // MARK: - Addresses
 
-/// A host and a port in one text: `localhost:8080`, `127.0.0.1:8080` or `[::1]:8080`.
+/// A host with an optional port: `localhost:8080`, `127.0.0.1:8080` or `[::1]:8080`.
 struct HostAddress: Hashable {
-    /// The host, an IPv6 address without brackets.
+    /// The host name or address, without the brackets of IPv6.
     let host: String
-    /// The port; 0 where the text has none.
+    /// The port; 0 if unspecified.
     let port: Int
 
     init(host: String, port: Int) {

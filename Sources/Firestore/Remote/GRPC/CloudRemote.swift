@@ -4,16 +4,13 @@ import LarderRemote
 import LarderWire
 import Synchronization
 
-/// What a client's engine uses of a connection.
+/// The remote of a client's engine over gRPC.
 final class CloudRemote: Remote {
-    /// Makes the calls.
     let caller: CloudCaller
-    /// The streams and calls that have not ended.
     let calls = OpenCalls()
 
     private typealias Method = Google_Firestore_V1_Firestore.Method
 
-    /// - Throws: as ``CloudFirestore/init(_:)``.
     init(_ configuration: CloudFirestoreConfiguration) throws(LarderError) {
         caller = try CloudCaller(configuration)
     }
@@ -108,7 +105,7 @@ final class CloudRemote: Remote {
         caller.tokens.invalidate()
     }
 
-    /// Refuses what comes, ends what is under way, and closes the connection.
+    /// Refuses new calls, ends open ones or waits for them, and closes the connection.
     func close(waitingForCalls isWaiting: Bool) async {
         caller.pool.refuse()
         calls.cancel(isWaiting ? .stream : nil)
@@ -118,7 +115,7 @@ final class CloudRemote: Remote {
         await caller.pool.close()
     }
 
-    /// Does something that ``close(waitingForCalls:)`` waits for or ends.
+    /// Runs a closure that ``close(waitingForCalls:)`` waits for or cancels.
     func holding<R: Sendable>(
         _ body: @escaping @Sendable () async throws(LarderError) -> R
     ) async throws(LarderError) -> R {
@@ -132,7 +129,7 @@ final class CloudRemote: Remote {
         return try (result ?? .failure(LarderError(.cancelled, "the call was cancelled"))).get()
     }
 
-    /// Answers on a task of its own.
+    /// Runs a closure on a task of its own and completes with its result.
     @discardableResult
     private func answer<R: Sendable>(
         _ completion: @escaping @Sendable (Result<R, LarderError>) -> Void,
@@ -152,13 +149,10 @@ final class CloudRemote: Remote {
 
 // MARK: - Open calls
 
-/// The tasks of a connection that have not ended; any thread may use it.
+/// The running tasks of a connection; thread-safe.
 final class OpenCalls: Sendable {
-    /// What a task does.
     enum Kind: Sendable {
-        /// A stream, which goes on for ever.
         case stream
-        /// A call, which ends with its answer.
         case call
     }
 
@@ -169,9 +163,7 @@ final class OpenCalls: Sendable {
 
     private let state = Mutex(State())
 
-    /// Starts a task, and holds it to its end.
-    ///
-    /// - Returns: the task, for whoever ends it early.
+    /// Starts a task and retains it until its end.
     @discardableResult
     func start(
         _ kind: Kind, _ body: @escaping @Sendable () async -> Void
@@ -179,7 +171,7 @@ final class OpenCalls: Sendable {
         state.withLock { state in
             state.lastID += 1
             let id = state.lastID
-            // It cannot get to its end before it is held: that needs the lock.
+            // The task cannot remove itself before it is added: removal needs the lock.
             let task = Task { [self] in
                 await body()
                 _ = self.state.withLock { $0.tasks.removeValue(forKey: id) }
@@ -189,9 +181,7 @@ final class OpenCalls: Sendable {
         }
     }
 
-    /// Cancels tasks.
-    ///
-    /// - Parameter kind: which; nil for all.
+    /// Cancels the tasks of a kind, or all.
     func cancel(_ kind: Kind? = nil) {
         let tasks = state.withLock { state in
             state.tasks.values.filter { kind == nil || $0.kind == kind }.map(\.task)
@@ -199,11 +189,10 @@ final class OpenCalls: Sendable {
         for task in tasks { task.cancel() }
     }
 
-    /// Waits until all tasks have ended that there are now.
+    /// Waits for all current tasks.
     func drain() async {
         for task in state.withLock({ $0.tasks.values.map(\.task) }) { await task.value }
     }
 
-    /// How many tasks there are.
     var count: Int { state.withLock { $0.tasks.count } }
 }

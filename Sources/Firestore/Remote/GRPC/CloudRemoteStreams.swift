@@ -6,8 +6,8 @@ import Synchronization
 
 /// A Listen stream.
 ///
-/// One response is read ahead of what the client is ready for, so that the end of the stream is
-/// noticed; the next one waits in the connection, whose window then closes.
+/// Reads one response ahead of demand, to notice the end of the stream; further responses stay in
+/// the connection, whose window then closes.
 final class CloudWatchStream: WatchStream {
     private let stream: CloudStream<WatchRequest, WatchEvent>
     private let readiness = StreamDemand()
@@ -36,9 +36,7 @@ final class CloudWatchStream: WatchStream {
         stream.close()
     }
 
-    /// Serves the stream to its end.
-    ///
-    /// - Returns: why it has ended; nil in good order.
+    /// Runs the stream; returns the error that ended it, or nil.
     private static func run(
         _ caller: CloudCaller, _ credentials: Credentials, _ requests: AsyncStream<WatchRequest>,
         _ mailbox: StreamMailbox<WatchEvent>, _ readiness: StreamDemand
@@ -82,14 +80,14 @@ final class CloudWatchStream: WatchStream {
 
 /// A Write stream.
 ///
-/// A write that has no message ends what is sent. The stream ends with its error where the writes
-/// before it were answered, so that the error is about the oldest write without an answer; where
-/// they were not, without one.
+/// A write that cannot be encoded ends the requests. If all earlier writes have responses by the
+/// end, the stream closes with the encoding error, which then concerns the oldest write without a
+/// response; otherwise it closes without an error.
 final class CloudWriteStream: WriteStream {
     private struct Progress {
-        /// Requests that were sent and not answered.
+        /// The number of requests without a response.
         var unanswered = 0
-        /// Why the next one could not be sent.
+        /// The error of the request that could not be encoded.
         var unsendable: LarderError?
     }
 
@@ -115,9 +113,7 @@ final class CloudWriteStream: WriteStream {
         stream.close()
     }
 
-    /// Serves the stream to its end.
-    ///
-    /// - Returns: why it has ended; nil in good order.
+    /// Runs the stream; returns the error that ended it, or nil.
     private static func run(
         _ caller: CloudCaller, _ credentials: Credentials, _ requests: AsyncStream<WriteRequest>,
         _ mailbox: StreamMailbox<WriteEvent>

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Requests sent before the stream is open wait in order. Releasing it closes it.
 final class CloudStream<Request: Sendable, Event: Sendable>: Sendable {
-    /// What differs between the kinds of stream.
+    /// The parts that differ between kinds of stream.
     struct Kind: Sendable {
         /// The method's name, for the log.
         let name: String

@@ -11,17 +11,14 @@ struct QueryAttempts: Sendable {
     private typealias Method = Google_Firestore_V1_Firestore.Method
     private typealias Response = Google_Firestore_V1_RunQueryResponse
 
-    /// The same number as for a transaction.
+    /// The maximum of a transaction.
     private static let maxAttempts = 5
 
     let caller: CloudCaller
     let credentials: Credentials
     let request: Google_Firestore_V1_RunQueryRequest
-    /// The time on a monotonic clock.
     let uptime: @Sendable () -> Duration
-    /// Sleeps on that clock.
     let pause: @Sendable (Duration) async throws -> Void
-    /// Called with each document, in order; the host waits for it.
     let body: @Sendable (DocumentReading) async throws(LarderError) -> Void
 
     private let hasGiven = AtomicFlag()
@@ -74,7 +71,7 @@ struct QueryAttempts: Sendable {
         guard !hasGiven.isSet else {
             throw LarderError(.unavailable, "the response to a query is incomplete")
         }
-        // It takes as long as who takes the documents.
+        // Without a time limit: the duration depends on the consumer of the documents.
         return try await caller.once(
             Method.RunQuery.descriptor, request, as: credentials, isBounded: false
         ) { (messages: RPCAsyncSequence<Response, any Error>) in

@@ -1,7 +1,7 @@
 import LarderModel
 import Metrics
 
-/// What a connection counts, for whatever collects metrics when it is made.
+/// A connection's metrics, reported to the metrics system that is bootstrapped when it is created.
 ///
 /// | name | kind | dimensions |
 /// |---|---|---|
@@ -53,7 +53,6 @@ struct RemoteMetrics: Sendable {
     private let factory: any MetricsFactory
     private let connections: Counter
 
-    /// Counts with the metrics system of the process, as it is now.
     init() {
         factory = MetricsSystem.factory
         listen = Stream("Listen", factory)
@@ -61,10 +60,9 @@ struct RemoteMetrics: Sendable {
         connections = Counter(label: "larder_remote_connections", factory: factory)
     }
 
-    /// Counts a connection that was begun.
+    /// Counts a new connection.
     func connected() { connections.increment() }
 
-    /// Counts a call that has ended.
     func ended(_ method: String, _ error: LarderError?, after duration: Duration) {
         Counter(
             label: "larder_remote_calls",
@@ -75,7 +73,7 @@ struct RemoteMetrics: Sendable {
         ).record(duration: duration)
     }
 
-    /// Counts a question to the provider of tokens.
+    /// Counts a request to the token provider.
     func refreshedToken(isSuccess: Bool) {
         Counter(
             label: "larder_remote_token_refreshes",

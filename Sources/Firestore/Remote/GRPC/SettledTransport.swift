@@ -54,7 +54,7 @@ struct SettledTransport<Base: ClientTransport>: ClientTransport {
     }
 }
 
-/// A writer whose writes are counted, and refused once the stream is about to close.
+/// A writer that counts its writes and refuses them once the stream is about to close.
 private struct SettledWriter<Base: ClosableRPCWriterProtocol>: ClosableRPCWriterProtocol {
     let base: Base
     let writes: StreamWrites
@@ -80,7 +80,7 @@ private struct SettledWriter<Base: ClosableRPCWriterProtocol>: ClosableRPCWriter
     }
 }
 
-/// The writes to a stream that are in progress; any thread may use it.
+/// The writes to a stream that are in progress; thread-safe.
 private final class StreamWrites: Sendable {
     private struct State {
         var count = 0
@@ -91,8 +91,6 @@ private final class StreamWrites: Sendable {
 
     private let state = Mutex(State())
 
-    /// Notes a write.
-    ///
     /// - Throws: `CancellationError` once the stream is about to close.
     func begin() throws(CancellationError) {
         let isOpen = state.withLock { state in
@@ -103,7 +101,6 @@ private final class StreamWrites: Sendable {
         if !isOpen { throw CancellationError() }
     }
 
-    /// Notes the end of a write.
     func end() {
         let closer = state.withLock { state -> CheckedContinuation<Void, Never>? in
             state.count -= 1

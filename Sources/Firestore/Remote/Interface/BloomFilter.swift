@@ -1,27 +1,27 @@
 import Foundation
 package import LarderModel
 
-/// A set of texts that may take some others for its own, in few bits a text.
+/// A set of strings with false positives, in few bits per string.
 ///
-/// A backend sends one to say which documents of a target a client may keep: what the filter
-/// does not contain is gone.
+/// A backend sends one to name the documents of a target that are unchanged: documents outside the
+/// filter have left the target.
 package struct BloomFilter: Sendable {
-    /// The parts that a message carries.
     package let bits: BloomFilterBits
     private let bitCount: UInt64
 
-    /// Above this a filter is not believed: each bit more halves the errors, which no one needs
-    /// so often, and each costs time on every look-up.
+    /// The limit for received filters: every bit halves the false positives, so that no filter
+    /// needs this many, and costs time on each lookup.
     private static let maxHashCount = 1024
 
-    /// Checks a filter that a backend sent.
+    /// Validates a received filter.
     ///
     /// - Throws: `invalidArgument` for a padding outside 0...7 or without bits, or a hash count
-    ///   below 0, of 0 where there are bits, or above 1,024.
+    /// below 0, above 1,024, or of 0 with bits.
     package init(_ bits: BloomFilterBits) throws(LarderError) {
         guard (0...7).contains(bits.padding), bits.padding == 0 || !bits.bitmap.isEmpty else {
             throw .invalidArgument(
-                "a bloom filter of \(bits.bitmap.count) bytes with a padding of \(bits.padding)")
+                "a bloom filter of \(bits.bitmap.count) bytes with a padding of \(bits.padding) bits"
+            )
         }
         guard (0...Self.maxHashCount).contains(bits.hashCount),
             bits.hashCount > 0 || bits.bitmap.isEmpty
@@ -36,12 +36,11 @@ package struct BloomFilter: Sendable {
         bitCount = UInt64(bits.bitmap.count) * 8 - UInt64(bits.padding)
     }
 
-    /// Makes a filter of texts, as small as it can be for a rate of errors.
+    /// Creates the smallest filter for a false-positive rate.
     ///
     /// - Parameters:
-    ///   - keys: the texts.
-    ///   - falsePositiveRate: the part of other texts that the filter takes for its own; taken
-    ///     for 10⁻⁹ or 1/2 where it is outside of those.
+    ///   - keys: the elements.
+    ///   - falsePositiveRate: clamped to 10⁻⁹...1/2.
     package init(keys: some Collection<String>, falsePositiveRate: Double) {
         let rate = falsePositiveRate > 1e-9 ? min(falsePositiveRate, 0.5) : 1e-9
         let bitsOfKey = -log(rate) / (M_LN2 * M_LN2)
@@ -61,14 +60,13 @@ package struct BloomFilter: Sendable {
         self.init(checked: bits)
     }
 
-    /// Whether there are no bits, so that it says nothing.
     package var isEmpty: Bool { bitCount == 0 }
 
-    /// Whether a text is in the set, or taken to be; false for every text when there are no bits.
+    /// Whether a string is in the set, with false positives; false for every string if there are no
+    /// bits.
     ///
     /// - Parameters:
-    ///   - key: the text.
-    ///   - beginning: the hash of what precedes the text, where that is the same for many.
+    ///   - beginning: the hash state of a common prefix that precedes the key.
     package func contains(_ key: String, after beginning: MD5 = MD5()) -> Bool {
         guard bitCount > 0 else { return false }
         var hash = beginning
@@ -81,7 +79,7 @@ package struct BloomFilter: Sendable {
         return true
     }
 
-    /// Where one of the bits of a text lies.
+    /// The position of one of a key's bits.
     private static func bit(
         _ number: Int, of digest: (low: UInt64, high: UInt64), _ bitCount: UInt64
     ) -> (byte: Int, mask: UInt8) {

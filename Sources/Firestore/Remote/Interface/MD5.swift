@@ -1,18 +1,15 @@
-/// MD5 (RFC 1321), as Firestore's bloom filters hash by it: for even spread, not for security.
+/// MD5 (RFC 1321), the hash of Firestore's bloom filters; used for distribution, not for security.
 ///
-/// Bytes are fed piece by piece; a copy goes on from where the original was. Nothing is
-/// allocated.
+/// Incremental: a copy continues from the state of the original. Does not allocate.
 package struct MD5: Sendable {
     private var state = SIMD4<UInt32>(0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476)
     private var block = SIMD16<UInt32>()
     private var byteCount: UInt64 = 0
 
-    /// The hash of some text, to go on from.
     package init(_ text: String = "") {
         update(text)
     }
 
-    /// Feeds the UTF-8 of some text.
     package mutating func update(_ text: String) {
         let isFed: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
             for byte in bytes { update(byte) }
@@ -22,7 +19,6 @@ package struct MD5: Sendable {
         }
     }
 
-    /// Feeds a byte.
     package mutating func update(_ byte: UInt8) {
         let position = Int(truncatingIfNeeded: byteCount % 64)
         block[position / 4] |= UInt32(byte) << (position % 4 * 8)
@@ -30,8 +26,7 @@ package struct MD5: Sendable {
         if position == 63 { mixBlock() }
     }
 
-    /// The digest of everything that was fed: its bytes 0 to 7 and 8 to 15, each as a
-    /// little-endian number.
+    /// The digest of all bytes so far, as two little-endian numbers: bytes 0 to 7 and 8 to 15.
     package var digest: (low: UInt64, high: UInt64) {
         var padded = self
         padded.update(0x80)
@@ -65,12 +60,12 @@ package struct MD5: Sendable {
         block = SIMD16()
     }
 
-    /// By how much the steps of each round turn a word.
+    /// The rotations of the steps of each round.
     private static let shifts: [SIMD4<UInt32>] = [
         [7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21],
     ]
 
-    /// The whole part of 2³² · |sin(n)| for n from 1 to 64.
+    /// The integer part of 2³² · |sin(n)| for n from 1 to 64.
     private static let sines: [UInt32] = [
         0xd76a_a478, 0xe8c7_b756, 0x2420_70db, 0xc1bd_ceee, 0xf57c_0faf, 0x4787_c62a,
         0xa830_4613, 0xfd46_9501, 0x6980_98d8, 0x8b44_f7af, 0xffff_5bb1, 0x895c_d7be,

@@ -1,128 +1,115 @@
 package import LarderModel
 package import LarderQuery
 
-/// A connection to a backend: what an engine needs of it, and no more.
+/// A connection to a backend, as a sync engine needs it.
 ///
-/// Every call returns at once. Handlers are called on any thread, those of one stream one after
-/// the other and in order, and must return soon. A remote keeps nothing of its clients' state: an
-/// engine that opens a stream says again what it wants to know.
+/// Calls return immediately. Handlers are called on any thread, serially and in order for each
+/// stream, and must return quickly. A remote keeps no client state: an engine sends its targets
+/// again on each new stream.
 package protocol Remote: Sendable {
-    /// How many writes may be on their way at a time: the longer an answer takes, or the more
-    /// writes share a commit, the more.
+    /// The maximum number of writes without a response; slow responses and group commit call for
+    /// more.
     var writePipelineDepth: Int { get }
 
-    /// Opens a stream that tells of changes of documents.
+    /// Opens a stream of document changes.
     ///
-    /// The handler hears `opened` first, or `closed` alone. The caller holds the stream; letting
-    /// it go closes it.
+    /// The first event is `opened`, or `closed` alone. Releasing the stream closes it.
     func openWatchStream(
         as credentials: Credentials, _ handler: @escaping @Sendable (WatchEvent) -> Void
     ) -> any WatchStream
 
-    /// Opens a stream that takes writes, in order.
-    ///
-    /// As ``openWatchStream(as:_:)`` in everything else.
+    /// Opens a stream that accepts writes in order; otherwise like ``openWatchStream(as:_:)``.
     func openWriteStream(
         as credentials: Credentials, _ handler: @escaping @Sendable (WriteEvent) -> Void
     ) -> any WriteStream
 
-    /// Reads documents, all as of one moment.
+    /// Reads documents in one snapshot.
     ///
-    /// - Parameter completion: called once, with a reading for each path, in the order of the
-    ///   paths.
+    /// - Parameter completion: called once, with a reading for each path in order.
     func read(
         _ paths: [DocumentPath], as credentials: Credentials,
         _ completion: @escaping @Sendable (Result<[DocumentReading], LarderError>) -> Void)
 
-    /// Makes changes together, or none of them.
+    /// Commits mutations atomically.
     ///
-    /// - Parameter completion: called once. After a failure that leaves it open whether the
-    ///   changes were made (`unavailable`, `deadlineExceeded`, `unknown`, `internal`), they may
-    ///   have been.
+    /// - Parameter completion: called once. After `unavailable`, `deadlineExceeded`, `unknown` and
+    /// `internal` the mutations may have been committed.
     func commit(
         _ mutations: [Mutation], as credentials: Credentials,
         _ completion: @escaping @Sendable (Result<CommitResponse, LarderError>) -> Void)
 
-    /// Aggregates over what matches a target.
+    /// Aggregates over a target's documents.
     ///
-    /// - Parameter completion: called once, with a value for each aggregate, in order.
+    /// - Parameter completion: called once, with a value for each aggregate in order.
     func aggregate(
         _ aggregates: [Aggregate], over target: QueryTarget, as credentials: Credentials,
         _ completion: @escaping @Sendable (Result<[Value], LarderError>) -> Void)
 
-    /// Forgets a token of access that the backend has refused, so that the next call asks for a
-    /// new one.
+    /// Discards an access token that the backend has refused; the next call obtains a new one.
     func invalidateToken()
 }
 
 extension Remote {
-    /// As many as Firestore's clients have on their way.
+    /// The depth of Firestore's clients.
     package var writePipelineDepth: Int { 10 }
 }
 
-/// An open, or opening, stream that tells of changes of documents.
+/// An open or opening stream of document changes.
 package protocol WatchStream: AnyObject, Sendable {
-    /// Begins or ends watching a target; what is sent before the stream is open waits.
+    /// Adds or removes a target; requests before the stream opens are queued.
     func send(_ request: WatchRequest)
 
-    /// Lets the handler have so many responses more; it begins with none.
+    /// Adds demand: the number of responses that the handler may receive, initially 0.
     func demand(_ count: Int)
 
-    /// Ends the stream; the handler hears nothing more. A second call does nothing.
+    /// Ends the stream; the handler receives nothing more. Idempotent.
     func close()
 }
 
-/// An open, or opening, stream that takes writes.
+/// An open or opening stream of writes.
 package protocol WriteStream: AnyObject, Sendable {
-    /// Sends a request; the first is answered with the handshake, each other one with its
-    /// results. A refused one closes the stream with the reason.
+    /// Sends a request. The first is answered by the handshake, each further one by its results; a
+    /// refused request closes the stream with the error.
     func send(_ request: WriteRequest)
 
-    /// Ends the stream; the handler hears nothing more. A second call does nothing.
+    /// Ends the stream; the handler receives nothing more. Idempotent.
     func close()
 }
 
-/// As whom a client speaks to a backend.
+/// The identity of a client at a backend.
 package struct Credentials: Sendable, Hashable {
-    /// The user's id; empty for nobody who signed in.
+    /// The user ID; empty if no user is signed in.
     package var userID: String
 
-    /// A user by an id.
     package init(userID: String = "") {
         self.userID = userID
     }
 }
 
-/// A backend that a database is kept in agreement with.
+/// A connection to a backend, for a database's configuration.
 ///
-/// An opaque value: a backend gives it, a database's configuration takes it. Any number of
-/// databases may use one.
+/// Obtained from a backend; any number of databases may share one.
 public struct RemoteConnection: Sendable {
-    /// The connection itself.
     package let remote: any Remote
 
-    /// Makes a connection of a remote.
     package init(_ remote: any Remote) {
         self.remote = remote
     }
 }
 
-/// Makes the connection of a database to its backend when the database opens, to where its
-/// settings say.
+/// Creates a database's connection to its backend when the database opens, at the address in its
+/// settings.
 ///
-/// An opaque value: a module that connects gives it, a database's configuration takes it. Any
-/// number of databases may use one; each has a connection of its own, for as long as it lives.
+/// Obtained from a connection module; any number of databases may share one, and each gets a
+/// connection of its own.
 public struct RemoteConnector: Sendable {
-    /// What a database says of itself and of its backend.
+    /// A database and the address of its backend.
     package struct Place: Sendable, Hashable {
-        /// The database.
         package var database: DatabaseID
-        /// The backend's host, with or without a port; nil where the settings name none.
+        /// The backend's host, optionally with a port; nil if the settings name none.
         package var host: String?
-        /// Whether what travels there is encrypted.
         package var isEncrypted: Bool
 
-        /// A database, and a host where its settings name one.
         package init(_ database: DatabaseID, host: String? = nil, isEncrypted: Bool = true) {
             self.database = database
             self.host = host
@@ -130,10 +117,9 @@ public struct RemoteConnector: Sendable {
         }
     }
 
-    /// Makes a connection; may block for files that it needs.
+    /// Creates a connection; may block while reading files.
     package let connect: @Sendable (Place) throws(LarderError) -> RemoteConnection
 
-    /// A connector of a closure.
     package init(
         _ connect: @escaping @Sendable (Place) throws(LarderError) -> RemoteConnection
     ) {

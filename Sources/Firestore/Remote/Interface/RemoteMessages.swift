@@ -1,52 +1,44 @@
 package import LarderModel
 package import LarderQuery
 
-/// What a client tells a watch stream.
+/// A request on a watch stream.
 package enum WatchRequest: Sendable, Equatable {
-    /// Watch a target.
     case add(WatchTarget)
-    /// Watch a target no longer.
     case remove(targetID: Int32)
 }
 
-/// A target as a client asks for it.
+/// A target to watch, with the point to resume from.
 package struct WatchTarget: Sendable, Equatable {
-    /// Where the backend goes on from.
+    /// The point from which the backend continues.
     package enum Resumption: Sendable, Hashable {
-        /// From nothing.
         case none
-        /// From a token that the backend gave, never empty.
+        /// Resumes from a token of the backend, never empty.
         case token([UInt8])
-        /// From a snapshot of the backend.
+        /// Resumes from a snapshot version.
         case readTime(SnapshotVersion)
     }
 
-    /// What a target is asked for.
+    /// The reason to watch a target.
     package enum Purpose: Sendable, Hashable {
-        /// An application listens.
         case listen
-        /// The backend's count of documents did not agree with the client's.
+        /// The backend's document count differs from the client's.
         case existenceFilterMismatch
-        /// The same, after a bloom filter did not help.
+        /// The same, after a bloom filter could not name the documents.
         case existenceFilterMismatchBloom
-        /// A document may be gone.
+        /// Checks whether a document still exists.
         case limboResolution
     }
 
-    /// The client's number for it, above 0.
+    /// The client's target ID, above 0.
     package var id: Int32
-    /// What is asked.
     package var target: QueryTarget
-    /// What is asked as well: the others of a target of several documents.
+    /// The further targets of a target of several documents.
     package var others: [QueryTarget]
-    /// Where to go on from.
     package var resumption: Resumption
-    /// How many documents the client knows in it; only when it is resumed.
+    /// The number of matching documents that the client knows; sent only when resuming.
     package var expectedCount: Int?
-    /// Why it is asked for.
     package var purpose: Purpose
 
-    /// A target to be watched.
     package init(
         id: Int32, target: QueryTarget, others: [QueryTarget] = [],
         resumption: Resumption = .none, expectedCount: Int? = nil, purpose: Purpose = .listen
@@ -59,59 +51,52 @@ package struct WatchTarget: Sendable, Equatable {
         self.purpose = purpose
     }
 
-    /// All that is asked.
     package var all: [QueryTarget] { [target] + others }
 }
 
-/// What a client hears of a watch stream.
+/// An event of a watch stream.
 package enum WatchEvent: Sendable {
-    /// The stream is open.
     case opened
-    /// The backend says something.
     case response(WatchResponse)
-    /// The stream has ended, with an error or, nil, in good order; the last event.
+    /// The last event: the stream has ended, with an error or, for nil, normally.
     case closed(LarderError?)
 }
 
-/// What a backend says on a watch stream.
+/// A message of a watch stream.
 package enum WatchResponse: Sendable {
-    /// Something about targets.
     case targets(TargetChange)
-    /// A document is as this, and in or out of targets.
+    /// The current state of a document, and the targets it is in or has left.
     case document(DocumentReading, targetIDs: [Int32], removedTargetIDs: [Int32])
-    /// A document is no longer in targets; what it is now is not said.
+    /// A document has left targets; its current state is unknown.
     case removed(DocumentPath, removedTargetIDs: [Int32])
-    /// How many documents a target has, and which of those the client knows may still be in it.
+    /// The number of documents of a target, and a filter of those that are unchanged.
     case existenceFilter(targetID: Int32, count: Int, unchanged: BloomFilterBits?)
 }
 
-/// A change of targets, or of all of them.
+/// A change of some or all targets.
 package struct TargetChange: Sendable, Equatable {
-    /// What has happened to the targets.
     package enum Kind: Sendable, Equatable {
-        /// Nothing, but there is a token or a snapshot.
+        /// No change of state; carries a token or a snapshot version.
         case none
-        /// They are watched.
+        /// The backend watches the targets.
         case added
-        /// They are watched no longer: because the client asked for it, or for a reason.
+        /// The backend watches the targets no longer: on request, or because of an error.
         case removed(LarderError?)
-        /// All that there was up to the token has been told.
+        /// All changes up to the resume token have been sent.
         case current
-        /// What was told does not count; it is all told again.
+        /// Earlier changes are invalid and will be sent again.
         case reset
     }
 
-    /// What has happened.
     package var kind: Kind
-    /// To which targets; empty for all.
+    /// The targets; empty for all.
     package var targetIDs: [Int32]
-    /// What resumes the targets from here; empty for none.
+    /// The token to resume from; empty for none.
     package var resumeToken: [UInt8]
-    /// The snapshot up to which all targets have been told everything, where ``targetIDs`` is
-    /// empty; else none.
+    /// The snapshot version up to which all targets are complete; set only if ``targetIDs`` is
+    /// empty.
     package var readTime: SnapshotVersion
 
-    /// A change of targets.
     package init(
         _ kind: Kind, targetIDs: [Int32] = [], resumeToken: [UInt8] = [],
         readTime: SnapshotVersion = .none
@@ -123,16 +108,15 @@ package struct TargetChange: Sendable, Equatable {
     }
 }
 
-/// A bloom filter as a backend sends it, unchecked.
+/// A bloom filter as received, not validated.
 package struct BloomFilterBits: Sendable, Equatable {
-    /// The bits, the lowest of each byte first.
+    /// The bits, lowest first in each byte.
     package var bitmap: [UInt8]
-    /// How many bits of the last byte do not count.
+    /// The number of unused bits in the last byte.
     package var padding: Int
-    /// How many bits a key sets.
+    /// The number of bits set for each key.
     package var hashCount: Int
 
-    /// A filter of its parts.
     package init(bitmap: [UInt8], padding: Int, hashCount: Int) {
         self.bitmap = bitmap
         self.padding = padding
@@ -140,68 +124,57 @@ package struct BloomFilterBits: Sendable, Equatable {
     }
 }
 
-/// What a client tells a write stream.
+/// A request on a write stream.
 package enum WriteRequest: Sendable, Equatable {
-    /// The first request, once the stream is open.
+    /// The first request.
     case handshake
-    /// Make these changes together, after all that was sent before.
-    ///
-    /// - Parameter streamToken: the last token that the stream gave.
+    /// Commits mutations atomically, after all earlier writes; carries the stream's last token.
     case write([Mutation], streamToken: [UInt8])
 }
 
-/// What a client hears of a write stream.
+/// An event of a write stream.
 package enum WriteEvent: Sendable {
-    /// The stream is open; the client sends the handshake.
+    /// The stream is open; the client sends the handshake next.
     case opened
-    /// The handshake is answered.
     case handshake(streamToken: [UInt8])
-    /// The oldest write without an answer is committed.
+    /// The oldest pending write is committed.
     case committed(CommitResponse, streamToken: [UInt8])
-    /// The stream has ended, with an error that concerns the oldest write without an answer or,
-    /// nil, in good order; the last event.
+    /// The last event: the stream has ended, with an error that concerns the oldest pending write
+    /// or, for nil, normally.
     case closed(LarderError?)
 }
 
-/// What a commit has done.
+/// The result of a commit.
 package struct CommitResponse: Sendable, Equatable {
-    /// The commit's version.
     package var commitVersion: SnapshotVersion
-    /// What each mutation did, in order.
+    /// The result of each mutation, in order.
     package var results: [MutationResult]
 
-    /// What a commit has done.
     package init(commitVersion: SnapshotVersion, results: [MutationResult]) {
         self.commitVersion = commitVersion
         self.results = results
     }
 }
 
-/// What a backend says of one document.
+/// The state of a document at the backend.
 package struct DocumentReading: Sendable, Equatable {
-    /// What is known of the document.
     package enum Contents: Sendable, Equatable {
-        /// It exists with these fields; when it was created, where that was said.
+        /// The document exists with these fields; the create time may be unknown.
         case found(Record, createTime: Timestamp?)
-        /// It does not exist.
         case absent
     }
 
-    /// The document.
     package var path: DocumentPath
-    /// What is known of it.
     package var contents: Contents
-    /// The version of the contents, or the snapshot in which it did not exist.
+    /// The version of the contents, or the snapshot version in which the document did not exist.
     package var version: SnapshotVersion
 
-    /// What a backend says of a document.
     package init(path: DocumentPath, contents: Contents, version: SnapshotVersion) {
         self.path = path
         self.contents = contents
         self.version = version
     }
 
-    /// Whether the document exists.
     package var exists: Bool {
         if case .found = contents { true } else { false }
     }

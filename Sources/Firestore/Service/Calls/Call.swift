@@ -10,7 +10,6 @@ import NIOHTTP2
 /// Decodes the requests of the stream. A ``ShortCall`` and a ``LiveCall`` are served here; any other
 /// call is passed to gRPC with its requests as a sequence. Confined to the connection's event loop.
 final class Call: HTTP2StreamHandler {
-    /// The receiver of the requests.
     private enum RequestState {
         /// No headers yet, or the call has ended.
         case closed
@@ -28,7 +27,7 @@ final class Call: HTTP2StreamHandler {
     private static let bytesAhead = 64 << 10
     /// The bytes of responses after which their sending is tracked.
     private static let markBytes = 16 << 10
-    /// How long a client may take to end its side after the response.
+    /// The time that a client has to end its side after the response.
     private static let patience = TimeAmount.seconds(5)
 
     private let id: HTTP2StreamID
@@ -182,7 +181,7 @@ final class Call: HTTP2StreamHandler {
         }
     }
 
-    /// Passes a call to gRPC that is not short.
+    /// Passes a call that is not short to gRPC.
     @discardableResult
     private func takeLong(
         _ short: ShortCall, _ headers: RequestHeaders, _ message: [UInt8]?

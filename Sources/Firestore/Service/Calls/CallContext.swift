@@ -6,7 +6,6 @@ import NIOHTTP2
 
 /// The context that all calls of a server share.
 final class CallContext: Sendable {
-    /// The requests and the answers of a call.
     typealias Stream = RPCStream<CallTransport.Inbound, CallTransport.Outbound>
 
     let routes: [String: CallRoute]
@@ -17,10 +16,8 @@ final class CallContext: Sendable {
     let budget: RequestBudget
     let executor: LoopExecutor
     let connections: OpenConnections
-    /// Serves a call.
     private let handler: Handler
 
-    /// Serves a call by gRPC.
     typealias Handler = @Sendable (Stream, ServerContext) async -> Void
 
     init(
@@ -39,14 +36,12 @@ final class CallContext: Sendable {
         self.handler = handler
     }
 
-    /// Makes the handler of a new stream.
     func makeCall(
         _ id: HTTP2StreamID, _ connection: HTTP2Connection, _ loop: any EventLoop
     ) -> any HTTP2StreamHandler {
         Call(id, of: connection, in: self, on: loop)
     }
 
-    /// Serves a call by gRPC, in a new task.
     func serve(_ stream: Stream, _ requests: CallRequests, _ peers: HTTP2Connection.Peers) {
         serve { [handler] in
             await withServerContextRPCCancellationHandle { handle in
@@ -90,7 +85,6 @@ final class CallContext: Sendable {
 
 // MARK: - Routes
 
-/// How the calls of a method are served.
 enum CallRoute: Sendable {
     /// By the connection, once the request is complete.
     case short(ShortCall)
@@ -127,11 +121,11 @@ struct ShortCall: Sendable {
 
     /// The work of a request.
     struct Work: Sendable {
-        /// Does or begins it on the event loop of the connection.
+        /// Performs or begins the work on the connection's event loop.
         ///
         /// - Returns: false, without effect, if that would block.
         var inline: @Sendable (_ reply: @escaping Reply<[[UInt8]]>) throws -> Bool = { _ in false }
-        /// Does it in a task, which is cancelled if the call ends early.
+        /// Performs the work in a task, which is cancelled if the call ends early.
         let async: @Sendable () async throws -> [[UInt8]]
     }
 

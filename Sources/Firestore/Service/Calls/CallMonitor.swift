@@ -7,16 +7,16 @@ import Tracing
 
 /// Records metrics, logs and spans of calls, and converts errors to statuses.
 ///
-/// Metrics: the timer `larder_server_call_seconds` and the counter `larder_server_calls`, both by
-/// `method` and, the counter, by `code`; the gauges `larder_server_streams` and
-/// `larder_server_databases` are elsewhere. Calls are logged at trace
-/// level, refusals at debug level, and faults of the server as errors. Each call is a
-/// span with OpenTelemetry's attributes: `rpc.system`, `rpc.service`, `rpc.method`,
-/// `rpc.grpc.status_code` and, for the database, `db.namespace`.
+/// Metrics: the timer `larder_server_call_seconds` by `method` and the counter
+/// `larder_server_calls` by `method` and `code`; the gauges `larder_server_streams` and
+/// `larder_server_databases` are elsewhere. Calls are logged at trace level, refusals at debug
+/// level, and faults of the server as errors. Each call is a span with OpenTelemetry's attributes:
+/// `rpc.system`, `rpc.service`, `rpc.method`, `rpc.grpc.status_code` and, for the database,
+/// `db.namespace`.
 final class CallMonitor: Sendable {
     private struct Meter: Sendable {
         let time: Metrics.Timer
-        /// Successful calls; counters of other codes are made on demand.
+        /// Counts successful calls; counters of other codes are created on demand.
         let successes: Counter
     }
 
@@ -59,7 +59,6 @@ final class CallMonitor: Sendable {
             factory: metrics)
     }
 
-    /// Serves a call.
     ///
     /// - Parameter metadata: the headers of the call, with the caller's trace.
     func watch<R>(
@@ -69,7 +68,6 @@ final class CallMonitor: Sendable {
         try await begin(method, metadata()).finish(body)
     }
 
-    /// Begins a call.
     ///
     /// - Parameter metadata: the headers of the call, with the caller's trace.
     func begin(
@@ -129,7 +127,7 @@ struct MonitoredCall: Sendable {
     fileprivate let span: (any Span)?
     private let start = ContinuousClock.now
 
-    /// Does a part of the call's work within its span.
+    /// Runs a part of the call's work within its span.
     func run<R>(_ body: () throws -> R) rethrows -> R {
         guard let span else { return try body() }
         return try InstrumentationContext.withValue(span.context) {
@@ -137,7 +135,7 @@ struct MonitoredCall: Sendable {
         }
     }
 
-    /// Does a part of the call's work within its span.
+    /// Runs a part of the call's work within its span.
     func run<R>(_ body: () async throws -> R) async rethrows -> R {
         guard let span else { return try await body() }
         return try await InstrumentationContext.withValue(span.context) {
@@ -145,7 +143,7 @@ struct MonitoredCall: Sendable {
         }
     }
 
-    /// Does all work of the call and ends it.
+    /// Runs all work of the call and ends it.
     func finish<R>(_ body: () async throws -> R) async throws(RPCError) -> R {
         do {
             let result = try await run(body)

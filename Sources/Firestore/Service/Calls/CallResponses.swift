@@ -35,7 +35,6 @@ struct CallResponses: ClosableRPCWriterProtocol {
 
     func finish(throwing error: any Error) async { endWithoutStatus() }
 
-    /// Ends a call without a status.
     private func endWithoutStatus() {
         run { $0.refuse(RPCError(code: .internalError, message: "internal server error")) }
     }

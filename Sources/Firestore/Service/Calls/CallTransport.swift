@@ -23,11 +23,10 @@ final class CallTransport: ServerTransport {
     private let state = Mutex(State())
     private let bound: EventLoopPromise<SocketAddress?>
 
-    /// Makes the context of all calls from the methods and their handler.
+    /// Creates the context of all calls from the methods and their handler.
     typealias Prepare =
         @Sendable ([MethodDescriptor], @escaping CallContext.Handler) -> CallContext
 
-    /// A transport that does not listen yet.
     init(
         _ listener: HTTPListener, _ connections: OpenConnections, _ admin: AdminAPI,
         _ prepare: @escaping Prepare
@@ -54,7 +53,7 @@ final class CallTransport: ServerTransport {
 
     /// Serves until the shutdown begins, and then until all calls and connections have ended.
     ///
-    /// - Throws: the reason why it cannot listen.
+    /// - Throws: the error if it cannot listen.
     func listen(streamHandler: @escaping CallContext.Handler) async throws {
         let calls = prepare(state.withLock { $0.methods }, streamHandler)
         let channel = try await listener.listen(
@@ -73,7 +72,7 @@ final class CallTransport: ServerTransport {
         await connections.end()
     }
 
-    /// Completes callers waiting for the address if it has never listened.
+    /// Completes callers waiting for the address if the server has never listened.
     func endListening() {
         bound.succeed(nil)
     }

@@ -65,7 +65,7 @@ struct MessageReader {
         guard length <= maxBytes else {
             throw RPCError(
                 code: .invalidArgument,
-                message: "a request has \(length) bytes, and \(maxBytes) is the limit")
+                message: "a request of \(length) bytes; the limit is \(maxBytes)")
         }
         self.length = length
         if bytes.readableBytes < length { message.reserveCapacity(min(length, Self.firstBytes)) }

@@ -70,17 +70,14 @@ struct RequestHeaders {
     }
 }
 
-/// A refusal of a call by its headers.
 struct CallRefusal: Error {
     /// The whole response.
     let headers: HPACKHeaders
 
-    /// A refusal with an error.
     init(_ error: RPCError) {
         headers = ResponseHeaders.ending(error, hasBegun: false)
     }
 
-    /// A refusal with an error.
     init(_ code: RPCError.Code, _ message: String) {
         self.init(RPCError(code: code, message: message))
     }

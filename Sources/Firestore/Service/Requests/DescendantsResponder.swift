@@ -54,9 +54,8 @@ struct DescendantsResponder {
         parent = try coder.decode(parent: request.parent)
         offset = Int(query.offset)
         limit = query.hasLimit ? Int(query.limit.value) : .max
-        var paths: [FieldPath] = []
-        for field in query.select.fields {
-            paths.append(try coder.decode(fieldPath: field.fieldPath))
+        let paths = try query.select.fields.map { [coder] field throws(LarderError) in
+            try coder.decode(fieldPath: field.fieldPath)
         }
         mask = paths.isEmpty ? nil : FieldMask(paths)
         if query.hasWhere { try narrow(by: query.where) }

@@ -10,7 +10,7 @@ extension FirestoreService {
     /// in progress, and avoids a change of threads.
     private static let fewDocuments = 4
 
-    /// Documents, all as of one time, those that do not exist among them.
+    /// Reads documents in one snapshot, including missing ones.
     func batchGetDocuments(
         _ request: Google_Firestore_V1_BatchGetDocumentsRequest,
         _ writer: RPCWriter<Response<Google_Firestore_V1_BatchGetDocumentsResponse>>
@@ -28,7 +28,6 @@ extension FirestoreService {
         request.documents.count <= fewDocuments
     }
 
-    /// The documents of a small request.
     func fewDocuments(_ request: Google_Firestore_V1_BatchGetDocumentsRequest)
         -> InlineRead<[Response<Google_Firestore_V1_BatchGetDocumentsResponse>]>
     {

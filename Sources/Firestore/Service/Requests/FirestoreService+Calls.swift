@@ -142,13 +142,12 @@ struct MessageCall<Request: Message, Output: Message>: UnaryCall {
 
 // MARK: - Inline reads
 
-/// A read of few documents, as a request asks for it: made at once where it can be.
+/// A read of a few documents, performed inline if possible.
 struct InlineRead<R: Sendable>: Sendable {
-    /// A name that begins with that of the database.
+    /// The resource name of the database or of something in it.
     let resource: String
-    /// As of when.
     let consistency: ConsistencySelector
-    /// What reads; any thread may, for as long as few documents take.
+    /// Reads the documents, on any thread; takes as long as reading a few documents.
     let body: @Sendable (DatabaseContext, MessageCoder) throws(LarderError) -> R
 
     init(
@@ -160,7 +159,7 @@ struct InlineRead<R: Sendable>: Sendable {
         self.body = body
     }
 
-    /// A read that makes something of what this one reads.
+    /// A read that converts the result of this one.
     func map<T: Sendable>(_ change: @escaping @Sendable (R) -> T) -> InlineRead<T> {
         InlineRead<T>(of: resource, consistency) { [body] (database, coder) throws(LarderError) in
             change(try body(database, coder))
@@ -230,7 +229,6 @@ final class RequestMessage<Message: SwiftProtobuf.Message>: Sendable {
     }
 }
 
-/// Deserialises requests.
 struct RequestMessageDeserializer<Message: SwiftProtobuf.Message>: MessageDeserializer {
     func deserialize<Bytes: GRPCContiguousBytes>(_ bytes: Bytes) throws -> RequestMessage<Message> {
         try RequestMessage(bytes)

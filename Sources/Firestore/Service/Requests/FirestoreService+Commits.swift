@@ -6,7 +6,6 @@ import LarderWire
 import SwiftProtobuf
 
 extension FirestoreService {
-    /// Begins a transaction.
     func beginTransaction(_ request: Google_Firestore_V1_BeginTransactionRequest)
         async throws(LarderError) -> Google_Firestore_V1_BeginTransactionResponse
     {

@@ -4,7 +4,6 @@ import LarderRemote
 import LarderWire
 import SwiftProtobuf
 
-/// One document at a time.
 extension FirestoreService {
     /// A document, or the fields of a mask.
     ///

@@ -57,8 +57,8 @@ extension FirestoreService {
         else {
             throw LarderError(
                 .invalidArgument,
-                "only a query of all documents of a collection group, ordered by name, is "
-                    + "cut into partitions")
+                "only a query of all documents of a collection group, ordered by name, can be "
+                    + "partitioned")
         }
         return selection.query
     }
@@ -66,7 +66,7 @@ extension FirestoreService {
 
 /// Samples a list of documents of unknown length to split it into parts of about equal size.
 ///
-/// Every nth document is kept; when there are too many, every second one is dropped and n doubles.
+/// Keeps every nth document; when there are too many, drops every second one and doubles n.
 struct Partitions {
     /// The size of the smallest part, as in Firestore.
     static let minSize = 128

@@ -19,7 +19,6 @@ final class FirestoreService: Sendable {
     let queries: WorkPool
     let streams: StreamCount
 
-    /// A service without open databases.
     init(_ configuration: ServerConfiguration, _ databases: Databases, _ monitor: CallMonitor) {
         self.databases = databases
         self.monitor = monitor

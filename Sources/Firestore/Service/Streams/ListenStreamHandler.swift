@@ -152,7 +152,7 @@ struct ListenTargets {
         var isLeaving = false
     }
 
-    /// Targets not reported as added yet, the earliest first.
+    /// Targets not reported as added yet, earliest first.
     private var requested: [Int32: Deque<Target>] = [:]
     /// Targets reported as added.
     private var active: [Int32: Target] = [:]
@@ -170,7 +170,6 @@ struct ListenTargets {
         count + (target.isLeaving ? 0 : target.count)
     }
 
-    /// The field mask of a target; nil for all fields.
     func mask(_ id: Int32) -> FieldMask? { active[id]?.mask }
 
     /// Adds a request.
@@ -190,7 +189,7 @@ struct ListenTargets {
         }
     }
 
-    /// Adds a refused target, which does not count towards the limit.
+    /// Adds a rejected target, which does not count towards the limit.
     mutating func addRefused(_ id: Int32) {
         requested[id, default: []].append(Target(count: 0, mask: nil, isOnce: false))
     }

@@ -9,11 +9,8 @@ import Synchronization
 
 /// Connects a client's stream to the backend; confined to the connection's event loop.
 protocol StreamHandler: SendableMetatype {
-    /// The request's message.
     associatedtype Message: SwiftProtobuf.Message
-    /// The decoded request.
     associatedtype Request: Sendable
-    /// An event of the backend.
     associatedtype Event: Sendable
 
     static var method: MethodDescriptor { get }
@@ -61,7 +58,6 @@ enum StreamResponse {
 }
 
 extension LiveMethod {
-    /// A method served by a type of handler.
     init<Stream: StreamHandler>(_: Stream.Type, _ service: FirestoreService) {
         self.init(method: Stream.method) { StreamCall<Stream>(service, $0, $1, $2) }
     }
@@ -80,7 +76,7 @@ private final class StreamCall<Stream: StreamHandler>: LiveCall {
     /// The database of the first request.
     private var database: DatabaseContext?
     private var stream: Stream?
-    /// Whether a request is being decoded, and the task if it is suspended.
+    /// Whether a request is being decoded, and the task if decoding is suspended.
     private var isReading = false
     private var reader: Task<Void, Never>?
     /// Whether the client is far behind.
@@ -264,7 +260,6 @@ final class StreamCount: Sendable {
         gauge.record(number)
     }
 
-    /// Removes a stream.
     func remove() {
         gauge.record(count.wrappingSubtract(1, ordering: .relaxed).newValue)
     }

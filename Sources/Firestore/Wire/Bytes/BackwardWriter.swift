@@ -1,16 +1,16 @@
 import LarderModel
 import SwiftProtobuf
 
-/// Writes the bytes of a message from its end to its beginning.
+/// Encodes a message from its end to its beginning.
 ///
-/// So the length of what is embedded is known when it is written, and no message is gone through
-/// twice: what SwiftProtobuf does for each level of nesting.
+/// The length of an embedded message is then known when its prefix is written; SwiftProtobuf
+/// traverses each level of nesting twice.
 struct BackwardWriter: ~Copyable {
     private var buffer: UnsafeMutableRawBufferPointer
-    /// Where what was written begins.
+    /// The offset of the first written byte.
     private var start: Int
 
-    /// A writer that has room for so many bytes, and makes more when it needs it.
+    /// Creates a writer with an initial capacity; it grows on demand.
     init(capacity: Int) {
         buffer = .allocate(byteCount: max(capacity, 64), alignment: 1)
         start = buffer.count
@@ -18,21 +18,18 @@ struct BackwardWriter: ~Copyable {
 
     deinit { buffer.deallocate() }
 
-    /// What was written.
     var bytes: [UInt8] { [UInt8](buffer[start...]) }
 
-    /// How many bytes were written.
     var count: Int { buffer.count - start }
 
-    // MARK: Fields, the last first
+    // MARK: Fields, last first
 
-    /// A text.
     mutating func write(_ text: String, field: UInt64) {
         var text = text
         text.withUTF8 { writeContent(UnsafeRawBufferPointer($0), field: field) }
     }
 
-    /// Bytes, or a message that is bytes already.
+    /// Writes a length-delimited field.
     mutating func writeContent(_ bytes: UnsafeRawBufferPointer, field: UInt64) {
         makeRoom(bytes.count)
         start -= bytes.count
@@ -41,13 +38,13 @@ struct BackwardWriter: ~Copyable {
         writeNumber(field << 3 | 2)
     }
 
-    /// A number that varies in length.
+    /// Writes a varint field.
     mutating func write(_ number: UInt64, field: UInt64) {
         writeNumber(number)
         writeNumber(field << 3)
     }
 
-    /// A number of eight bytes.
+    /// Writes a 64-bit field.
     mutating func write(_ number: Double, field: UInt64) {
         makeRoom(8)
         start -= 8
@@ -56,13 +53,13 @@ struct BackwardWriter: ~Copyable {
         writeNumber(field << 3 | 1)
     }
 
-    /// Makes a message in a field of what was written since there were so many bytes.
+    /// Wraps everything written since the count was `count` in a message field.
     mutating func enclose(since count: Int, field: UInt64) {
         writeNumber(UInt64(self.count - count))
         writeNumber(field << 3 | 2)
     }
 
-    /// Numbers without a name, the last first.
+    /// Writes a varint without a tag.
     mutating func writeNumber(_ number: UInt64) {
         var count = 1
         var rest = number >> 7
@@ -95,12 +92,13 @@ struct BackwardWriter: ~Copyable {
 
 // MARK: - Records
 
-/// Records as the fields of a document's message: the same bytes that SwiftProtobuf makes of the
-/// messages that ``MessageCoder`` makes.
+/// Records as the fields of a document message, byte for byte as SwiftProtobuf encodes the messages
+/// of ``MessageCoder``.
 extension BackwardWriter {
-    /// Every field of a record, in UTF-8 order of their names.
+    /// Writes the fields of a record, in UTF-8 order of their names.
     ///
-    /// - Throws: `dataLoss` for a damaged record; `invalidArgument` for what exists locally only.
+    /// - Throws: `dataLoss` for a damaged record; `invalidArgument` for values that exist only
+    /// locally.
     mutating func write(_ record: Record, field: UInt64) throws(LarderError) {
         try record.withView { view throws(LarderError) in
             try view.forEachFieldFromLast { name, value throws(LarderError) in
@@ -109,7 +107,6 @@ extension BackwardWriter {
         }
     }
 
-    /// A time.
     mutating func write(_ time: Timestamp, field: UInt64) {
         let end = count
         if time.nanoseconds != 0 {
@@ -119,7 +116,7 @@ extension BackwardWriter {
         enclose(since: end, field: field)
     }
 
-    /// Numbers of targets; none for no numbers.
+    /// Writes packed target IDs; nothing for an empty list.
     mutating func write(_ targetIDs: [Int32], field: UInt64) {
         guard !targetIDs.isEmpty else { return }
         let end = count
@@ -167,8 +164,8 @@ extension BackwardWriter {
             }
             enclose(since: end, field: 6)
         case .serverTimestamp:
-            throw .invalidArgument("a server timestamp that is pending cannot be sent")
-        case .max: throw .invalidArgument("the value above all others cannot be sent")
+            throw .invalidArgument("a pending server timestamp cannot be sent")
+        case .max: throw .invalidArgument("the maximum value cannot be sent")
         case nil: throw .damagedValue
         }
     }
@@ -186,7 +183,7 @@ extension BackwardWriter {
         enclose(since: end, field: 8)
     }
 
-    /// The map that a vector is sent as.
+    /// Writes the map that represents a vector.
     private mutating func write(_ vector: VectorValue) {
         let map = count
         var end = count
@@ -207,7 +204,7 @@ extension BackwardWriter {
         enclose(since: map, field: 6)
     }
 
-    /// What a value holds that says that it does.
+    /// The content, or `dataLoss` if it does not match the value's type.
     private func sound<T>(_ content: T?) throws(LarderError) -> T {
         guard let content else { throw .damagedValue }
         return content

@@ -1,8 +1,8 @@
 package import LarderModel
 package import LarderRemote
 
-/// The fast path of commits, decoded and encoded without messages: documents that are set outside of
-/// a transaction. All others take the way of SwiftProtobuf.
+/// The fast path of commits that set documents outside of a transaction, without intermediate
+/// messages. All others are decoded by SwiftProtobuf.
 extension MessageCoder {
     /// The database name of an encoded commit; nil if it does not come first.
     package static func database(ofCommit bytes: [UInt8]) -> String? {

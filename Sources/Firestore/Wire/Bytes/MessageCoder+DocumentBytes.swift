@@ -1,22 +1,22 @@
 package import LarderModel
 package import LarderRemote
 
-/// Documents in answers, from bytes to records without messages in between.
+/// Decodes documents in responses from bytes to records, without intermediate messages.
 ///
-/// Only the form that peers write nearly always is read so: each field once, none that is unknown,
-/// everything within its bounds. SwiftProtobuf and the coding of messages judge all else, so that
-/// there is one place that says what is wrong.
+/// This fast path accepts only the usual encoding: each field once, no unknown fields, everything
+/// within its limits. All else is decoded by SwiftProtobuf and the message coding, the single
+/// source of errors.
 extension MessageCoder {
-    /// What bytes on a Listen stream tell.
+    /// Decodes a response of a Listen stream.
     ///
-    /// - Throws: `internal` for bytes that are no message, and as
-    ///   ``decode(_:)-(Google_Firestore_V1_ListenResponse)``.
+    /// - Throws: `internal` for malformed bytes, and as
+    /// ``decode(_:)-(Google_Firestore_V1_ListenResponse)``.
     package func decode(listenResponse bytes: [UInt8]) throws(LarderError) -> WatchResponse {
         if let plain = plain(listenResponse: bytes) { return plain }
         return try decode(ResponseDeserializer.message(bytes))
     }
 
-    /// The change of a document that bytes consist of; nil for any other bytes.
+    /// Decodes a document change on the fast path; nil if the response is anything else.
     func plain(listenResponse bytes: [UInt8]) -> WatchResponse? {
         guard bytes.first == 0x1a else { return nil }
         return bytes.withUnsafeBytes { bytes in try? plainChange(bytes) }
@@ -63,9 +63,9 @@ extension MessageCoder {
             version: SnapshotVersion(updateTime))
     }
 
-    /// The fields of a document.
+    /// Decodes the fields of a document.
     ///
-    /// - Parameter takeOther: takes what stands beside them, by its number.
+    /// - Parameter takeOther: decodes another field of the document, given its tag.
     func plainRecord(
         _ document: inout FieldReader,
         _ takeOther: (UInt64, inout FieldReader) throws -> Void
@@ -86,7 +86,7 @@ extension MessageCoder {
         return record
     }
 
-    /// The path of a document, whose name comes first.
+    /// Decodes a document's path, which must come first.
     func plainName(_ document: inout FieldReader) throws -> DocumentPath {
         guard try document.number() == 0x0a else { throw NeedsFullDecoding() }
         let name = try document.content()
@@ -114,14 +114,14 @@ extension MessageCoder {
             validatingSeconds: seconds ?? 0, nanoseconds: nanoseconds ?? 0)
     }
 
-    /// Adds a name and its value to the map begun last.
+    /// Appends a map entry to the innermost open map.
     private func appendPlain(entry bytes: UnsafeRawBufferPointer, depth: Int) throws {
         var entry = FieldReader(bytes)
         guard try entry.number() == 0x0a else { throw NeedsFullDecoding() }
         let name = try entry.content()
         guard try entry.number() == 0x12 else { throw NeedsFullDecoding() }
         let value = try entry.content()
-        // A map with that name may be a vector.
+        // A map with that key may be a vector.
         guard entry.isAtEnd, depth == 0 || !name.elementsEqual(VectorValue.typeName.utf8) else {
             throw NeedsFullDecoding()
         }
@@ -189,7 +189,7 @@ extension MessageCoder {
     }
 }
 
-/// The only field of a value's message: its number times eight, and how its value is written.
+/// The tag of a value message's single field.
 private enum PlainValue: UInt64 {
     case boolean = 0x08
     case integer = 0x10

@@ -36,7 +36,6 @@ package enum Response<Message: SwiftProtobuf.Message>: Sendable {
     }
 }
 
-/// Serialises responses.
 package struct ResponseSerializer<Message: SwiftProtobuf.Message>: MessageSerializer {
     /// A serializer without state.
     package init() {}

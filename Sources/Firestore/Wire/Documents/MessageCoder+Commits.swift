@@ -3,7 +3,7 @@ package import LarderModel
 package import LarderRemote
 
 extension MessageCoder {
-    /// A request for changes together, outside of a transaction.
+    /// Encodes a request to commit mutations atomically outside of a transaction.
     ///
     /// - Throws: as ``encode(_:)-(Mutation)``.
     package func encode(committing mutations: [Mutation])
@@ -15,7 +15,7 @@ extension MessageCoder {
         return message
     }
 
-    /// The changes that a request asks for.
+    /// Decodes the mutations of a request.
     ///
     /// - Throws: as ``decode(_:)-(Google_Firestore_V1_Write)``.
     package func decode(_ request: Google_Firestore_V1_CommitRequest)
@@ -25,9 +25,9 @@ extension MessageCoder {
         return try decode(request.writes)
     }
 
-    /// The answer to a commit.
+    /// Encodes the response to a commit.
     ///
-    /// - Parameter mutations: what was committed: deletes are answered without a time.
+    /// - Parameter mutations: the committed mutations; the results of deletes have no time.
     /// - Throws: as ``encode(_:)-(Value)``.
     package func encode(_ response: CommitResponse, of mutations: [Mutation])
         throws(LarderError) -> Google_Firestore_V1_CommitResponse
@@ -38,21 +38,22 @@ extension MessageCoder {
         return message
     }
 
-    /// What an answer says of a commit.
+    /// Decodes the response to a commit.
     ///
-    /// - Throws: `internal` for an answer without a time, and for what breaks a bound.
+    /// - Throws: `internal` for a missing commit time or invalid data.
     package func decode(_ response: Google_Firestore_V1_CommitResponse)
         throws(LarderError) -> CommitResponse
     {
         try answer { () throws(LarderError) in
-            guard response.hasCommitTime else { throw .invalidArgument("a commit has no time") }
+            guard response.hasCommitTime else {
+                throw .invalidArgument("the commit time is missing")
+            }
             let version = try SnapshotVersion(response.commitTime)
             return CommitResponse(
                 commitVersion: version, results: try decode(response.writeResults, at: version))
         }
     }
 
-    /// What changes did, in order.
     func encode(_ results: [MutationResult], of mutations: [Mutation])
         throws(LarderError) -> [Google_Firestore_V1_WriteResult]
     {
@@ -68,27 +69,21 @@ extension MessageCoder {
         return messages
     }
 
-    /// What changes of a commit did, in order.
     func decode(_ messages: [Google_Firestore_V1_WriteResult], at version: SnapshotVersion)
         throws(LarderError) -> [MutationResult]
     {
-        var results: [MutationResult] = []
-        results.reserveCapacity(messages.count)
-        for message in messages {
-            results.append(
-                MutationResult(
-                    version: message.hasUpdateTime
-                        ? try SnapshotVersion(message.updateTime) : version,
-                    transformResults: try decode(message.transformResults)))
+        try messages.map { message throws(LarderError) in
+            MutationResult(
+                version: message.hasUpdateTime ? try SnapshotVersion(message.updateTime) : version,
+                transformResults: try decode(message.transformResults))
         }
-        return results
     }
 }
 
 // MARK: - Write streams
 
 extension MessageCoder {
-    /// What a client tells a Write stream.
+    /// Encodes a request of a Write stream.
     ///
     /// - Throws: as ``encode(_:)-(Mutation)``.
     package func encode(_ request: WriteRequest)
@@ -104,12 +99,12 @@ extension MessageCoder {
         return message
     }
 
-    /// What a Write stream is told.
+    /// Decodes a request of a Write stream.
     ///
     /// - Parameter isFirst: whether it is the first request of its stream.
-    /// - Throws: `invalidArgument` for a first request with writes or of another database, and
-    ///   as ``decode(_:)-(Google_Firestore_V1_Write)``; `unimplemented` for a stream that goes on
-    ///   where another ended.
+    /// - Throws: `invalidArgument` for a first request with writes or of another database, and as
+    /// ``decode(_:)-(Google_Firestore_V1_Write)``; `unimplemented` for the continuation of an
+    /// earlier stream.
     package func decode(_ request: Google_Firestore_V1_WriteRequest, isFirst: Bool)
         throws(LarderError) -> WriteRequest
     {
@@ -122,15 +117,16 @@ extension MessageCoder {
                 try decode(request.writes), streamToken: [UInt8](request.streamToken))
         }
         guard !request.database.isEmpty, request.writes.isEmpty else {
-            throw .invalidArgument("the first request of a stream names its database and no more")
+            throw .invalidArgument(
+                "the first request of a write stream must contain only the database")
         }
         guard request.streamID.isEmpty else {
-            throw .unimplemented("a stream of writes that goes on where another ended")
+            throw .unimplemented("the continuation of an earlier write stream")
         }
         return .handshake
     }
 
-    /// The answer to the first request of a Write stream.
+    /// Encodes the response to the first request of a Write stream.
     package func encode(handshake streamToken: [UInt8], streamID: String)
         -> Google_Firestore_V1_WriteResponse
     {
@@ -140,9 +136,9 @@ extension MessageCoder {
         return message
     }
 
-    /// The answer to writes of a Write stream.
+    /// Encodes the response to writes of a Write stream.
     ///
-    /// - Parameter mutations: what was committed: deletes are answered without a time.
+    /// - Parameter mutations: the committed mutations; the results of deletes have no time.
     /// - Throws: as ``encode(_:)-(Value)``.
     package func encode(
         _ response: CommitResponse, of mutations: [Mutation], streamToken: [UInt8]
@@ -154,10 +150,10 @@ extension MessageCoder {
         return message
     }
 
-    /// What a Write stream answers.
+    /// Decodes a response of a Write stream.
     ///
-    /// - Parameter isFirst: whether it is the first answer of its stream.
-    /// - Throws: `internal` for an answer to writes without a time, and for what breaks a bound.
+    /// - Parameter isFirst: whether it is the first response of its stream.
+    /// - Throws: `internal` for a missing commit time or invalid data.
     package func decode(_ response: Google_Firestore_V1_WriteResponse, isFirst: Bool)
         throws(LarderError) -> WriteEvent
     {
@@ -167,7 +163,9 @@ extension MessageCoder {
             }
             let token = [UInt8](response.streamToken)
             if isFirst { return .handshake(streamToken: token) }
-            guard response.hasCommitTime else { throw .invalidArgument("a commit has no time") }
+            guard response.hasCommitTime else {
+                throw .invalidArgument("the commit time is missing")
+            }
             let version = try SnapshotVersion(response.commitTime)
             let results = try decode(response.writeResults, at: version)
             return .committed(
@@ -178,16 +176,15 @@ extension MessageCoder {
 
 // MARK: - Transactions
 
-/// What a transaction is opened for.
+/// The access mode of a transaction.
 package enum TransactionMode: Sendable, Equatable {
-    /// Reading and writing; which earlier attempt it repeats, empty for none.
+    /// Reads and writes; carries the ID of the attempt that it repeats, empty for none.
     case readWrite(retrying: [UInt8])
-    /// Reading alone; as of when, none for now.
+    /// Reads only, at a read time; none for now.
     case readOnly(at: SnapshotVersion)
 }
 
 extension MessageCoder {
-    /// The message of what a transaction is opened for.
     package func encode(_ mode: TransactionMode) -> Google_Firestore_V1_TransactionOptions {
         var message = Google_Firestore_V1_TransactionOptions()
         switch mode {
@@ -200,7 +197,7 @@ extension MessageCoder {
         return message
     }
 
-    /// What a transaction is opened for: reading and writing unless the message says otherwise.
+    /// Decodes an access mode; reads and writes by default.
     ///
     /// - Throws: `invalidArgument` for a time out of range.
     package func decode(_ options: Google_Firestore_V1_TransactionOptions)

@@ -2,8 +2,7 @@ package import LarderModel
 package import LarderRemote
 
 extension MessageCoder {
-    /// The message of a document: its name, its fields or those of a mask, and its times where they
-    /// are known.
+    /// Encodes a document: its name, its fields or those of a mask, and its times if known.
     ///
     /// - Throws: `dataLoss` for a damaged record; `invalidArgument` for a pending server timestamp.
     package func encode(
@@ -18,7 +17,7 @@ extension MessageCoder {
         return message
     }
 
-    /// The message of a document of a store, which a document that does not exist has not.
+    /// Encodes a stored document; nil if it does not exist.
     ///
     /// - Throws: as ``encode(_:at:mask:createTime:updateTime:)``.
     package func encode(_ document: Document, mask: FieldMask? = nil)
@@ -30,25 +29,25 @@ extension MessageCoder {
             updateTime: document.version)
     }
 
-    /// The path and the fields of a document in a request; its times do not count.
+    /// Decodes the path and fields of a document in a request; its times are ignored.
     ///
-    /// - Throws: `invalidArgument` for what breaks a bound.
+    /// - Throws: `invalidArgument` for invalid data.
     package func decode(_ document: Google_Firestore_V1_Document)
         throws(LarderError) -> (path: DocumentPath, record: Record)
     {
         (try decode(documentName: document.name), try decode(document.fields))
     }
 
-    /// What a backend says of a document that it found.
+    /// Decodes a document in a response.
     ///
-    /// - Throws: `internal` for what breaks a bound, and without a time of the last change.
+    /// - Throws: `internal` for invalid data or a missing update time.
     package func decode(found document: Google_Firestore_V1_Document)
         throws(LarderError) -> DocumentReading
     {
         try answer { () throws(LarderError) in
             let (path, record) = try decode(document)
             guard document.hasUpdateTime else {
-                throw .invalidArgument("'\(path)' has no time of its last change")
+                throw .invalidArgument("'\(path)' has no update time")
             }
             let createTime =
                 document.hasCreateTime ? try Timestamp(document.createTime) : nil
@@ -58,7 +57,7 @@ extension MessageCoder {
         }
     }
 
-    /// A request for documents, as of now.
+    /// Encodes a request for the current state of documents.
     package func encode(reading paths: [DocumentPath])
         -> Google_Firestore_V1_BatchGetDocumentsRequest
     {
@@ -68,22 +67,19 @@ extension MessageCoder {
         return message
     }
 
-    /// The documents that a request asks for, in order.
+    /// Decodes the requested documents, in order.
     ///
-    /// - Throws: `invalidArgument` for what is no name of a document of the database.
+    /// - Throws: `invalidArgument` for a name outside the database or not of a document.
     package func decode(_ request: Google_Firestore_V1_BatchGetDocumentsRequest)
         throws(LarderError) -> [DocumentPath]
     {
         try check(database: request.database)
-        var paths: [DocumentPath] = []
-        paths.reserveCapacity(request.documents.count)
-        for name in request.documents { paths.append(try decode(documentName: name)) }
-        return paths
+        return try request.documents.map(decode(documentName:))
     }
 
-    /// What an answer says of a document; nil where it only opens a transaction.
+    /// Decodes the reading in a response; nil if the response only begins a transaction.
     ///
-    /// - Throws: `internal` for what breaks a bound.
+    /// - Throws: `internal` for invalid data.
     package func decode(_ response: Google_Firestore_V1_BatchGetDocumentsResponse)
         throws(LarderError) -> DocumentReading?
     {

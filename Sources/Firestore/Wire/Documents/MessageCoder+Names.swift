@@ -3,14 +3,14 @@ package import LarderModel
 extension DatabaseID {
     private static let maxBytes = 256
 
-    /// The database of a resource: `projects/P/databases/D`, alone or with `/documents` and more
-    /// behind it.
+    /// The database in a resource name: `projects/P/databases/D`, optionally followed by
+    /// `/documents` and a path.
     ///
     /// - Throws: `invalidArgument` for any other text, and for a project or database of more than
-    ///   256 bytes or with control characters.
+    /// 256 bytes or with control characters.
     package init(ofResource name: String) throws(LarderError) {
         var rest: Substring.UTF8View? = name.utf8[...]
-        /// What is before the next slash, or the rest; nil behind the last.
+        /// Removes and returns the next segment; nil after the last.
         func next() -> Substring.UTF8View? {
             guard let text = rest else { return nil }
             guard let slash = text.firstIndex(of: UInt8(ascii: "/")) else {
@@ -37,56 +37,55 @@ extension DatabaseID {
 }
 
 extension MessageCoder {
-    /// The name of a document of the database.
     package func encode(_ path: DocumentPath) -> String { documentsPrefix + path.string }
 
-    /// The path in the name of a document of the database.
+    /// Decodes a document name.
     ///
-    /// - Throws: `invalidArgument` for another database and for what is no document's name.
+    /// - Throws: `invalidArgument` for another database or a name that is not of a document.
     package func decode(documentName name: String) throws(LarderError) -> DocumentPath {
         let path = try DocumentPath(try below(name))
-        // A path forgives slashes at its ends, a name does not.
+        // Paths tolerate slashes at both ends, names do not.
         guard path.string.utf8.count + documentsPrefix.utf8.count == name.utf8.count else {
             throw .invalidName("the name '\(name)' has an empty segment")
         }
         return path
     }
 
-    /// The parent of a collection as requests name it: a document's name, or for nil the root of
-    /// the database's documents.
+    /// Encodes a collection's parent: a document name, or for nil the root of the database's
+    /// documents.
     package func encode(parent: DocumentPath?) -> String {
         parent.map(encode) ?? String(documentsPrefix.dropLast())
     }
 
-    /// The document that a request names as a parent; nil for the root.
+    /// Decodes a parent; nil for the root.
     ///
-    /// - Throws: `invalidArgument` for another database and for what is neither.
+    /// - Throws: `invalidArgument` for another database or any other name.
     package func decode(parent name: String) throws(LarderError) -> DocumentPath? {
         if name.utf8.elementsEqual(documentsPrefix.utf8.dropLast()) { return nil }
         return try decode(documentName: name)
     }
 
-    /// Checks that a request is about this database, or does not say.
+    /// Checks that a request names this database or none.
     ///
-    /// - Throws: `invalidArgument` for another one.
+    /// - Throws: `invalidArgument` for another database.
     package func check(database name: String) throws(LarderError) {
         guard name.isEmpty || names.isDatabase(name) else {
-            throw .invalidArgument("the database is '\(name.prefix(200))', not '\(database)'")
+            throw .invalidArgument("the database is '\(name.prefix(200))' instead of '\(database)'")
         }
     }
 
-    /// What is behind the beginning that all names of the database have.
+    /// Removes the common prefix of the database's document names.
     private func below(_ name: String) throws(LarderError) -> String {
         guard name.hasUTF8Prefix(documentsPrefix) else {
             throw .invalidName(
-                "'\(name.prefix(200))' is no name of a document in '\(database)/documents'")
+                "'\(name.prefix(200))' is not the name of a document in '\(database)/documents'")
         }
         return String(Substring(name.utf8.dropFirst(documentsPrefix.utf8.count)))
     }
 }
 
 extension ResourceName {
-    /// Whether it is the name of a document of any database, without empty segments.
+    /// Whether it names a document of any database, without empty segments.
     var isDocumentName: Bool {
         guard let parts else { return false }
         return "\(parts.database)/documents/".utf8.count + parts.document.string.utf8.count
@@ -97,30 +96,27 @@ extension ResourceName {
 // MARK: - Masks
 
 extension MessageCoder {
-    /// The message of a mask.
     package func encode(_ mask: FieldMask) -> Google_Firestore_V1_DocumentMask {
         var message = Google_Firestore_V1_DocumentMask()
         message.fieldPaths = mask.paths.map(\.canonicalString)
         return message
     }
 
-    /// The mask of a message.
+    /// Decodes a mask.
     ///
-    /// - Throws: `invalidArgument` for text that is no path of a field.
+    /// - Throws: `invalidArgument` for an invalid field path.
     package func decode(_ mask: Google_Firestore_V1_DocumentMask) throws(LarderError) -> FieldMask {
-        var paths: [FieldPath] = []
-        paths.reserveCapacity(mask.fieldPaths.count)
-        for text in mask.fieldPaths { paths.append(try decode(fieldPath: text)) }
-        return FieldMask(paths)
+        FieldMask(try mask.fieldPaths.map(decode(fieldPath:)))
     }
 
-    /// The path in the text that messages have of one.
+    /// Decodes a field path.
     ///
-    /// - Throws: `invalidArgument` for anything but names with dots between them, each of letters,
-    ///   digits and underscores and not a digit first, or between backticks.
+    /// - Throws: `invalidArgument` unless it consists of names separated by dots; each name is
+    /// quoted in backticks or consists of letters, digits and underscores and does not start with a
+    /// digit.
     package func decode(fieldPath text: String) throws(LarderError) -> FieldPath {
         guard Self.isFieldPath(text.utf8) else {
-            throw .invalidName("'\(text.prefix(200))' is no path of a field")
+            throw .invalidName("'\(text.prefix(200))' is not a valid field path")
         }
         return try FieldPath(canonical: text)
     }
@@ -136,7 +132,7 @@ extension MessageCoder {
         }
     }
 
-    /// Takes a name between backticks away, in which `\` takes the next character as it is.
+    /// Removes a name quoted in backticks, in which `\` escapes the next character.
     private static func takeQuoted(_ rest: inout Substring.UTF8View) -> Bool {
         rest.removeFirst()
         while let byte = rest.popFirst() {
@@ -160,7 +156,6 @@ extension MessageCoder {
         return true
     }
 
-    /// The message of a precondition; nil for none.
     package func encode(_ precondition: Precondition) -> Google_Firestore_V1_Precondition? {
         var message = Google_Firestore_V1_Precondition()
         switch precondition {
@@ -171,7 +166,7 @@ extension MessageCoder {
         return message
     }
 
-    /// The precondition of a message; none for a message without a condition.
+    /// Decodes a precondition; none for a message without a condition.
     ///
     /// - Throws: `invalidArgument` for a time out of range.
     package func decode(_ precondition: Google_Firestore_V1_Precondition)

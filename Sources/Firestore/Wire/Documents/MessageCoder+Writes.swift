@@ -1,17 +1,17 @@
 package import LarderModel
 
 extension MessageCoder {
-    /// The message of a change.
+    /// Encodes a mutation.
     ///
     /// - Throws: `invalidArgument` for a pending server timestamp among its fields; `dataLoss` for
-    ///   a damaged record.
+    /// a damaged record.
     package func encode(_ mutation: Mutation) throws(LarderError) -> Google_Firestore_V1_Write {
         var message = Google_Firestore_V1_Write()
         switch mutation.operation {
         case .set(let record):
             message.update = try encode(record, at: mutation.path)
         case .patch(let record, let mask):
-            // What the mask does not name does not count.
+            // Fields outside the mask have no effect.
             message.update = try encode(record, at: mutation.path, mask: mask)
             message.updateMask = encode(mask)
         case .delete: message.delete = encode(mutation.path)
@@ -20,16 +20,14 @@ extension MessageCoder {
         if let precondition = encode(mutation.precondition) {
             message.currentDocument = precondition
         }
-        for transform in mutation.transforms {
-            message.updateTransforms.append(try encode(transform))
-        }
+        message.updateTransforms = try mutation.transforms.map(encode)
         return message
     }
 
-    /// The change of a message.
+    /// Decodes a mutation.
     ///
-    /// - Throws: `invalidArgument` for a write without an operation, a mask or transforms where
-    ///   they do not belong, and for what breaks a bound.
+    /// - Throws: `invalidArgument` for a write without an operation, a misplaced mask or transform,
+    /// or invalid data.
     package func decode(_ write: Google_Firestore_V1_Write) throws(LarderError) -> Mutation {
         let precondition = try decode(write.currentDocument)
         if case .update(let document)? = write.operation {
@@ -40,7 +38,7 @@ extension MessageCoder {
                 transforms: try decode(write.updateTransforms))
         }
         guard !write.hasUpdateMask, write.updateTransforms.isEmpty else {
-            throw .invalidArgument("a write that is no update has a mask or transforms of one")
+            throw .invalidArgument("only an update may have a mask or transforms")
         }
         switch write.operation {
         case nil, .update: throw .invalidArgument("a write has no operation")
@@ -58,26 +56,20 @@ extension MessageCoder {
         }
     }
 
-    /// The messages of changes, in order.
+    /// Encodes mutations.
     ///
     /// - Throws: as ``encode(_:)-(Mutation)``.
     package func encode(_ mutations: [Mutation])
         throws(LarderError) -> [Google_Firestore_V1_Write]
     {
-        var writes: [Google_Firestore_V1_Write] = []
-        writes.reserveCapacity(mutations.count)
-        for mutation in mutations { writes.append(try encode(mutation)) }
-        return writes
+        try mutations.map(encode)
     }
 
-    /// The changes of messages, in order.
+    /// Decodes mutations.
     ///
     /// - Throws: as ``decode(_:)-(Google_Firestore_V1_Write)``.
     package func decode(_ writes: [Google_Firestore_V1_Write]) throws(LarderError) -> [Mutation] {
-        var mutations: [Mutation] = []
-        mutations.reserveCapacity(writes.count)
-        for write in writes { mutations.append(try decode(write)) }
-        return mutations
+        try writes.map(decode)
     }
 
     private func encode(_ transform: FieldTransform)
@@ -99,24 +91,20 @@ extension MessageCoder {
     private func decode(_ messages: [Google_Firestore_V1_DocumentTransform.FieldTransform])
         throws(LarderError) -> [FieldTransform]
     {
-        var transforms: [FieldTransform] = []
-        transforms.reserveCapacity(messages.count)
-        for message in messages {
-            transforms.append(
-                FieldTransform(try decode(fieldPath: message.fieldPath), try operation(of: message))
-            )
+        try messages.map { message throws(LarderError) in
+            FieldTransform(try decode(fieldPath: message.fieldPath), try operation(of: message))
         }
-        return transforms
     }
 
     private func operation(
         of message: Google_Firestore_V1_DocumentTransform.FieldTransform
     ) throws(LarderError) -> FieldTransform.Operation {
         switch message.transformType {
-        case nil: throw .invalidArgument("the transform of '\(message.fieldPath)' does nothing")
+        case nil: throw .invalidArgument("the transform of '\(message.fieldPath)' has no operation")
         case .setToServerValue(.requestTime): return .serverTimestamp
         case .setToServerValue:
-            throw .invalidArgument("the transform of '\(message.fieldPath)' sets no known value")
+            throw .invalidArgument(
+                "the transform of '\(message.fieldPath)' has an unknown server value")
         case .appendMissingElements(let array): return .arrayUnion(try decode(array.values))
         case .removeAllFromArray(let array): return .arrayRemove(try decode(array.values))
         case .increment(let operand): return .increment(try number(operand))
@@ -129,7 +117,7 @@ extension MessageCoder {
         switch operand.valueType {
         case .integerValue(let integer): return .integer(integer)
         case .doubleValue(let number): return .double(number)
-        default: throw .invalidArgument("a transform has an operand that is no number")
+        default: throw .invalidArgument("the operand of a transform is not a number")
         }
     }
 }

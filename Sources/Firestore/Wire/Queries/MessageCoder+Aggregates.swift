@@ -2,16 +2,14 @@ package import LarderModel
 package import LarderQuery
 import SwiftProtobuf
 
-/// A figure as a request asks for it.
+/// An aggregation in a request.
 package struct NamedAggregate: Sendable, Hashable {
-    /// What the answer calls it.
+    /// The name in the response.
     package var alias: String
-    /// The figure.
     package var aggregate: Aggregate
-    /// Where counting stops; nil for nowhere.
+    /// The maximum count; nil for none.
     package var upTo: Int64?
 
-    /// A figure of a name.
     package init(_ alias: String, _ aggregate: Aggregate, upTo: Int64? = nil) {
         self.alias = alias
         self.aggregate = aggregate
@@ -22,10 +20,10 @@ package struct NamedAggregate: Sendable, Hashable {
 extension MessageCoder {
     private static let maxAliasBytes = 1500
 
-    /// A request for figures over a target, as of now.
+    /// Encodes a request for aggregations over a target at the current time.
     ///
-    /// - Throws: `unimplemented` for figures that Firestore does not have, and as
-    ///   ``encode(_:)-(QueryTarget)``.
+    /// - Throws: `unimplemented` for aggregations that Firestore lacks, and as
+    /// ``encode(_:)-(QueryTarget)``.
     package func encode(_ aggregates: [Aggregate], over target: QueryTarget)
         throws(LarderError) -> Google_Firestore_V1_RunAggregationQueryRequest
     {
@@ -33,7 +31,7 @@ extension MessageCoder {
         let (parent, query) = try encode(target)
         message.parent = parent
         message.structuredAggregationQuery.structuredQuery = query
-        // Firestore has no index for a figure of a field that stands behind the name.
+        // Firestore has no index for an aggregation of a field after the document name.
         if target.impliesOrderByName {
             message.structuredAggregationQuery.structuredQuery.orderBy.removeLast()
         }
@@ -44,10 +42,10 @@ extension MessageCoder {
         return message
     }
 
-    /// What a request asks for: figures over the documents of a selection.
+    /// Decodes a request for aggregations.
     ///
-    /// - Throws: `invalidArgument` for no figures or too many, names that are long or double,
-    ///   a count up to less than 1, and as ``decode(_:below:)``.
+    /// - Throws: `invalidArgument` for no or too many aggregations, long or duplicate aliases, a
+    /// count limit below 1, and as ``decode(_:below:)``.
     package func decode(_ request: Google_Firestore_V1_RunAggregationQueryRequest)
         throws(LarderError) -> (aggregates: [NamedAggregate], selection: QuerySelection)
     {
@@ -55,7 +53,7 @@ extension MessageCoder {
         guard case .structuredQuery(let query)? = message.queryType else {
             throw .invalidArgument("the request has no query")
         }
-        // Firestore's words, which applications look for.
+        // The messages here and below are Firestore's, which applications match.
         guard !message.aggregations.isEmpty else {
             throw .invalidArgument("Aggregations can not be empty")
         }
@@ -84,7 +82,7 @@ extension MessageCoder {
         return (aggregates, try decode(query, below: request.parent))
     }
 
-    /// The answer with figures, in the order of their names.
+    /// Encodes the results of aggregations.
     ///
     /// - Throws: as ``encode(_:)-(Value)``.
     package func encode(
@@ -99,10 +97,10 @@ extension MessageCoder {
         return message
     }
 
-    /// The figures of an answer to ``encode(_:over:)``, in the order that they were asked for.
+    /// Decodes the results of ``encode(_:over:)``, in the order of the request.
     ///
-    /// - Parameter count: how many were asked for.
-    /// - Throws: `internal` for an answer without one of them, and for what breaks a bound.
+    /// - Parameter count: the number of requested aggregations.
+    /// - Throws: `internal` for a missing result or invalid data.
     package func decode(
         _ response: Google_Firestore_V1_RunAggregationQueryResponse, count: Int
     ) throws(LarderError) -> [Value] {
@@ -110,7 +108,7 @@ extension MessageCoder {
             var values: [Value] = []
             for position in 0..<count {
                 guard let value = response.result.aggregateFields[Self.alias(position)] else {
-                    throw .invalidArgument("figure \(position) is missing")
+                    throw .invalidArgument("the result of aggregation \(position) is missing")
                 }
                 values.append(try decode(value))
             }
@@ -130,7 +128,7 @@ extension MessageCoder {
         case .sum(let path): message.sum.field = encode(field: path)
         case .average(let path): message.avg.field = encode(field: path)
         case .minimum, .maximum:
-            throw .unimplemented("a minimum or a maximum by the backend")
+            throw .unimplemented("a minimum or maximum by the backend")
         }
         return message
     }
@@ -148,7 +146,7 @@ extension MessageCoder {
                 message.alias, .average(try decode(fieldPath: average.field.fieldPath)))
         case .count(let count):
             guard !count.hasUpTo || count.upTo.value > 0 else {
-                throw .invalidArgument("a count up to \(count.upTo.value)")
+                throw .invalidArgument("a count limit of \(count.upTo.value)")
             }
             return NamedAggregate(
                 message.alias, .count, upTo: count.hasUpTo ? count.upTo.value : nil)
@@ -157,7 +155,7 @@ extension MessageCoder {
 }
 
 extension QueryTarget {
-    /// Whether the last order is the one by name that every query has that does not say it.
+    /// Whether the last order is the implicit one by document name.
     fileprivate var impliesOrderByName: Bool {
         guard let last = orders.last, last.path == .documentID else { return false }
         let others = orders.dropLast()

@@ -3,7 +3,7 @@ import LarderQuery
 import SwiftProtobuf
 
 extension MessageCoder {
-    /// The message of conditions that must all hold; nil for none.
+    /// Encodes the conjunction of filters; nil for none.
     func encode(_ filters: [Filter])
         throws(LarderError) -> Google_Firestore_V1_StructuredQuery.Filter?
     {
@@ -22,10 +22,10 @@ extension MessageCoder {
         case .field(let filter): message.filterType = try encode(filter)
         case .and(let filters):
             message.compositeFilter.op = .and
-            for filter in filters { message.compositeFilter.filters.append(try encode(filter)) }
+            message.compositeFilter.filters = try filters.map(encode)
         case .or(let filters):
             message.compositeFilter.op = .or
-            for filter in filters { message.compositeFilter.filters.append(try encode(filter)) }
+            message.compositeFilter.filters = try filters.map(encode)
         }
         return message
     }
@@ -46,7 +46,6 @@ extension MessageCoder {
         return .fieldFilter(message)
     }
 
-    /// The message of a field.
     func encode(field path: FieldPath) -> Google_Firestore_V1_StructuredQuery.FieldReference {
         var message = Google_Firestore_V1_StructuredQuery.FieldReference()
         message.fieldPath = path.canonicalString
@@ -55,9 +54,9 @@ extension MessageCoder {
 }
 
 extension MessageCoder {
-    /// The conditions of a message, all of which must hold.
+    /// Decodes a filter as a list of conjuncts.
     ///
-    /// - Parameter budget: how many conditions and composites there may be; what is left of it.
+    /// - Parameter budget: the number of filters allowed; decremented for each.
     func decode(
         _ message: Google_Firestore_V1_StructuredQuery.Filter, budget: inout Int
     ) throws(LarderError) -> [Filter] {
@@ -83,15 +82,14 @@ extension MessageCoder {
             guard !composite.filters.isEmpty else {
                 throw .invalidArgument("a composite filter has no filters")
             }
-            var filters: [Filter] = []
-            for part in composite.filters {
-                filters.append(try filter(part, budget: &budget))
+            let filters = try composite.filters.map { part throws(LarderError) in
+                try filter(part, budget: &budget)
             }
             switch composite.op {
             case .and: return .and(filters)
             case .or: return .or(filters)
             case .unspecified, .UNRECOGNIZED:
-                throw .invalidArgument("a composite filter has no known operator")
+                throw .invalidArgument("a composite filter has an unknown operator")
             }
         }
     }
@@ -101,16 +99,16 @@ extension MessageCoder {
     {
         let path = try decode(fieldPath: message.field.fieldPath)
         guard let op = FieldFilter.Operator(message.op) else {
-            throw .invalidArgument("the filter on '\(path)' has no known operator")
+            throw .invalidArgument("the filter on '\(path)' has an unknown operator")
         }
         let value = try decode(message.value)
         if case .array(let values) = value, let limit = maxValues(of: op), values.count > limit {
             throw .invalidArgument(
-                "'\(op.rawValue)' has \(values.count) values; \(limit) are allowed")
+                "'\(op.rawValue)' has \(values.count) values; the limit is \(limit)")
         }
         if path.isDocumentID { try checkNames(in: value) }
-        // Unary filters ask for null and NaN. A comparison with them matches as a list does that
-        // has nothing else.
+        // Null and NaN are tested by unary filters. A comparison with them matches like a list with
+        // only that value.
         if value.isNullOrNaN, op == .equal || op == .notEqual {
             return FieldFilter(path, op == .equal ? .in : .notIn, .array([value]))
         }
@@ -130,7 +128,7 @@ extension MessageCoder {
         case .isNotNan: return FieldFilter(path, .notEqual, .double(.nan))
         case .isNotNull: return FieldFilter(path, .notEqual, .null)
         case .unspecified, .UNRECOGNIZED:
-            throw .invalidArgument("the filter on '\(path)' has no known operator")
+            throw .invalidArgument("the filter on '\(path)' has an unknown operator")
         }
     }
 
@@ -142,7 +140,7 @@ extension MessageCoder {
         }
     }
 
-    /// Checks that references, alone or in a list, are to documents of the database.
+    /// Checks that references, single or in a list, name documents of the database.
     func checkNames(in value: Value) throws(LarderError) {
         switch value {
         case .reference(let name): _ = try decode(documentName: name.string)
@@ -154,7 +152,7 @@ extension MessageCoder {
 }
 
 extension Google_Firestore_V1_StructuredQuery.UnaryFilter.Operator {
-    /// The operator of a condition that needs no value; nil for others.
+    /// The operator of a condition without an operand; nil for others.
     fileprivate init?(_ filter: FieldFilter) {
         switch (filter.op, filter.value) {
         case (.equal, .null): self = .isNull

@@ -3,7 +3,7 @@ package import LarderQuery
 import SwiftProtobuf
 
 extension MessageCoder {
-    /// What a request asks for.
+    /// Decodes a request to run a query.
     ///
     /// - Throws: as ``decode(_:below:)``.
     package func decode(_ request: Google_Firestore_V1_RunQueryRequest)
@@ -15,20 +15,19 @@ extension MessageCoder {
         return try decode(query, below: request.parent)
     }
 
-    /// What a query asks for.
+    /// Decodes a query.
     ///
     /// - Parameters:
     ///   - message: the query.
-    ///   - parent: the name of the document that it looks below, or of the root.
-    /// - Throws: `invalidArgument` for a query that is not sound or breaks a bound;
-    ///   `unimplemented` for one of all collections, of a group below a document, and for nearest
-    ///   vectors.
+    ///   - parent: the name of the parent document, or of the root.
+    /// - Throws: `invalidArgument` for an invalid query; `unimplemented` for a query of all
+    /// collections, of a collection group below a document, or for nearest vectors.
     package func decode(_ message: Google_Firestore_V1_StructuredQuery, below parent: String)
         throws(LarderError) -> QuerySelection
     {
         guard !message.hasFindNearest else { throw .unimplemented("a search for nearest vectors") }
         guard message.offset >= 0, !message.hasLimit || message.limit.value >= 0 else {
-            throw .invalidArgument("a limit or an offset of a query is below 0")
+            throw .invalidArgument("the limit or offset of a query is negative")
         }
         let parent = try decode(parent: parent)
         var query = Query(try source(message.from, below: parent))
@@ -48,7 +47,7 @@ extension MessageCoder {
                 try checkNames(in: value)
             }
         }
-        // Firestore's words here and below.
+        // The messages here and below are Firestore's.
         for cursor in [message.startAt, message.endAt]
         where cursor.values.count > message.orderBy.count {
             throw .invalidArgument("Cursor has too many values.")
@@ -74,7 +73,7 @@ extension MessageCoder {
             throw .unimplemented("a query of all collections")
         }
         guard !selector.collectionID.utf8.contains(UInt8(ascii: "/")) else {
-            throw .invalidName("the collection id '\(selector.collectionID)' has a slash")
+            throw .invalidName("the collection ID '\(selector.collectionID)' contains a slash")
         }
         if !selector.allDescendants, let parent {
             return .collection(try parent.collection(selector.collectionID))
@@ -94,25 +93,22 @@ extension MessageCoder {
             throw .invalidArgument(
                 "a query has more than \(limits.maxQueryParts) filters and orders")
         }
-        var orders: [Order] = []
-        for message in messages {
+        return try messages.map { message throws(LarderError) in
             let path = try decode(fieldPath: message.field.fieldPath)
             switch message.direction {
-            case .unspecified, .ascending: orders.append(Order(path))
-            case .descending: orders.append(Order(path, isDescending: true))
+            case .unspecified, .ascending: return Order(path)
+            case .descending: return Order(path, isDescending: true)
             case .UNRECOGNIZED:
-                throw .invalidArgument("the order by '\(path)' has no known direction")
+                throw .invalidArgument("the order by '\(path)' has an unknown direction")
             }
         }
-        return orders
     }
 
-    /// A start that lies before its values includes them, an end does not.
     private func bound(_ cursor: Google_Firestore_V1_Cursor, isStart: Bool)
         throws(LarderError) -> Bound
     {
         guard cursor.values.count <= limits.maxQueryParts + 1 else {
-            throw .invalidArgument("a bound of a query has \(cursor.values.count) values")
+            throw .invalidArgument("a query bound has \(cursor.values.count) values")
         }
         return Bound(try decode(cursor.values), isInclusive: cursor.before == isStart)
     }
@@ -121,26 +117,25 @@ extension MessageCoder {
         throws(LarderError) -> FieldMask?
     {
         guard message.hasSelect, !message.select.fields.isEmpty else { return nil }
-        var paths: [FieldPath] = []
-        for field in message.select.fields { paths.append(try decode(fieldPath: field.fieldPath)) }
-        return FieldMask(paths)
+        return FieldMask(
+            try message.select.fields.map { field throws(LarderError) in
+                try decode(fieldPath: field.fieldPath)
+            })
     }
 }
 
 // MARK: - Selections
 
-/// What a request asks of a query: which documents, and what of each.
+/// A query with an offset and a projection.
 package struct QuerySelection: Sendable {
-    /// The documents.
     package var query: Query
-    /// How many of them to leave out before the limit counts.
+    /// The number of documents to skip before the limit applies.
     package var offset: Int
-    /// The fields that are given of each; nil for all, none for the name alone.
+    /// The fields to return; nil for all, empty for the name only.
     package var mask: FieldMask?
-    /// Whether the limit is 0, which ``query`` cannot say: nothing is found.
+    /// Whether the limit is 0, which ``query`` cannot represent.
     package var isEmpty: Bool
 
-    /// A selection of a query's documents.
     package init(
         _ query: Query, offset: Int = 0, mask: FieldMask? = nil, isEmpty: Bool = false
     ) {
@@ -152,7 +147,7 @@ package struct QuerySelection: Sendable {
 }
 
 extension LarderError {
-    /// Something that Firestore has and Larder does not.
+    /// The error for a feature of Firestore that Larder lacks.
     static func unimplemented(_ what: String) -> LarderError {
         LarderError(.unimplemented, "\(what) is not implemented")
     }
@@ -161,10 +156,10 @@ extension LarderError {
 // MARK: - Orders
 
 extension MessageCoder {
-    /// The orders of a request that has them as text: `a.b desc, __name__`.
+    /// Decodes orders in text form: `a.b desc, __name__`.
     ///
-    /// - Throws: `invalidArgument` for anything but paths of fields between commas, each alone or
-    ///   with `asc` or `desc` behind it.
+    /// - Throws: `invalidArgument` unless the text consists of field paths separated by commas,
+    /// each optionally followed by `asc` or `desc`.
     package func decode(orderBy text: String) throws(LarderError) -> [Order] {
         guard text.utf8.contains(where: { $0 != UInt8(ascii: " ") }) else { return [] }
         var orders: [Order] = []
@@ -172,7 +167,7 @@ extension MessageCoder {
             let words = Self.split(part, at: " ").filter { !$0.isEmpty }
             guard let path = words.first, words.count <= 2,
                 let isDescending = Self.isDescending(words.dropFirst().first)
-            else { throw .invalidArgument("'\(text.prefix(200))' is no list of orders") }
+            else { throw .invalidArgument("'\(text.prefix(200))' is not a list of orders") }
             orders.append(
                 Order(
                     try decode(fieldPath: String(Substring(path))), isDescending: isDescending))
@@ -184,7 +179,7 @@ extension MessageCoder {
         return orders
     }
 
-    /// What a direction says; nil for a word that is none.
+    /// The meaning of a direction; nil for an unknown word.
     private static func isDescending(_ word: Substring.UTF8View?) -> Bool? {
         guard let word else { return false }
         return switch Substring(word).lowercased() {
@@ -194,7 +189,7 @@ extension MessageCoder {
         }
     }
 
-    /// The parts between separators that are not between backticks.
+    /// Splits at separators outside of backticks.
     private static func split(_ text: Substring.UTF8View, at separator: Unicode.Scalar)
         -> [Substring.UTF8View]
     {

@@ -3,7 +3,7 @@ package import LarderQuery
 import SwiftProtobuf
 
 extension MessageCoder {
-    /// A request for what a selection asks for, as of now.
+    /// Encodes a request to run a query at the current time.
     ///
     /// - Throws: as ``encode(_:)-(QuerySelection)``.
     package func encode(running selection: QuerySelection)
@@ -14,11 +14,10 @@ extension MessageCoder {
         return message
     }
 
-    /// The message of what a selection asks for, with all orders spelled out, and the name of the
-    /// document that it looks below, or of the root.
+    /// Encodes a query with explicit orders, and the name of its parent.
     ///
-    /// - Throws: `invalidArgument` for a query of one document, which messages have no form for,
-    ///   and for values that exist locally only.
+    /// - Throws: `invalidArgument` for a query of one document, which has no encoding, and for
+    /// values that exist only locally.
     package func encode(_ selection: QuerySelection)
         throws(LarderError) -> (parent: String, query: Google_Firestore_V1_StructuredQuery)
     {
@@ -29,14 +28,14 @@ extension MessageCoder {
         message.offset = offset
         if selection.isEmpty { message.limit = Google_Protobuf_Int32Value(0) }
         if let mask = selection.mask {
-            // No fields at all would ask for every one.
+            // An empty projection would select all fields.
             let paths = mask.paths.isEmpty ? [.documentID] : mask.paths
             message.select.fields = paths.map(encode(field:))
         }
         return (parent, message)
     }
 
-    /// The message of a target, and the name of what it looks below.
+    /// Encodes a target, and the name of its parent.
     ///
     /// - Throws: as ``encode(_:)-(QuerySelection)``.
     package func encode(_ target: QueryTarget)
@@ -54,7 +53,7 @@ extension MessageCoder {
             selector.collectionID = id
             selector.allDescendants = true
         case .document(let path):
-            throw .invalidArgument("a query of one document, '\(path)', has no message")
+            throw .invalidArgument("a query of the single document '\(path)' cannot be sent")
         }
         message.from = [selector]
         if let filter = try encode(target.filters) { message.where = filter }
@@ -70,9 +69,9 @@ extension MessageCoder {
         return (parent, message)
     }
 
-    /// The message of a place in the order of a query.
+    /// Encodes a bound of a query.
     ///
-    /// - Parameter isStart: whether it is where the query begins, not where it ends.
+    /// - Parameter isStart: whether it is the lower bound.
     /// - Throws: as ``encode(_:)-(Value)``.
     package func encode(_ bound: Bound, isStart: Bool)
         throws(LarderError) -> Google_Firestore_V1_Cursor

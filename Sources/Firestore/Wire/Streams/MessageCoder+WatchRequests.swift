@@ -5,12 +5,12 @@ package import LarderRemote
 import SwiftProtobuf
 
 extension MessageCoder {
-    /// The name of the label that says why a target is asked for.
+    /// The label that names the purpose of a target.
     private static let purposeLabel = "goog-listen-tags"
 
-    /// What a client tells a Listen stream.
+    /// Encodes a request of a Listen stream.
     ///
-    /// - Throws: `invalidArgument` for a target with values that exist locally only.
+    /// - Throws: `invalidArgument` for a target with values that exist only locally.
     package func encode(_ request: WatchRequest)
         throws(LarderError) -> Google_Firestore_V1_ListenRequest
     {
@@ -25,11 +25,10 @@ extension MessageCoder {
         return message
     }
 
-    /// What a Listen stream is told.
+    /// Decodes a request of a Listen stream.
     ///
-    /// - Throws: `invalidArgument` for a request of nothing, of another database, of a target
-    ///   without a number above 0, and for a query that breaks a rule or a bound; `unimplemented`
-    ///   for an offset and a limit of 0.
+    /// - Throws: `invalidArgument` for an empty request, another database, a target ID that is not
+    /// positive, or an invalid query; `unimplemented` for an offset or a limit of 0.
     package func decode(_ request: Google_Firestore_V1_ListenRequest)
         throws(LarderError) -> WatchSelection
     {
@@ -70,7 +69,7 @@ extension MessageCoder {
         throws(LarderError) -> (target: WatchTarget, mask: FieldMask?)
     {
         guard message.targetID > 0 else {
-            throw .invalidArgument("the target id \(message.targetID) is not above 0")
+            throw .invalidArgument("the target ID \(message.targetID) is not positive")
         }
         let asked = try decode(message.targetType)
         var target = WatchTarget(
@@ -79,7 +78,7 @@ extension MessageCoder {
         case nil: return (target, asked.mask)
         case .resumeToken(let token):
             guard token.count <= limits.maxTokenBytes else {
-                throw .invalidArgument("a resume token has \(token.count) bytes")
+                throw .invalidArgument("a resume token of \(token.count) bytes")
             }
             if !token.isEmpty { target.resumption = .token([UInt8](token)) }
         case .readTime(let time):
@@ -99,9 +98,9 @@ extension MessageCoder {
         throws(LarderError) -> (first: QueryTarget, others: [QueryTarget], mask: FieldMask?)
     {
         switch type {
-        case nil: throw .invalidArgument("a target asks for nothing")
+        case nil: throw .invalidArgument("a target has neither documents nor a query")
         case .documents(let names):
-            // Whatever is named twice is told once.
+            // Duplicate names are ignored.
             var seen: Set<DocumentPath> = []
             var targets: [QueryTarget] = []
             for name in names.documents {
@@ -126,7 +125,6 @@ extension MessageCoder {
 }
 
 extension WatchTarget.Purpose {
-    /// How requests say it; nil for what they do not say.
     fileprivate var label: String? {
         switch self {
         case .listen: nil
@@ -136,7 +134,7 @@ extension WatchTarget.Purpose {
         }
     }
 
-    /// What a request says; listening for a word that is not known.
+    /// The purpose of a label; ``listen`` for an unknown one.
     fileprivate init(label: String?) {
         let others: [Self] = [
             .existenceFilterMismatch, .existenceFilterMismatchBloom, .limboResolution,
@@ -147,16 +145,14 @@ extension WatchTarget.Purpose {
 
 // MARK: - Selections
 
-/// What a request of a Listen stream asks for: what is watched, and what of each document is told.
+/// A request of a Listen stream, with the projection of its target.
 package struct WatchSelection: Sendable {
-    /// What is watched, or no longer.
     package var request: WatchRequest
-    /// The fields that are told of the target's documents; nil for all, none for the name alone.
+    /// The fields to send; nil for all, empty for the name only.
     package var mask: FieldMask?
-    /// Whether the target ends by itself, as soon as all that there is has been told.
+    /// Whether the target is removed once it is current.
     package var isOnce: Bool
 
-    /// A request, of which all is told.
     package init(_ request: WatchRequest, mask: FieldMask? = nil, isOnce: Bool = false) {
         self.request = request
         self.mask = mask

@@ -3,11 +3,11 @@ package import LarderModel
 package import LarderRemote
 
 extension MessageCoder {
-    /// What a backend tells on a Listen stream.
+    /// Encodes a response of a Listen stream.
     ///
-    /// - Parameter mask: names the fields of a document that are told; nil for all.
+    /// - Parameter mask: the fields of a document to send; nil for all.
     /// - Throws: `dataLoss` for a damaged document; `invalidArgument` for a pending server
-    ///   timestamp in one.
+    /// timestamp.
     package func encode(_ response: WatchResponse, mask: FieldMask? = nil)
         throws(LarderError) -> Response<Google_Firestore_V1_ListenResponse>
     {
@@ -37,7 +37,7 @@ extension MessageCoder {
                     changeOf: reading.path, to: record, createTime, reading.version,
                     targetIDs: targetIDs, removedTargetIDs: removedTargetIDs)
             case .absent:
-                // Who is in a target hears of the delete as somebody who is no longer.
+                // For the targets it was in, a deleted document has been removed.
                 message.documentDelete.document = encode(reading.path)
                 message.documentDelete.removedTargetIds = removedTargetIDs + targetIDs
                 message.documentDelete.readTime = .init(reading.version)
@@ -53,18 +53,16 @@ extension MessageCoder {
         return .message(message)
     }
 
-    /// What a Listen stream tells.
+    /// Decodes a response of a Listen stream; bloom filters are not validated.
     ///
-    /// A bloom filter is not checked; whoever uses it does that.
-    ///
-    /// - Throws: `internal` for a message of no known kind, a document without a time of its last
-    ///   change, and for what breaks a bound.
+    /// - Throws: `internal` for an unknown kind of message, a document without an update time, or
+    /// invalid data.
     package func decode(_ response: Google_Firestore_V1_ListenResponse)
         throws(LarderError) -> WatchResponse
     {
         try answer { () throws(LarderError) in
             switch response.responseType {
-            case nil: throw .invalidArgument("it says nothing that is known")
+            case nil: throw .invalidArgument("it is of an unknown kind")
             case .targetChange(let change): return .targets(try decode(change))
             case .documentChange(let change):
                 return .document(
@@ -82,7 +80,7 @@ extension MessageCoder {
                     removedTargetIDs: remove.removedTargetIds)
             case .filter(let filter):
                 guard filter.count >= 0 else {
-                    throw .invalidArgument("a target of \(filter.count) documents")
+                    throw .invalidArgument("an existence filter of \(filter.count) documents")
                 }
                 return .existenceFilter(
                     targetID: filter.targetID, count: Int(filter.count),
@@ -103,10 +101,10 @@ extension MessageCoder {
             case .current: .current
             case .reset: .reset
             case .UNRECOGNIZED(let number):
-                throw .invalidArgument("a change of targets of the unknown kind \(number)")
+                throw .invalidArgument("a target change of the unknown kind \(number)")
             }
         guard message.resumeToken.count <= limits.maxTokenBytes else {
-            throw .invalidArgument("a resume token has \(message.resumeToken.count) bytes")
+            throw .invalidArgument("a resume token of \(message.resumeToken.count) bytes")
         }
         return TargetChange(
             kind, targetIDs: message.targetIds, resumeToken: [UInt8](message.resumeToken),
@@ -124,7 +122,6 @@ extension MessageCoder {
 }
 
 extension TargetChange.Kind {
-    /// The kind as messages name it.
     var message: Google_Firestore_V1_TargetChange.TargetChangeType {
         switch self {
         case .none: .noChange

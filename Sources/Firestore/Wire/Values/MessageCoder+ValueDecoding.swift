@@ -3,31 +3,28 @@ package import LarderModel
 package import SwiftProtobuf
 
 extension MessageCoder {
-    /// The value of a message, bounded as values of documents are.
+    /// Decodes a value, with the limits of document values.
     ///
-    /// - Throws: `invalidArgument` for a value without a type, nesting beyond the limit, empty,
-    ///   long or double names of a map, times and places out of range, references that name no
-    ///   document, and a map that says it is a vector and has not just its components.
+    /// - Throws: `invalidArgument` for a value without a type, excessive nesting, empty, long or
+    /// duplicate map keys, times and locations out of range, references that do not name a
+    /// document, and malformed vectors.
     package func decode(_ value: Google_Firestore_V1_Value) throws(LarderError) -> Value {
         try builder.reset()
         try append(value, depth: 0)
         return try builder.finishValue()
     }
 
-    /// The values of messages, in order.
+    /// Decodes values.
     ///
     /// - Throws: as ``decode(_:)-(Google_Firestore_V1_Value)``.
     package func decode(_ values: [Google_Firestore_V1_Value]) throws(LarderError) -> [Value] {
-        var decoded: [Value] = []
-        decoded.reserveCapacity(values.count)
-        for value in values { decoded.append(try decode(value)) }
-        return decoded
+        try values.map(decode)
     }
 
-    /// The record of a document's fields.
+    /// Decodes a document's fields.
     ///
-    /// - Throws: as ``decode(_:)-(Google_Firestore_V1_Value)``, and for fields beyond the size
-    ///   limit of a document.
+    /// - Throws: as ``decode(_:)-(Google_Firestore_V1_Value)``, and for a document above the size
+    /// limit.
     package func decode(_ fields: [Google_Firestore_V1_Document.FieldsEntry])
         throws(LarderError) -> Record
     {
@@ -43,7 +40,7 @@ extension MessageCoder {
         guard size <= limits.maxDocumentBytes else {
             throw LarderError(
                 .invalidArgument,
-                "a document has \(size) bytes; \(limits.maxDocumentBytes) are allowed",
+                "a document of \(size) bytes; the limit is \(limits.maxDocumentBytes)",
                 condition: .tooLarge)
         }
         return record
@@ -92,7 +89,8 @@ extension MessageCoder {
     func append(reference name: String) throws(LarderError) {
         let name = ResourceName(name)
         guard name.isDocumentName else {
-            throw .invalidName("the reference '\(name.string.prefix(200))' names no document")
+            throw .invalidName(
+                "the reference '\(name.string.prefix(200))' does not name a document")
         }
         try builder.append(.reference(name))
     }
@@ -100,23 +98,24 @@ extension MessageCoder {
     func checkDepth(_ depth: Int) throws(LarderError) {
         guard depth < limits.maxDepth else {
             throw LarderError(
-                .invalidArgument, "maps and arrays are nested beyond \(limits.maxDepth) levels",
+                .invalidArgument,
+                "maps and arrays are nested deeper than \(limits.maxDepth) levels",
                 condition: .tooDeep)
         }
     }
 }
 
 extension VectorValue {
-    /// The name of the entry that says what a map stands for.
+    /// The key of the entry that marks a map as another type.
     static let typeName = "__type__"
-    /// What it says of a vector.
+    /// The value of that entry for a vector.
     static let typeText = "__vector__"
-    /// The name of the entry with the components.
+    /// The key of the components.
     static let componentsName = "value"
 
-    /// The vector that a map stands for; nil for any other map.
+    /// The vector that a map represents; nil for any other map.
     ///
-    /// - Throws: `invalidArgument` for a map that says it is a vector and is none.
+    /// - Throws: `invalidArgument` for a malformed vector.
     init?(_ map: Google_Firestore_V1_MapValue) throws(LarderError) {
         let isVector = map.fields.contains { entry in
             guard entry.key == Self.typeName, case .stringValue(let type)? = entry.value.valueType
@@ -127,23 +126,21 @@ extension VectorValue {
         guard map.fields.count == 2,
             let list = map.fields.first(where: { $0.key == Self.componentsName }),
             case .arrayValue(let array)? = list.value.valueType
-        else { throw .invalidArgument("a vector has not just a list of components") }
-        var components: [Double] = []
-        components.reserveCapacity(array.values.count)
-        for element in array.values {
-            guard case .doubleValue(let component)? = element.valueType else {
-                throw .invalidArgument("a vector has a component that is no double")
-            }
-            components.append(component)
-        }
-        self.init(components)
+        else { throw .invalidArgument("a vector must consist of a list of components") }
+        self.init(
+            try array.values.map { element throws(LarderError) in
+                guard case .doubleValue(let component)? = element.valueType else {
+                    throw .invalidArgument("a component of a vector is not a double")
+                }
+                return component
+            })
     }
 }
 
 // MARK: - Times
 
 extension Timestamp {
-    /// The instant of a message, to the nanosecond.
+    /// Decodes an instant to the nanosecond.
     ///
     /// - Throws: `invalidArgument` outside the years 0001 to 9999 or 0...999,999,999 nanoseconds.
     package init(_ message: Google_Protobuf_Timestamp) throws(LarderError) {
@@ -152,19 +149,17 @@ extension Timestamp {
 }
 
 extension Google_Protobuf_Timestamp {
-    /// The message of an instant.
     package init(_ time: Timestamp) {
         self.init(seconds: time.seconds, nanos: time.nanoseconds)
     }
 
-    /// The message of a version.
     package init(_ version: SnapshotVersion) {
         self.init(version.timestamp)
     }
 }
 
 extension SnapshotVersion {
-    /// The version of a message; ``LarderModel/SnapshotVersion/none`` for the epoch, too.
+    /// The version; ``LarderModel/SnapshotVersion/none`` for the epoch.
     ///
     /// - Throws: as ``LarderCore/Timestamp/init(_:)``.
     package init(_ message: Google_Protobuf_Timestamp) throws(LarderError) {

@@ -3,29 +3,26 @@ package import LarderModel
 import SwiftProtobuf
 
 extension MessageCoder {
-    /// The message of a value.
+    /// Encodes a value.
     ///
-    /// - Throws: `invalidArgument` for what exists locally only: a pending server timestamp, and
-    ///   the value above all others.
+    /// - Throws: `invalidArgument` for values that exist only locally: pending server timestamps
+    /// and the maximum.
     package func encode(_ value: Value) throws(LarderError) -> Google_Firestore_V1_Value {
         try builder.encode(value).withView { view in
             Result { () throws(LarderError) in try Google_Firestore_V1_Value(view) }
         }.get()
     }
 
-    /// The messages of values, in order.
+    /// Encodes values.
     ///
     /// - Throws: as ``encode(_:)-(Value)``.
     package func encode(_ values: [Value]) throws(LarderError) -> [Google_Firestore_V1_Value] {
-        var encoded: [Google_Firestore_V1_Value] = []
-        encoded.reserveCapacity(values.count)
-        for value in values { encoded.append(try encode(value)) }
-        return encoded
+        try values.map(encode)
     }
 
-    /// The fields of a record, or those of a mask, in UTF-8 order of their names.
+    /// Encodes the fields of a record, or those of a mask, in UTF-8 order of their names.
     ///
-    /// - Throws: as ``encode(_:)-(Value)``, and `dataLoss` for a damaged record.
+    /// - Throws: as ``encode(_:)-(Value)``; `dataLoss` for a damaged record.
     package func encode(_ record: Record, mask: FieldMask? = nil)
         throws(LarderError) -> [Google_Firestore_V1_Document.FieldsEntry]
     {
@@ -51,14 +48,14 @@ extension MessageCoder {
         }
     }
 
-    /// The fields of a record that a mask names; a name that leads into no map names none.
+    /// Encodes the fields that a mask names; paths through values other than maps name none.
     private func encode(_ record: Record, _ mask: FieldMask)
         throws(LarderError) -> [Google_Firestore_V1_Document.FieldsEntry]
     {
         try record.withView { view throws(LarderError) in
             var entries: [Google_Firestore_V1_MapValue.FieldsEntry] = []
             var covering: FieldPath?
-            // A path comes right before all that lead through it.
+            // In order, a path directly precedes the paths that it covers.
             for path in mask.paths where !path.isDocumentID {
                 if let covering, covering.isPrefix(of: path) { continue }
                 covering = path
@@ -78,7 +75,7 @@ extension MessageCoder {
 }
 
 extension [Google_Firestore_V1_MapValue.FieldsEntry] {
-    /// Sets a value behind all that were set before, by the order of their paths.
+    /// Sets a value at a path greater than all earlier ones.
     fileprivate mutating func set(
         _ value: Google_Firestore_V1_Value, at names: ArraySlice<String>
     ) {
@@ -97,7 +94,6 @@ extension [Google_Firestore_V1_MapValue.FieldsEntry] {
 }
 
 extension Google_Firestore_V1_Value {
-    /// The message of a value of a record.
     init(_ view: borrowing ValueView) throws(LarderError) {
         self.init()
         switch view.type {
@@ -120,8 +116,8 @@ extension Google_Firestore_V1_Value {
         case .vector: valueType = view.vector.map { .mapValue(.init($0)) }
         case .map: valueType = .mapValue(try Google_Firestore_V1_MapValue(view))
         case .serverTimestamp:
-            throw .invalidArgument("a server timestamp that is pending cannot be sent")
-        case .max: throw .invalidArgument("the value above all others cannot be sent")
+            throw .invalidArgument("a pending server timestamp cannot be sent")
+        case .max: throw .invalidArgument("the maximum value cannot be sent")
         case nil: break
         }
         guard valueType != nil else { throw .damagedValue }
@@ -129,7 +125,7 @@ extension Google_Firestore_V1_Value {
 }
 
 extension LarderError {
-    /// A value of a record that is not what it says.
+    /// The error for a value whose content does not match its type.
     static var damagedValue: LarderError {
         LarderError(.dataLoss, "a record has a damaged value", condition: .corrupt)
     }
@@ -177,7 +173,7 @@ extension Google_Firestore_V1_MapValue {
         fields = entries
     }
 
-    /// The map that a vector is sent as.
+    /// The map that represents a vector.
     fileprivate init(_ vector: VectorValue) {
         self.init()
         var type = FieldsEntry()

@@ -157,10 +157,8 @@ package struct JSONReader {
 
     // MARK: Words
 
-    /// Reads `null`.
     package mutating func readNull() throws(JSONError) { try readWord("null") }
 
-    /// Reads `true` or `false`.
     package mutating func readBoolean() throws(JSONError) -> Bool {
         let isTrue = byte == UInt8(ascii: "t")
         try readWord(isTrue ? "true" : "false")

@@ -38,12 +38,10 @@ package enum JSONWriter {
             contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
 
-    /// Appends text as it is.
     package static func append(raw text: String, to bytes: inout [UInt8]) {
         bytes.append(contentsOf: text.utf8)
     }
 
-    /// Appends `true` or `false`.
     package static func append(_ flag: Bool, to bytes: inout [UInt8]) {
         append(word: flag ? "true" : "false", to: &bytes)
     }
@@ -86,7 +84,6 @@ package enum JSONWriter {
 
     // MARK: Numbers
 
-    /// Appends an integer.
     package static func append(_ integer: Int64, to bytes: inout [UInt8]) {
         if integer < 0 { bytes.append(UInt8(ascii: "-")) }
         append(integer.magnitude, minimumDigits: 1, to: &bytes)

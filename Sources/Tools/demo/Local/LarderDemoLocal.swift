@@ -2,7 +2,7 @@ import ArgumentParser
 import LarderBackend
 import LarderDemo
 
-/// The demo with a backend in the process, as `make run` shows it.
+/// The demo with a backend in the process, run by `make run`.
 @main
 struct LarderDemoLocal: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

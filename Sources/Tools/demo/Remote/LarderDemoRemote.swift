@@ -2,7 +2,7 @@ import ArgumentParser
 import LarderDemo
 import LarderGRPC
 
-/// The demo with a server, as `make demo` shows it.
+/// The demo with a server, run by `make demo`.
 @main
 struct LarderDemoRemote: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,22 +2,21 @@ import ArgumentParser
 import Foundation
 package import Larder
 
-/// The life of a database that loses its network and its process, and ends as its backend has it.
+/// A demo: a database loses its network and its process, and ends in the state of its backend.
 ///
-/// Each chapter is told by a process of its own, which is what an application would be: they have
-/// nothing in common but the directory of the cache and the backend.
+/// Each chapter runs in a process of its own, like an application: they share only the directory of
+/// the cache and the backend.
 package struct Story {
-    /// The parts of the story, in order.
+    /// The chapters, in order.
     package enum Chapter: String, CaseIterable, Sendable {
-        /// Cities are written through the backend, and listened to.
+        /// Writes cities to the backend and listens to them.
         case load
-        /// Without a network the cache is asked and written to; the process is killed.
+        /// Reads and writes the cache without a network; the process kills itself.
         case leave
-        /// The next process finds what was written, and brings it to the backend.
+        /// A later process finds the pending writes and sends them to the backend.
         case comeBack = "return"
     }
 
-    /// The project of the database.
     package static let project = "larder-demo"
 
     private let directory: String
@@ -25,18 +24,16 @@ package struct Story {
     private let transcript = Transcript()
 
     /// - Parameters:
-    ///   - directory: where the cache is.
+    ///   - directory: the directory of the cache.
     ///   - connection: the backend.
     package init(directory: String, connection: RemoteConnection) {
         self.directory = directory
         self.connection = connection
     }
 
-    /// Tells a chapter.
+    /// Runs a chapter; ``Chapter/leave`` does not return, because the process kills itself.
     ///
-    /// - Parameters:
-    ///   - chapter: which one; `leave` does not return: the process kills itself.
-    ///   - file: cities, a JSON object a line with an `id`.
+    /// - Parameter file: the cities, one JSON object with an `id` per line.
     package func tell(_ chapter: Chapter, citiesIn file: String) async throws {
         let db = try Firestore(configuration: configuration)
         switch chapter {
@@ -75,10 +72,10 @@ package struct Story {
             let count = db.collection("cities").count
             return "\(try await count.getAggregation(source: .server).count)"
         }
-        try await transcript.step("listen to those with more than 5 million people") {
+        try await transcript.step("listen to cities with more than 5 million people") {
             for try await snapshot in large(db).snapshots(includeMetadataChanges: true)
             where !snapshot.metadata.isFromCache {
-                return "\(snapshot.count), as the backend has them"
+                return "\(snapshot.count), confirmed by the backend"
             }
             return "nothing"
         }
@@ -87,11 +84,11 @@ package struct Story {
     private func leave(_ db: Firestore) async throws {
         transcript.title("The next process, without a network")
         try await db.disableNetwork()
-        try await transcript.step("ask the cache for those with more than 5 million people") {
+        try await transcript.step("query the cache for cities with more than 5 million people") {
             let found = try await large(db).getDocuments(source: .cache)
             return "\(found.count), the largest \(try name(found.documents.first))"
         }
-        try await transcript.step("change one, found one, delete one: durable here") {
+        try await transcript.step("update one, create one, delete one: committed locally") {
             let handles = [
                 db.document("cities/2643743").enqueueUpdateData([
                     "population": FieldValue.increment(Int64(1))
@@ -102,9 +99,9 @@ package struct Story {
                 db.document("cities/53654").enqueueDelete(),
             ]
             for handle in handles { _ = try await handle.committedLocally() }
-            return "\(try await db.pendingWrites().count) writes wait"
+            return "\(try await db.pendingWrites().count) writes pending"
         }
-        transcript.line("kill the process, with nothing closed")
+        transcript.line("kill the process without closing anything")
         kill(getpid(), SIGKILL)
     }
 
@@ -112,9 +109,9 @@ package struct Story {
         transcript.title("The next process, with a network again")
         try await db.disableNetwork()
         try await transcript.step("open the cache that the killed process left") {
-            "\(try await db.pendingWrites().count) writes wait"
+            "\(try await db.pendingWrites().count) writes pending"
         }
-        try await transcript.step("read what it wrote, before the backend knows") {
+        try await transcript.step("read the pending writes from the cache") {
             let london = try await db.document("cities/2643743").getDocument(source: .cache)
             let founded = try await db.document("cities/larder").getDocument(source: .cache)
             let gone = try await db.document("cities/53654").getDocument(source: .cache)
@@ -124,15 +121,15 @@ package struct Story {
         try await transcript.step("enable the network; all writes are acknowledged") {
             try await db.enableNetwork()
             try await db.waitForPendingWrites()
-            return "\(try await db.pendingWrites().count) writes wait"
+            return "\(try await db.pendingWrites().count) writes pending"
         }
-        try await transcript.step("compare the cache with what a client without one is told") {
+        try await transcript.step("compare the cache with the results of a client without one") {
             let here = try await db.collection("cities").getDocuments(source: .server)
             return "equal, \(try await compare(here)) cities"
         }
     }
 
-    // MARK: What is asked
+    // MARK: Queries
 
     private func large(_ db: Firestore) -> Query {
         db.collection("cities").whereField("population", isGreaterThan: 5_000_000)
@@ -146,7 +143,7 @@ package struct Story {
         return name
     }
 
-    /// - Returns: how many cities there are, here and at the backend.
+    /// - Returns: the number of cities.
     private func compare(_ here: QuerySnapshot) async throws -> Int {
         var fresh = FirestoreConfiguration.inMemory
         fresh.project = Self.project
@@ -156,7 +153,7 @@ package struct Story {
         let (ours, theirs) = (try cities(of: here), try cities(of: there))
         for (id, city) in ours where theirs[id] != city { throw Unequal("city \(id) differs") }
         guard ours.count == theirs.count else {
-            throw Unequal("\(ours.count) cities here, \(theirs.count) at the backend")
+            throw Unequal("\(ours.count) cities in the cache, \(theirs.count) at the backend")
         }
         try await other.terminate()
         return ours.count
@@ -171,7 +168,7 @@ package struct Story {
     }
 }
 
-/// The story does not end well.
+/// An unexpected result.
 private struct Unequal: Error, CustomStringConvertible {
     let description: String
 
@@ -180,9 +177,8 @@ private struct Unequal: Error, CustomStringConvertible {
     }
 }
 
-/// A city of the sample.
 struct City: Codable, Equatable {
-    /// Where it is, in degrees.
+    /// The location in degrees.
     struct Place: Codable, Equatable {
         var latitude: Double
         var longitude: Double
@@ -196,7 +192,7 @@ struct City: Codable, Equatable {
     var timezone: String?
     var alternateNames: [String]?
 
-    /// The cities of a file, a JSON object a line.
+    /// Reads a file of cities, one JSON object per line.
     static func read(_ file: String) throws -> [City] {
         let text = try String(contentsOfFile: file, encoding: .utf8)
         let decoder = JSONDecoder()
@@ -206,21 +202,20 @@ struct City: Codable, Equatable {
     }
 }
 
-/// Tells what happens, a line each, with the time that it took.
+/// Prints the steps with their duration.
 struct Transcript {
     private let clock = ContinuousClock()
 
-    /// Begins a chapter.
     func title(_ text: String) {
         print("\n\(text)")
     }
 
-    /// Something that takes no time.
+    /// Prints a line without a duration.
     func line(_ text: String) {
         tell("", text)
     }
 
-    /// Does a step, and says how long it took and what came of it.
+    /// Runs a step, and prints its duration and result.
     func step(_ text: String, _ body: () async throws -> String) async throws {
         let start = clock.now
         let result = try await body()
@@ -232,31 +227,28 @@ struct Transcript {
     private func tell(_ time: String, _ text: String) {
         let blanks = String(repeating: " ", count: max(0, 11 - time.count))
         print(blanks + time + "  " + text)
-        // Whoever is killed has said what it did.
+        // The process may be killed before its buffers are flushed.
         fflush(nil)
     }
 }
 
-/// What every program that tells the story is asked for.
+/// The arguments of every demo program.
 package struct StoryArguments: ParsableArguments {
-    /// What such a program says of itself.
     package static let abstract =
-        "Tells a chapter of a database that loses its network and its process."
+        "Runs a chapter of a database that loses its network and its process."
 
-    @Argument(help: "The chapter to tell, in this order.")
+    @Argument(help: "The chapter to run.")
     private var chapter: Story.Chapter
 
     @Option(help: "The directory of the cache.")
     private var cache: String
 
-    @Option(help: "Cities, a JSON object a line.")
+    @Option(help: "A file of cities, one JSON object per line.")
     private var cities: String
 
     package init() {}
 
-    /// Tells the chapter.
-    ///
-    /// - Parameter connection: the backend.
+    /// Runs the chapter against a backend.
     package func tell(with connection: RemoteConnection) async throws {
         try await Story(directory: cache, connection: connection).tell(chapter, citiesIn: cities)
     }

@@ -41,12 +41,12 @@ extension AggregateCommand {
         do throws(LarderError) {
             return try LarderModel.FieldPath(canonical: text)
         } catch {
-            throw ToolError(.usage, error.message, hint: "name a field, e.g. population")
+            throw ToolError(.usage, error.message, hint: "specify a field, e.g. population")
         }
     }
 }
 
-/// `larder count`: how many documents match.
+/// `larder count`: the number of documents that match.
 struct CountCommand: AggregateCommand {
     static let configuration = CommandConfiguration(
         commandName: "count",
@@ -67,7 +67,6 @@ struct CountCommand: AggregateCommand {
     }
 }
 
-/// An aggregation of a field.
 protocol FieldAggregateCommand: AggregateCommand {
     static var name: String { get }
     static func aggregate(_ path: Larder.FieldPath) -> AggregateField

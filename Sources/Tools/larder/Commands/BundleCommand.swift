@@ -11,7 +11,7 @@ struct BundleCommand: AsyncParsableCommand {
         subcommands: [BundleLoadCommand.self])
 }
 
-/// `larder bundle load`: puts a bundle into the store.
+/// `larder bundle load`: loads a bundle into the store.
 struct BundleLoadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "load",
@@ -27,7 +27,7 @@ struct BundleLoadCommand: AsyncParsableCommand {
               curl https://example.com/cities.bundle | larder bundle load - --project shop
             """)
 
-    @Argument(help: "The bundle's file; - reads standard input.")
+    @Argument(help: "The bundle file; - reads standard input.")
     var file: String
 
     @OptionGroup var options: DatabaseOptions
@@ -61,7 +61,7 @@ struct BundleLoadCommand: AsyncParsableCommand {
         var bar = ProgressBar("loading", unit: .bytes)
         defer { bar.finish() }
         let parts = AsyncThrowingStream<LoadBundleTaskProgress, any Error> { parts in
-            // A small bundle may be there before anybody observes.
+            // A small bundle may be loaded before an observer can be added to the task.
             let task = firestore.loadBundle(stream) { progress, error in
                 if let progress { parts.yield(progress) }
                 parts.finish(throwing: error)
@@ -77,7 +77,7 @@ struct BundleLoadCommand: AsyncParsableCommand {
         } catch let error as LarderError where error.kind == .invalidArgument {
             throw ToolError(
                 .badData, "'\(file)': \(error.message)",
-                hint: "it must be complete, and of the database given by --project and --database")
+                hint: "it must be complete, and of the database in --project and --database")
         }
         guard let last else { throw ToolError(.badData, "'\(file)' was not loaded") }
         return last

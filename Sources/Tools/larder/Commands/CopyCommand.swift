@@ -2,11 +2,11 @@ import ArgumentParser
 import LarderDocumentStore
 import LarderModel
 
-/// `larder copy`: a backup while others read and write.
+/// `larder copy`: a backup while the store is in use.
 struct CopyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "copy",
-        abstract: "Copies the store while others read and write.",
+        abstract: "Copies the store, which may be in use.",
         discussion: """
             The copy is a consistent snapshot and on disk when the command ends. The target \
             directory must be missing or empty.
@@ -21,7 +21,7 @@ struct CopyCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     mutating func validate() throws {
-        if target.isEmpty { throw ValidationError("The target directory must not be empty text.") }
+        if target.isEmpty { throw ValidationError("The target directory must not be empty.") }
     }
 
     func run() throws {
@@ -49,7 +49,7 @@ struct CompactCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     mutating func validate() throws {
-        if target.isEmpty { throw ValidationError("The target directory must not be empty text.") }
+        if target.isEmpty { throw ValidationError("The target directory must not be empty.") }
     }
 
     func run() throws {
@@ -59,11 +59,8 @@ struct CompactCommand: ParsableCommand {
 
 /// The common part of `copy` and `compact`.
 struct StoreCopy {
-    /// The options of the command.
     let options: StoreOptions
-    /// The target directory.
     let target: String
-    /// Whether free space is omitted.
     let isCompact: Bool
 
     /// Copies the store and prints both sizes.
@@ -91,7 +88,7 @@ struct StoreCopy {
                     throw ToolError(
                         error.condition == .permission ? .noPermission : .cannotCreate,
                         "cannot copy to '\(target)': \(error.message)",
-                        hint: "name a directory that is missing or empty")
+                        hint: "name a missing or empty directory")
                 }
                 throw error
             }

@@ -82,7 +82,6 @@ enum EvictionGoal: ExpressibleByArgument, Equatable {
         }
     }
 
-    /// The goal in bytes.
     func bytes(of total: Int64) -> Int64 {
         switch self {
         case .bytes(let bytes): bytes
@@ -146,18 +145,17 @@ struct EvictionRun {
             "rows: \(ByteSize(before.totalBytes).text) before, "
                 + "\(ByteSize(after.totalBytes).text) after, goal \(ByteSize(goalBytes).text)",
             "data file: \(ByteSize(after.fileBytes).text), "
-                + "\(ByteSize(after.freeBytes).text) of it free to be used again",
+                + "\(ByteSize(after.freeBytes).text) of it free for reuse",
         ]
         if pinnedCount > 0 {
             lines.append("kept \(NumberText.things(pinnedCount, "pinned document"))")
         }
         if !isReached {
-            lines.append("the goal was not reached: the rest must stay")
+            lines.append("the goal was not reached: the remaining data cannot be evicted")
         }
         return lines
     }
 
-    /// The JSON report.
     var report: JSONReport {
         [
             "isReached": .boolean(isReached),

@@ -38,13 +38,13 @@ struct ExportCommand: ParsableCommand {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "Write to this file, which is replaced atomically when all is written.",
+            "Write to this file, which is replaced atomically at the end.",
             valueName: "file"))
     var output: String?
 
     @Option(
         help: ArgumentHelp(
-            "Write the id as this field instead of the path as \"$name\".", valueName: "field"))
+            "Write the ID as this field instead of the path as \"$name\".", valueName: "field"))
     var id: String?
 
     @OptionGroup var options: StoreOptions
@@ -52,12 +52,12 @@ struct ExportCommand: ParsableCommand {
     mutating func validate() throws {
         if recursive && collection == nil {
             throw ValidationError(
-                "--recursive needs a collection; without one everything is exported.")
+                "--recursive requires a collection; by default everything is exported.")
         }
         if id != nil && (collection == nil || recursive) {
-            throw ValidationError("--id is for one collection, without --recursive.")
+            throw ValidationError("--id requires one collection, without --recursive.")
         }
-        if id?.isEmpty == true { throw ValidationError("--id needs a field name.") }
+        if id?.isEmpty == true { throw ValidationError("--id requires a field name.") }
     }
 
     func run() throws {
@@ -112,7 +112,7 @@ struct ExportCommand: ParsableCommand {
 struct Exporter {
     /// The name of the member that holds a document's path.
     static let nameKey = "$name"
-    /// The name of the member that holds the fields where they have a `$name` of their own.
+    /// The name of the member that holds the fields if they include a `$name`.
     static let fieldsKey = "$fields"
 
     /// Documents written so far.
@@ -176,8 +176,8 @@ struct Exporter {
     private mutating func write(_ path: DocumentPath, _ fields: MapValue) throws {
         if let idField, fields[idField] != nil, fields[idField] != .string(path.id) {
             throw ToolError(
-                .badData, "the document \(path) has a field '\(idField)' that is not its id",
-                hint: "choose another name with --id, or leave it out")
+                .badData, "the field '\(idField)' of the document \(path) differs from its ID",
+                hint: "choose another name with --id, or omit it")
         }
         output.append { bytes in
             Self.appendLine(path, fields, idField: idField, to: &bytes)
@@ -185,7 +185,6 @@ struct Exporter {
         documentCount += 1
     }
 
-    /// Appends one document as a line.
     static func appendLine(
         _ path: DocumentPath, _ fields: MapValue, idField: String?, to bytes: inout [UInt8]
     ) {
@@ -195,7 +194,7 @@ struct Exporter {
         JSONWriter.append(idField == nil ? path.string : path.id, to: &bytes)
         var fields = fields
         if let idField {
-            // Equal to the id, see above; it is there once.
+            // Equal to the ID (see above), which is already included.
             fields[idField] = nil
         } else if fields[nameKey] != nil || fields[fieldsKey] != nil {
             JSONWriter.append(raw: ",\"\(fieldsKey)\":", to: &bytes)

@@ -39,7 +39,7 @@ struct GetCommand: ParsableCommand {
                         case .absent where document?.hasLocalMutations == true:
                             "is deleted by a pending write"
                         case .absent: "is known not to exist"
-                        case .unknown: "exists, its contents are not known"
+                        case .unknown: "exists with unknown contents"
                         default: "is not in the store"
                         }
                     Messages.line("larder: \(path) \(known)")
@@ -83,7 +83,7 @@ struct GetCommand: ParsableCommand {
         if !document.readTime.isNone { table.add("  read", document.readTime.description) }
         var stored = ByteSize(document.storedBytes).text
         if let record = document.record {
-            stored += ", \(ByteSize(record.sizeBytes).text) by Firestore's rules"
+            stored += ", \(ByteSize(record.sizeBytes).text) as Firestore counts them"
         }
         table.add("  stored", stored)
         for line in table.lines { output.line(line) }

@@ -92,12 +92,12 @@ struct ImportCommand: ParsableCommand {
 
     mutating func validate() throws {
         if collection == nil && id != nil {
-            throw ValidationError("--id needs --collection.")
+            throw ValidationError("--id requires --collection.")
         }
-        if keepID && id == nil { throw ValidationError("--keep-id needs --id.") }
-        if id?.isEmpty == true { throw ValidationError("--id needs a field name.") }
+        if keepID && id == nil { throw ValidationError("--keep-id requires --id.") }
+        if id?.isEmpty == true { throw ValidationError("--id requires a field name.") }
         if collection == nil && !index.isEmpty {
-            throw ValidationError("--index needs --collection.")
+            throw ValidationError("--index requires --collection.")
         }
         if !(1...100_000).contains(batch) {
             throw ValidationError("--batch must be between 1 and 100000.")
@@ -195,7 +195,7 @@ struct ImportSummary {
             "imported \(NumberText.things(importer.writtenCount, "document"))\(into): "
                 + "\(NumberText.count(importer.addedCount)) added, "
                 + "\(NumberText.count(importer.replacedCount)) replaced, "
-                + "\(NumberText.count(importer.errorCount)) left out",
+                + "\(NumberText.count(importer.errorCount)) skipped",
             "read \(ByteSize(importer.consumedBytes).text) in "
                 + "\(NumberText.duration(seconds: importer.seconds)), "
                 + "\(NumberText.count(Int64(rate.rounded()))) documents/s",
@@ -204,7 +204,7 @@ struct ImportSummary {
         if statistics.evictedDocumentCount > 0 {
             lines.append(
                 "evicted \(NumberText.things(statistics.evictedDocumentCount, "document")) "
-                    + "to stay in the budget")
+                    + "to stay within the budget")
         }
         lines.append(
             "store \(directory): \(NumberText.things(statistics.documentCount, "document")), "
@@ -213,7 +213,6 @@ struct ImportSummary {
         return lines
     }
 
-    /// The JSON report.
     var report: JSONReport {
         let outcome =
             switch ending {
@@ -241,17 +240,18 @@ struct ImportSummary {
         case .interrupted:
             throw ToolError(
                 .interrupted, "interrupted after line \(importer.lastLine)",
-                hint: "run it again: what is there already is replaced")
+                hint: "run it again: documents that exist are replaced")
         case .failed(let error):
             throw error
         case .tooManyErrors:
             throw ToolError(
-                .badData, "stopped after \(NumberText.things(importer.errorCount, "wrong line"))",
-                hint: "mend them, or allow more with --max-errors")
+                .badData, "stopped after \(NumberText.things(importer.errorCount, "invalid line"))",
+                hint: "correct them, or allow more with --max-errors")
         case .complete where importer.errorCount > 0 && importer.writtenCount == 0:
             throw ToolError(
-                .badData, "none of \(NumberText.things(importer.errorCount, "document")) is right",
-                hint: "see the reasons above")
+                .badData,
+                "\(NumberText.things(importer.errorCount, "document")) skipped, none imported",
+                hint: "the reasons are above")
         case .complete where importer.errorCount > 0:
             throw ExitCode(ExitStatus.findings.rawValue)
         case .complete:

@@ -19,20 +19,18 @@ struct Importer {
         case failed(ToolError)
     }
 
-    /// Documents that were new.
+    /// The number of new documents.
     private(set) var addedCount: Int64 = 0
-    /// Documents that replaced one with the same path.
+    /// The number of documents that replaced one with the same path.
     private(set) var replacedCount: Int64 = 0
-    /// Lines, array elements or object members that were skipped.
+    /// The number of skipped lines, array elements or object members.
     private(set) var errorCount: Int64 = 0
-    /// Bytes of the input that were read.
+    /// The number of bytes read from the input.
     private(set) var consumedBytes: Int64 = 0
     /// The last line processed.
     private(set) var lastLine = 0
-    /// The duration.
     private(set) var seconds: Double = 0
 
-    /// Documents that were written.
     var writtenCount: Int64 { addedCount + replacedCount }
 
     private let store: Store
@@ -89,7 +87,7 @@ struct Importer {
                     return Interruption.isRequested ? .interrupted : .complete
                 case .tooLarge(let line):
                     let limit = ByteSize(Int64(DocumentInput.maxPieceBytes)).text
-                    report(line: line, "more than \(limit) of text for a document")
+                    report(line: line, "a document of more than \(limit) of text")
                 case .piece(let piece):
                     read(piece, builder)
                 }
@@ -136,7 +134,7 @@ struct Importer {
                 report(line: piece.line, error.message)
             }
         } catch {
-            // An offset of 0 is about the document as a whole.
+            // Offset 0 concerns the document as a whole.
             let place = error.place(in: piece.text)
             let column = error.offset == 0 ? "" : ", column \(place.column)"
             report(line: piece.line + place.line - 1, column: column, error.reason)

@@ -58,7 +58,6 @@ struct IndexArgument {
 
 /// Builds incomplete indexes and removes the remains of dropped ones, in several commits.
 struct IndexFill {
-    /// The store.
     let store: Store
 
     private static let stepCount: Int64 = 1000
@@ -91,7 +90,7 @@ struct IndexFill {
         var isDone = false
         while !isDone && !Interruption.isRequested {
             isDone = try store.write { txn throws(LarderError) in
-                // 0 stands for whatever is half dropped.
+                // 0 stands for all unfinished drops.
                 try txn.dropIndex(0, maxEntries: Self.stepCount)
             }
         }

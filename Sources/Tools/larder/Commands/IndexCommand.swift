@@ -86,7 +86,7 @@ struct IndexCommand: AsyncParsableCommand {
         let bytes = try InputText.read(file, maxBytes: 8 * 1024 * 1024)
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw ToolError(
-                .badData, "'\(file)' is not UTF-8", hint: "give the Firebase CLI's JSON")
+                .badData, "'\(file)' is not UTF-8", hint: "specify the Firebase CLI's JSON")
         }
         return text
     }
@@ -97,7 +97,7 @@ struct IndexCommand: AsyncParsableCommand {
         } catch let error as LarderError where error.kind == .invalidArgument {
             throw ToolError(
                 .badData, "\(file ?? ""): \(error.message)",
-                hint: "'firebase firestore:indexes' prints what is read here")
+                hint: "'firebase firestore:indexes' prints the expected format")
         }
     }
 
@@ -112,7 +112,7 @@ struct IndexCommand: AsyncParsableCommand {
         for index in dropped {
             guard let position = indexes.firstIndex(of: index) else {
                 isMissing = true
-                Messages.line("larder: there is no index '\(CacheIndexArgument.text(of: index))'")
+                Messages.line("larder: no such index: '\(CacheIndexArgument.text(of: index))'")
                 continue
             }
             indexes.remove(at: position)
@@ -128,7 +128,7 @@ struct IndexCommand: AsyncParsableCommand {
             return
         }
         guard !indexes.isEmpty else {
-            Messages.line("larder: there are no indexes; 'larder index --add' defines one")
+            Messages.line("larder: no indexes; 'larder index --add' defines one")
             return
         }
         var table = TextTable([
@@ -162,7 +162,6 @@ struct IndexCommand: AsyncParsableCommand {
 
 /// The argument of `larder index`: `cities: state asc, population desc, tags contains`.
 struct CacheIndexArgument {
-    /// The index.
     let index: CacheIndex
 
     private static let orders: [(word: String, order: CacheIndex.Field.Order)] = [
@@ -174,14 +173,14 @@ struct CacheIndexArgument {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             throw ExpressionFailure(
                 offset: text.utf8.count,
-                reason: "expected a collection's id, ':' and fields, as in 'cities: state asc'")
+                reason: "expected a collection ID, ':' and fields, as in 'cities: state asc'")
         }
         let group = String(text[..<colon]).trimmingSpaces
         guard !group.isEmpty, !group.utf8.contains(UInt8(ascii: "/")) else {
             throw ExpressionFailure(
-                offset: 0, reason: "an index is over the collections with one id, such as 'cities'")
+                offset: 0, reason: "an index requires a collection ID, such as 'cities'")
         }
-        // Values do not occur, and with them no references.
+        // Without values, the database of references is irrelevant.
         var scanner = ExpressionScanner(
             text, database: DatabaseID(project: "-", database: "-"),
             from: text.utf8.distance(from: text.startIndex, to: colon) + 1)
@@ -202,12 +201,10 @@ struct CacheIndexArgument {
         index = CacheIndex(group, fields)
     }
 
-    /// The text of an index.
     static func text(of index: CacheIndex) -> String {
         "\(index.collectionGroup): \(fieldsText(of: index))"
     }
 
-    /// The text of an index's fields.
     static func fieldsText(of index: CacheIndex) -> String {
         index.fields.map { field in
             let word = orders.first { $0.order == field.order }?.word ?? ""

@@ -35,7 +35,7 @@ struct ListCommand: ParsableCommand {
 
     mutating func validate() throws {
         if limit < 1 { throw ValidationError("--limit must be positive.") }
-        if start?.isEmpty == true { throw ValidationError("--start needs a document ID.") }
+        if start?.isEmpty == true { throw ValidationError("--start requires a document ID.") }
     }
 
     func run() throws {
@@ -43,8 +43,8 @@ struct ListCommand: ParsableCommand {
         if case .collection = target {
         } else if start != nil || reverse {
             throw ToolError(
-                .usage, "--start and --reverse are for the documents of a collection",
-                hint: "name one, e.g. larder ls cities")
+                .usage, "--start and --reverse apply to the documents of a collection",
+                hint: "specify one, e.g. larder ls cities")
         }
         let output = Output.standard()
         try options.describingErrors {
@@ -85,7 +85,7 @@ struct ListCommand: ParsableCommand {
         }
         guard !found.isEmpty else {
             let place = document.map { "below \($0)" } ?? "in the store"
-            Messages.line("larder: there are no collections \(place)")
+            Messages.line("larder: no collections \(place)")
             return
         }
         var table = TextTable([
@@ -121,7 +121,7 @@ struct ListCommand: ParsableCommand {
         var next: String?
         let wantsPreview = !options.json
         let info = try store.read { txn throws(LarderError) in
-            // Bounds are in ascending order whatever the direction.
+            // Bounds are in ascending order in both directions.
             let bound = start.map { ScanBound.id($0) }
             let source = DocumentSource.collection(
                 collection, from: reverse ? nil : bound, to: reverse ? bound : nil)
@@ -199,8 +199,8 @@ struct ListCommand: ParsableCommand {
 
 /// Collections as an indented tree.
 enum CollectionTree {
-    /// The indented names of paths in path order: the part after the nearest printed ancestor,
-    /// indented by two more blanks.
+    /// The indented names of paths in path order: each without its nearest printed ancestor,
+    /// indented by two more spaces.
     static func names(of paths: [String]) -> [String] {
         var above: [String] = []
         return paths.map { path in

@@ -2,11 +2,11 @@ import ArgumentParser
 import Larder
 import LarderModel
 
-/// `larder pending`: the writes that no backend has acknowledged.
+/// `larder pending`: writes without an acknowledgement of the backend.
 struct PendingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pending",
-        abstract: "Lists or cancels the writes that wait for a backend.",
+        abstract: "Lists or cancels pending writes.",
         discussion: """
             Lists ID, age, attempts, documents and the last error of each write, oldest first. \
             --cancel cancels a write and reverts its effect on documents. Exit status 1 if a \
@@ -44,7 +44,7 @@ struct PendingCommand: AsyncParsableCommand {
             return
         }
         guard !writes.isEmpty else {
-            Messages.line("larder: there are no pending writes")
+            Messages.line("larder: no pending writes")
             return
         }
         var table = TextTable([
@@ -158,7 +158,7 @@ struct DeadLettersCommand: AsyncParsableCommand {
             return
         }
         guard !letters.isEmpty else {
-            Messages.line("larder: there are no dead letters")
+            Messages.line("larder: no dead letters")
             return
         }
         var table = TextTable([

@@ -46,7 +46,7 @@ struct QueryCommand: AsyncParsableCommand {
         try await options.withDatabase(.readOnly, about: query.subject) { firestore in
             let question = try parsed.query(
                 UserValues(firestore: firestore, databaseID: options.databaseID))
-            // First, so that its figures are not those of what was just read.
+            // First, so that the documents read by the query do not affect the statistics.
             let explanation = explain ? try await question.explain() : nil
             let documents = try await question.getDocuments(source: .cache).documents
                 .compactMap(\.document)
@@ -89,10 +89,8 @@ struct QueryCommand: AsyncParsableCommand {
 
 /// The explanation of a query as text and as JSON.
 struct ExplanationText {
-    /// The explanation.
     let explanation: QueryExplanation
 
-    /// The lines of text.
     var lines: [String] {
         var table = TextTable([("", .left), ("", .left)])
         func add(_ title: String, _ texts: [String]) {
@@ -122,7 +120,6 @@ struct ExplanationText {
         return table.lines
     }
 
-    /// The JSON report.
     var report: JSONReport {
         [
             "kind": .string(explanation.kind),

@@ -6,7 +6,7 @@ import LarderModel
 struct StatCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stat",
-        abstract: "Prints the store's figures.",
+        abstract: "Prints the statistics of the store.",
         discussion: """
             The size of a category is the space of its rows in pages of the data file; the \
             budget limits their total. The budget is an option of each process that opens the \
@@ -36,9 +36,7 @@ struct StatCommand: ParsableCommand {
     }
 }
 
-/// The statistics of a store as text and as JSON.
 struct StoreFigures {
-    /// The statistics of the storage core.
     let statistics: StoreStatistics
     private let dictionaries: [CompressionDictionary]
     private let indexes: [IndexInfo]
@@ -62,7 +60,7 @@ struct StoreFigures {
     /// The read transactions of others; the statistics are read in one, too.
     private var otherReaderCount: Int { max(0, statistics.readerCount - 1) }
 
-    // MARK: For people
+    // MARK: Text
 
     /// Sections with aligned columns.
     var lines: [String] {
@@ -95,7 +93,7 @@ struct StoreFigures {
 
     private func perDocument(_ bytes: Int64) -> String {
         guard statistics.documentCount > 0 else { return "no documents" }
-        return "\(bytes / statistics.documentCount) B a document"
+        return "\(bytes / statistics.documentCount) B per document"
     }
 
     private var usage: TextTable {
@@ -155,7 +153,7 @@ struct StoreFigures {
         return table
     }
 
-    // MARK: For programs
+    // MARK: JSON
 
     /// The JSON report, with sizes in bytes.
     var report: JSONReport {

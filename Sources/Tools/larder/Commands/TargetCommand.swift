@@ -34,11 +34,9 @@ struct TargetListCommand: ParsableCommand {
         try options.describingErrors {
             let store = try options.open(.readOnly)
             let targets = try store.read { (transaction) throws(LarderError) in
-                var targets: [(Target, Int64)] = []
-                for target in try transaction.targets() {
-                    targets.append((target, try transaction.documentCount(ofTarget: target.id)))
+                try transaction.targets().map { target throws(LarderError) in
+                    (target, try transaction.documentCount(ofTarget: target.id))
                 }
-                return targets
             }
             try store.close()
             list(targets, to: output)
@@ -52,7 +50,7 @@ struct TargetListCommand: ParsableCommand {
             return
         }
         guard !targets.isEmpty else {
-            Messages.line("larder: there are no targets")
+            Messages.line("larder: no targets")
             return
         }
         var table = TextTable([

@@ -99,7 +99,7 @@ struct TrainCommand: ParsableCommand {
         }
         guard let changed else {
             if result != nil {
-                output.line("it applies to later writes; --repack recompresses existing documents")
+                output.line("used for later writes; --repack recompresses existing documents")
             }
             return
         }

@@ -57,7 +57,7 @@ struct WatchCommand: AsyncParsableCommand {
         if !query.group, case .document(let path) = try PathArgument.either(query.collection) {
             guard query.isPlain else {
                 throw ToolError(
-                    .usage, "'\(path)' is a document, which takes no conditions and orders",
+                    .usage, "'\(path)' is a document, which does not support conditions and orders",
                     hint: "name its collection, e.g. larder watch \(path.parent)")
             }
             try await options.withDatabase(.readOnly, about: "'\(path)'") { firestore in

@@ -82,8 +82,8 @@ struct UpdateCommand: AsyncParsableCommand {
             let known = try? await document.getDocument(source: .cache)
             if known?.exists != true {
                 Messages.line(
-                    "larder: \(path) is not in the store: the update changes nothing here, and "
-                        + "a backend refuses it unless it has the document")
+                    "larder: \(path) is not in the store: the update has no effect here, and "
+                        + "a backend rejects it unless it has the document")
             }
         }
     }
@@ -98,7 +98,7 @@ struct UpdateCommand: AsyncParsableCommand {
                 } catch {
                     throw ToolError(
                         .badData, error.message,
-                        hint: "names in it are field paths, e.g. stats.area")
+                        hint: "its names are field paths, e.g. stats.area")
                 }
             }
         }
@@ -163,7 +163,8 @@ enum FieldsArgument {
             throw ToolError(
                 .badData,
                 "\(isInput ? "standard input" : "the fields"), byte \(error.offset + 1): "
-                    + error.reason, hint: #"give a JSON object, e.g. '{"name": "San Francisco"}'"#)
+                    + error.reason,
+                hint: #"specify a JSON object, e.g. '{"name": "San Francisco"}'"#)
         }
     }
 }
@@ -172,7 +173,6 @@ enum FieldsArgument {
 struct WriteReport {
     /// The verb for the documents, such as "set".
     let verb: String
-    /// The documents.
     let paths: [DocumentPath]
 
     /// Waits until the write is committed locally and prints its ID.
@@ -198,7 +198,7 @@ struct WriteReport {
             let number = id.map { " as write \($0)" } ?? ""
             output.line(
                 "\(verb) \(paths.map(\.string).joined(separator: ", ")): committed "
-                    + "locally\(number); pending until a backend takes it")
+                    + "locally\(number); pending until a backend accepts it")
         }
         try output.flush()
     }

@@ -4,7 +4,7 @@ import LarderModel
 /// A scanner of expressions: fields, operators, values.
 struct ExpressionScanner {
     private let text: [UInt8]
-    /// The database that `ref:cities/SF` names a document of.
+    /// The database of references such as `ref:cities/SF`.
     private let database: DatabaseID
     /// The position of the next token, before blanks.
     private(set) var position = 0
@@ -12,14 +12,13 @@ struct ExpressionScanner {
     /// The maximum nesting of lists and parentheses.
     static let maxDepth = 50
 
-    /// Creates a scanner of a text at an offset in bytes.
     init(_ text: String, database: DatabaseID, from offset: Int = 0) {
         self.text = Array(text.utf8)
         self.database = database
         position = min(max(0, offset), self.text.count)
     }
 
-    /// Whether only blanks are left.
+    /// Whether only whitespace is left.
     var isAtEnd: Bool { text[position...].allSatisfy(Self.isBlank) }
 
     /// A failure at the current position.
@@ -34,7 +33,7 @@ struct ExpressionScanner {
         return "'" + DisplayWidth.cut(String(decoding: rest, as: UTF8.self), to: 30) + "'"
     }
 
-    // MARK: Small pieces
+    // MARK: Tokens
 
     mutating func skipBlanks() {
         while position < text.count, Self.isBlank(text[position]) { position += 1 }
@@ -109,7 +108,8 @@ struct ExpressionScanner {
     /// Throws unless only blanks remain.
     func expectEnd() throws(ExpressionFailure) {
         guard isAtEnd else {
-            throw failure("expected the end, found \(found); text with blanks is put in \"\"")
+            throw failure(
+                "expected the end, found \(found); quote text that contains spaces with \"\"")
         }
     }
 
@@ -133,7 +133,7 @@ struct ExpressionScanner {
     private mutating func takeList(
         isID: Bool, depth: Int
     ) throws(ExpressionFailure) -> Value {
-        guard depth < Self.maxDepth else { throw failure("lists are nested too deep") }
+        guard depth < Self.maxDepth else { throw failure("lists are nested too deeply") }
         position += 1
         var values: [Value] = []
         if take("]") { return .array([]) }
@@ -152,7 +152,7 @@ struct ExpressionScanner {
         guard let end else {
             throw failure(
                 text[start] == UInt8(ascii: "{")
-                    ? "a '{' without its '}'" : "a '\"' without another")
+                    ? "a '{' without a matching '}'" : "a '\"' without a matching '\"'")
         }
         position = start + end
         do throws(JSONError) {
@@ -198,7 +198,7 @@ struct ExpressionScanner {
         guard let time = Timestamp(rfc3339: text) else {
             throw ExpressionFailure(
                 offset: start,
-                reason: "time: takes RFC 3339, such as time:2026-01-31T12:00:00Z")
+                reason: "time: requires RFC 3339, such as time:2026-01-31T12:00:00Z")
         }
         return .timestamp(time)
     }

@@ -90,8 +90,8 @@ struct QueryOptions: ParsableArguments {
         if group {
             guard !collection.isEmpty, !collection.utf8.contains(UInt8(ascii: "/")) else {
                 throw ToolError(
-                    .usage, "--group takes the id of collections, not '\(collection)'",
-                    hint: "give the last part of their paths, e.g. landmarks")
+                    .usage, "--group requires a collection ID, not '\(collection)'",
+                    hint: "specify the last segment of their paths, e.g. landmarks")
             }
         } else {
             _ = try PathArgument.collection(collection)
@@ -139,14 +139,12 @@ func expression<Result>(
 
 /// The argument of `--order`: `population`, `population desc`.
 struct OrderArgument: Equatable {
-    /// The field.
     let field: LarderModel.FieldPath
-    /// Whether the order is descending.
     let isDescending: Bool
 
     /// Parses a field with an optional direction.
     init(_ text: String) throws(ExpressionFailure) {
-        // Values do not occur, and with them no references.
+        // Without values, the database of references is irrelevant.
         var scanner = ExpressionScanner(text, database: DatabaseID(project: "-", database: "-"))
         field = try scanner.takeField()
         isDescending = scanner.takeWord("desc")
@@ -180,9 +178,7 @@ struct OrderArgument: Equatable {
     }
 }
 
-/// A parsed query.
 struct ParsedQuery {
-    /// The limit of a query.
     enum Limit {
         case first(Int)
         case last(Int)
@@ -198,7 +194,7 @@ struct ParsedQuery {
     var endAt: [Value]?
     var endBefore: [Value]?
 
-    /// The query of the database API, which reports its own errors when it runs.
+    /// The query of the database API, which validates it when it runs.
     func query(_ values: UserValues) throws(ToolError) -> Query {
         let firestore = values.firestore
         var query =

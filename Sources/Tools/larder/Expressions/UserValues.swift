@@ -6,7 +6,6 @@ import LarderModel
 struct UserValues {
     /// The database of references.
     let firestore: Firestore
-    /// Its name.
     let databaseID: DatabaseID
 
     /// Converts a value.
@@ -20,7 +19,7 @@ struct UserValues {
         case .integer(let integer): return integer
         case .double(let double): return double
         case .timestamp(let time): return time
-        // Which the backend has not set: it is asked for again.
+        // The value is pending, so the sentinel is written again.
         case .serverTimestamp: return FieldValue.serverTimestamp()
         case .string(let string): return string
         case .bytes(let bytes): return Data(bytes)
@@ -32,11 +31,8 @@ struct UserValues {
         }
     }
 
-    /// Converts values.
     func values(_ values: [Value]) throws(ToolError) -> [Any] {
-        var result: [Any] = []
-        for value in values { result.append(try self.value(value)) }
-        return result
+        try values.map(value)
     }
 
     /// Converts the fields of a document or a map.
@@ -45,7 +41,8 @@ struct UserValues {
         for (name, value) in map {
             guard fields.updateValue(try self.value(value), forKey: name) == nil else {
                 throw ToolError(
-                    .badData, "the names '\(name)' differ in their bytes alone",
+                    .badData,
+                    "the field names '\(name)' differ only in their Unicode normalization",
                     hint: "rename one of them")
             }
         }
@@ -59,7 +56,8 @@ struct UserValues {
             let field = Larder.FieldPath(change.field.segments)
             guard result.updateValue(try content(change.content), forKey: field) == nil else {
                 throw ToolError(
-                    .usage, "the field '\(change.field)' is there twice", hint: "name it once")
+                    .usage, "the field '\(change.field)' is specified twice",
+                    hint: "specify it once")
             }
         }
         return result
@@ -77,7 +75,7 @@ struct UserValues {
         case .maximum(.integer(let number)): return FieldValue.maximum(number)
         case .maximum(.double(let number)): return FieldValue.maximum(number)
         case .increment(let value), .minimum(let value), .maximum(let value):
-            throw ToolError(.usage, "\(FieldText.text(of: value)) is no number")
+            throw ToolError(.usage, "\(FieldText.text(of: value)) is not a number")
         case .arrayUnion(let values): return FieldValue.arrayUnion(try self.values(values))
         case .arrayRemove(let values): return FieldValue.arrayRemove(try self.values(values))
         }
@@ -92,7 +90,7 @@ struct UserValues {
         guard let database = name.database, database == databaseID else {
             throw ToolError(
                 .badData, "'\(name)' is not a document of \(databaseID)",
-                hint: "--project and --database say which database the store is of")
+                hint: "--project and --database specify the database of the store")
         }
         return firestore.document(path.string)
     }
@@ -108,7 +106,7 @@ extension WhereExpression {
             let field = Larder.FieldPath(path.segments)
             if op.takesList {
                 guard case .array(let elements) = value else {
-                    throw ToolError(.usage, "\(op.rawValue) takes a list, such as [1, 2]")
+                    throw ToolError(.usage, "\(op.rawValue) requires a list, such as [1, 2]")
                 }
                 let list = try values.values(elements)
                 switch op {
@@ -133,15 +131,12 @@ extension WhereExpression {
     private static func filters(
         _ parts: [WhereExpression], _ values: UserValues
     ) throws(ToolError) -> [Filter] {
-        var filters: [Filter] = []
-        for part in parts { filters.append(try part.filter(values)) }
-        return filters
+        try parts.map { part throws(ToolError) in try part.filter(values) }
     }
 }
 
 /// The argument of `larder update`: a change of one field, such as `population=860000`.
 struct FieldChange {
-    /// The change.
     enum Content: Equatable {
         /// Sets a value.
         case value(Value)
@@ -156,9 +151,7 @@ struct FieldChange {
         case arrayRemove([Value])
     }
 
-    /// The field.
     let field: LarderModel.FieldPath
-    /// The change.
     let content: Content
 
     /// Creates a change that sets a value.
@@ -201,7 +194,7 @@ struct FieldChange {
         let trimmed = text.trimmingSpaces
         let isNotation = ["\"", "[", "{", "ref:", "time:"].contains { trimmed.hasPrefix($0) }
         guard isNotation else {
-            // Blanks belong to a text, but not to a number or a word of JSON.
+            // Spaces are part of a string, but not of a number or a JSON keyword.
             let value = ExpressionScanner.value(ofWord: trimmed)
             if case .string = value { return .string(text) }
             return value

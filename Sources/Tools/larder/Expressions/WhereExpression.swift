@@ -6,7 +6,7 @@ import LarderModel
 ///     conjunction = term ("and" term)...
 ///     term       = "(" condition ")" | field operator value
 ///
-/// Field paths are in canonical text; ``ExpressionScanner/takeValue()`` says what values are.
+/// Field paths are in canonical form; values are as in ``ExpressionScanner/takeValue()``.
 indirect enum WhereExpression: Equatable {
     case field(FieldPath, Operator, Value)
     case and([WhereExpression])
@@ -41,7 +41,7 @@ indirect enum WhereExpression: Equatable {
         guard scanner.isAtEnd else {
             throw scanner.failure(
                 "expected 'and', 'or' or the end, found \(scanner.found); "
-                    + "text with blanks is put in \"\"")
+                    + "quote text that contains spaces with \"\"")
         }
     }
 
@@ -66,7 +66,7 @@ indirect enum WhereExpression: Equatable {
     ) throws(ExpressionFailure) -> WhereExpression {
         if scanner.take("(") {
             guard depth < ExpressionScanner.maxDepth else {
-                throw scanner.failure("parentheses are nested too deep")
+                throw scanner.failure("parentheses are nested too deeply")
             }
             let inner = try condition(&scanner, depth: depth + 1)
             guard scanner.take(")") else {
@@ -82,7 +82,7 @@ indirect enum WhereExpression: Equatable {
         if op.takesList {
             guard case .array = value else {
                 throw ExpressionFailure(
-                    offset: start, reason: "\(op.rawValue) takes a list, such as [1, 2]")
+                    offset: start, reason: "\(op.rawValue) requires a list, such as [1, 2]")
             }
         }
         return .field(field, op, value)

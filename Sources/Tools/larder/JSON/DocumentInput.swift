@@ -22,7 +22,6 @@ final class DocumentInput {
 
     /// One document's text; the bytes are valid until the next call.
     struct Piece {
-        /// The text.
         let text: UnsafeBufferPointer<UInt8>
         /// The document's ID as JSON text, if the layout has one.
         let key: UnsafeBufferPointer<UInt8>?
@@ -30,7 +29,7 @@ final class DocumentInput {
         let line: Int
     }
 
-    /// What comes next.
+    /// The next piece, or its absence.
     enum Next {
         case piece(Piece)
         /// A piece larger than ``maxPieceBytes``, which was skipped.
@@ -44,7 +43,7 @@ final class DocumentInput {
         let reason: String
     }
 
-    /// A document holds at most 1 MiB; as JSON, with every character escaped, six times that.
+    /// A document is limited to 1 MiB; as JSON, with every character escaped, to six times that.
     static let maxPieceBytes = 8 * 1024 * 1024
 
     /// The number of bytes consumed, for progress.
@@ -102,7 +101,7 @@ final class DocumentInput {
         }
     }
 
-    // MARK: The beginning
+    // MARK: Detection
 
     private func begin() throws {
         while available < 4 && !isAtEnd { try fill() }
@@ -155,8 +154,8 @@ final class DocumentInput {
             scanned = available
             if newline == nil {
                 if isAtEnd { break }
-                // A first line of this size: a document by itself would be refused, so it is
-                // an object of documents.
+                // A first line of this size would be rejected as a document, so it must be an
+                // object of documents.
                 if available >= Self.maxPieceBytes { return false }
                 try fill()
             }
@@ -232,10 +231,10 @@ final class DocumentInput {
         guard try nextMember(isFirst: isFirst, closing: UInt8(ascii: "}")) else { return .end }
         place = .object(isFirst: false)
         guard try skipBlanks() == UInt8(ascii: "\"") else {
-            throw Broken(line: line, reason: "expected an id in quotes")
+            throw Broken(line: line, reason: "expected an ID in quotes")
         }
         guard let keySize = try valueSize(from: 0) else {
-            throw isAtEnd ? endsEarly : Broken(line: line, reason: "an id is too long")
+            throw isAtEnd ? endsEarly : Broken(line: line, reason: "an ID is too long")
         }
         return try piece(keyBytes: keySize)
     }
@@ -261,7 +260,7 @@ final class DocumentInput {
             guard let following = try skipBlanks() else { throw endsEarly }
             byte = following
             if byte == closing {
-                throw Broken(line: line, reason: "a comma with nothing behind it")
+                throw Broken(line: line, reason: "a trailing comma")
             }
         }
         return true
@@ -274,7 +273,7 @@ final class DocumentInput {
         if let keyBytes {
             offset = try skipBlanks(from: keyBytes)
             guard offset < available, buffer[start + offset] == UInt8(ascii: ":") else {
-                throw Broken(line: line, reason: "expected ':' after an id")
+                throw Broken(line: line, reason: "expected ':' after an ID")
             }
             offset = try skipBlanks(from: offset + 1)
         }
@@ -341,7 +340,7 @@ final class DocumentInput {
         }
     }
 
-    /// Consumes blanks and returns the next byte; nil at the end.
+    /// Consumes whitespace and returns the next byte; nil at the end.
     private func skipBlanks() throws -> UInt8? {
         while true {
             while available > 0 {
@@ -355,7 +354,7 @@ final class DocumentInput {
         }
     }
 
-    /// The offset of the first byte at or after `offset` that is not blank.
+    /// The offset of the first byte at or after `offset` that is not whitespace.
     private func skipBlanks(from offset: Int) throws -> Int {
         var offset = offset
         while true {
@@ -464,7 +463,7 @@ struct ValueScanner {
                     depth += 1
                     state = .between
                 case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                    // Where a value should be: there is none.
+                    // There is no value.
                     if depth == 0 { return position }
                     depth -= 1
                     if depth == 0 { return position + 1 }

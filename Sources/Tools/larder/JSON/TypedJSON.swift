@@ -25,7 +25,7 @@ enum TypedJSON {
     static let latitude = "latitude"
     static let longitude = "longitude"
 
-    /// The names that mark such a form.
+    /// The names that mark a typed form.
     static let names: Set<String> = [
         timestamp, bytes, reference, vector, double, serverTimestamp, map,
     ]
@@ -35,7 +35,7 @@ enum TypedJSON {
         var reason: String
     }
 
-    /// Whether a map would be read as another form and needs `$map`.
+    /// Whether a map has a typed form and needs `$map`.
     static func isAmbiguous(_ entries: MapValue) -> Bool {
         switch entries.count {
         case 1: names.contains(entries[0].name)
@@ -68,7 +68,7 @@ enum TypedJSON {
 
     private static func single(_ name: String, _ content: Value) throws(Failure) -> Value? {
         switch (name, content) {
-        // With --timestamps the text has become one already.
+        // With --timestamps the string is already a timestamp.
         case (timestamp, .timestamp): return content
         case (timestamp, .string(let text)):
             guard let time = Timestamp(rfc3339: text) else { break }
@@ -124,7 +124,7 @@ enum TypedJSON {
 
 /// Values of documents as JSON.
 extension JSONWriter {
-    /// Appends a value; ``TypedJSON`` says how those are written that JSON has no notation for.
+    /// Appends a value; in the notation of ``TypedJSON`` if JSON has none.
     static func append(_ value: Value, to bytes: inout [UInt8]) {
         switch value {
         case .null: append(raw: "null", to: &bytes)
@@ -160,7 +160,7 @@ extension JSONWriter {
                 append(map, to: &bytes)
             }
         case .max:
-            // Never in a document.
+            // Never part of a document.
             append(raw: "null", to: &bytes)
         }
     }
@@ -173,7 +173,7 @@ extension JSONWriter {
         append(raw: "}", to: &bytes)
     }
 
-    /// Appends the entries of a map without braces, with a comma in front of all but the first.
+    /// Appends the entries of a map without braces, each preceded by a comma except the first.
     static func appendEntries(_ map: MapValue, isFirst: inout Bool, to bytes: inout [UInt8]) {
         for (name, value) in map {
             if !isFirst { append(raw: ",", to: &bytes) }
@@ -184,7 +184,7 @@ extension JSONWriter {
         }
     }
 
-    /// Appends a number with a point or an exponent, or one of those that JSON does not have.
+    /// Appends a number with a point or an exponent, or in the notation for NaN and infinities.
     static func appendTyped(_ double: Double, to bytes: inout [UInt8]) {
         if double.isFinite {
             append(double, to: &bytes)

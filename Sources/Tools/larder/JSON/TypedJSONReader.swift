@@ -25,7 +25,7 @@ struct TypedJSONReader {
     ) throws(JSONError) -> [MapValue.Element] {
         var json = JSONReader(UnsafeRawBufferPointer(text))
         guard json.peek() == UInt8(ascii: "{") else {
-            throw json.failure("a document is a JSON object, in braces")
+            throw json.failure("a document must be a JSON object")
         }
         let entries = try TypedJSONReader(options: options).readEntries(&json, isPlain: true)
         try json.finish()
@@ -41,7 +41,6 @@ struct TypedJSONReader {
         return string
     }
 
-    /// Parses a value.
     static func readValue(_ text: String) throws(JSONError) -> Value {
         try Array(text.utf8).withUnsafeBufferPointer { (bytes) throws(JSONError) in
             var json = JSONReader(UnsafeRawBufferPointer(bytes))
@@ -59,7 +58,7 @@ struct TypedJSONReader {
         if map.count != entries.count {
             var seen: Set<[UInt8]> = []
             let name = entries.first { !seen.insert(Array($0.name.utf8)).inserted }?.name ?? ""
-            throw JSONError(offset: offset, reason: "the name '\(name)' is there twice")
+            throw JSONError(offset: offset, reason: "duplicate name '\(name)'")
         }
         return map
     }
@@ -97,7 +96,6 @@ struct TypedJSONReader {
         }
     }
 
-    /// The value of an object.
     private func value(of entries: [MapValue.Element], at start: Int) throws(JSONError) -> Value {
         if options.readsTypedForms {
             do throws(TypedJSON.Failure) {
@@ -126,7 +124,7 @@ struct TypedJSONReader {
                 && name == TypedJSON.map
             {
                 let content = try readEntries(&json, isPlain: true)
-                // Standing alone, "$map" says that its content is a map whatever it looks like.
+                // As the only member, "$map" marks its content as a map in any form.
                 let isForm = json.peek() == UInt8(ascii: "}")
                 let map =
                     isForm
@@ -145,11 +143,9 @@ struct TypedJSONReader {
 struct DocumentReader {
     /// The target collection; nil if each document contains its path.
     let collection: CollectionPath?
-    /// The field with the ID.
     let idField: String?
     /// Whether the ID is kept as a field.
     let keepsIDField: Bool
-    /// The options for values.
     private let json: TypedJSONReader.Options
 
     /// Creates a reader.
@@ -194,14 +190,14 @@ struct DocumentReader {
             guard let name else {
                 throw JSONError(
                     offset: 0,
-                    reason: "no \(Exporter.nameKey); --collection says where documents go")
+                    reason: "no \(Exporter.nameKey): specify the target with --collection")
             }
             path = try Self.named { () throws(LarderError) in try DocumentPath(name) }
         }
         return (path, try TypedJSONReader.map(of: entries, at: 0))
     }
 
-    /// The id of a document in the collection.
+    /// The document ID.
     private func id(
         of entries: inout [MapValue.Element], name: String?, key: UnsafeBufferPointer<UInt8>?
     ) throws(JSONError) -> String {
@@ -226,7 +222,7 @@ struct DocumentReader {
         _ field: String, of entries: inout [MapValue.Element]
     ) throws(JSONError) -> String {
         guard let position = entries.firstIndex(where: { $0.name == field }) else {
-            throw JSONError(offset: 0, reason: "no field '\(field)' for the id")
+            throw JSONError(offset: 0, reason: "no field '\(field)' for the ID")
         }
         let id: String
         switch entries[position].value {

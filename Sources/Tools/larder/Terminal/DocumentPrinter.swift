@@ -14,7 +14,7 @@ struct DocumentPrinter {
         var selection: [LarderModel.FieldPath] = []
         for text in texts {
             selection += try expression("--select", text) { () throws(ExpressionFailure) in
-                // Values do not occur, and with them no references.
+                // Without values, the database of references is irrelevant.
                 var scanner = ExpressionScanner(
                     text, database: DatabaseID(project: "-", database: "-"))
                 var fields = [try scanner.takeField()]

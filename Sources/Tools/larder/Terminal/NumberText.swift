@@ -60,10 +60,8 @@ enum NumberText {
 
 /// A size in bytes with its text representation.
 struct ByteSize: Equatable {
-    /// The number.
     var bytes: Int64
 
-    /// A size in bytes.
     init(_ bytes: Int64) {
         self.bytes = bytes
     }

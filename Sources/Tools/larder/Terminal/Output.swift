@@ -24,23 +24,20 @@ final class Output {
         Output(descriptor: 1, name: "standard output")
     }
 
-    /// Whether it goes to a terminal.
     var isTerminal: Bool { System.isTerminal(descriptor) }
 
-    /// Adds text.
     func write(_ text: String) {
         buffer.append(contentsOf: text.utf8)
         drainIfLarge()
     }
 
-    /// Adds text and a line end.
     func line(_ text: String = "") {
         buffer.append(contentsOf: text.utf8)
         buffer.append(UInt8(ascii: "\n"))
         drainIfLarge()
     }
 
-    /// Adds what the closure appends.
+    /// Appends the closure's output.
     func append(_ body: (inout [UInt8]) -> Void) {
         body(&buffer)
         drainIfLarge()
@@ -75,7 +72,7 @@ enum Messages {
     static func line(_ text: String) {
         var bytes = Array(text.utf8)
         bytes.append(UInt8(ascii: "\n"))
-        // Nothing can be said about a standard error that is gone.
+        // A failure on standard error cannot be reported.
         _ = bytes.withUnsafeBytes { System.write($0, to: 2) }
     }
 }
@@ -97,7 +94,6 @@ indirect enum JSONReport {
     /// A value in the notation of ``TypedJSON``.
     case value(LarderModel.Value)
 
-    /// An integer.
     static func integer(_ number: Int) -> JSONReport { .integer(Int64(number)) }
 
     /// A time as text; null for nil.

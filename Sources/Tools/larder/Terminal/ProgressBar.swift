@@ -9,7 +9,6 @@ struct ProgressBar {
     private var lastDrawn: UInt64 = 0
     private let isShown: Bool
 
-    /// The unit of progress.
     enum Unit {
         case bytes
         case count(String)

@@ -59,7 +59,6 @@ enum System {
         return descriptor
     }
 
-    /// Closes a descriptor.
     static func close(_ descriptor: Int32) {
         _ = posixClose(descriptor)
     }
@@ -110,7 +109,6 @@ enum System {
         _ = unlink(path)
     }
 
-    /// Whether the descriptor is a terminal.
     static func isTerminal(_ descriptor: Int32) -> Bool {
         isatty(descriptor) == 1
     }
@@ -129,7 +127,6 @@ enum System {
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
-    /// This process's number.
     static var processNumber: Int32 { getpid() }
 
     private static func fileStatus(_ descriptor: Int32) -> stat? {
@@ -146,7 +143,7 @@ struct SystemFailure: Error, CustomStringConvertible {
     /// The system's message.
     var description: String { String(cString: strerror(number)) }
 
-    /// Whether the file or a directory on the way to it does not exist.
+    /// Whether a component of the file's path does not exist.
     var isMissing: Bool { number == ENOENT || number == ENOTDIR }
 
     /// Whether the system denies access.
@@ -223,14 +220,13 @@ enum InputText {
 /// A file that is replaced atomically: written to a temporary file, which is renamed when it is
 /// complete.
 final class ReplacedFile {
-    /// Where to write.
+    /// The output to write to.
     let output: Output
 
     private let path: String
     private let temporaryPath: String
     private let descriptor: Int32
 
-    /// Creates the temporary file for a path.
     init(_ path: String) throws {
         self.path = path
         temporaryPath = "\(path).\(System.processNumber).tmp"
@@ -239,7 +235,7 @@ final class ReplacedFile {
         } catch {
             throw ToolError(
                 error.isDenied ? .noPermission : .cannotCreate, "cannot create \(path): \(error)",
-                hint: "choose another place with --output")
+                hint: "choose another file with --output")
         }
         output = Output(descriptor: descriptor, name: path)
     }

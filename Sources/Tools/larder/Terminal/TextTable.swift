@@ -27,7 +27,7 @@ struct TextTable {
         rows.append(cells + Array(repeating: "", count: max(0, alignments.count - cells.count)))
     }
 
-    /// The lines, two blanks between columns and none at the end.
+    /// The lines, with two spaces between columns and no trailing spaces.
     var lines: [String] {
         let widths = alignments.indices.map { column in
             rows.map { DisplayWidth.of($0[column]) }.max() ?? 0
