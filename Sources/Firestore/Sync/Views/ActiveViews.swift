@@ -61,8 +61,9 @@ package struct ActiveViews: Sendable {
     /// The view that a listener listens to.
     func view(of listener: ListenerID) -> ViewID? { viewsByListener[listener] }
 
-    /// True if a document is in the target of a view that the backend is asked for. A target that is
-    /// resumed counts, too: the backend does not send again what it has sent.
+    /// True if a document is in the target of a view that the backend is asked for.
+    ///
+    /// A target that is resumed counts, too: the backend does not send again what it has sent.
     func isVouchedFor(_ path: DocumentPath) -> Bool {
         views.values.contains { $0.wantsRemote && $0.view.syncedDocuments.contains(path) }
     }
