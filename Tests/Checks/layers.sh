@@ -41,6 +41,12 @@ Firestore/Wire              LarderModel|LarderQuery|LarderRemote
 Firestore/Remote/GRPC       LarderCore|LarderCredentials|LarderModel|LarderQuery|LarderRemote|LarderWire
 Firestore/Service           LarderBackend|LarderCore|LarderHTTP|LarderModel|LarderPlanning|LarderQuery|LarderRemote|LarderWire
 Firestore/API               LarderApp|LarderModel|LarderPlanning|LarderQuery|LarderRemote|LarderRuntime|LarderDocumentStore|LarderSync
+Realtime/Model              LarderCore
+Realtime/Store              CLarder|LarderCore|LarderStorage|LarderRealtimeModel
+Realtime/Remote/Interface   LarderCore|LarderRealtimeModel
+Realtime/Sync               LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote
+Realtime/Backend            LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote
+Realtime/API                LarderApp|LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote|LarderRealtimeSync
 Tools/larder                LarderCore|Larder|LarderModel|LarderDocumentStore
 Tools/larderd               LarderModel|LarderServer
 Tools/demo/Story            Larder
