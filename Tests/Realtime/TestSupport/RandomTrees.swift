@@ -1,0 +1,92 @@
+import Foundation
+package import LarderRealtimeModel
+
+/// Random keys, paths, nodes and queries that a seed repeats.
+///
+/// The seed is that of the environment variable `LARDER_TEST_SEED`, or a new one; failing tests
+/// print the description.
+package struct RandomTrees: RandomNumberGenerator, CustomStringConvertible {
+    package let seed: UInt64
+    private var state: UInt64
+
+    package init(seed: UInt64? = nil) {
+        let given = ProcessInfo.processInfo.environment["LARDER_TEST_SEED"].flatMap { UInt64($0) }
+        self.seed = seed ?? given ?? UInt64.random(in: 0...UInt64.max)
+        state = self.seed
+    }
+
+    package var description: String { "repeat with LARDER_TEST_SEED=\(seed)" }
+
+    /// The next 64 bits, by splitmix64.
+    package mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var bits = state
+        bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb
+        return bits ^ (bits >> 31)
+    }
+
+    /// A number from 0 to below a bound.
+    package mutating func below(_ bound: Int) -> Int {
+        Int.random(in: 0..<bound, using: &self)
+    }
+
+    /// True once in a number of times, on average.
+    package mutating func oneIn(_ count: Int) -> Bool {
+        below(count) == 0
+    }
+
+    /// One of some elements, which must not be empty.
+    package mutating func pick<C: RandomAccessCollection>(_ elements: C) -> C.Element {
+        elements[elements.index(elements.startIndex, offsetBy: below(elements.count))]
+    }
+}
+
+// MARK: - Trees
+
+extension RandomTrees {
+    private static let keys = [
+        "a", "b", "c", "d", "foo", "bar", "0", "1", "2", "10", "01", "-5", "2147483647",
+        "2147483648", "é", "\u{ffff}", "😀", "+x", "-Kx", "zz",
+    ]
+
+    /// A key, often one that others have.
+    package mutating func key() -> ChildKey {
+        oneIn(12) ? ChildKey("k\(below(1000))") : ChildKey(pick(Self.keys))
+    }
+
+    /// A path of at most so many components.
+    package mutating func path(maximumDepth: Int = 3) -> TreePath {
+        TreePath((0..<below(maximumDepth + 1)).map { _ in key() })
+    }
+
+    /// A number, a string or a boolean, often equal to others.
+    package mutating func leafValue() -> LeafValue {
+        switch below(10) {
+        case 0: .boolean(oneIn(2))
+        case 1...4: .integer(Int64(below(20)) - 5)
+        case 5: .double(Double(below(40)) / 4 - 3) ?? .integer(0)
+        case 6: .double(pick([-0.0, 1e300, 2.2250738585072014e-308, 0.1, 1 / 3])) ?? .integer(0)
+        case 7: .integer(pick([.max, .min, 1 << 53, 1 << 53 + 1]))
+        default:
+            .string(
+                pick(["", "x", "y", "\"q\\", "é", "\u{e000}", "😀", "longer text than fits inline"]))
+        }
+    }
+
+    /// A priority, mostly none.
+    package mutating func priority() -> Priority {
+        oneIn(4) ? Priority(leafValue()) ?? .none : .none
+    }
+
+    /// A node of at most so many levels, sometimes empty.
+    package mutating func node(depth: Int = 3, priorities: Bool = true) -> Node {
+        if oneIn(8) { return .empty }
+        let priority = priorities ? priority() : .none
+        if depth == 0 || oneIn(3) { return Node(leafValue(), priority: priority) }
+        let children = (0..<below(oneIn(10) ? 60 : 6)).map { _ in
+            Child(key(), node(depth: depth - 1, priorities: priorities))
+        }
+        return Node(children: children, priority: priority)
+    }
+}
