@@ -41,7 +41,15 @@ public struct ServerTimestamp: Codable, Equatable, Hashable, Sendable {
     public func encode(to encoder: any Encoder) throws {
         if let wrappedValue {
             var container = encoder.singleValueContainer()
-            try container.encode(Int64((wrappedValue.timeIntervalSince1970 * 1000).rounded()))
+            let milliseconds = (wrappedValue.timeIntervalSince1970 * 1000).rounded()
+            guard let integer = Int64(exactly: milliseconds) else {
+                throw EncodingError.invalidValue(
+                    wrappedValue,
+                    EncodingError.Context(
+                        codingPath: encoder.codingPath,
+                        debugDescription: "the date is out of range"))
+            }
+            try container.encode(integer)
         } else {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode("timestamp", forKey: .serverValue)

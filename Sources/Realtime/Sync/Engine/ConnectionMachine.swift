@@ -77,7 +77,7 @@ package struct ConnectionMachine: Sendable {
     private var hasEstablishmentTimer = false
     private var backoff: Backoff
 
-    /// A machine that makes no connection until ``start()``.
+    /// A machine that makes no connection until ``start(at:)``.
     ///
     /// The delays between attempts are those of Firebase's clients: 1 s, then 1.3 times the last
     /// one, at most 30 s, reduced by a random part.
@@ -107,9 +107,9 @@ package struct ConnectionMachine: Sendable {
 extension ConnectionMachine {
     /// The database is in use: the first attempt begins, unless there is a reason not to use the
     /// network.
-    package mutating func start() -> [Effect] {
+    package mutating func start(at now: Duration) -> [Effect] {
         guard causes.isEmpty, case .interrupted = state else { return [] }
-        return [.report(.unknown, .connecting)] + begin()
+        return [.report(.unknown, .connecting)] + beginAtOnce(now)
     }
 
     /// There is a reason not to use the network.
@@ -123,23 +123,29 @@ extension ConnectionMachine {
     }
 
     /// A reason not to use the network has gone; with the last one the next attempt begins.
-    package mutating func resume(_ cause: OfflineCauses) -> [Effect] {
+    package mutating func resume(_ cause: OfflineCauses, at now: Duration) -> [Effect] {
         guard !causes.isDisjoint(with: cause) else { return [] }
         causes.subtract(cause)
-        return causes.isEmpty ? start() : [.report(.offline, .disabled(causes))]
+        return causes.isEmpty ? start(at: now) : [.report(.offline, .disabled(causes))]
     }
 
     /// The network may have come back: an attempt that waits begins now.
-    package mutating func reconnect() -> [Effect] {
+    package mutating func reconnect(at now: Duration) -> [Effect] {
         guard case .waiting = state else { return [] }
-        backoff.reset()
-        return cancelTimers() + begin()
+        return cancelTimers() + beginAtOnce(now)
     }
 }
 
 // MARK: - Attempts
 
 extension ConnectionMachine {
+    /// Begins the first attempt of a series; the second one waits for the first delay.
+    private mutating func beginAtOnce(_ now: Duration) -> [Effect] {
+        backoff.reset()
+        _ = backoff.nextDelay(now: now, jitter: 0)
+        return begin()
+    }
+
     private mutating func begin() -> [Effect] {
         attempt += 1
         state = .fetchingToken
@@ -243,10 +249,9 @@ extension ConnectionMachine {
     }
 
     /// The server asks for a connection to another host, which the remote has noted.
-    package mutating func redirected(attempt: Int) -> [Effect] {
+    package mutating func redirected(attempt: Int, at now: Duration) -> [Effect] {
         guard isCurrent(attempt) else { return [] }
-        backoff.reset()
-        return ending + [.report(.unknown, .connecting)] + begin()
+        return ending + [.report(.unknown, .connecting)] + beginAtOnce(now)
     }
 
     private mutating func end(
