@@ -3,17 +3,13 @@ extension Node {
     ///
     /// A child below a leaf replaces the leaf and takes over its priority; removing one there
     /// changes nothing. The key `.priority` sets the priority.
+    ///
+    /// Complexity: logarithmic in the count of children.
     package func settingChild(_ key: ChildKey, to child: Node) -> Node {
         if key == .priority { return settingPriority(Priority(child.leafValue) ?? .none) }
-        if child.isEmpty {
-            guard let branch, branch.children[key] != nil else { return self }
-            var children = branch.children
-            children.remove(key)
-            return Node(children, branch.priority)
-        }
-        var children = branch?.children ?? SortedTree()
-        children.insert(Child(key, child))
-        return Node(children, priority)
+        if let branch { return branch.replacing(key, with: child) }
+        return child.isEmpty
+            ? self : Node(sortedChildren: [Child(key, child)], priority: priority)
     }
 
     /// The node with another node at a path below it; nodes on the path are created, or removed
@@ -28,13 +24,21 @@ extension Node {
     package func settingPriority(_ priority: Priority) -> Node {
         switch storage {
         case .empty: self
-        case .leaf(let value, _): Node(value, priority: priority)
-        case .branch(let branch): Node(branch.children, priority)
+        case .leaf(let value): Node(value, priority: priority)
+        case .prioritizedLeaf(let leaf): Node(leaf.value, priority: priority)
+        case .branch(let branch): branch.withPriority(priority)
         }
     }
 
     /// The node with several other children, as if they were set one after the other.
-    package func settingChildren(_ changes: some Sequence<Child>) -> Node {
-        changes.reduce(self) { $0.settingChild($1.key, to: $1.node) }
+    ///
+    /// Complexity: linear in the count of changes and logarithmic in that of children, or linear in
+    /// both where that is less.
+    package func settingChildren(_ changes: [Child]) -> Node {
+        guard changes.count > 8, changes.count > childCount / 8,
+            !changes.contains(where: { $0.key == .priority })
+        else { return changes.reduce(self) { $0.settingChild($1.key, to: $1.node) } }
+        let result = Node(children: Array(children) + changes, priority: priority)
+        return result.isEmpty && isLeaf ? self : result
     }
 }

@@ -27,6 +27,11 @@ package struct ChildKey: Sendable {
         prefix = kind.rawValue << 56
     }
 
+    /// A key of a message, in which reserved text stands for ``min`` and ``max``.
+    package init(wire text: String) {
+        self = [.min, .max].first { $0.text == text } ?? ChildKey(text)
+    }
+
     /// Below every other key.
     package static let min = ChildKey(sentinel: .min, text: "[MIN_NAME]")
 

@@ -116,19 +116,32 @@ extension TreePath {
     /// The most components of a path.
     package static let maximumDepth = 32
 
+    /// The path of `.info`, where a client publishes facts about its connection.
+    package static let info = TreePath([ChildKey(".info")])
+
     /// A path of text that a user gives; slashes at the ends and repeated ones are ignored.
     ///
-    /// - Parameter allowsPriority: true if the last component may be `.priority`.
+    /// - Parameters:
+    ///   - text: the components; the first one of all may be `.info`.
+    ///   - ancestor: the path that the text continues.
+    ///   - allowsPriority: true if the last component may be `.priority`.
     /// - Throws: `invalidArgument` if a key is invalid, or the path too long or too deep.
-    package init(validating text: String, allowsPriority: Bool = false) throws(LarderError) {
+    package init(
+        validating text: String, below ancestor: TreePath = .root, allowsPriority: Bool = false
+    ) throws(LarderError) {
         let path = TreePath(text)
-        for key in allowsPriority && path.isPriority ? path.dropLast() : path {
+        var unchecked = path
+        if allowsPriority && path.isPriority { unchecked = unchecked.dropLast() }
+        if ancestor.isEmpty && Self.info.isAncestorOrEqual(of: path) {
+            unchecked = unchecked.dropFirst()
+        }
+        for key in unchecked {
             if let problem = ChildKey.problem(in: key.text) {
                 throw .invalidPath("the path '\(text)' is invalid: '\(key)' \(problem)")
             }
         }
-        try path.checkLimits()
-        self = path
+        self = ancestor.appending(path)
+        try checkLimits()
     }
 
     /// Throws `invalidArgument` if the path is too long or too deep.

@@ -11,12 +11,12 @@ package struct QueryParameters: Hashable, Sendable {
 
     /// An end of a range of children.
     package struct Bound: Hashable, Sendable {
-        /// The value; null or a leaf.
-        package var value: IndexValue
-        /// The key among children of that value; nil for the outermost.
-        package var key: ChildKey?
-        /// False if a child at exactly this position is outside.
-        package var isInclusive: Bool
+        /// The value, null or a leaf; in the order of keys, the text of the key.
+        package let value: IndexValue
+        /// The key among children of that value; nil for all of them.
+        package let key: ChildKey?
+        /// False if children at exactly this bound are outside.
+        package let isInclusive: Bool
 
         package init(_ value: IndexValue, key: ChildKey? = nil, isInclusive: Bool = true) {
             self.value = value
@@ -27,10 +27,11 @@ package struct QueryParameters: Hashable, Sendable {
 
     /// How many children a window has at most, and from which end of the order they are taken.
     package struct Limit: Hashable, Sendable {
+        /// An end of the order.
         package enum Anchor: Hashable, Sendable { case first, last }
 
-        package var count: Int
-        package var anchor: Anchor
+        package let count: Int
+        package let anchor: Anchor
 
         package init(_ count: Int, from anchor: Anchor) {
             self.count = count
@@ -47,29 +48,33 @@ package struct QueryParameters: Hashable, Sendable {
     /// True if all children belong to the query, and are ordered by priority.
     package var isDefault: Bool { loadsAllData && index == .priority }
 
-    /// The default parameters if all children belong to the query, otherwise these.
+    /// The parameters to listen and to store by: the default ones if all children belong to the
+    /// query, otherwise these.
     package var normalized: QueryParameters { loadsAllData ? .default : self }
 }
 
-// MARK: - Matching
+// MARK: - Windows
 
 extension QueryParameters {
-    /// The first position that may belong to the window.
+    /// Where the window may begin: a position between children, or that of a child.
     package var startPosition: IndexPosition {
         guard let start else { return .min }
-        return index == .key
-            ? IndexPosition(.null, start.keyOfKeyIndex)
-            : IndexPosition(start.value, start.key ?? .min)
+        return position(of: start, default: start.isInclusive ? .min : .max)
     }
 
-    /// The last position that may belong to the window.
+    /// Where the window may end: a position between children, or that of a child.
     package var endPosition: IndexPosition {
         guard let end else { return .max }
-        return index == .key
-            ? IndexPosition(.null, end.keyOfKeyIndex) : IndexPosition(end.value, end.key ?? .max)
+        return position(of: end, default: end.isInclusive ? .max : .min)
     }
 
-    /// True if a position lies between the bounds.
+    private func position(of bound: Bound, default key: ChildKey) -> IndexPosition {
+        guard index == .key else { return IndexPosition(bound.value, bound.key ?? key) }
+        guard case .leaf(.string(let text)) = bound.value else { return .min }
+        return IndexPosition(.null, ChildKey(wire: text))
+    }
+
+    /// True if a position lies within the bounds.
     package func contains(_ position: IndexPosition) -> Bool {
         isAfterStart(position) && isBeforeEnd(position)
     }
@@ -85,13 +90,27 @@ extension QueryParameters {
         let order = position.order(to: endPosition)
         return order < 0 || order == 0 && end?.isInclusive != false
     }
-}
 
-extension QueryParameters.Bound {
-    /// The key that a bound of the key index names by its value.
-    fileprivate var keyOfKeyIndex: ChildKey {
-        if let key, key.isSentinel { return key }
-        guard case .leaf(.string(let text)) = value else { return .min }
-        return ChildKey(text)
+    /// The children of a node that belong to the query, in its order.
+    ///
+    /// Complexity: logarithmic in the count of children, if the node has the order.
+    package func window(of node: Node) -> Slice<Node.Children> {
+        let children = node.children(by: index)
+        let (below, startsAtChild) = children.offset(of: startPosition)
+        let lower = startsAtChild && start?.isInclusive == false ? below + 1 : below
+        let (last, endsAtChild) = children.offset(of: endPosition)
+        let upper = Swift.max(lower, endsAtChild && end?.isInclusive != false ? last + 1 : last)
+        let range = children[lower..<upper]
+        return switch limit?.anchor {
+        case nil: range
+        case .first: range.prefix(limit?.count ?? 0)
+        case .last: range.suffix(limit?.count ?? 0)
+        }
+    }
+
+    /// A node of the children that belong to the query: the node itself if all do, otherwise one
+    /// without a priority, which is empty for a leaf.
+    package func filtered(_ node: Node) -> Node {
+        loadsAllData ? node : Node(children: window(of: node))
     }
 }

@@ -1,16 +1,5 @@
 package import LarderRealtimeModel
 
-/// Values for paths that are written together, relative to one location.
-package struct PathValue: Equatable, Sendable {
-    package var path: TreePath
-    package var node: Node
-
-    package init(_ path: TreePath, _ node: Node) {
-        self.path = path
-        self.node = node
-    }
-}
-
 /// What a client asks a server.
 package enum RealtimeRequest: Equatable, Sendable {
     /// Authenticates the connection; ends the authentication it had.
