@@ -188,14 +188,13 @@ check-fuzz: check-packages
 suppressions := $(abspath Tests/Checks/sanitizers)
 mutex := $(build)/mutex.so
 
-# The suites that each sanitizer runs in make check: for threads those of what several threads use,
-# for memory those of what handles bytes itself. make soak runs all suites under both.
-space := $(subst ,, )
-thread_modules := Core Runtime Storage DocumentStore Credentials HTTP Backend GRPC Server Socket
-memory_modules := Core Model Storage DocumentStore Query Planning Sync Wire HTTP Backend Server
-suites = Larder($(subst $(space),|,$(strip $(1))))Tests
-THREAD_SUITES ?= $(call suites,$(thread_modules))|LarderTests
-MEMORY_SUITES ?= $(call suites,$(memory_modules))
+# The test targets that each sanitizer builds and runs in make check: for threads those of code that
+# several threads run, for memory those of code that handles bytes itself. None named: all of them,
+# as in make soak.
+THREAD_TARGETS = $(patsubst %,Larder%Tests, \
+	Core Runtime Storage DocumentStore Credentials HTTP Backend GRPC Server Socket) LarderTests
+MEMORY_TARGETS = $(patsubst %,Larder%Tests, \
+	Core Model Storage DocumentStore Query Planning Sync Wire HTTP Backend Server)
 # Random tests of machines that one thread drives: the address sanitizer runs them.
 single_threaded := --skip PlanningDifferentialTests --skip ViewsRandomTests \
 	--skip LocalStoreDifferentialTests --skip BackendWatchDifferentialTests --skip LarderQueryTests
@@ -204,31 +203,32 @@ timed := --skip BackpressureTests
 
 check-swift-threads-build: check-packages
 	@mkdir -p $(build) && clang -std=c17 -O2 -shared -fPIC -o $(mutex) $(suppressions)/mutex.c
-	@$(step) 'build the tests, thread sanitizer' $(build_tests) --sanitize=thread \
-		--scratch-path $(build)/thread
+	@LARDER_TEST_TARGETS='$(THREAD_TARGETS)' $(step) 'build the tests, thread sanitizer' \
+		$(build_tests) --sanitize=thread --scratch-path $(build)/thread
 
 check-swift-memory-build: check-packages
-	@$(step) 'build the tests, address sanitizer' $(build_tests) --sanitize=address \
-		--scratch-path $(build)/address
+	@LARDER_TEST_TARGETS='$(MEMORY_TARGETS)' $(step) 'build the tests, address sanitizer' \
+		$(build_tests) --sanitize=address --scratch-path $(build)/address
 
 # One test at a time: the sanitizer leaves room for few stores, each of which maps a tebibyte. And
 # no waiting at the end of each process: the tool's tests start hundreds.
 check-swift-threads: check-swift-threads-build
-	@LARDER_TEST_STEPS=4000 LD_PRELOAD=$(mutex) \
+	@LARDER_TEST_TARGETS='$(THREAD_TARGETS)' LARDER_TEST_STEPS=4000 LD_PRELOAD=$(mutex) \
 		TSAN_OPTIONS=suppressions=$(suppressions)/thread.txt:atexit_sleep_ms=0 \
 		$(step) 'Swift tests, thread sanitizer' \
 		$(swift_test) --skip-build --sanitize=thread --no-parallel \
-			--scratch-path $(build)/thread --filter '$(THREAD_SUITES)' \
+			--scratch-path $(build)/thread \
 			$(single_threaded) $(timed)
 
 # XCTest itself leaks; Swift Testing, which the tests use, does not. One test at a time, or those
 # that speak over sockets starve until their connections are given up. Tests of the tool read what it
 # prints, so used suppressions are not printed.
 check-swift-memory: check-swift-memory-build
-	@LSAN_OPTIONS=suppressions=$(suppressions)/leak.txt:print_suppressions=0 \
+	@LARDER_TEST_TARGETS='$(MEMORY_TARGETS)' \
+		LSAN_OPTIONS=suppressions=$(suppressions)/leak.txt:print_suppressions=0 \
 		$(step) 'Swift tests, address sanitizer' \
 		$(swift_test) --skip-build --sanitize=address --disable-xctest --no-parallel \
-			--scratch-path $(build)/address --filter '$(MEMORY_SUITES)'
+			--scratch-path $(build)/address
 
 # ---- soak ------------------------------------------------------------------------------------
 
@@ -246,7 +246,7 @@ soak: check-packages
 	@$(step) 'kill, power-cut and fault tests, ten times as long' $(c_tests) crash \
 		KILL='--rounds 2000' POWERCUT='--images 20000' CORRUPTION='--files 5000'
 	@$(step) 'fuzzers, 10 minutes each' $(c_tests) fuzz FUZZ_SECONDS=600
-	@$(MAKE) --no-print-directory $(sanitizers) THREAD_SUITES=. MEMORY_SUITES=.
+	@$(MAKE) --no-print-directory $(sanitizers) THREAD_TARGETS= MEMORY_TARGETS=
 
 # ---- bench, install, clean -------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ final class MeasuredClient {
     /// Every snapshot that a listener was given.
     let told = Counter()
 
-    init(directory: String, scheduler: (any Scheduler)? = nil) throws(LarderError) {
+    init(directory: String, scheduler: (any Scheduler<EngineTimer>)? = nil) throws(LarderError) {
         store = try Store(Self.storage(directory))
         var configuration = Self.configuration(directory)
         configuration.remote = backend

@@ -263,7 +263,23 @@ static void wrong_arguments_are_refused(void) {
     store_close(env);
 }
 
+static void the_last_commit_that_evicted_is_known(void) {
+    larder_env *env = open_with_ages();
+    CHECK_EQ(larder_lru_commit_number(env), 0);
+    lru_step(env, INT64_MAX, 0, LARDER_OK);
+    CHECK_EQ(larder_lru_commit_number(env), 0);
+    lru_step(env, total(env) - 1, 0, LARDER_OK);
+    uint64_t evicted = larder_lru_commit_number(env);
+    CHECK_EQ(evicted, store_stat(env).commit_number);
+    lru_put(env, "c/new", 10);
+    CHECK(store_stat(env).commit_number > evicted);
+    CHECK_EQ(larder_lru_commit_number(env), evicted);
+    CHECK_EQ(larder_lru_commit_number(NULL), 0);
+    store_close(env);
+}
+
 static const test_case cases[] = {
+    {"the last commit that evicted is known", the_last_commit_that_evicted_is_known},
     {"the oldest go until the goal is reached", the_oldest_go_until_the_goal_is_reached},
     {"freed bytes are what the documents took", freed_bytes_are_what_the_documents_took},
     {"a step looks at no more than it may, and the next goes on",

@@ -1004,6 +1004,10 @@ typedef struct larder_lru_result {
 LARDER_API int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documents,
                                    int64_t max_us, larder_lru_result *result, larder_error *error);
 
+/* The number of the last commit in which this handle evicted something, 0 before the first:
+ * what was read from an earlier commit may have been evicted since. */
+LARDER_API uint64_t larder_lru_commit_number(const larder_env *env);
+
 /* ---------------------------------------------------------------- check ------------------- */
 
 typedef struct larder_check_report {

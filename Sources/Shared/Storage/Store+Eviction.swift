@@ -33,6 +33,16 @@ extension Store {
             totalBytes: result.total_bytes, elapsedMicroseconds: result.elapsed_us)
     }
 
+    /// The number of the last commit in which this object evicted something; 0 before the first.
+    ///
+    /// What was read from an earlier commit may have been evicted since. Also 0 for a closed store.
+    package var lastEvictionCommit: UInt64 {
+        let number = try? withEnvironment { (environment) throws(LarderError) in
+            larder_lru_commit_number(environment)
+        }
+        return number ?? 0
+    }
+
     /// Changes the budget; takes effect at the next commit or step of eviction.
     ///
     /// - Throws: `invalidArgument` for a budget below 1 MiB.

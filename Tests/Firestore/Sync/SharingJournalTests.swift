@@ -16,8 +16,8 @@ struct SharingJournalTests {
 
     private func journal(_ id: String) -> Journal { Journal(clientID: id, signal: hub) }
 
-    private func row(_ id: String, _ seconds: Int, heard: UInt64 = 0) -> ClientRow {
-        ClientRow(id: id, time: .seconds(seconds), heardCommit: heard)
+    private func row(_ id: String, _ seconds: Int, heard: UInt64 = 0) -> ClientRow<Int32> {
+        ClientRow(id: id, time: .seconds(seconds), appliedCommit: heard)
     }
 
     @discardableResult
@@ -31,9 +31,9 @@ struct SharingJournalTests {
 
     private func heard(
         _ journal: Journal, after commit: UInt64, limit: Int = 100
-    ) throws -> (entries: [Journal.Entry], last: UInt64) {
+    ) throws -> (entries: [ChangeLog.Entry], last: UInt64) {
         try store.read { (transaction) throws(LarderError) in
-            try journal.entries(after: commit, limit: limit, in: transaction)
+            try journal.log.entries(after: commit, limit: limit, in: transaction)
         }
     }
 
@@ -227,14 +227,20 @@ struct SharingJournalTests {
 
 extension Journal {
     /// Joins at the time of the client's row.
-    fileprivate func join(_ own: ClientRow, in store: Store) throws(LarderError) -> ClientLook {
+    fileprivate func join(_ own: ClientRow<Int32>, in store: Store) throws(LarderError)
+        -> ClientLook
+    {
         try join(own, at: { own.time }, in: store)
     }
 
     /// Renews at the time of the client's row.
-    fileprivate func renew(_ own: ClientRow, isForced: Bool, in store: Store)
+    fileprivate func renew(_ own: ClientRow<Int32>, isForced: Bool, in store: Store)
         throws(LarderError) -> ClientLook
     {
         try renew(own, at: { own.time }, isForced: isForced, in: store)
     }
+}
+
+extension ChangeLog.Entry {
+    fileprivate var news: StoreNews? { StoreNews(payload: payload) }
 }

@@ -26,6 +26,16 @@ extension ViewEffects {
 struct ViewsActiveTests {
     private let cache = ListenOptions(source: .cache)
 
+    @Test("Changes that a newer result has are forgotten, those after it count")
+    func missedChangesAreDiscarded() throws {
+        var views = ActiveViews()
+        let added = views.addListener(1, to: try .test("c"))
+        _ = views.apply([try .test(nil, .test("c/evicted"))], refill: noRefill)
+        views.discardMissed(added.view)
+        _ = views.apply([try .test(nil, .test("c/later"))], refill: noRefill)
+        #expect(views.load(added.view, [], refill: noRefill).told == "1:later")
+    }
+
     @Test("6.2: the first listener makes the query run, later ones are shown what is there")
     func listening() throws {
         var views = ActiveViews()

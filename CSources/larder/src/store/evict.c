@@ -165,6 +165,7 @@ int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documen
     if (s.removed_log_row) larder__lru_begin_epoch(s.txn);
     result->total_bytes = larder__counters_total(&s.txn->counters);
     bool is_over = result->total_bytes > s.goal;
+    uint64_t commit = s.txn->commit;
     status = larder_txn_commit(s.txn, error);
     result->elapsed_us = thread_us() - s.started_us;
     if (status != LARDER_OK) {
@@ -174,9 +175,15 @@ int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documen
     }
     atomic_fetch_add(&env->evicted_count, result->evicted_count);
     atomic_fetch_add(&env->evicted_bytes, result->freed_bytes);
+    if (result->evicted_count + result->target_count > 0)
+        atomic_store(&env->eviction_commit, commit);
     if (is_through) atomic_store(&env->pinned_bytes, state->pinned_bytes);
     /* Rows that the walk passed may go now that what kept them went (larder__env_released_rows). */
     return is_over && (!is_through || s.removed_holder) ? LARDER_MORE : LARDER_OK;
+}
+
+uint64_t larder_lru_commit_number(const larder_env *env) {
+    return env == NULL ? 0 : atomic_load(&env->eviction_commit);
 }
 
 void larder__lru_reclaim(larder_env *env) {

@@ -184,6 +184,7 @@ struct larder_env {
     _Atomic bool released_rows; /* see larder__env_released_rows */
 
     _Atomic int64_t evicted_count, evicted_bytes, pinned_bytes;
+    _Atomic uint64_t eviction_commit; /* the last one in which the LRU removed something */
 };
 
 static inline bool larder__env_is_forked(const larder_env *env) {

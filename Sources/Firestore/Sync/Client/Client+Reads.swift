@@ -14,7 +14,7 @@ extension Client {
     package func afterEarlierWrites(
         touching source: Query.Source? = nil, _ body: @escaping @Sendable () -> Void
     ) {
-        if inbox.isSettled || !inbox.wait(touching: source, body) { body() }
+        if inbox.isSettled || !inbox.wait(for: { $0.touches(source) }, body) { body() }
     }
 
     /// Suspends until the writes that this client was asked for are committed or refused.
@@ -27,7 +27,9 @@ extension Client {
     ) async {
         if inbox.isSettled { return }
         await withCheckedContinuation { continuation in
-            if !inbox.wait(touching: source, { continuation.resume() }) { continuation.resume() }
+            if !inbox.wait(for: { $0.touches(source) }, { continuation.resume() }) {
+                continuation.resume()
+            }
         }
     }
 

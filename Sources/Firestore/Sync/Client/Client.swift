@@ -17,7 +17,7 @@ package final class Client: Sendable {
 
     let store: Store
     let clock: @Sendable () -> Timestamp
-    let inbox = Inbox()
+    let inbox = EngineInbox()
     let engine: Engine
     let mayEvict: Bool
 

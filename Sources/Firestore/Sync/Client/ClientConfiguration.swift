@@ -35,7 +35,8 @@ package struct ClientConfiguration: Sendable {
     package var maxConcurrentLimboResolutions = 100
 
     /// Threads, clocks and chance.
-    package var scheduler: any Scheduler = QueueScheduler()
+    package var scheduler: any Scheduler<EngineTimer> = QueueScheduler(
+        label: "larder", errorDomain: LarderError.firestoreDomain)
 
     /// Asked before each operation on the store, which fails with what it throws; for tests.
     package var guarding: LocalStore.Guard?

@@ -46,39 +46,55 @@ extension Engine {
     func load(_ id: ViewID, _ targetID: Int32?) {
         guard let view = views.view(id) else { return }
         loadingCount += 1
-        let session = session
+        let (session, evictionCommit) = (session, store.lastEvictionCommit)
         scheduler.read {
             let result = Result { () throws(LarderError) in try session.load(view, targetID) }
-            _ = self.add(.perform { $0.finishLoading(id, view.query, targetID, result) })
+            _ = self.add(
+                .perform {
+                    $0.finishLoading(
+                        id, view, targetID,
+                        $0.store.lastEvictionCommit == evictionCommit
+                            ? result : $0.reload(id, view, targetID))
+                })
         }
     }
 
     private func finishLoading(
-        _ view: ViewID, _ query: Query, _ targetID: Int32?,
+        _ id: ViewID, _ view: View, _ targetID: Int32?,
         _ result: Result<LoadedQuery, LarderError>
     ) {
         // Who waited has been told, and nothing is counted any more.
         guard !isTerminated else { return }
         loadingCount -= 1
-        if membership?.staleViews.remove(view) != nil, !views.isLoaded(view) {
-            return load(view, targetID)
+        if membership?.staleViews.remove(id) != nil, !views.isLoaded(id) {
+            return load(id, targetID)
         }
         switch result {
         case .success(let loaded) where loaded.commit < followedCommit:
             // What has gone since then went while the view was empty.
-            load(view, targetID)
+            load(id, targetID)
         case .success(let loaded):
-            let (remoteKeys, change) = targetState(of: view, loaded)
+            let (remoteKeys, change) = targetState(of: id, loaded)
             finish(
                 views.load(
-                    view, loaded.changes, remoteKeys: remoteKeys, target: change,
-                    refill: refill))
-            noteRun(of: query, loaded.execution)
-            if let id = targets.id(of: view), isWanted(id) { startRemote(view) }
+                    id, loaded.changes, remoteKeys: remoteKeys, target: change, refill: refill))
+            noteRun(of: view.query, loaded.execution)
+            if let target = targets.id(of: id), isWanted(target) { startRemote(id) }
         case .failure(let error):
-            finish(views.fail(view, error))
+            finish(views.fail(id, error))
         }
         if loadingCount == 0 { releaseLoadingWaiters() }
+    }
+
+    /// Runs the query of a new view again because documents were evicted meanwhile: they are pinned
+    /// only once a view shows them.
+    ///
+    /// Runs on the engine, so that no commit follows before the result is shown.
+    private func reload(
+        _ id: ViewID, _ view: View, _ targetID: Int32?
+    ) -> Result<LoadedQuery, LarderError> {
+        views.discardMissed(id)
+        return Result { () throws(LarderError) in try session.load(view, targetID) }
     }
 
     /// What is known of a new view's target: the documents in it, and what it says as a whole.

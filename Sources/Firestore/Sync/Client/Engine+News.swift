@@ -25,7 +25,7 @@ extension Engine {
         let heard = membership.heardCommit
         let (floor, entries, last, hasMore) = try store.read {
             (transaction) throws(LarderError) in
-            let found = try membership.journal.entries(
+            let found = try membership.journal.log.entries(
                 after: heard, limit: Self.entriesPerRead, in: transaction)
             return (
                 try transaction.journalFloor(), found.entries, found.last,
@@ -57,8 +57,8 @@ extension Engine {
     }
 
     /// Takes in what one commit tells; may be done again when it throws.
-    private func apply(_ entry: Journal.Entry) throws(LarderError) {
-        guard let news = entry.news else { return try resync() }
+    private func apply(_ entry: ChangeLog.Entry) throws(LarderError) {
+        guard let news = StoreNews(payload: entry.payload) else { return try resync() }
         if membership?.isPrimary == true, news.isOfPrimary {
             // Another client has the network: this one finds out when it looks at the lease.
             membership?.hasPassedOver = true

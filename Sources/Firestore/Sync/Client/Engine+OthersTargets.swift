@@ -13,7 +13,7 @@ extension Engine {
     func isWanted(_ id: Int32) -> Bool { isWantedHere(id) || isWantedByOthers(id) }
 
     private func isWantedByOthers(_ id: Int32) -> Bool {
-        membership?.isPrimary == true && membership?.others.wants(id) == true
+        membership?.isPrimary == true && membership?.others.contains(id) == true
     }
 
     /// Whether a view must stay although nobody listens to it here.

@@ -20,8 +20,8 @@ extension Engine {
     /// Tells observers of the queue and of the dead letters what they are now, if they have
     /// changed.
     func tellQueueObservers() {
-        pendingObservers.tell { () throws(LarderError) in try localStore.pendingBatches() }
-        deadLetterObservers.tell { () throws(LarderError) in try localStore.deadLetters() }
+        pendingObservers.sendChange { () throws(LarderError) in try localStore.pendingBatches() }
+        deadLetterObservers.sendChange { () throws(LarderError) in try localStore.deadLetters() }
     }
 
     /// Puts what a dead letter holds into the queue once more.

@@ -89,14 +89,14 @@ private struct ShownView {
 /// What a store has that views do not show.
 private struct StoreState {
     let commit: UInt64
-    let clients: [ClientRow]
+    let clients: [ClientRow<Int32>]
     let network: NetworkState?
     private(set) var changes: [LocalViewChange] = []
     private var told: [ViewID: ViewTargetChange] = [:]
     /// Targets whose documents and tokens another client has taken out of the store.
     private(set) var forgottenTargets: [Int32] = []
 
-    init(commit: UInt64, clients: [ClientRow], network: NetworkState?) {
+    init(commit: UInt64, clients: [ClientRow<Int32>], network: NetworkState?) {
         self.commit = commit
         self.clients = clients
         self.network = network

@@ -5,6 +5,8 @@ import LarderQuery
 import LarderRemote
 import Synchronization
 
+typealias EngineInbox = Inbox<Engine.Command, QueuedWrite>
+
 /// The one place where a client's writes are committed, its listeners told and its backend spoken
 /// to, one thing after the other.
 ///
@@ -16,10 +18,28 @@ actor Engine {
     typealias ID = UInt64
     typealias Completion = @Sendable (Result<Void, LarderError>) -> Void
 
+    /// One request.
+    enum Command: Sendable {
+        /// A write; consecutive writes share a commit.
+        case write(QueuedWrite)
+        /// A listener; the targets of consecutive listeners are stored in one commit.
+        case listen(QueuedListener)
+        /// An event of the watch stream.
+        case watchStream(WatchEvent, generation: Int)
+        /// An event of the write stream; consecutive responses share a commit.
+        case writeStream(WriteEvent, generation: Int)
+        /// Anything else, on the engine.
+        case perform(@Sendable (isolated Engine) -> Void)
+
+        fileprivate var write: QueuedWrite? {
+            if case .write(let write) = self { write } else { nil }
+        }
+    }
+
     nonisolated let store: Store
     /// Whether the store is closed with the client.
     nonisolated let ownsStore: Bool
-    nonisolated let scheduler: any Scheduler
+    nonisolated let scheduler: any Scheduler<EngineTimer>
     nonisolated let remote: (any Remote)?
     nonisolated let automaticIndexes: AutomaticIndexes
     nonisolated let maintenance: IndexMaintenance
@@ -29,7 +49,7 @@ actor Engine {
     nonisolated let callTimeout: Duration
     /// The local clock, for the times of writes.
     nonisolated let clock: @Sendable () -> Timestamp
-    nonisolated let inbox: Inbox
+    nonisolated let inbox: EngineInbox
     private nonisolated let sessionLock: Mutex<Session>
     private nonisolated let networkStateLock: Mutex<NetworkState>
     private nonisolated let log: (@Sendable (StoreConfiguration.LogLevel, String) -> Void)?
@@ -91,7 +111,7 @@ actor Engine {
     var indexWaiters: [Completion] = []
     private var isMaintaining = false
     /// What is being served.
-    private var commands: [Inbox.Command] = []
+    private var commands: [Command] = []
     private(set) var isTerminated = false
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -115,7 +135,8 @@ actor Engine {
     private static let keptCommandCount = 1_000
 
     init(
-        _ store: Store, _ session: Session, _ configuration: ClientConfiguration, _ inbox: Inbox,
+        _ store: Store, _ session: Session, _ configuration: ClientConfiguration,
+        _ inbox: EngineInbox,
         journal: Journal?, ownsStore: Bool
     ) throws(LarderError) {
         self.store = store
@@ -169,8 +190,8 @@ actor Engine {
     /// Adds a request and wakes the engine for it.
     ///
     /// - Returns: false when the engine has ended.
-    nonisolated func add(_ command: Inbox.Command) -> Bool {
-        guard let mustWake = inbox.add(command) else { return false }
+    nonisolated func add(_ command: Command) -> Bool {
+        guard let mustWake = inbox.add(command, write: command.write) else { return false }
         if mustWake { wake() }
         return true
     }
@@ -336,8 +357,8 @@ actor Engine {
         acknowledgements = [:]
         deliveries = [:]
         inSyncListeners = [:]
-        pendingObservers.removeAll()
-        deadLetterObservers.removeAll()
+        pendingObservers = ListObservers()
+        deadLetterObservers = ListObservers()
         networkObservers = [:]
         watch = nil
         if ownsStore { store.closeWhenIdle(completion) } else { completion(.success(())) }

@@ -25,7 +25,7 @@ extension Journal {
     ///
     /// - Parameter now: the time. It is asked once nobody else writes: one from before that would
     ///   take what others wrote meanwhile for something of before the machine's last start.
-    func join(_ own: ClientRow, at now: () -> Duration, in store: Store)
+    func join(_ own: ClientRow<Int32>, at now: () -> Duration, in store: Store)
         throws(LarderError) -> ClientLook
     {
         let look = try store.write { (transaction) throws(LarderError) in
@@ -38,7 +38,7 @@ extension Journal {
                 try transaction.removeSharedRows()
                 try transaction.setJournalFloor(transaction.commitNumber)
             }
-            own.heardCommit = transaction.commitNumber
+            own.appliedCommit = transaction.commitNumber
             return try lookAround(as: own, isForced: false, in: &transaction)
         }
         announce()
@@ -52,7 +52,7 @@ extension Journal {
     /// - Parameters:
     ///   - now: the time, as for ``join(_:at:in:)``.
     ///   - isForced: whether the client takes the lease whoever has it.
-    func renew(_ own: ClientRow, at now: () -> Duration, isForced: Bool, in store: Store)
+    func renew(_ own: ClientRow<Int32>, at now: () -> Duration, isForced: Bool, in store: Store)
         throws(LarderError) -> ClientLook
     {
         let look = try store.write { (transaction) throws(LarderError) in
@@ -84,7 +84,7 @@ extension Journal {
     ///
     /// - Throws: ``LarderCore/LarderError/leaseLost`` for what only a client that has the network
     ///   can tell, from one that has it no longer.
-    func post(_ news: StoreNews, of own: ClientRow, in store: Store) throws(LarderError) {
+    func post(_ news: StoreNews, of own: ClientRow<Int32>, in store: Store) throws(LarderError) {
         try store.write { (transaction) throws(LarderError) in
             if news.isOfPrimary { try requireLease(in: transaction) }
             if !news.begunTargets.isEmpty || !news.endedTargets.isEmpty {
@@ -101,7 +101,7 @@ extension Journal {
     }
 
     private func lookAround(
-        as own: ClientRow, isForced: Bool, in transaction: inout WriteTransaction
+        as own: ClientRow<Int32>, isForced: Bool, in transaction: inout WriteTransaction
     ) throws(LarderError) -> ClientLook {
         let others = try transaction.clients().filter { $0.id != own.id }
         let lease = try transaction.lease()
@@ -116,8 +116,8 @@ extension Journal {
         if look.hasLease {
             try transaction.put(Lease(owner: own.id, time: own.time))
             look.lostClients = try forget(others, at: own.time, in: &transaction)
-            let heard = others.filter { $0.isAwake(at: own.time) }.map(\.heardCommit).min()
-            try trim(heard: heard ?? transaction.commitNumber, in: &transaction)
+            let applied = others.filter { $0.isAwake(at: own.time) }.map(\.appliedCommit).min()
+            try trim(applied: applied ?? transaction.commitNumber, in: &transaction)
         } else if isOwner {
             try transaction.removeLease()
             var news = StoreNews()
@@ -134,7 +134,7 @@ extension Journal {
     ///
     /// One that comes back all the same must not believe that nothing has happened.
     private func forget(
-        _ clients: [ClientRow], at now: Duration, in transaction: inout WriteTransaction
+        _ clients: [ClientRow<Int32>], at now: Duration, in transaction: inout WriteTransaction
     ) throws(LarderError) -> [String] {
         let lost = clients.filter { !$0.isActive(at: now) }.map(\.id)
         guard !lost.isEmpty else { return [] }

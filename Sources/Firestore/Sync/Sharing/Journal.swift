@@ -1,33 +1,28 @@
 import LarderDocumentStore
 import LarderModel
 
-/// How one client tells the others of its store what it does, and hears of what they do.
-///
-/// Each commit that concerns others adds one entry, in the same transaction: nobody sees a change
-/// without its news, or news without the change. An entry's name is the commit's number in 16
-/// hexadecimal digits, a colon and the client's id.
+/// The changes that a client shares with the other clients of its store, and those they share with
+/// it.
 struct Journal: Sendable {
-    /// The client that speaks.
-    let clientID: String
-    /// How clients hear that there is something new.
+    /// The entries, whose payloads are ``StoreNews``.
+    let log: ChangeLog
+    /// Wakes the other clients.
     let signal: any StoreSignal
 
-    /// What a commit of another client tells.
-    struct Entry: Sendable {
-        /// The commit.
-        let commit: UInt64
-        /// The client that made it.
-        let origin: String
-        /// What it tells; nil for what this version cannot read.
-        let news: StoreNews?
+    init(clientID: String, signal: any StoreSignal) {
+        log = ChangeLog(.journal, of: clientID)
+        self.signal = signal
     }
 
-    /// At most so many entries are kept for clients that have not heard of them.
+    /// The client whose changes are shared.
+    var clientID: String { log.clientID }
+
+    /// The maximum number of entries that are kept for clients that have not applied them.
     static let maxEntries = 20_000
 
-    /// Tells the others of what a transaction does; nothing when there are none.
+    /// Shares what a transaction does, if there are other clients.
     ///
-    /// - Returns: whether there is something to hear.
+    /// - Returns: whether there is something to apply.
     func append(_ news: StoreNews, to transaction: inout WriteTransaction)
         throws(LarderError) -> Bool
     {
@@ -37,8 +32,7 @@ struct Journal: Sendable {
         }
         if let network = news.network { try transaction.put(network, of: clientID) }
         guard !news.isEmpty, try hasOthers(in: transaction) else { return false }
-        let name = Self.name(of: transaction.commitNumber) + ":" + clientID
-        try transaction.putNamedValue(.journal, name, try news.payload())
+        try log.append(try news.payload(), to: &transaction)
         return true
     }
 
@@ -49,53 +43,17 @@ struct Journal: Sendable {
         guard try transaction.lease()?.owner == clientID else { throw .leaseLost }
     }
 
-    /// What others did after a commit, in order.
-    ///
-    /// - Parameter limit: at most how many entries are looked at.
-    /// - Returns: the entries, and the last commit that was looked at.
-    func entries<T: ReadableTransaction & ~Copyable>(
-        after commit: UInt64, limit: Int, in transaction: borrowing T
-    ) throws(LarderError) -> (entries: [Entry], last: UInt64) {
-        // A semicolon comes after the colon.
-        let values = try transaction.namedValues(
-            .journal, after: Self.name(of: commit) + ";", limit: limit)
-        var entries: [Entry] = []
-        var last = commit
-        for value in values {
-            let parts = value.name.split(separator: ":", maxSplits: 1)
-            guard parts.count == 2, let number = UInt64(parts[0], radix: 16) else { continue }
-            last = min(number, transaction.commitNumber)
-            guard number <= transaction.commitNumber, parts[1] != clientID else { continue }
-            entries.append(
-                Entry(
-                    commit: number, origin: String(parts[1]),
-                    news: StoreNews(payload: value.payload)))
-        }
-        return (entries, values.count < limit ? transaction.commitNumber : last)
-    }
-
-    /// Whether there are entries of commits that are still to come: a store whose commits are
-    /// counted anew, since it was copied, has them of clients that ended without a word.
+    /// Whether there are entries, or a floor, of future commits.
     func isAhead(of transaction: borrowing WriteTransaction) throws(LarderError) -> Bool {
-        let commit = transaction.commitNumber
-        if try transaction.journalFloor() > commit { return true }
-        return try transaction.namedValueNames(.journal).contains {
-            Self.commit(of: $0) > commit
-        }
+        if try transaction.journalFloor() > transaction.commitNumber { return true }
+        return try log.isAhead(of: transaction)
     }
 
-    /// Forgets entries that every client has heard of, and the oldest beyond
+    /// Removes entries that every client has applied, and the oldest beyond
     /// ``Journal/maxEntries``.
-    func trim(heard: UInt64, in transaction: inout WriteTransaction) throws(LarderError) {
-        let names = try transaction.namedValueNames(.journal)
-        let surplus = names.count - Self.maxEntries
-        var floor: UInt64?
-        for (position, name) in names.enumerated() {
-            let number = Self.commit(of: name)
-            guard number <= heard || position < surplus else { break }
-            try transaction.removeNamedValue(.journal, name)
-            floor = number
-        }
+    func trim(applied: UInt64, in transaction: inout WriteTransaction) throws(LarderError) {
+        let floor = try log.trim(
+            applied: applied, maxEntries: Self.maxEntries, in: &transaction)
         if let floor { try transaction.setJournalFloor(floor) }
     }
 
@@ -103,16 +61,6 @@ struct Journal: Sendable {
         throws(LarderError) -> Bool
     {
         try transaction.namedValueNames(.client, limit: 2).contains { $0 != clientID }
-    }
-
-    /// The commit that an entry's name begins with; 0 for a name that is none of an entry's.
-    private static func commit(of name: String) -> UInt64 {
-        UInt64(name.prefix(16), radix: 16) ?? 0
-    }
-
-    private static func name(of commit: UInt64) -> String {
-        let digits = String(commit, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }
 

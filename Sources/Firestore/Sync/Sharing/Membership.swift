@@ -56,7 +56,7 @@ struct Membership {
     var cancellations: [Int64: Cancellation] = [:]
 
     /// For the primary: what others want to hear of.
-    var others = TargetRegistry()
+    var others = TargetRegistry<Int32>()
     /// ``others`` was read from this commit.
     var othersCommit: UInt64 = 0
 
@@ -80,10 +80,10 @@ struct Membership {
     }
 
     /// The client as others see it.
-    func row(at now: Duration) -> ClientRow {
+    func row(at now: Duration) -> ClientRow<Int32> {
         ClientRow(
             id: journal.clientID, time: now, usesNetwork: usesNetwork, isForeground: isForeground,
-            targets: ownTargets, heardCommit: heardCommit)
+            targets: ownTargets, appliedCommit: heardCommit)
     }
 
     /// Whether what a commit told of a view's target is in the view already.
@@ -108,7 +108,10 @@ extension Journal {
         if let signal = sharing.signal {
             self.init(clientID: sharing.clientID, signal: signal)
         } else if let directory {
-            self.init(clientID: sharing.clientID, signal: try FileSignal(directory: directory))
+            self.init(
+                clientID: sharing.clientID,
+                signal: try FileSignal(
+                    directory: directory, errorDomain: LarderError.firestoreDomain))
         } else {
             throw .invalidArgument("a store in memory is shared by a signal")
         }

@@ -13,13 +13,13 @@ import LarderModel
 /// Times are nanoseconds of the machine's clock. Rows that cannot be read are as none.
 extension ReadableTransaction where Self: ~Copyable {
     /// The clients of the store, in the order of their ids.
-    func clients() throws(LarderError) -> [ClientRow] {
-        try namedValues(.client).compactMap(ClientRow.init)
+    func clients() throws(LarderError) -> [ClientRow<Int32>] {
+        try namedValues(.client).compactMap(ClientRow<Int32>.init)
     }
 
     /// The row of a client; nil for one that has ended.
-    func client(_ id: String) throws(LarderError) -> ClientRow? {
-        try namedValue(.client, id).flatMap(ClientRow.init)
+    func client(_ id: String) throws(LarderError) -> ClientRow<Int32>? {
+        try namedValue(.client, id).flatMap(ClientRow<Int32>.init)
     }
 
     /// Who has the network; nil for nobody.
@@ -54,7 +54,7 @@ extension ReadableTransaction where Self: ~Copyable {
 }
 
 extension WriteTransaction {
-    mutating func put(_ client: ClientRow) throws(LarderError) {
+    mutating func put(_ client: ClientRow<Int32>) throws(LarderError) {
         try putNamedValue(.client, client.id, try Record(client.fields).bytes)
     }
 
@@ -115,12 +115,12 @@ extension MapValue {
     }
 }
 
-extension ClientRow {
+extension ClientRow<Int32> {
     fileprivate var fields: MapValue {
         [
             "version": .integer(rowVersion), "time": .nanoseconds(of: time),
             "network": .boolean(usesNetwork), "foreground": .boolean(isForeground),
-            "targets": .bytes(targets.packed), "heard": .integer(Int64(bitPattern: heardCommit)),
+            "targets": .bytes(targets.packed), "heard": .integer(Int64(bitPattern: appliedCommit)),
         ]
     }
 
@@ -131,7 +131,7 @@ extension ClientRow {
         self.init(
             id: value.name, time: time, usesNetwork: fields.flag("network"),
             isForeground: fields.flag("foreground"), targets: Set(packed: fields.bytes("targets")),
-            heardCommit: UInt64(bitPattern: fields.integer("heard") ?? 0))
+            appliedCommit: UInt64(bitPattern: fields.integer("heard") ?? 0))
     }
 }
 

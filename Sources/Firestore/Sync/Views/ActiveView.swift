@@ -39,6 +39,11 @@ struct ActiveView: Sendable {
         for update in updates { missed?.updateValue(update.after, forKey: update.path) }
     }
 
+    /// Forgets the changes that came so far while the query ran.
+    mutating func discardMissed() {
+        if isLoading { missed = [:] }
+    }
+
     /// Gives the changes that came while the query ran; nil when it is not running.
     mutating func finishLoading(remoteKeys: TreeSet<DocumentPath>) -> [LocalViewChange]? {
         guard let missed else { return nil }

@@ -3,6 +3,11 @@ package import LarderModel
 package import LarderQuery
 
 extension ActiveViews {
+    /// Forgets what a new view missed while its query ran, for a result that is newer than all of it.
+    package mutating func discardMissed(_ view: ViewID) {
+        views[view]?.discardMissed()
+    }
+
     /// Gives a new view the result of its query, and what changed while that ran.
     ///
     /// Does nothing for a view that has ended or has its result already.

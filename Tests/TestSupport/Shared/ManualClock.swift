@@ -1,4 +1,4 @@
-package import LarderModel
+package import LarderCore
 import Synchronization
 
 /// A clock that only tests turn.

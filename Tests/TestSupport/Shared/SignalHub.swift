@@ -1,5 +1,5 @@
-package import LarderModel
-package import LarderSync
+package import LarderCore
+package import LarderRuntime
 import Synchronization
 
 /// Tells the clients of one process of each other's commits, on their schedulers.

@@ -1,17 +1,16 @@
-package import LarderModel
+package import LarderCore
 import LarderRuntime
-package import LarderSync
 import Synchronization
 
 /// Runs an engine on the calling thread, on a clock that only tests turn.
 ///
 /// Nothing happens by itself: ``drain()`` runs what waits, ``fire(_:)`` and the clock let timers
 /// fire. Several engines may share a ``ManualClock``.
-package final class ManualScheduler: Scheduler {
+package final class ManualScheduler<Timer: Hashable & Sendable>: Scheduler {
     /// A timer that is set.
     package struct SetTimer: Sendable {
         /// Its name.
-        package let timer: EngineTimer
+        package let timer: Timer
         /// When it fires, by the clock.
         package let time: Duration
         fileprivate let place: UInt64
@@ -55,7 +54,7 @@ package final class ManualScheduler: Scheduler {
     }
 
     package func schedule(
-        _ timer: EngineTimer, after delay: Duration, _ body: @escaping @Sendable () -> Void
+        _ timer: Timer, after delay: Duration, _ body: @escaping @Sendable () -> Void
     ) -> @Sendable () -> Void {
         let work = ScheduledWork(body)
         let place = state.withLock { state in
@@ -122,7 +121,7 @@ package final class ManualScheduler: Scheduler {
     /// - Parameter last: the name; nil for all that are set now.
     /// - Returns: whether a timer of that name was set.
     @discardableResult
-    package func fire(upTo last: EngineTimer?) -> Bool {
+    package func fire(upTo last: Timer?) -> Bool {
         for set in timers {
             fire(set)
             if set.timer == last { return true }
@@ -132,7 +131,7 @@ package final class ManualScheduler: Scheduler {
 
     /// Lets one timer fire if it is set, and drains.
     @discardableResult
-    package func fire(_ timer: EngineTimer) -> Bool {
+    package func fire(_ timer: Timer) -> Bool {
         guard let set = timers.first(where: { $0.timer == timer }) else { return false }
         fire(set)
         return true

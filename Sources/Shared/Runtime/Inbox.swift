@@ -1,31 +1,14 @@
-import LarderModel
-import LarderQuery
-import LarderRemote
 import Synchronization
 
-/// What callers ask of an engine, in order, and how far their writes have come.
-final class Inbox: Sendable {
-    /// One request.
-    enum Command: Sendable {
-        /// A write, grouped in one commit with those next to it.
-        case write(QueuedWrite)
-        /// A listener, whose target is stored in one commit with those next to it.
-        case listen(QueuedListener)
-        /// An event of the watch stream.
-        case watchStream(WatchEvent, generation: Int)
-        /// An event of the write stream, whose answers share a commit with those next to them.
-        case writeStream(WriteEvent, generation: Int)
-        /// Anything else, on the engine.
-        case perform(@Sendable (isolated Engine) -> Void)
-    }
-
+/// The requests to an engine, in order, and the progress of the writes among them.
+package final class Inbox<Command: Sendable, Write: Sendable>: Sendable {
     private struct State {
         var commands: [Command] = []
         var isScheduled = false
         var isClosed = false
         var waiters: [Waiter] = []
-        /// Writes that are not committed or refused yet, oldest first.
-        var unfinished: [QueuedWrite] = []
+        /// Writes that are neither committed nor refused, oldest first.
+        var unfinished: [Write] = []
     }
 
     private struct Waiter {
@@ -38,13 +21,17 @@ final class Inbox: Sendable {
     private let enqueuedCount = Atomic<UInt64>(0)
     private let finishedCount = Atomic<UInt64>(0)
 
+    /// An open, empty inbox.
+    package init() {}
+
     /// Adds a request.
     ///
+    /// - Parameter write: the write that it asks for, if it does.
     /// - Returns: whether the engine must be woken for it; nil when the inbox is closed.
-    func add(_ command: Command) -> Bool? {
+    package func add(_ command: Command, write: Write? = nil) -> Bool? {
         state.withLock { state in
             guard !state.isClosed else { return nil }
-            if case .write(let write) = command {
+            if let write {
                 state.unfinished.append(write)
                 enqueuedCount.wrappingAdd(1, ordering: .releasing)
             }
@@ -54,33 +41,33 @@ final class Inbox: Sendable {
         }
     }
 
-    /// Takes what has come.
+    /// Takes the waiting requests.
     ///
-    /// - Parameter commands: an empty list, whose memory is used for what comes next.
-    func take(_ commands: inout [Command]) {
+    /// - Parameter commands: an empty list, whose memory is reused for the next requests.
+    package func take(_ commands: inout [Command]) {
         state.withLock { swap(&$0.commands, &commands) }
     }
 
     /// Ends the engine's turn.
     ///
-    /// - Returns: whether more has come meanwhile, for which the engine must be woken.
-    func endTurn() -> Bool {
+    /// - Returns: whether more requests wait, for which the engine must be woken.
+    package func endTurn() -> Bool {
         state.withLock { state in
             state.isScheduled = !state.commands.isEmpty
             return state.isScheduled
         }
     }
 
-    /// Whether the client has ended, or is about to.
-    var hasEnded: Bool { ended.load(ordering: .acquiring) }
+    /// Whether ``end()`` was called.
+    package var hasEnded: Bool { ended.load(ordering: .acquiring) }
 
-    /// Notes that the client ends.
-    func end() {
+    /// Marks the client as ended.
+    package func end() {
         ended.store(true, ordering: .releasing)
     }
 
-    /// Refuses requests from now on, and gives those that wait.
-    func close() -> [Command] {
+    /// Refuses requests from now on, and returns the waiting ones.
+    package func close() -> [Command] {
         state.withLock { state in
             state.isClosed = true
             defer { state.commands.removeAll() }
@@ -88,22 +75,20 @@ final class Inbox: Sendable {
         }
     }
 
-    /// Whether every write so far is committed or refused; no lock, no wait.
-    var isSettled: Bool {
+    /// Whether every write so far is committed or refused; lock-free.
+    package var isSettled: Bool {
         finishedCount.load(ordering: .acquiring) == enqueuedCount.load(ordering: .acquiring)
     }
 
-    /// Keeps a closure until the writes so far that touch a place are committed or refused.
+    /// Keeps a closure until the matching writes so far are committed or refused.
     ///
-    /// - Parameter source: the place; nil for all that there is.
-    /// - Returns: whether it was kept; false when there is nothing to wait for.
-    func wait(
-        touching source: Query.Source?, _ body: @escaping @Sendable () -> Void
+    /// - Parameter matches: whether a write touches the place that the closure will read.
+    /// - Returns: whether the closure was kept; false when no such write is under way.
+    package func wait(
+        for matches: (Write) -> Bool, _ body: @escaping @Sendable () -> Void
     ) -> Bool {
         state.withLock { state in
-            guard let last = state.unfinished.lastIndex(where: { $0.touches(source) }) else {
-                return false
-            }
+            guard let last = state.unfinished.lastIndex(where: matches) else { return false }
             let finished = finishedCount.load(ordering: .acquiring)
             let waiter = Waiter(ticket: finished + UInt64(last) + 1, body: body)
             // Most tickets are the last so far.
@@ -113,8 +98,10 @@ final class Inbox: Sendable {
         }
     }
 
-    /// Counts writes that are committed or refused, and gives the closures that waited for them.
-    func finish(_ count: Int) -> [@Sendable () -> Void] {
+    /// Counts writes as committed or refused.
+    ///
+    /// - Returns: the closures that waited for them.
+    package func finish(_ count: Int) -> [@Sendable () -> Void] {
         state.withLock { state in
             let finished = finishedCount.wrappingAdd(
                 UInt64(count), ordering: .acquiringAndReleasing

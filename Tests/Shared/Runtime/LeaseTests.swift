@@ -1,18 +1,19 @@
-import LarderSync
+import LarderRuntime
+import LarderSharedTestSupport
 import Testing
 
-@Suite("Who has the network of a store that clients share")
-struct SharingLeaseTests {
+@Suite("The lease of the network of a shared store")
+struct LeaseTests {
     private let now = Duration.seconds(1_000)
 
     private func client(
         _ id: String, _ network: Bool, _ foreground: Bool, age: Duration = .zero
-    ) -> ClientRow {
+    ) -> ClientRow<Int32> {
         ClientRow(id: id, time: now - age, usesNetwork: network, isForeground: foreground)
     }
 
     private func mayHave(
-        _ own: ClientRow, _ lease: Lease? = nil, _ others: [ClientRow] = []
+        _ own: ClientRow<Int32>, _ lease: Lease? = nil, _ others: [ClientRow<Int32>] = []
     ) -> Bool {
         Lease.mayBelong(to: own, lease: lease, others: others, at: now)
     }
@@ -73,5 +74,45 @@ struct SharingLeaseTests {
         let own = client("a", true, false)
         #expect(!mayHave(own, nil, [client("b", true, true, age: .seconds(5))]))
         #expect(mayHave(own, nil, [client("b", true, true, age: .seconds(6))]))
+    }
+}
+
+@Suite("The targets of other clients")
+struct TargetRegistryTests {
+    @Test("A target stays registered until the last client has ended it")
+    func equalsModel() {
+        var random = SeededRandom()
+        var registry = TargetRegistry<Int32>()
+        var model: [String: Set<Int32>] = [:]
+        for _ in 0..<5_000 {
+            let client = random.pick(["a", "b", "c"])
+            let ids = Set((0..<random.below(4)).map { _ in Int32(random.below(8)) })
+            switch random.below(4) {
+            case 0, 1:
+                registry.begin(ids, of: client)
+                model[client, default: []].formUnion(ids)
+            case 2:
+                registry.end(ids, of: client)
+                model[client, default: []].subtract(ids)
+            default:
+                let id = Int32(random.below(8))
+                registry.forget(id)
+                for client in model.keys { model[client]?.remove(id) }
+            }
+            let all = model.values.reduce(into: Set()) { $0.formUnion($1) }
+            #expect(registry.all == all, "\(random)")
+            #expect((0..<8).allSatisfy { registry.contains($0) == all.contains($0) })
+            #expect(registry.targets(of: client) == model[client] ?? [], "\(random)")
+        }
+    }
+
+    @Test("It is initialised from the rows of clients")
+    func rows() {
+        let registry = TargetRegistry<Int32>([
+            ClientRow(id: "a", time: .zero, targets: [2, 4]),
+            ClientRow(id: "b", time: .zero, targets: [4]),
+        ])
+        #expect(registry.all == [2, 4])
+        #expect(registry.targets(of: "b") == [4])
     }
 }
