@@ -31,7 +31,8 @@ let package = Package(
             name: "LarderStorage", targets: ["LarderModel", "LarderStorage", "LarderDocumentStore"]),
         .library(name: "LarderRealtime", targets: ["LarderRealtime"]),
         .library(
-            name: "LarderRealtimeBackend", targets: ["LarderRealtimeModel", "LarderRealtimeBackend"]),
+            name: "LarderRealtimeBackend",
+            targets: ["LarderRealtimeModel", "LarderRealtimeBackend"]),
         .executable(name: "larder", targets: ["LarderTool"]),
         .executable(name: "larderd", targets: ["LarderDaemon"]),
     ],
@@ -519,18 +520,22 @@ let package = Package(
             name: "LarderRealtimeTestSupport",
             dependencies: [
                 "LarderCore", "LarderRuntime", "LarderStorage", "LarderRealtimeModel",
-                "LarderRealtimeRemote",
+                "LarderRealtimeRemote", "LarderSharedTestSupport",
             ],
             path: "Tests/Realtime/TestSupport", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderRealtimeModelTests",
-            dependencies: ["LarderCore", "LarderRealtimeModel", "LarderRealtimeTestSupport"],
+            dependencies: [
+                "LarderCore", "LarderRealtimeModel", "LarderRealtimeTestSupport",
+                "LarderSharedTestSupport",
+            ],
             path: "Tests/Realtime/Model", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderRealtimeStoreTests",
             dependencies: [
                 "LarderCore", "LarderStorage", "LarderRealtimeModel", "LarderRealtimeStore",
                 "LarderRealtimeTestSupport",
+                "LarderSharedTestSupport",
             ],
             path: "Tests/Realtime/Store", swiftSettings: swiftSettings),
         .testTarget(
@@ -539,6 +544,7 @@ let package = Package(
                 "LarderCore", "LarderRuntime", "LarderStorage", "LarderRealtimeModel",
                 "LarderRealtimeStore", "LarderRealtimeRemote", "LarderRealtimeSync",
                 "LarderRealtimeBackend", "LarderRealtimeTestSupport",
+                "LarderSharedTestSupport",
             ],
             path: "Tests/Realtime/Sync", swiftSettings: swiftSettings),
         .testTarget(
@@ -546,6 +552,7 @@ let package = Package(
             dependencies: [
                 "LarderCore", "LarderStorage", "LarderRealtimeModel", "LarderRealtimeStore",
                 "LarderRealtimeRemote", "LarderRealtimeBackend", "LarderRealtimeTestSupport",
+                "LarderSharedTestSupport",
             ],
             path: "Tests/Realtime/Backend", swiftSettings: swiftSettings),
         .testTarget(
@@ -553,6 +560,7 @@ let package = Package(
             dependencies: [
                 "LarderApp", "LarderCore", "LarderRealtime", "LarderRealtimeModel",
                 "LarderRealtimeSync", "LarderRealtimeBackend", "LarderRealtimeTestSupport",
+                "LarderSharedTestSupport",
             ],
             path: "Tests/Realtime/API", swiftSettings: swiftSettings),
         .testTarget(
