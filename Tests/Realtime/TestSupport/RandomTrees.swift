@@ -90,3 +90,56 @@ extension RandomTrees {
         return Node(children: children, priority: priority)
     }
 }
+
+extension RandomTrees {
+    /// A leaf without a priority.
+    package mutating func leaf() -> Node { Node(leafValue()) }
+}
+
+extension Node {
+    /// The node of a text in the export format.
+    package init(parsing text: String) throws {
+        self = try Node(exported: JSONValue(parsing: Array(text.utf8), maximumDepth: 1000))
+    }
+}
+
+// MARK: - Queries
+
+extension RandomTrees {
+    /// A query of any order, with bounds and a limit at times.
+    package mutating func query() -> QueryParameters {
+        let index: NodeIndex = pick([
+            .priority, .key, .value, .child(TreePath("a")), .child(TreePath("foo/a")),
+        ])
+        var builder = QueryBuilder()
+        func apply(_ build: (QueryBuilder) throws -> QueryBuilder) {
+            if let built = try? build(builder) { builder = built }
+        }
+        apply { try $0.ordered(by: index) }
+        let (first, second) = (bound(of: index), bound(of: index))
+        switch below(6) {
+        case 0: apply { try $0.starting(at: first.value, key: first.key) }
+        case 1: apply { try $0.starting(after: first.value, key: first.key) }
+        case 2: apply { try $0.equal(to: first.value, key: first.key) }
+        default: break
+        }
+        switch below(4) {
+        case 0: apply { try $0.ending(at: second.value, key: second.key) }
+        case 1: apply { try $0.ending(before: second.value, key: second.key) }
+        default: break
+        }
+        let count = 1 + below(6)
+        switch below(3) {
+        case 0: apply { try $0.limited(toFirst: count) }
+        case 1: apply { try $0.limited(toLast: count) }
+        default: break
+        }
+        return builder.parameters
+    }
+
+    private mutating func bound(of index: NodeIndex) -> (value: JSONValue, key: String?) {
+        if index == .key { return (.string(key().text), nil) }
+        let value = oneIn(6) ? .null : leafValue().json
+        return (value, oneIn(3) ? key().text : nil)
+    }
+}

@@ -28,14 +28,14 @@ package struct RangeMerge: Equatable, Sendable {
         // A leaf here lies within the range or outside, what is below on either side.
         let base = isInside && old.isLeaf ? .empty : old
         if path == end { return base }
-        var result = base
-        for key in Set(base.children.map(\.key)).union(new.children.map(\.key)) {
-            result = result.settingChild(
-                key, to: merge(new.child(key), into: base.child(key), at: path.child(key)))
+        let keys = Set(base.children.map(\.key)).union(new.children.map(\.key))
+        let children = keys.map { key in
+            Child(key, merge(new.child(key), into: base.child(key), at: path.child(key)))
         }
         let priority = merge(
             new.child(.priority), into: base.child(.priority), at: path.child(.priority))
-        return result.settingChild(.priority, to: priority)
+        let result = Node(children: children, priority: Priority(priority.leafValue) ?? .none)
+        return result.isEmpty && base.isLeaf ? base : result
     }
 }
 

@@ -48,10 +48,8 @@ package struct LeafNumber: Hashable, Sendable {
         }
         let (left, right) = (double, other.double)
         if left != right { return left < right ? -1 : 1 }
-        // A double that is held as one is zero or no integer, or beyond all integers: the other
-        // number is the same double, zero, or an integer that was rounded to it.
-        if let integer { return integer == Int64.max && right >= 0x1p63 ? -1 : 0 }
-        if let integer = other.integer { return integer == Int64.max && left >= 0x1p63 ? 1 : 0 }
+        // Zeros, or an integer that was rounded up to the first double beyond all integers.
+        if left == 0x1p63, integer != other.integer { return integer == nil ? 1 : -1 }
         return 0
     }
 
