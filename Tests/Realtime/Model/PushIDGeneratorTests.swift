@@ -1,5 +1,6 @@
 import LarderRealtimeModel
 import LarderRealtimeTestSupport
+import LarderSharedTestSupport
 import Testing
 
 @Suite("Push ids")
@@ -11,7 +12,7 @@ struct PushIDGeneratorTests {
 
     @Test("an id is 8 characters of time and 12 random ones")
     func format() {
-        let generator = PushIDGenerator(random: RandomTrees())
+        let generator = PushIDGenerator(random: SeededRandom())
         let id = generator.next(at: 1_760_000_000_000).text
         #expect(id.utf8.count == 20)
         let alphabet = Array("-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
@@ -22,8 +23,8 @@ struct PushIDGeneratorTests {
 
     @Test("ids ascend while the clock runs, stands still or steps back")
     func ascending() {
-        var random = RandomTrees()
-        let generator = PushIDGenerator(random: RandomTrees(seed: random.next()))
+        var random = SeededRandom()
+        let generator = PushIDGenerator(random: SeededRandom(seed: random.next()))
         var now: Int64 = 1_760_000_000_000
         var last = generator.next(at: now)
         for _ in 0..<2000 {

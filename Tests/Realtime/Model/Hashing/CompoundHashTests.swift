@@ -1,5 +1,6 @@
 import LarderCore
 import LarderRealtimeTestSupport
+import LarderSharedTestSupport
 import Testing
 
 @testable import LarderRealtimeModel
@@ -92,7 +93,7 @@ struct CompoundHashTests {
 
     @Test("range merges make any copy the node, and an equal copy needs none")
     func merges() {
-        var random = RandomTrees()
+        var random = SeededRandom()
         for _ in 0..<2000 {
             var server = random.node()
             var client = random.oneIn(8) ? random.node() : server

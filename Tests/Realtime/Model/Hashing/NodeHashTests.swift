@@ -1,6 +1,7 @@
 import LarderCore
 import LarderRealtimeModel
 import LarderRealtimeTestSupport
+import LarderSharedTestSupport
 import Testing
 
 @Suite("Hashes of nodes")
@@ -27,7 +28,7 @@ struct NodeHashTests {
 
     @Test("hashes are those of a plain implementation, also when all children have priorities")
     func plain() throws {
-        var random = RandomTrees()
+        var random = SeededRandom()
         for _ in 0..<300 {
             let node = random.node()
             #expect(node.hash == PlainTree(node).hash, "\(random)")
@@ -39,7 +40,7 @@ struct NodeHashTests {
 
     @Test("a changed node's hash is that of the same node made whole, in large nodes too")
     func changes() {
-        var random = RandomTrees()
+        var random = SeededRandom()
         for priorities in [false, true] {
             var node = Node(
                 children: (0..<3000).map { Child(ChildKey("k\($0 * 7 % 3000)"), random.leaf()) })

@@ -1,4 +1,5 @@
 import LarderRealtimeTestSupport
+import LarderSharedTestSupport
 import Testing
 
 @testable import LarderRealtimeModel
@@ -21,7 +22,7 @@ struct SHA1Tests {
 
     @Test("the result does not depend on how the bytes are divided")
     func pieces() {
-        var random = RandomTrees()
+        var random = SeededRandom()
         for size in 0..<300 {
             let bytes = (0..<size).map { _ in UInt8.random(in: 0...255, using: &random) }
             var hash = SHA1()

@@ -1,5 +1,6 @@
 import LarderCore
 import LarderRealtimeTestSupport
+import LarderSharedTestSupport
 import Testing
 
 @testable import LarderRealtimeModel
@@ -106,7 +107,7 @@ struct NodeJSONTests {
 
     @Test("numbers survive text exactly")
     func numbers() throws {
-        var random = RandomTrees()
+        var random = SeededRandom()
         for _ in 0..<5000 {
             let double = Double(bitPattern: random.next())
             guard let value = LeafValue.double(double) else { continue }
@@ -119,7 +120,7 @@ struct NodeJSONTests {
 
     @Test("the export format survives text and reading, at random")
     func roundTrip() throws {
-        var random = RandomTrees()
+        var random = SeededRandom()
         for _ in 0..<300 {
             let node = random.node()
             #expect(try Node(parsing: node.description) == node, "\(random)")

@@ -1,4 +1,5 @@
 import LarderRealtimeTestSupport
+import LarderSharedTestSupport
 import Testing
 
 @testable import LarderRealtimeModel
@@ -11,7 +12,7 @@ struct NodeChildrenTests {
 
     @Test("orders are those of sorting, before and after changes")
     func orders() {
-        var random = RandomTrees()
+        var random = SeededRandom()
         for _ in 0..<60 {
             var node = random.node(depth: 2)
             for _ in 0..<20 {
@@ -46,7 +47,7 @@ struct NodeChildrenTests {
 
     @Test("neighbours of any position are those in the sorted children")
     func neighbours() {
-        var random = RandomTrees()
+        var random = SeededRandom()
         for _ in 0..<200 {
             let node = random.node(depth: 2)
             let index = random.pick(Self.indexes)
@@ -70,7 +71,7 @@ struct NodeChildrenTests {
 
     @Test("an order is kept and follows a change with few new blocks")
     func incremental() throws {
-        var random = RandomTrees()
+        var random = SeededRandom()
         let node = Node(
             children: (0..<20_000).map {
                 Child(ChildKey("k\($0)"), Node(.integer(Int64(random.below(1000)))))

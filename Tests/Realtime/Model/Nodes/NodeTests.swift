@@ -1,4 +1,5 @@
 import LarderRealtimeTestSupport
+import LarderSharedTestSupport
 import Testing
 
 @testable import LarderRealtimeModel
@@ -7,7 +8,7 @@ import Testing
 struct NodeTests {
     @Test("random writes give what dictionaries have")
     func writes() {
-        var random = RandomTrees()
+        var random = SeededRandom()
         for _ in 0..<100 {
             var node = random.node()
             var model = PlainTree(node)
@@ -49,7 +50,7 @@ struct NodeTests {
 
     @Test("several children at once are as if set one after the other")
     func bulkChanges() {
-        var random = RandomTrees()
+        var random = SeededRandom()
         for _ in 0..<300 {
             let node = random.node()
             let changes = (0..<random.below(40)).map { _ in
@@ -62,7 +63,7 @@ struct NodeTests {
 
     @Test("equality is that of the JSON, whatever made the nodes")
     func equality() {
-        var random = RandomTrees()
+        var random = SeededRandom()
         for _ in 0..<500 {
             let node = random.node()
             #expect(node == (try? Node(exported: node.exportedJSON)))

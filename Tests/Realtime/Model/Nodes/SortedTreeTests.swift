@@ -1,4 +1,5 @@
 import LarderRealtimeTestSupport
+import LarderSharedTestSupport
 import Testing
 
 @testable import LarderRealtimeModel
@@ -13,7 +14,7 @@ struct SortedTreeTests {
 
     @Test("random changes give what a dictionary has, in any size, and keep the structure sound")
     func changes() {
-        var random = RandomTrees()
+        var random = SeededRandom()
         for bound in [10, 40, 300, 5000] {
             var tree = SortedTree<Child>()
             var model: [Int: Int] = [:]
@@ -63,7 +64,7 @@ struct SortedTreeTests {
 
     @Test("a change makes new blocks only on its way")
     func sharing() {
-        var random = RandomTrees()
+        var random = SeededRandom()
         let tree = SortedTree(sorted: (0..<100_000).map { child($0 * 2) })
         let before = tree.blocks
         for _ in 0..<100 {
@@ -82,7 +83,7 @@ struct SortedTreeTests {
 
     @Test("differences are those of the elements, and visit little of what is shared")
     func differences() {
-        var random = RandomTrees()
+        var random = SeededRandom()
         for size in [5, 100, 5000] {
             for _ in 0..<50 {
                 let old = SortedTree(sorted: (0..<size).map { child($0 * 2) })

@@ -1,5 +1,6 @@
 import LarderRealtimeModel
 import LarderRealtimeTestSupport
+import LarderSharedTestSupport
 import Testing
 
 @Suite("Keys of children")
@@ -36,7 +37,7 @@ struct ChildKeyTests {
 
     @Test("the order is that of a plain comparison")
     func randomOrder() {
-        var random = RandomTrees()
+        var random = SeededRandom()
         let pieces = ["", "0", "1", "-", "9", "a", "é", "\u{e000}", "😀", "\u{ffff}", "z", "10"]
         let texts = (0..<100).map { _ in
             (0..<random.below(12)).map { _ in random.pick(pieces) }.joined()

@@ -1,5 +1,6 @@
 import LarderRealtimeModel
 import LarderRealtimeTestSupport
+import LarderSharedTestSupport
 import Testing
 
 @Suite("Paths")
@@ -47,7 +48,7 @@ struct TreePathTests {
 
     @Test("ancestors, relative paths and concatenation agree")
     func relations() {
-        var random = RandomTrees()
+        var random = SeededRandom()
         for _ in 0..<500 {
             let (first, second) = (random.path(), random.path())
             let both = first.appending(second)

@@ -1,6 +1,7 @@
 import LarderCore
 import LarderRealtimeModel
 import LarderRealtimeTestSupport
+import LarderSharedTestSupport
 import Testing
 
 @Suite("Parameters of queries")
@@ -87,7 +88,7 @@ struct QueryParametersTests {
 
     @Test("a window is what sorting and filtering all children gives")
     func windows() {
-        var random = RandomTrees()
+        var random = SeededRandom()
         for _ in 0..<3000 {
             let node = random.node(depth: 2)
             let parameters = random.query()

@@ -1,50 +1,9 @@
-import Foundation
 package import LarderRealtimeModel
-
-/// Random keys, paths, nodes and queries that a seed repeats.
-///
-/// The seed is that of the environment variable `LARDER_TEST_SEED`, or a new one; failing tests
-/// print the description.
-package struct RandomTrees: RandomNumberGenerator, CustomStringConvertible {
-    package let seed: UInt64
-    private var state: UInt64
-
-    package init(seed: UInt64? = nil) {
-        let given = ProcessInfo.processInfo.environment["LARDER_TEST_SEED"].flatMap { UInt64($0) }
-        self.seed = seed ?? given ?? UInt64.random(in: 0...UInt64.max)
-        state = self.seed
-    }
-
-    package var description: String { "repeat with LARDER_TEST_SEED=\(seed)" }
-
-    /// The next 64 bits, by splitmix64.
-    package mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var bits = state
-        bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb
-        return bits ^ (bits >> 31)
-    }
-
-    /// A number from 0 to below a bound.
-    package mutating func below(_ bound: Int) -> Int {
-        Int.random(in: 0..<bound, using: &self)
-    }
-
-    /// True once in a number of times, on average.
-    package mutating func oneIn(_ count: Int) -> Bool {
-        below(count) == 0
-    }
-
-    /// One of some elements, which must not be empty.
-    package mutating func pick<C: RandomAccessCollection>(_ elements: C) -> C.Element {
-        elements[elements.index(elements.startIndex, offsetBy: below(elements.count))]
-    }
-}
+package import LarderSharedTestSupport
 
 // MARK: - Trees
 
-extension RandomTrees {
+extension SeededRandom {
     private static let keys = [
         "a", "b", "c", "d", "foo", "bar", "0", "1", "2", "10", "01", "-5", "2147483647",
         "2147483648", "é", "\u{ffff}", "😀", "+x", "-Kx", "zz",
@@ -91,7 +50,7 @@ extension RandomTrees {
     }
 }
 
-extension RandomTrees {
+extension SeededRandom {
     /// A leaf without a priority.
     package mutating func leaf() -> Node { Node(leafValue()) }
 }
@@ -105,7 +64,7 @@ extension Node {
 
 // MARK: - Queries
 
-extension RandomTrees {
+extension SeededRandom {
     /// A query of any order, with bounds and a limit at times.
     package mutating func query() -> QueryParameters {
         let index: NodeIndex = pick([
