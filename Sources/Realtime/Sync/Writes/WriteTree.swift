@@ -1,4 +1,4 @@
-import LarderRealtimeModel
+package import LarderRealtimeModel
 
 /// The writes that the server has not acknowledged, in the order in which they were made.
 ///

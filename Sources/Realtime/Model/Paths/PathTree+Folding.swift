@@ -1,10 +1,8 @@
-import LarderRealtimeModel
-
 /// A tree of written nodes: where a node is written, nothing below it is kept apart.
 extension PathTree where Value == Node {
     /// Writes a node over what is written already: into the node at or above the path if there is
     /// one, otherwise in place of all nodes below it.
-    mutating func fold(_ node: Node, at path: TreePath) {
+    package mutating func fold(_ node: Node, at path: TreePath) {
         if let value {
             updateValue { $0 = value.setting(path, to: node) }
         } else if let key = path.first {
@@ -14,11 +12,12 @@ extension PathTree where Value == Node {
         }
     }
 
-    /// Takes back what is written at a path and below it. A node written above is split, so that
-    /// the rest of it stays; a leaf stays whole.
+    /// Takes back what is written at a path and below it.
+    ///
+    /// A node written above is split, so that the rest of it stays; a leaf stays whole.
     ///
     /// - Returns: false if nothing was taken back.
-    mutating func unfold(at path: TreePath) -> Bool {
+    package mutating func unfold(at path: TreePath) -> Bool {
         guard let key = path.first else {
             defer { self = PathTree() }
             return !isEmpty

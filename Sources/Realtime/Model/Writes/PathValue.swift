@@ -10,9 +10,23 @@ package struct PathValue: Equatable, Sendable {
 }
 
 extension Node {
-    /// The node with other nodes at several paths below it, one after the other.
+    /// The node with other nodes at several paths below it, of which none contains another, all at
+    /// once.
+    ///
+    /// Priorities are written last, and to nodes that are not empty then.
     package func setting(_ values: [PathValue]) -> Node {
-        values.reduce(self) { $0.setting($1.path, to: $1.node) }
+        // A node that became empty in between would lose its priority.
+        var result = self
+        for value in values where !value.path.isPriority && !value.node.isEmpty {
+            result = result.setting(value.path, to: value.node)
+        }
+        for value in values where !value.path.isPriority && value.node.isEmpty {
+            result = result.setting(value.path, to: .empty)
+        }
+        for value in values where value.path.isPriority {
+            result = result.setting(value.path, to: value.node)
+        }
+        return result
     }
 }
 

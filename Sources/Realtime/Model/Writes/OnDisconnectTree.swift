@@ -1,5 +1,3 @@
-package import LarderRealtimeModel
-
 /// What the server will write when the connection ends, as far as it has acknowledged that.
 ///
 /// When the connection is lost, the client applies the same to its own data at once, instead of

@@ -34,4 +34,17 @@ struct PathValueTests {
         #expect(try update(#"{"a/b":1,"a b":2,"a/b2":3,"a-b":4}"#).count == 4)
         #expect(throws: LarderError.self) { try update(#"{"a/b/c":1,"a/b2":3,"a/b":4}"#) }
     }
+
+    @Test(
+        "a node whose children are all replaced keeps its priority, one that becomes empty does not"
+    )
+    func priorities() throws {
+        let node = try Node(parsing: #"{"a":{"x":1,".priority":5}}"#)
+        let replaced = node.setting(try update(#"{"a/x":null,"a/y":2}"#))
+        #expect(replaced.description == #"{"a":{"y":2,".priority":5}}"#)
+        #expect(node.setting(try update(#"{"a/.priority":7,"a/x":null}"#)) == .empty)
+        #expect(
+            Node.empty.setting(try update(#"{"a/.priority":7,"a/x":1}"#)).description
+                == #"{"a":{"x":1,".priority":7}}"#)
+    }
 }

@@ -1,53 +1,52 @@
-package import LarderRealtimeModel
-
 /// Values at some paths, as a tree of their keys.
 ///
 /// No branch without values is kept. Access to a path costs its length, whatever lies beside it.
+/// Its code is inlinable, so that other modules specialise it.
 package struct PathTree<Value: Sendable>: Sendable {
     /// The value at this place.
-    package private(set) var value: Value?
-    private var branches: [ChildKey: PathTree]
+    @usableFromInline package internal(set) var value: Value?
+    @usableFromInline var branches: [ChildKey: PathTree]
 
     /// A tree with at most the value of its root.
-    package init(_ value: Value? = nil) {
+    @inlinable package init(_ value: Value? = nil) {
         self.value = value
         branches = [:]
     }
 
     /// A tree of the nodes that an update has.
-    package init(_ values: [PathValue]) where Value == Node {
+    @inlinable package init(_ values: [PathValue]) where Value == Node {
         self.init()
         for value in values { self[value.path] = value.node }
     }
 
     /// A tree with a value at a path.
-    package init(_ value: Value, at path: TreePath) {
+    @inlinable package init(_ value: Value, at path: TreePath) {
         self.init()
         self[path] = value
     }
 
     /// True without any value.
-    package var isEmpty: Bool { value == nil && branches.isEmpty }
+    @inlinable package var isEmpty: Bool { value == nil && branches.isEmpty }
 
     /// True if values lie below this place.
-    package var hasChildren: Bool { !branches.isEmpty }
+    @inlinable package var hasChildren: Bool { !branches.isEmpty }
 
     /// The count of children with values in them.
-    package var childCount: Int { branches.count }
+    @inlinable package var childCount: Int { branches.count }
 
     /// The keys of children with values in them, in no order.
-    package var keys: some Sequence<ChildKey> { branches.keys }
+    @inlinable package var keys: some Sequence<ChildKey> { branches.keys }
 
     /// The tree below a key; nil if it has no values.
-    package func child(_ key: ChildKey) -> PathTree? { branches[key] }
+    @inlinable package func child(_ key: ChildKey) -> PathTree? { branches[key] }
 
     /// The children in the order of their keys.
-    package var sortedChildren: [(key: ChildKey, tree: PathTree)] {
+    @inlinable package var sortedChildren: [(key: ChildKey, tree: PathTree)] {
         branches.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
     /// The tree at and below a path; nil if it has no values.
-    package func subtree(at path: TreePath) -> PathTree? {
+    @inlinable package func subtree(at path: TreePath) -> PathTree? {
         var tree = self
         for key in path {
             guard let next = tree.branches[key] else { return nil }
@@ -57,7 +56,7 @@ package struct PathTree<Value: Sendable>: Sendable {
     }
 
     /// The tree as a branch of another that has it at a path.
-    package func moved(to path: TreePath) -> PathTree {
+    @inlinable package func moved(to path: TreePath) -> PathTree {
         path.reversed().reduce(self) { tree, key in
             var parent = PathTree()
             parent.branches[key] = tree
@@ -66,7 +65,7 @@ package struct PathTree<Value: Sendable>: Sendable {
     }
 
     /// The value at a path.
-    package subscript(path: TreePath) -> Value? {
+    @inlinable package subscript(path: TreePath) -> Value? {
         get { subtree(at: path)?.value }
         set { update(at: path) { $0.value = newValue } }
     }
@@ -76,12 +75,14 @@ package struct PathTree<Value: Sendable>: Sendable {
 
 extension PathTree {
     /// Changes the value at this place.
-    package mutating func updateValue<Result>(_ change: (inout Value?) -> Result) -> Result {
+    @inlinable package mutating func updateValue<Result>(_ change: (inout Value?) -> Result)
+        -> Result
+    {
         change(&value)
     }
 
     /// Changes the tree at a path, in place.
-    package mutating func update<Result>(
+    @inlinable package mutating func update<Result>(
         at path: TreePath, _ change: (inout PathTree) -> Result
     ) -> Result {
         guard let key = path.first else { return change(&self) }
@@ -89,7 +90,7 @@ extension PathTree {
     }
 
     /// Changes the tree below a key, in place.
-    package mutating func updateChild<Result>(
+    @inlinable package mutating func updateChild<Result>(
         _ key: ChildKey, _ change: (inout PathTree) -> Result
     ) -> Result {
         let result = change(&branches[key, default: PathTree()])
@@ -98,13 +99,13 @@ extension PathTree {
     }
 
     /// Removes all values at and below a path.
-    package mutating func removeSubtree(at path: TreePath) {
+    @inlinable package mutating func removeSubtree(at path: TreePath) {
         guard subtree(at: path) != nil else { return }
         update(at: path) { $0 = PathTree() }
     }
 
     /// Removes all values below this place.
-    package mutating func removeChildren() {
+    @inlinable package mutating func removeChildren() {
         branches = [:]
     }
 }
@@ -114,7 +115,7 @@ extension PathTree {
 extension PathTree {
     /// Calls a closure with each value on the way from the root to a path, both included, and
     /// with the count of components that lead to it, until the closure returns false.
-    package func visit(along path: TreePath, _ body: (Int, Value) -> Bool) {
+    @inlinable package func visit(along path: TreePath, _ body: (Int, Value) -> Bool) {
         var tree = self
         for depth in 0...path.count {
             if let value = tree.value, !body(depth, value) { return }
@@ -126,7 +127,7 @@ extension PathTree {
     }
 
     /// The paths of all values, parents before their children, siblings in no order.
-    package var paths: [TreePath] {
+    @inlinable package var paths: [TreePath] {
         var paths: [TreePath] = []
         forEach { path, _ in paths.append(path) }
         return paths
@@ -134,11 +135,11 @@ extension PathTree {
 
     /// Calls a closure with each value and its path, parents before their children, siblings in
     /// no order.
-    package func forEach(_ body: (TreePath, Value) -> Void) {
+    @inlinable package func forEach(_ body: (TreePath, Value) -> Void) {
         forEach(below: .root, body)
     }
 
-    private func forEach(below path: TreePath, _ body: (TreePath, Value) -> Void) {
+    @inlinable func forEach(below path: TreePath, _ body: (TreePath, Value) -> Void) {
         if let value { body(path, value) }
         for (key, branch) in branches { branch.forEach(below: path.child(key), body) }
     }
