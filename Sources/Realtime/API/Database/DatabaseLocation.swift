@@ -18,6 +18,17 @@ struct DatabaseLocation: Hashable, Sendable {
         isEncrypted = true
     }
 
+    /// The database that a URL without a path names.
+    ///
+    /// - Throws: `invalidArgument` for a URL without a host or with a path.
+    init(url: String) throws(LarderError) {
+        let (location, path) = try Self.parse(url)
+        guard TreePath(path).isEmpty else {
+            throw .invalidArgument("the URL '\(url)' of a database has a path")
+        }
+        self = location
+    }
+
     /// The database that a URL names, and the path within it, which is not validated.
     ///
     /// The namespace is the first label of a host with three labels, otherwise the parameter `ns`,
@@ -68,6 +79,11 @@ struct DatabaseLocation: Hashable, Sendable {
         guard host.first == "[" else { return host.split(at: ":") }
         let (name, port) = host.split(at: "]")
         return (name.dropFirst(), port.dropFirst())
+    }
+
+    /// True if the host is not one of Firebase's, so that it does not tell databases apart.
+    var isCustomHost: Bool {
+        !host.hasSuffix(".firebaseio.com") && !host.hasSuffix(".firebasedatabase.app")
     }
 
     private static func parameter(_ name: String, in query: Substring) -> String? {

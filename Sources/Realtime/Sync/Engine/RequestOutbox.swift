@@ -109,6 +109,13 @@ extension RequestOutbox {
         return nil
     }
 
+    /// A request that counts as sent was not sent after all.
+    package mutating func takeBack(_ number: Int) {
+        guard let id = inFlight.removeValue(forKey: number) else { return }
+        sentIDs.remove(id)
+        nextID = min(nextID, id)
+    }
+
     /// The connection has ended: what was sent is sent again on the next one, except what may only
     /// be sent once.
     ///

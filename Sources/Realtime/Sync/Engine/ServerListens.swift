@@ -46,6 +46,13 @@ package struct ServerListens: Sendable {
         if case .answered = listens[key]?.progress { true } else { false }
     }
 
+    /// The listens of a query; those of all queries at its location if it loads all data.
+    package func keys(of query: QuerySpec) -> [Key] {
+        listens.keys.filter {
+            $0.query.path == query.path && (query.loadsAllData || $0.query == query)
+        }
+    }
+
     /// A listen is wanted; it is sent with the next ones.
     package mutating func add(_ key: Key) {
         guard listens[key] == nil else { return }
