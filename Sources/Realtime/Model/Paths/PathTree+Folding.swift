@@ -12,23 +12,19 @@ extension PathTree where Value == Node {
         }
     }
 
-    /// Takes back what is written at a path and below it.
-    ///
-    /// A node written above is split, so that the rest of it stays; a leaf stays whole.
-    ///
-    /// - Returns: false if nothing was taken back.
-    package mutating func unfold(at path: TreePath) -> Bool {
+    /// Takes back what is written at a path and below it. A node written above is split into its
+    /// children, so that the others stay; a leaf stays whole.
+    package mutating func unfold(at path: TreePath) {
         guard let key = path.first else {
-            defer { self = PathTree() }
-            return !isEmpty
+            self = PathTree()
+            return
         }
         if let value {
-            if value.isLeaf || value.node(at: path).isEmpty { return false }
+            if value.isLeaf { return }
             self = PathTree()
             for child in value.children { fold(child.node, at: TreePath([child.key])) }
             if value.priority != .none { fold(Node(value.priority), at: TreePath([.priority])) }
         }
-        guard child(key) != nil else { return false }
-        return updateChild(key) { $0.unfold(at: path.dropFirst()) }
+        if child(key) != nil { updateChild(key) { $0.unfold(at: path.dropFirst()) } }
     }
 }

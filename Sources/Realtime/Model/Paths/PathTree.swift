@@ -139,6 +139,14 @@ extension PathTree {
         forEach(below: .root, body)
     }
 
+    /// The paths of values without another above them, in no order.
+    @inlinable package var outermostPaths: [TreePath] {
+        if value != nil { return [.root] }
+        return branches.flatMap { key, branch in
+            branch.outermostPaths.map { TreePath([key]).appending($0) }
+        }
+    }
+
     @inlinable func forEach(below path: TreePath, _ body: (TreePath, Value) -> Void) {
         if let value { body(path, value) }
         for (key, branch) in branches { branch.forEach(below: path.child(key), body) }

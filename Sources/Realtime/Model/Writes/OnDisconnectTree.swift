@@ -22,7 +22,7 @@ package struct OnDisconnectTree: Sendable {
 
     /// The server will not write at a location and below it, but what it writes above stays.
     package mutating func forget(_ path: TreePath) {
-        _ = values.unfold(at: path)
+        values.unfold(at: path)
     }
 
     /// The connection has ended: takes what the server has written then, in the order of the

@@ -4,7 +4,8 @@ extension SyncTree {
     /// Adds a write of the user after all others.
     ///
     /// - Parameters:
-    ///   - write: the write, as it is sent: with its server values.
+    ///   - write: the write, as it is sent: with its server values; its number is that of
+    ///     ``newWriteID()``, or above.
     ///   - isSaved: true if the write is stored, to be sent again after a restart.
     ///   - time: the server's estimated time, in milliseconds since the Unix epoch.
     package mutating func write(
@@ -18,11 +19,13 @@ extension SyncTree {
     ///
     /// Increments are resolved against the stored data and the earlier writes.
     package mutating func restore(_ write: PendingWrite, at time: Int64) {
+        note(write.id)
         writes.add(resolved(write, at: time))
     }
 
     /// Adds a write whose server values were resolved.
     private mutating func add(_ write: PendingWrite) -> [TreeEvent] {
+        note(write.id)
         writes.add(write)
         if !write.isVisible { return [] }
         return switch write.change {

@@ -24,6 +24,7 @@ package struct SyncTree {
     /// The filtered queries with views, by tag.
     var tags: [Int: QuerySpec] = [:]
     var listenEffects: [ListenEffect] = []
+    private var lastWrite = WriteID(0)
     private var lastTag = 0
     private var lastViewNumber = 0
 
@@ -45,6 +46,17 @@ package struct SyncTree {
     package mutating func takeListenEffects() -> [ListenEffect] {
         defer { listenEffects = [] }
         return listenEffects
+    }
+
+    /// The number of a new write.
+    package mutating func newWriteID() -> WriteID {
+        lastWrite = WriteID(lastWrite.rawValue + 1)
+        return lastWrite
+    }
+
+    /// Notes the number of a write, which no new one shall have.
+    mutating func note(_ id: WriteID) {
+        lastWrite = max(lastWrite, id)
     }
 
     /// The number and, for a filtered query, the tag of a new view.
