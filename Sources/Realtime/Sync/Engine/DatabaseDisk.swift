@@ -3,10 +3,10 @@ import LarderRealtimeModel
 import LarderRuntime
 import LarderStorage
 
-/// A write that an earlier run has left.
-struct SavedWrite {
-    let write: PendingWrite
-    let time: Timestamp
+/// What an earlier run has left.
+enum SavedWork {
+    case write(PendingWrite, Timestamp)
+    case transaction(SavedTransaction, Timestamp, wasSent: Bool)
 }
 
 /// The store of a database, and the changes of the turn that are to be committed; without a store
@@ -22,11 +22,13 @@ final class DatabaseDisk {
         SyncTree()
     }
 
-    func lastWriteID() throws(LarderError) -> WriteID {
-        WriteID(0)
-    }
+    func savedWork() throws(LarderError) -> [SavedWork] { [] }
 
-    func savedWrites() throws(LarderError) -> [SavedWrite] { [] }
+    func save(_ transaction: SavedTransaction, _ time: Timestamp) {}
+
+    func forget(_ transaction: TransactionID) {}
+
+    func noteSent(_ transaction: TransactionID) {}
 
     func setToken(_ token: String?) {
         self.token = token
@@ -42,7 +44,7 @@ final class DatabaseDisk {
         return true
     }
 
-    func dropWrites(_ ids: Set<WriteID>) {
+    func drop(_ ids: Set<WriteID>) {
     }
 
     func commit() throws(LarderError) {

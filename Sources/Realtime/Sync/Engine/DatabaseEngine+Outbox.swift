@@ -7,11 +7,19 @@ extension DatabaseEngine {
 
     /// The writes that the server has not answered, in order.
     private var queuedWrites: [QueuedWrite] {
-        writes.sorted { $0.key < $1.key }.map { id, write in
+        let plain = writes.map { id, write in
             QueuedWrite(
                 id: id, request: write.request, isTransaction: false, time: write.time,
                 isSent: outbox.isInFlight(write.place))
         }
+        let outputs = transactionWork.compactMap { id, work in
+            work.saved.map { saved in
+                QueuedWrite(
+                    id: WriteID(id.rawValue), request: .overwrite(saved.path, saved.output),
+                    isTransaction: true, time: work.time, isSent: transactions.isSent(id))
+            }
+        }
+        return (plain + outputs).sorted { $0.id < $1.id }
     }
 
     func pendingWrites(_ completion: @escaping Completion<[QueuedWrite]>) {

@@ -3,12 +3,6 @@ import LarderRealtimeModel
 import LarderRealtimeRemote
 import LarderRuntime
 
-/// A write of the turn, which counts as made when it is committed.
-struct UncommittedWrite {
-    let id: WriteID
-    let committed: Completion<WriteID>
-}
-
 /// A request of the turn, sent after the commit.
 struct PlannedRequest {
     let number: Int
@@ -23,7 +17,6 @@ extension DatabaseEngine {
         let requests = planRequests()
         do throws(LarderError) {
             try disk.commit()
-            confirmWrites()
             deliver()
             for planned in requests { connection?.send(planned.request, number: planned.number) }
         } catch {
@@ -53,6 +46,7 @@ extension DatabaseEngine {
         for delivery in deliveries {
             switch delivery {
             case .call(let body): body()
+            case .made(let id, let committed): committed(.success(id))
             case .event(let event):
                 guard let deliver = listeners[event.listener] else { continue }
                 if case .cancelled = event.change { listeners[event.listener] = nil }
@@ -63,24 +57,21 @@ extension DatabaseEngine {
 
     // MARK: Committing
 
-    private func confirmWrites() {
-        let writes = uncommitted
-        uncommitted.removeAll(keepingCapacity: true)
-        for write in writes { write.committed(.success(write.id)) }
-    }
-
     /// The disk has refused the turn: its writes are not made; what the server has said is
     /// committed later.
     private func revertUncommitted(_ error: LarderError) {
-        let writes = uncommitted
-        uncommitted.removeAll()
-        disk.dropWrites(Set(writes.map(\.id)))
-        for write in writes.reversed() {
+        var made: [(id: WriteID, committed: Completion<WriteID>)] = []
+        deliveries.removeAll { delivery in
+            guard case .made(let id, let committed) = delivery else { return false }
+            made.append((id, committed))
+            return true
+        }
+        for write in made.reversed() {
             withdraw(write.id)
             deliver(later: tree.revert(write.id))
-            call(later: { write.committed(.failure(error)) })
         }
-        disk.dropWrites(Set(writes.map(\.id)))
+        disk.drop(Set(made.map(\.id)))
+        for write in made { call(later: { write.committed(.failure(error)) }) }
     }
 
     /// Stays away from the network until the disk accepts changes again.

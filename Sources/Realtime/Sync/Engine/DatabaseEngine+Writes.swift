@@ -6,6 +6,7 @@ import LarderRuntime
 /// What a request of the outbox belongs to.
 enum OutboxWork {
     case write(WriteID)
+    case transactions(TransactionPutID)
     case disconnect(DisconnectOperation, Completion<Void>)
 
     func fail(_ error: LarderError) {
@@ -32,14 +33,13 @@ extension DatabaseEngine {
     ) {
         guard !isTerminated else { return committed(.failure(DatabaseClient.terminated)) }
         let overwritten = overwrittenWrite(by: request)
-        lastWriteID = WriteID(lastWriteID.rawValue + 1)
-        let id = lastWriteID
+        let id = tree.newWriteID()
         let write = PendingWrite(id, at: request.path, request.change)
         deliver(later: tree.write(write, at: serverMilliseconds))
-        uncommitted.append(UncommittedWrite(id: id, committed: committed))
+        deliveries.append(.made(id, committed))
         enqueue(id, request, configuration.clock(), acknowledged)
         if let overwritten { merge(overwritten, into: id) }
-        writeMade(request)
+        overrideTransactions(by: request)
     }
 
     private func enqueue(
@@ -53,16 +53,22 @@ extension DatabaseEngine {
         outboxChanged()
     }
 
-    /// Shows and queues the writes that an earlier run has left.
+    /// Shows and queues the writes and transactions that an earlier run has left, in their order.
     func restoreWrites() {
         do throws(LarderError) {
-            for saved in try disk.savedWrites() {
-                tree.restore(saved.write, at: serverMilliseconds)
-                enqueue(saved.write.id, WriteRequest(saved.write), saved.time) { _ in }
+            for saved in try disk.savedWork() {
+                switch saved {
+                case .write(let write, let time):
+                    tree.restore(write, at: serverMilliseconds)
+                    enqueue(write.id, WriteRequest(write), time) { _ in }
+                case .transaction(let transaction, let time, let wasSent):
+                    restore(transaction, time, wasSent: wasSent)
+                }
             }
         } catch {
             log("the writes of an earlier run cannot be read: \(error.message)")
         }
+        awaitTransactionHandlers()
     }
 
     /// The write that a new one makes superfluous, if that is wanted.
@@ -108,6 +114,7 @@ extension DatabaseEngine {
             isAccepted ? .success(()) : .failure(answer.response.error)
         switch outboxWork.removeValue(forKey: answer.id) {
         case .write(let id): settle(id, result)
+        case .transactions(let put): settle(put, answer.response)
         case .disconnect(let operation, let completion):
             if isAccepted { disconnectRecorded(operation) }
             call(later: { completion(result) })
@@ -138,11 +145,14 @@ extension DatabaseEngine {
 
     /// A request that is not sent twice was lost with its connection.
     func loseRequest(_ place: RequestOutbox.ID) {
-        outboxWork[place] = nil
+        guard case .transactions(let put)? = outboxWork.removeValue(forKey: place) else { return }
+        loseTransactions(put)
     }
 
     /// A request is about to be sent.
     func willSend(_ place: RequestOutbox.ID) {
+        guard case .transactions(let put)? = outboxWork[place] else { return }
+        for id in transactions.sentTransactions(put) { disk.noteSent(id) }
     }
 }
 
@@ -176,11 +186,12 @@ extension DatabaseEngine {
                 call(later: { write.acknowledged(.failure(error)) })
             case .disconnect(_, let completion):
                 call(later: { completion(.failure(error)) })
-            case nil: break
+            case .transactions, nil: break
             }
         }
+        transactions.cancelAll(error, &tree)
+        performTransactions()
         outboxChanged()
-        dataChanged(at: .root)
     }
 }
 
@@ -203,7 +214,7 @@ extension DatabaseEngine {
         let values = disconnects.take(at: serverMilliseconds) { tree.latestNode(at: $0) }
         for value in values {
             deliver(later: tree.serverOverwrite(value.path, value.node))
-            dataChanged(at: value.path)
+            overrideTransactions(at: value.path)
         }
     }
 

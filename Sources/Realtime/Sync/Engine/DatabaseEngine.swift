@@ -42,7 +42,12 @@ actor DatabaseEngine {
     /// What the requests of the outbox belong to.
     var outboxWork: [RequestOutbox.ID: OutboxWork] = [:]
     var writes: [WriteID: OutgoingWrite] = [:]
-    var lastWriteID: WriteID
+    var transactions = Transactions()
+    var transactionWork: [TransactionID: TransactionWork] = [:]
+    /// The updates for transactions of an earlier run, by their location.
+    var resumedUpdates: [TreePath: TransactionUpdate] = [:]
+    /// True once transactions of an earlier run have waited long enough for their updates.
+    var hasHandlerWaitEnded = false
     var disconnects = OnDisconnectTree()
     var pendingObservers = ListObservers<QueuedWrite>()
     var deadObservers = ListObservers<DeadWrite>()
@@ -61,8 +66,6 @@ actor DatabaseEngine {
     // The turn.
     /// What is delivered after the commit of the turn, in order.
     var deliveries: [Delivery] = []
-    /// The writes of the turn, which count as made when they are committed.
-    var uncommitted: [UncommittedWrite] = []
     private var commands: [DatabaseCommand] = []
     var recoveryBackoff = Backoff(initial: .seconds(1), factor: 1.5, longest: .seconds(60))
     private(set) var isTerminated = false
@@ -76,6 +79,8 @@ actor DatabaseEngine {
     enum Delivery {
         case event(TreeEvent)
         case call(@Sendable () -> Void)
+        /// A write was made, if the commit succeeds.
+        case made(WriteID, Completion<WriteID>)
     }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -106,7 +111,6 @@ actor DatabaseEngine {
             NetworkState(configuration.remote == nil ? .offline : .unknown, .notAsked))
         disk = try DatabaseDisk(configuration.storage)
         tree = try disk.makeTree(now: configuration.clock().milliseconds)
-        lastWriteID = try disk.lastWriteID()
     }
 
     /// A number that no other request of this engine has.
@@ -155,6 +159,7 @@ actor DatabaseEngine {
     private func serve() {
         inbox.take(&commands)
         tree.now = configuration.clock().milliseconds
+        transactions.time = serverMilliseconds
         for (index, command) in commands.enumerated() {
             if index > 0, index % Self.commandsPerCommit == 0 { endTurn() }
             switch command {
@@ -215,10 +220,12 @@ actor DatabaseEngine {
         for get in gets.valuesInOrder { get.completion(.failure(end)) }
         for write in writes.valuesInOrder { write.acknowledged(.failure(end)) }
         for work in outboxWork.valuesInOrder { work.fail(end) }
+        for work in transactionWork.valuesInOrder { work.completion?(.failure(end)) }
         listeners = [:]
         gets = [:]
         writes = [:]
         outboxWork = [:]
+        transactionWork = [:]
         networkObservers = Observers()
         pendingObservers = ListObservers()
         deadObservers = ListObservers()
