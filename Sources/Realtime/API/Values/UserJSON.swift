@@ -31,7 +31,7 @@ extension JSONValue {
         if type == ObjectIdentifier(Bool.self), let flag = value as? Bool {
             return .boolean(flag)
         }
-        if value is NSNull { return .null }
+        if type == ObjectIdentifier(NSNull.self) { return .null }
         guard depth <= maxUserDepth else {
             throw .invalidArgument("the value is nested deeper than \(maxUserDepth) levels")
         }
@@ -48,14 +48,15 @@ extension JSONValue {
         if let optional = value as? any OptionalUserValue {
             return try parse(optional.wrapped ?? NSNull(), depth: depth)
         }
-        if let number = number(value) { return number }
-        if let text = value as? String { return .string(text) }
-        if let text = value as? Substring { return .string(String(text)) }
+        // Containers first: on Linux a failing cast converts all that they hold.
         if let members = value as? [String: Any] { return try object(members, depth) }
         if let elements = value as? [Any] { return try array(elements, depth) }
         if let members = value as? [AnyHashable: Any] { return try object(members, depth) }
+        if let number = number(value) { return number }
+        if let text = value as? String { return .string(text) }
+        if let text = value as? Substring { return .string(String(text)) }
         throw .invalidArgument(
-            "values of the type \(type(of: value)) cannot be stored; use numbers, booleans, "
+            "values of the type \(Swift.type(of: value)) cannot be stored; use numbers, booleans, "
                 + "strings, arrays and dictionaries")
     }
 
