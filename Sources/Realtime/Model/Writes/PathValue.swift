@@ -56,7 +56,8 @@ extension [PathValue] {
         try checkDisjoint()
     }
 
-    private func checkDisjoint() throws(LarderError) {
+    /// Throws `invalidArgument` if one of the paths contains another.
+    package func checkDisjoint() throws(LarderError) {
         let paths = map(\.path).sorted()
         for (path, next) in zip(paths, paths.dropFirst()) where path.isAncestorOrEqual(of: next) {
             throw .invalidPath("an update's path '\(path)' contains another, '\(next)'")
