@@ -355,6 +355,10 @@ let package = Package(
             name: "AppleStyleSample", dependencies: ["Larder"],
             path: "Tests/Firestore/AppleStyleSample",
             swiftSettings: [.treatAllWarnings(as: .error)]),
+        // The same with both products.
+        .target(
+            name: "TwoProductsSample", dependencies: ["Larder", "LarderRealtime"],
+            path: "Tests/TwoProductsSample", swiftSettings: [.treatAllWarnings(as: .error)]),
         // A process that tests of Larder start and kill.
         .executableTarget(
             name: "LarderTestChild",
@@ -515,6 +519,11 @@ let package = Package(
                 "LarderRemote", "LarderSync", "LarderTestSupport",
             ],
             path: "Tests/Firestore/Specification", swiftSettings: swiftSettings),
+        // Code as applications of Apple's SDK have it, with nothing changed but its import.
+        .target(
+            name: "RealtimeAppleStyleSample", dependencies: ["LarderRealtime"],
+            path: "Tests/Realtime/AppleStyleSample",
+            swiftSettings: [.treatAllWarnings(as: .error)]),
         // What the Realtime Database's test targets share.
         .target(
             name: "LarderRealtimeTestSupport",
@@ -560,7 +569,7 @@ let package = Package(
             dependencies: [
                 "LarderApp", "LarderCore", "LarderRealtime", "LarderRealtimeModel",
                 "LarderRealtimeSync", "LarderRealtimeBackend", "LarderRealtimeTestSupport",
-                "LarderSharedTestSupport",
+                "LarderSharedTestSupport", "RealtimeAppleStyleSample",
             ],
             path: "Tests/Realtime/API", swiftSettings: swiftSettings),
         .testTarget(
