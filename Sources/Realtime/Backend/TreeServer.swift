@@ -14,7 +14,9 @@ actor TreeServer {
     private nonisolated let published = Mutex(Node.empty)
 
     /// The tree with all writes so far.
-    var tree = Node.empty
+    var tree = Node.empty {
+        didSet { scheduleDelivery() }
+    }
     var sessions: [Channel: Session] = [:]
     let listens = ListenRegistry()
     var holdsResponses = false
@@ -77,6 +79,10 @@ actor TreeServer {
 
     func deliverLater(_ delivery: @escaping @Sendable () -> Void) {
         outgoing.append(delivery)
+        scheduleDelivery()
+    }
+
+    private func scheduleDelivery() {
         guard !isDeliveryScheduled else { return }
         isDeliveryScheduled = true
         perform { $0.deliver() }

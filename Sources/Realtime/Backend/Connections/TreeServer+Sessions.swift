@@ -62,7 +62,9 @@ extension TreeServer {
 
     /// Ends all sessions; the clients receive an event.
     func endAllSessions(_ event: ConnectionEvent) {
-        for session in orderedSessions { end(session, with: event) }
+        let all = orderedSessions
+        for session in all { remove(session, with: event) }
+        for session in all { writeAfterDisconnect(of: session) }
     }
 
     /// The sessions in the order of their beginning.
@@ -72,6 +74,11 @@ extension TreeServer {
 
     /// Ends a session and makes the writes that its client left for this.
     private func end(_ session: Session, with event: ConnectionEvent? = nil) {
+        remove(session, with: event)
+        writeAfterDisconnect(of: session)
+    }
+
+    private func remove(_ session: Session, with event: ConnectionEvent?) {
         sessions[session.channel] = nil
         session.cancelExpiration?()
         for key in session.listens { listens.remove(key, of: session) }
@@ -82,7 +89,6 @@ extension TreeServer {
                 _ = channel.mute()
             }
         }
-        writeAfterDisconnect(of: session)
     }
 
     // MARK: Users

@@ -6,7 +6,7 @@ extension Node {
     package func validate(at path: TreePath) throws(LarderError) {
         _ = try TreePath(validating: path.text, allowsPriority: true)
         guard !path.isPriority else {
-            guard isEmpty || Priority(leafValue) != nil && priority == .none else {
+            guard isEmpty || isLeaf && priority == .none && Priority(leafValue) != nil else {
                 throw .invalidValue("a priority is null, a number or a string")
             }
             return
