@@ -40,7 +40,8 @@ final class TestBackend {
     }
 }
 
-/// A client's connection, which keeps what it receives as short texts:
+/// A client's connection, which keeps what it receives as short texts.
+///
 ///
 /// - `hello ID`, `reset HOST`, `shutdown REASON`, `closed CODE`;
 /// - `N status`, with the reason or the payload, for the answer to request N;
@@ -64,10 +65,15 @@ final class TestConnection {
     /// Sends a request and returns everything that has arrived since the last call.
     @discardableResult
     func send(_ request: RealtimeRequest) -> [String] {
+        enqueue(request)
+        return received()
+    }
+
+    /// Sends a request, whose answer arrives.
+    func enqueue(_ request: RealtimeRequest) {
         lastNumber += 1
         connection?.send(request, number: lastNumber)
         backend.scheduler.drain()
-        return received()
     }
 
     /// Everything that has arrived since the last call.
