@@ -41,7 +41,7 @@ public final class DatabaseEncoder {
         set { encoder.userInfo = newValue }
     }
 
-    /// Encodes a value for ``DatabaseReference/setValue(_:)``.
+    /// Encodes a value for ``DatabaseReference/setValue(_:withCompletionBlock:)``.
     ///
     /// - Throws: Swift's `EncodingError`, and errors of the value's `encode(to:)`. These are Swift
     ///   errors, as of other encoders; on Linux they cannot be caught `as NSError`.

@@ -6,7 +6,7 @@ import LarderRuntime
 import Synchronization
 
 extension Database {
-    /// An encoder of `Encodable` types to data for ``DatabaseReference/setValue(_:)``.
+    /// An encoder of `Encodable` types to data for ``DatabaseReference/setValue(_:withCompletionBlock:)``.
     public typealias Encoder = DatabaseEncoder
 
     /// A decoder of `Decodable` types from data of snapshots.

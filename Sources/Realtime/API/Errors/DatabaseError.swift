@@ -9,7 +9,7 @@ public let DatabaseErrorDomain = "com.firebase"
 ///
 /// Every error that leaves the database is of this class, except those of encoders and decoders,
 /// so that `catch let error as NSError` works on Linux as on Apple's systems. ``kind`` is more
-/// precise than ``code-swift.property``, which tells only four cases apart.
+/// precise than `code`, which tells only four cases apart.
 public final class DatabaseError: NSError, @unchecked Sendable {
     // Immutable after initialisation, apart from NSError's own user info, which is a value.
 

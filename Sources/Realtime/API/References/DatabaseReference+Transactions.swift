@@ -23,7 +23,7 @@ extension DatabaseReference {
 
     /// Changes the data of the location depending on what it is.
     ///
-    /// See ``runTransactionBlock(_:)-((MutableData)->TransactionResult)``.
+    /// See the form without a completion block.
     ///
     /// - Parameters:
     ///   - block: changes the data or aborts.
@@ -54,7 +54,7 @@ extension DatabaseReference {
     /// Changes the data of the location depending on what it is, and suspends until the
     /// transaction has ended, indefinitely while offline.
     ///
-    /// See ``runTransactionBlock(_:)-((MutableData)->TransactionResult)``.
+    /// See ``runTransactionBlock(_:andCompletionBlock:)``.
     ///
     /// - Returns: whether the data was written, and the data: what was written, or what was found.
     /// - Throws: a ``DatabaseError``; `writeCanceled` if the task is cancelled, in which case the

@@ -56,7 +56,7 @@ extension DatabaseReference {
     /// Replaces the data of the location and its priority, and suspends until the server
     /// acknowledges the write.
     ///
-    /// - Throws: as ``setValue(_:)-(Any?)``.
+    /// - Throws: as `setValue(_:)`.
     @discardableResult
     public nonisolated(nonsending) func setValue(
         _ value: Any?, andPriority priority: Any?
@@ -100,7 +100,7 @@ extension DatabaseReference {
 
     /// Deletes the data of the location and suspends until the server acknowledges the write.
     ///
-    /// - Throws: as ``setValue(_:)-(Any?)``.
+    /// - Throws: as `setValue(_:)`.
     @discardableResult
     public nonisolated(nonsending) func removeValue() async throws -> DatabaseReference {
         try await acknowledged(enqueueRemoveValue())
@@ -125,7 +125,7 @@ extension DatabaseReference {
 
     /// Sets the priority of the location and suspends until the server acknowledges the write.
     ///
-    /// - Throws: as ``setValue(_:)-(Any?)``.
+    /// - Throws: as `setValue(_:)`.
     @discardableResult
     public nonisolated(nonsending) func setPriority(
         _ priority: Any?
@@ -143,7 +143,7 @@ extension DatabaseReference {
 
     /// Replaces the data of several locations below this one, all or none.
     ///
-    /// See ``updateChildValues(_:)-([AnyHashable:Any])`` and ``setValue(_:withCompletionBlock:)``.
+    /// See `updateChildValues(_:)` and ``setValue(_:withCompletionBlock:)``.
     public func updateChildValues(
         _ values: [AnyHashable: Any],
         withCompletionBlock block: @escaping ((any Error)?, DatabaseReference) -> Void
@@ -154,7 +154,7 @@ extension DatabaseReference {
     /// Replaces the data of several locations below this one, all or none, and suspends until the
     /// server acknowledges the write.
     ///
-    /// - Throws: as ``setValue(_:)-(Any?)``.
+    /// - Throws: as `setValue(_:)`.
     @discardableResult
     public nonisolated(nonsending) func updateChildValues(
         _ values: [AnyHashable: Any]
