@@ -97,7 +97,7 @@ finding "the tool is made of public API only" \
 finding "larder.h stands alone: it includes stddef.h and stdint.h only" \
     "$(grep -HnE "^$space*#$space*include" CSources/larder/include/larder.h | grep -vE '<(stddef|stdint)\.h>')"
 # The C core's folders, each of which uses those before it.
-above='base record store documents check'
+above='base record store documents nodes check'
 for folder in CSources/larder/src/*; do
     case " $above " in
     *" ${folder##*/} "*) ;;
