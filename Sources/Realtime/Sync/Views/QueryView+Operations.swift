@@ -29,7 +29,7 @@ extension QueryView {
         case .reversal(let affected):
             revert(affected.moved(to: operation.path), context, &changes)
         case .completion:
-            completeServer(operation.path, context, &changes)
+            completeServer(operation, context, &changes)
         }
         if context.isCovered, filter.selects { keyChanges.note(changes) }
         return changes
@@ -143,17 +143,18 @@ extension QueryView {
     }
 
     private mutating func completeServer(
-        _ path: TreePath, _ context: Context, _ changes: inout ChildChanges
+        _ operation: TreeOperation, _ context: Context, _ changes: inout ChildChanges
     ) {
-        if path.isEmpty {
-            if filter.selects, !server.isWholeLocation {
-                // The server's hash of a window is that of the window alone.
+        if operation.path.isEmpty {
+            if operation.source == .tagged {
+                // The server's hash of a window is that of the window alone, and it sends changes
+                // of nothing else.
                 setWindow(filter.selection(of: server.node))
                 server.isFiltered = true
             }
             server.isComplete = true
         }
-        showServerChange(at: path, context, &changes)
+        showServerChange(at: operation.path, context, &changes)
     }
 
     private mutating func setWindow(_ node: Node) {

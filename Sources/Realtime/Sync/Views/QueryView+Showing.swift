@@ -22,6 +22,7 @@ extension QueryView {
         _ changes: inout ChildChanges
     ) {
         guard let child = childAfterServerChange(key, at: places, context.writes.child(key)) else {
+            layered = layered?.settingChild(key, to: .empty)
             return
         }
         let wasEmpty = shown.node.isEmpty
@@ -34,6 +35,10 @@ extension QueryView {
     ) -> Node? {
         guard shown.isComplete(for: key) else {
             return writes.completeChild(key, of: server)
+        }
+        if server.isFiltered, !server.isComplete(for: key) {
+            // The child left the window: what is written below it is part of an unknown node.
+            return writes.completeNode ?? .empty
         }
         var child = shown.node.child(key)
         for place in places {

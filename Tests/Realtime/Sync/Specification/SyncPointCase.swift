@@ -1,5 +1,6 @@
 import Foundation
 import LarderRealtimeModel
+import LarderSharedTestSupport
 
 /// A test of the sync-point specification.
 struct SyncPointCase: Sendable {
@@ -47,25 +48,12 @@ extension SyncPointCase {
     /// The tests below the directory that `LARDER_SPEC_DIR` names, or beside the package; nil where
     /// there are none.
     static func all() throws -> [SyncPointCase]? {
-        let file = specifications.appending(path: "realtime/syncPointSpec.json")
+        let file = PackageDirectory.specifications.appending(path: "realtime/syncPointSpec.json")
         guard FileManager.default.fileExists(atPath: file.path) else { return nil }
         let data = try Data(contentsOf: file)
         let json = try data.withUnsafeBytes { try JSONValue(parsing: $0) }
         guard case .array(let tests) = json else { throw Malformed("the file is no array") }
         return try tests.map { try SyncPointCase($0) }
-    }
-
-    private static var specifications: URL {
-        if let directory = ProcessInfo.processInfo.environment["LARDER_SPEC_DIR"] {
-            return URL(filePath: directory)
-        }
-        var directory = URL(filePath: #filePath).deletingLastPathComponent()
-        while directory.path != "/",
-            !FileManager.default.fileExists(atPath: directory.appending(path: "Package.swift").path)
-        {
-            directory.deleteLastPathComponent()
-        }
-        return directory.deletingLastPathComponent().appending(path: "shared/spec")
     }
 
     private init(_ json: JSONValue) throws {
