@@ -19,7 +19,7 @@ struct SHA1: Sendable, Equatable {
 
     /// Feeds the UTF-8 of some text.
     mutating func update(_ text: String) {
-        text.withUTF8Bytes { update($0) }
+        text.withUTF8Buffer { update(UnsafeRawBufferPointer($0)) }
     }
 
     /// Feeds bytes.

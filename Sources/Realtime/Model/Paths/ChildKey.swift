@@ -58,7 +58,7 @@ package struct ChildKey: Sendable {
 
 extension ChildKey: Comparable {
     package static func == (left: ChildKey, right: ChildKey) -> Bool {
-        left.prefix == right.prefix && left.text.hasSameUTF8(as: right.text)
+        left.prefix == right.prefix && left.text.isSameText(as: right.text)
     }
 
     package static func < (left: ChildKey, right: ChildKey) -> Bool {
@@ -73,7 +73,7 @@ extension ChildKey: Comparable {
     }
 
     private static func prefix(of text: String) -> UInt64 {
-        text.withUTF8Bytes { bytes in
+        text.withUTF8Buffer { bytes in
             if let number = integer(in: bytes) {
                 let biased = UInt64(Int64(number) - Int64(Int32.min))
                 return Kind.integer.rawValue << 56 | biased << 24 | UInt64(bytes.count)
@@ -88,7 +88,7 @@ extension ChildKey: Comparable {
     }
 
     /// The number of a key of at most 11 characters, with an optional sign and digits only.
-    private static func integer(in bytes: UnsafeRawBufferPointer) -> Int32? {
+    private static func integer(in bytes: UnsafeBufferPointer<UInt8>) -> Int32? {
         guard let first = bytes.first, bytes.count <= 11 else { return nil }
         let isNegative = first == UInt8(ascii: "-")
         let digits = bytes[(isNegative ? 1 : 0)...]

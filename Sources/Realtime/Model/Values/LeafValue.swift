@@ -21,7 +21,7 @@ package enum LeafValue: Hashable, Sendable {
         switch (left, right) {
         case (.boolean(let l), .boolean(let r)): l == r
         case (.number(let l), .number(let r)): l == r
-        case (.string(let l), .string(let r)): l.hasSameUTF8(as: r)
+        case (.string(let l), .string(let r)): l.isSameText(as: r)
         case (.deferred(let l), .deferred(let r)): l == r
         default: false
         }
