@@ -29,6 +29,10 @@ let package = Package(
         .library(name: "LarderGRPC", targets: ["LarderCredentials", "LarderGRPC"]),
         .library(
             name: "LarderStorage", targets: ["LarderModel", "LarderStorage", "LarderDocumentStore"]),
+        .library(name: "LarderRealtime", targets: ["LarderRealtime"]),
+        .library(
+            name: "LarderRealtimeBackend",
+            targets: ["LarderRealtimeModel", "LarderRealtimeBackend"]),
         .executable(name: "larder", targets: ["LarderTool"]),
         .executable(name: "larderd", targets: ["LarderDaemon"]),
     ],
@@ -221,6 +225,45 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Firestore/API", swiftSettings: swiftSettings),
+        // The Realtime Database's tree: paths, nodes, orders, queries, hashes, push ids.
+        .target(
+            name: "LarderRealtimeModel", dependencies: ["LarderCore"],
+            path: "Sources/Realtime/Model", swiftSettings: swiftSettings),
+        // The tree in a store: node rows, tracked queries, the outbox.
+        .target(
+            name: "LarderRealtimeStore",
+            dependencies: ["CLarder", "LarderCore", "LarderStorage", "LarderRealtimeModel"],
+            path: "Sources/Realtime/Store", swiftSettings: swiftSettings),
+        // What a backend's connection offers to the engine of a Realtime Database.
+        .target(
+            name: "LarderRealtimeRemote", dependencies: ["LarderCore", "LarderRealtimeModel"],
+            path: "Sources/Realtime/Remote/Interface", swiftSettings: swiftSettings),
+        // Sync tree, write tree, transactions, and the engine that feeds them.
+        .target(
+            name: "LarderRealtimeSync",
+            dependencies: [
+                "LarderCore", "LarderRuntime", "LarderStorage", "LarderRealtimeModel",
+                "LarderRealtimeStore", "LarderRealtimeRemote",
+                .product(name: "OrderedCollections", package: "swift-collections"),
+            ],
+            path: "Sources/Realtime/Sync", swiftSettings: swiftSettings),
+        // A Realtime Database backend in this process: one tree a namespace.
+        .target(
+            name: "LarderRealtimeBackend",
+            dependencies: [
+                "LarderCore", "LarderRuntime", "LarderStorage", "LarderRealtimeModel",
+                "LarderRealtimeStore", "LarderRealtimeRemote",
+            ],
+            path: "Sources/Realtime/Backend", swiftSettings: swiftSettings),
+        // What applications import: the Realtime Database API.
+        .target(
+            name: "LarderRealtime",
+            dependencies: [
+                "LarderApp", "LarderCore", "LarderRuntime", "LarderStorage", "LarderRealtimeModel",
+                "LarderRealtimeStore", "LarderRealtimeRemote", "LarderRealtimeSync",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Sources/Realtime/API", swiftSettings: swiftSettings),
         // The command-line tool `larder`.
         .executableTarget(
             name: "LarderTool",
@@ -312,6 +355,10 @@ let package = Package(
             name: "AppleStyleSample", dependencies: ["Larder"],
             path: "Tests/Firestore/AppleStyleSample",
             swiftSettings: [.treatAllWarnings(as: .error)]),
+        // The same with both products.
+        .target(
+            name: "TwoProductsSample", dependencies: ["Larder", "LarderRealtime"],
+            path: "Tests/TwoProductsSample", swiftSettings: [.treatAllWarnings(as: .error)]),
         // A process that tests of Larder start and kill.
         .executableTarget(
             name: "LarderTestChild",
@@ -472,6 +519,59 @@ let package = Package(
                 "LarderRemote", "LarderSync", "LarderTestSupport",
             ],
             path: "Tests/Firestore/Specification", swiftSettings: swiftSettings),
+        // Code as applications of Apple's SDK have it, with nothing changed but its import.
+        .target(
+            name: "RealtimeAppleStyleSample", dependencies: ["LarderRealtime"],
+            path: "Tests/Realtime/AppleStyleSample",
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        // What the Realtime Database's test targets share.
+        .target(
+            name: "LarderRealtimeTestSupport",
+            dependencies: [
+                "LarderCore", "LarderRuntime", "LarderStorage", "LarderRealtimeModel",
+                "LarderRealtimeRemote", "LarderSharedTestSupport",
+            ],
+            path: "Tests/Realtime/TestSupport", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderRealtimeModelTests",
+            dependencies: [
+                "LarderCore", "LarderRealtimeModel", "LarderRealtimeTestSupport",
+                "LarderSharedTestSupport",
+            ],
+            path: "Tests/Realtime/Model", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderRealtimeStoreTests",
+            dependencies: [
+                "LarderCore", "LarderStorage", "LarderRealtimeModel", "LarderRealtimeStore",
+                "LarderRealtimeTestSupport",
+                "LarderSharedTestSupport",
+            ],
+            path: "Tests/Realtime/Store", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderRealtimeSyncTests",
+            dependencies: [
+                "LarderCore", "LarderRuntime", "LarderStorage", "LarderRealtimeModel",
+                "LarderRealtimeStore", "LarderRealtimeRemote", "LarderRealtimeSync",
+                "LarderRealtimeBackend", "LarderRealtimeTestSupport",
+                "LarderSharedTestSupport",
+            ],
+            path: "Tests/Realtime/Sync", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderRealtimeBackendTests",
+            dependencies: [
+                "LarderCore", "LarderStorage", "LarderRealtimeModel", "LarderRealtimeStore",
+                "LarderRealtimeRemote", "LarderRealtimeBackend", "LarderRealtimeTestSupport",
+                "LarderSharedTestSupport",
+            ],
+            path: "Tests/Realtime/Backend", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderRealtimeTests",
+            dependencies: [
+                "LarderApp", "LarderCore", "LarderRealtime", "LarderRealtimeModel",
+                "LarderRealtimeSync", "LarderRealtimeBackend", "LarderRealtimeTestSupport",
+                "LarderSharedTestSupport", "RealtimeAppleStyleSample",
+            ],
+            path: "Tests/Realtime/API", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderSimulationTests", dependencies: ["LarderSimulation"],
             path: "Tests/Simulation/Tests", swiftSettings: swiftSettings),

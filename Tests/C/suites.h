@@ -29,6 +29,7 @@
     SUITE(lru)                                                                                     \
     SUITE(evict)                                                                                   \
     SUITE(pin)                                                                                     \
+    SUITE(node_differential)                                                                       \
     SUITE(copy)                                                                                    \
     SUITE(check)                                                                                   \
     SUITE(differential)                                                                            \

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Has DocC read the catalogs and the comments of all public symbols: each link must lead somewhere,
-# and the page Larder.md must name every type. Needs a finished debug build.
+# and the pages Larder.md and LarderRealtime.md must name every type. Needs a finished debug build.
 # documentation.sh BUILD
 set -eu
 cd "$(dirname "$0")/../.."
@@ -20,12 +20,13 @@ done
 
 rm -rf "$build"
 mkdir -p "$build/symbols"
-for module in LarderCore LarderApp LarderModel LarderStorage LarderDocumentStore \
-    LarderCredentials LarderRemote Larder LarderGRPC; do
+for module in LarderCore LarderApp LarderRuntime LarderModel LarderStorage LarderDocumentStore \
+    LarderCredentials LarderRemote Larder LarderGRPC LarderRealtimeModel LarderRealtimeRemote \
+    LarderRealtime; do
     swift symbolgraph-extract -module-name "$module" -target "$target" -I "$products/Modules" \
         "$@" -minimum-access-level public -output-dir "$build/symbols"
 done
-for module in LarderStorage Larder LarderGRPC; do
+for module in LarderStorage Larder LarderGRPC LarderRealtime; do
     catalog=$(find Sources -name "$module.docc")
     docc convert "$catalog" --additional-symbol-graph-dir "$build/symbols" \
         --fallback-display-name "$module" --fallback-bundle-identifier "larder.$module" \
@@ -33,10 +34,15 @@ for module in LarderStorage Larder LarderGRPC; do
 done
 
 # Top-level symbols; what the catalog does not name would be listed after everything else.
-for symbol in $(grep -o '"pathComponents":\["[A-Za-z]*"\]' "$build/symbols/Larder.symbols.json" |
-    sed 's/.*\["//; s/"\]//' | sort -u); do
-    grep -q "^- \`\`$symbol\`\`\$" Sources/Firestore/API/Larder.docc/Larder.md || {
-        echo "Larder.md has no topic with $symbol" >&2
-        exit 1
-    }
-done
+while read -r module page; do
+    for symbol in $(grep -o '"pathComponents":\["[A-Za-z]*"\]' "$build/symbols/$module.symbols.json" |
+        sed 's/.*\["//; s/"\]//' | sort -u); do
+        grep -q "^- \`\`$symbol\`\`\$" "$page" || {
+            echo "$page has no topic with $symbol" >&2
+            exit 1
+        }
+    done
+done <<END
+Larder Sources/Firestore/API/Larder.docc/Larder.md
+LarderRealtime Sources/Realtime/API/LarderRealtime.docc/LarderRealtime.md
+END

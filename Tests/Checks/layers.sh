@@ -41,6 +41,12 @@ Firestore/Wire              LarderModel|LarderQuery|LarderRemote
 Firestore/Remote/GRPC       LarderCore|LarderCredentials|LarderModel|LarderQuery|LarderRemote|LarderWire
 Firestore/Service           LarderBackend|LarderCore|LarderHTTP|LarderModel|LarderPlanning|LarderQuery|LarderRemote|LarderWire
 Firestore/API               LarderApp|LarderModel|LarderPlanning|LarderQuery|LarderRemote|LarderRuntime|LarderDocumentStore|LarderSync
+Realtime/Model              LarderCore
+Realtime/Store              CLarder|LarderCore|LarderStorage|LarderRealtimeModel
+Realtime/Remote/Interface   LarderCore|LarderRealtimeModel
+Realtime/Sync               LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote
+Realtime/Backend            LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote
+Realtime/API                LarderApp|LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote|LarderRealtimeSync
 Tools/larder                LarderCore|Larder|LarderModel|LarderDocumentStore
 Tools/larderd               LarderModel|LarderServer
 Tools/demo/Story            Larder
@@ -91,7 +97,7 @@ finding "the tool is made of public API only" \
 finding "larder.h stands alone: it includes stddef.h and stdint.h only" \
     "$(grep -HnE "^$space*#$space*include" CSources/larder/include/larder.h | grep -vE '<(stddef|stdint)\.h>')"
 # The C core's folders, each of which uses those before it.
-above='base record store documents check'
+above='base record store documents nodes check'
 for folder in CSources/larder/src/*; do
     case " $above " in
     *" ${folder##*/} "*) ;;

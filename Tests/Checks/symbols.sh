@@ -25,7 +25,7 @@ compare "$list" "$build/exported" \
 defined; one that it does not declare must be static, or be named larder__ without LARDER_API."
 # Functions are called down the order of the folders; those of a folder above are reached through
 # tables (data), which the linker sees as no function.
-above='base record store documents check'
+above='base record store documents nodes check'
 upward=
 for folder in $above; do
     above=$(echo "$above" | sed 's/^[^ ]* *//')

@@ -1,7 +1,7 @@
 /*
  * larder.h - the storage core of Larder: documents, pending mutations, overlays, targets,
- * indexes and compressed blobs in one LMDB environment, with exact byte accounting and a
- * byte-budget LRU. SPDX-License-Identifier: Apache-2.0
+ * indexes, trees of nodes and compressed blobs in one LMDB environment, with exact byte
+ * accounting and a byte-budget LRU. SPDX-License-Identifier: Apache-2.0
  *
  * THE CONTRACT
  *
@@ -265,7 +265,7 @@ typedef struct larder_stat {
     larder_usage mutations;
     larder_usage indexes;
     larder_usage targets;
-    larder_usage nodes;   /* always 0: room for the Realtime Database's tree, to come */
+    larder_usage nodes;   /* of the Realtime Database's trees, with their tracked queries */
     larder_usage catalog; /* collections, shapes, dictionaries, named queries, globals */
     int64_t total_bytes;  /* the sum of the above: what the budget is compared with */
     int64_t budget_bytes;
@@ -925,6 +925,271 @@ LARDER_API size_t larder_set_count(larder_set *set);
 LARDER_API int32_t larder_set_scan(larder_set *set, const larder_scan_options *options,
                                    larder_scan **scan, larder_error *error);
 
+/* ---------------------------------------------------------------- nodes ------------------- */
+
+/*
+ * The Realtime Database's trees. A tree is one node by name; a node is a leaf (boolean, number or
+ * string) or children: keys with nodes below them. What is empty does not exist: a node whose
+ * last child goes, goes too. Leaves and children may have a priority, a number or a string.
+ *
+ * Keys are 1 .. 768 bytes of UTF-8 without control characters and . # $ [ ] /. Their order is
+ * the Realtime Database's: 32-bit integers by number, then everything else by UTF-16 code unit.
+ * A path is keys joined by slashes; "" is the root.
+ *
+ * Encoded, a node is (integers in varints of 7 bits a byte, lowest first; sizes in bytes)
+ *
+ *     head    type (low 4 bits, LARDER_NODE_...), 0x10: a priority follows, a leaf of its own
+ *     leaf    FALSE, TRUE: nothing more; INTEGER: zigzag varint; DOUBLE: 8 bytes, little-endian;
+ *             STRING, SERVER_VALUE: size varint, text
+ *     children  size of the rest (4, little-endian), then for each, in key order:
+ *               key size varint, key, node
+ *
+ * and an empty node is no bytes.
+ */
+#define LARDER_NODE_KEY_MAX_BYTES 768
+#define LARDER_NODE_DEPTH_MAX 100             /* keys in a path, down to the deepest leaf */
+#define LARDER_NODE_STRING_MAX_BYTES 10485760 /* of one leaf */
+#define LARDER_NODE_MAX_BYTES 268435456       /* of a node, encoded */
+#define LARDER_NODE_TREE_NAME_MAX_BYTES 400
+
+enum {
+    LARDER_NODE_EMPTY = 0,
+    LARDER_NODE_FALSE = 1,
+    LARDER_NODE_TRUE = 2,
+    LARDER_NODE_INTEGER = 3,
+    LARDER_NODE_DOUBLE = 4,
+    LARDER_NODE_STRING = 5,
+    LARDER_NODE_SERVER_VALUE = 6, /* to be resolved: in encoded nodes, never in a tree */
+    LARDER_NODE_CHILDREN = 7
+};
+
+typedef struct larder_leaf {
+    int32_t type; /* LARDER_NODE_... but CHILDREN; EMPTY: there is none */
+    int32_t reserved;
+    int64_t integer;
+    double number;
+    larder_bytes text;
+} larder_leaf;
+
+/* An encoded node's first look; borrows its bytes. */
+typedef struct larder_node {
+    int32_t type;
+    int32_t reserved;
+    larder_leaf leaf;      /* EMPTY for children */
+    larder_leaf priority;  /* EMPTY for none */
+    larder_bytes children; /* for larder_node_take_child */
+    size_t size_bytes;     /* of the encoded node, which other bytes may follow */
+} larder_node;
+
+/* ---- encoded nodes (free) ---- */
+
+/* Below, equal to or above 0, in key order. Only equal keys compare equal. */
+LARDER_API int32_t larder_node_compare_keys(larder_bytes left, larder_bytes right);
+/* Checks everything: sizes, types, keys and their order, UTF-8, depth. E_INVALID_RECORD,
+ * E_TOO_DEEP, E_TOO_LARGE. */
+LARDER_API int32_t larder_node_validate(larder_bytes encoded, larder_error *error);
+/* Looks at the node that the bytes begin with; its children are not looked at. */
+LARDER_API int32_t larder_node_open(larder_bytes encoded, larder_node *node, larder_error *error);
+/* Takes the first child off the children of an open node: its key and its encoded bytes.
+ * LARDER_END when none is left. Constant time. */
+LARDER_API int32_t larder_node_take_child(larder_bytes *children, larder_bytes *key,
+                                          larder_bytes *child, larder_error *error);
+
+/* ---- builder (single) ---- */
+
+typedef struct larder_node_builder larder_node_builder;
+/* allocator may be NULL for malloc. A builder is reused: finish, then reset and begin again. */
+LARDER_API int32_t larder_node_builder_create(const larder_allocator *allocator,
+                                              larder_node_builder **builder, larder_error *error);
+LARDER_API void larder_node_builder_close(larder_node_builder *builder);
+LARDER_API void larder_node_builder_reset(larder_node_builder *builder);
+/* Inside children: the key of the next node, above the key before it. */
+LARDER_API int32_t larder_node_builder_key(larder_node_builder *builder, larder_bytes key,
+                                           larder_error *error);
+/* priority: NULL or EMPTY for none; INTEGER, DOUBLE, STRING or SERVER_VALUE. */
+LARDER_API int32_t larder_node_builder_leaf(larder_node_builder *builder, const larder_leaf *leaf,
+                                            const larder_leaf *priority, larder_error *error);
+/* Children that get no child until their end vanish, and the key before them. */
+LARDER_API int32_t larder_node_builder_begin_children(larder_node_builder *builder,
+                                                      const larder_leaf *priority,
+                                                      larder_error *error);
+LARDER_API int32_t larder_node_builder_end_children(larder_node_builder *builder,
+                                                    larder_error *error);
+/* Copies an encoded node, which is validated; an empty one as children without a child. */
+LARDER_API int32_t larder_node_builder_node(larder_node_builder *builder, larder_bytes encoded,
+                                            larder_error *error);
+/* The encoded node; empty when nothing was added. Borrowed until the next call. */
+LARDER_API int32_t larder_node_builder_finish(larder_node_builder *builder, larder_bytes *encoded,
+                                              larder_error *error);
+
+/* ---- trees ---- */
+
+/* A tree's number in this store, above 0; find: LARDER_NOT_FOUND. Name: 1 .. 400 bytes. */
+LARDER_API int32_t larder_node_tree_find(const larder_txn *txn, larder_bytes name, uint64_t *tree,
+                                         larder_error *error);
+LARDER_API int32_t larder_node_tree_obtain(larder_txn *txn, larder_bytes name, uint64_t *tree,
+                                           larder_error *error);
+/* The first tree with a number above after, or LARDER_END. */
+LARDER_API int32_t larder_node_tree_next(const larder_txn *txn, uint64_t after, uint64_t *tree,
+                                         larder_bytes *name, larder_error *error);
+
+/* ---- reading: into a builder, which is reset first and then finished by the caller ---- */
+
+/* The whole subtree at a path. LARDER_NOT_FOUND: empty. */
+LARDER_API int32_t larder_node_read(const larder_txn *txn, uint64_t tree, larder_bytes path,
+                                    larder_node_builder *into, larder_error *error);
+/* The children with these keys, in any order, and the priority of the node; those that are empty
+ * are left out. */
+LARDER_API int32_t larder_node_read_children(const larder_txn *txn, uint64_t tree,
+                                             larder_bytes path, const larder_bytes *keys,
+                                             size_t key_count, larder_node_builder *into,
+                                             larder_error *error);
+
+/* Children from one key to another. */
+typedef struct larder_node_page {
+    size_t struct_bytes;
+    larder_bytes after;  /* children above this key only; empty: from the first */
+    larder_bytes before; /* children below this key only; empty: to the last */
+    int32_t backwards;   /* 1: those nearest to before are taken */
+    int32_t keys_only;   /* 1: TRUE in place of each node */
+    int64_t max_count;   /* 0: no bound */
+    int64_t max_bytes;   /* encoded; 0: no bound. At least one child comes in any case */
+} larder_node_page;
+/* LARDER_OK when there are no further children in the range, LARDER_MORE when a bound ended the page. In
+ * key order in both directions. */
+LARDER_API int32_t larder_node_read_page(const larder_txn *txn, uint64_t tree, larder_bytes path,
+                                         const larder_node_page *page, larder_node_builder *into,
+                                         larder_error *error);
+
+enum {
+    LARDER_NODE_INDEX_PRIORITY = 0,
+    LARDER_NODE_INDEX_KEY = 1,
+    LARDER_NODE_INDEX_VALUE = 2,
+    LARDER_NODE_INDEX_PATH = 3
+};
+enum { LARDER_NODE_KEY_GIVEN = 0, LARDER_NODE_KEY_MIN = 1, LARDER_NODE_KEY_MAX = 2 };
+/* One end of a window: a value in the index and a key among the children that have it. */
+typedef struct larder_node_bound {
+    int32_t given;     /* 0: no bound */
+    int32_t exclusive; /* 1: the very child at the bound is left out */
+    larder_leaf value; /* EMPTY: the lowest, null. Not looked at for the key index */
+    int32_t key_kind;  /* LARDER_NODE_KEY_...; MIN is below and MAX above all keys */
+    int32_t reserved;
+    larder_bytes key;
+} larder_node_bound;
+/* The children that a query shows. */
+typedef struct larder_node_window {
+    size_t struct_bytes;
+    int32_t index;           /* LARDER_NODE_INDEX_... */
+    int32_t from_end;        /* 1: the limit takes the last children of the index, not the first */
+    larder_bytes index_path; /* for INDEX_PATH */
+    int64_t limit;           /* 0: none */
+    larder_node_bound start, end;
+} larder_node_window;
+/* Children within the bounds, at most limit of them, in key order and without the node's own priority.
+ * Memory grows with the children in the window, not with those at the path. LARDER_NOT_FOUND:
+ * nothing is in the window. */
+LARDER_API int32_t larder_node_read_window(const larder_txn *txn, uint64_t tree, larder_bytes path,
+                                           const larder_node_window *window,
+                                           larder_node_builder *into, larder_error *error);
+
+/* How many children; 0 for leaves and what is empty. Reads one head a row. */
+LARDER_API int32_t larder_node_count(const larder_txn *txn, uint64_t tree, larder_bytes path,
+                                     int64_t *count, larder_error *error);
+/* Rows that hold nothing but the subtree at the path, and their bytes; {0, 0} for what is kept in
+ * a row of an ancestor. Reads them all. */
+LARDER_API int32_t larder_node_usage(const larder_txn *txn, uint64_t tree, larder_bytes path,
+                                     larder_usage *usage, larder_error *error);
+
+/* ---- writing ---- */
+
+/* Writes at a path below the one of the call. */
+typedef struct larder_node_change {
+    larder_bytes path; /* its last key may be .priority, with a leaf or nothing as node */
+    larder_bytes node; /* encoded; empty: deletes */
+} larder_node_change;
+/* Replaces the subtree at a path; empty bytes delete it. The path may end in .priority. What is
+ * written below a leaf replaces the leaf by children that inherit its priority; deleting below
+ * a leaf, and a priority for what is empty, change nothing. */
+LARDER_API int32_t larder_node_put(larder_txn *txn, uint64_t tree, larder_bytes path,
+                                   larder_bytes encoded, larder_error *error);
+/* The same at many paths, in any order; no path may lie below another one of them. */
+LARDER_API int32_t larder_node_merge(larder_txn *txn, uint64_t tree, larder_bytes path,
+                                     const larder_node_change *changes, size_t change_count,
+                                     larder_error *error);
+
+/* ---- tracked queries: what keeps nodes from eviction ---- */
+
+enum {
+    LARDER_NODE_QUERY_COMPLETE = 1, /* the caller's: all its data is here */
+    LARDER_NODE_QUERY_ACTIVE = 2,   /* never evicted */
+    LARDER_NODE_QUERY_KEYED = 4     /* keeps its tracked keys only; otherwise the whole path */
+};
+typedef struct larder_node_query {
+    size_t struct_bytes;
+    int64_t query_id; /* the caller's, above 0 */
+    uint32_t flags;
+    uint32_t reserved;
+    larder_time last_use; /* the caller's */
+    larder_bytes path;
+    larder_bytes payload; /* e.g. its parameters */
+} larder_node_query;
+/* Adds or replaces, and counts as a use. The path of a query cannot change: E_INVALID_ARGUMENT. */
+LARDER_API int32_t larder_node_query_put(larder_txn *txn, uint64_t tree,
+                                         const larder_node_query *query, larder_error *error);
+LARDER_API int32_t larder_node_query_get(const larder_txn *txn, uint64_t tree, int64_t query_id,
+                                         larder_node_query *query, larder_error *error);
+/* The first query with an id above after, or LARDER_END. */
+LARDER_API int32_t larder_node_query_next(const larder_txn *txn, uint64_t tree, int64_t after,
+                                          larder_node_query *query, larder_error *error);
+/* Removes it with its tracked keys. The data stays and is the first to go over budget, where no
+ * other query keeps it. */
+LARDER_API int32_t larder_node_query_remove(larder_txn *txn, uint64_t tree, int64_t query_id,
+                                            larder_error *error);
+/* Notes a use. */
+LARDER_API int32_t larder_node_query_touch(larder_txn *txn, uint64_t tree, int64_t query_id,
+                                           larder_error *error);
+/* Removes some tracked keys and then adds some. LARDER_NOT_FOUND: no such query. */
+LARDER_API int32_t larder_node_query_change_keys(larder_txn *txn, uint64_t tree, int64_t query_id,
+                                                 const larder_bytes *removed, size_t removed_count,
+                                                 const larder_bytes *added, size_t added_count,
+                                                 larder_error *error);
+/* The tracked keys, as children that are TRUE. */
+LARDER_API int32_t larder_node_query_keys(const larder_txn *txn, uint64_t tree, int64_t query_id,
+                                          larder_node_builder *into, larder_error *error);
+
+/* Keeps the subtree at a path, and the tracked queries in it, from eviction while this handle is
+ * open (free). Counted: as many unpins as pins; unpin: LARDER_NOT_FOUND. */
+LARDER_API int32_t larder_node_pin(larder_env *env, uint64_t tree, larder_bytes path,
+                                   larder_error *error);
+LARDER_API int32_t larder_node_unpin(larder_env *env, uint64_t tree, larder_bytes path,
+                                     larder_error *error);
+
+/* ---- pending writes of a tree, and those that were refused ---- */
+
+enum { LARDER_NODE_WRITE_PENDING = 0, LARDER_NODE_WRITE_REFUSED = 1 };
+typedef struct larder_node_write {
+    size_t struct_bytes;
+    int64_t write_id; /* above 0 */
+    larder_time time;
+    larder_bytes payload;
+} larder_node_write;
+/* Adds or replaces. */
+LARDER_API int32_t larder_node_write_put(larder_txn *txn, uint64_t tree, int32_t kind,
+                                         const larder_node_write *write, larder_error *error);
+LARDER_API int32_t larder_node_write_get(const larder_txn *txn, uint64_t tree, int32_t kind,
+                                         int64_t write_id, larder_node_write *write,
+                                         larder_error *error);
+/* The first with an id above after, or LARDER_END. */
+LARDER_API int32_t larder_node_write_next(const larder_txn *txn, uint64_t tree, int32_t kind,
+                                          int64_t after, larder_node_write *write,
+                                          larder_error *error);
+LARDER_API int32_t larder_node_write_remove(larder_txn *txn, uint64_t tree, int32_t kind,
+                                            int64_t write_id, larder_error *error);
+/* The highest id that the tree's pending writes ever had, 0 for none. */
+LARDER_API int32_t larder_node_write_highest_id(const larder_txn *txn, uint64_t tree,
+                                                int64_t *write_id, larder_error *error);
+
 /* ---------------------------------------------------------------- blobs ------------------- */
 
 typedef struct larder_train_result {
@@ -994,6 +1259,7 @@ typedef struct larder_lru_result {
     int64_t pinned_count; /* met and kept */
     int64_t total_bytes;  /* after the step */
     int64_t elapsed_us;
+    int64_t query_count; /* tracked queries of trees removed */
 } larder_lru_result;
 
 /* One write transaction of its own that evicts least recently used documents, and targets that

@@ -6,3 +6,4 @@
 @_exported public import struct LarderModel.VectorValue
 @_exported public import struct LarderRemote.RemoteConnection
 @_exported public import struct LarderRemote.RemoteConnector
+@_exported public import struct LarderRuntime.SnapshotSequence

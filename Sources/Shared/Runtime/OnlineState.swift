@@ -44,6 +44,8 @@ package struct OfflineCauses: OptionSet, Sendable, Hashable {
     package static let shutdown = OfflineCauses(rawValue: 8)
     /// The store has not completed a change of user.
     package static let userChange = OfflineCauses(rawValue: 16)
+    /// The server has asked its clients to stay away.
+    package static let serverShutdown = OfflineCauses(rawValue: 32)
 }
 
 /// Reachability of a client's backend, with its cause.

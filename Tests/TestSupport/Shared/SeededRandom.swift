@@ -4,7 +4,7 @@ import Foundation
 ///
 /// The seed is that of the environment variable `LARDER_TEST_SEED`, or a new one; a failing
 /// test prints it.
-public struct SeededRandom: RandomNumberGenerator, CustomStringConvertible {
+public struct SeededRandom: RandomNumberGenerator, Sendable, CustomStringConvertible {
     /// What makes the same numbers again.
     public let seed: UInt64
 

@@ -5,6 +5,7 @@
  *   check.c           the walk over the tables, reporting, the counters
  *   check_rows.c      documents, read times, LRU log, overlays, mutations, targets, catalog
  *   check_index.c     index entries
+ *   check_nodes.c     trees of nodes
  *
  * Where two tables mirror each other, each row of one is looked for in the other and the row
  * counts are compared, so that neither can hold more.
@@ -72,6 +73,9 @@ static const row_check row_checks[LARDER__TABLE_COUNT] = {
     [LARDER__DOCUMENT_TARGETS] = larder__audit_document_target,
     [LARDER__INDEX_ENTRIES] = larder__audit_index_entry,
     [LARDER__OVERLAY_ENTRIES] = larder__audit_overlay_entry,
+    [LARDER__NODES] = larder__audit_node,
+    [LARDER__NODE_QUERIES] = larder__audit_node_query,
+    [LARDER__NODE_WRITES] = larder__audit_node_write,
 };
 
 static int32_t walk_table(larder__audit *c, larder__table table) {
@@ -164,7 +168,8 @@ static int32_t compare_totals(larder__audit *c) {
         {"pending batches", k->pending_batch_count, c->rows[LARDER__MUTATIONS]},
         {"batches of queues", c->queue_total, c->rows[LARDER__MUTATIONS]},
         {"read times beside documents", documents, c->rows[LARDER__READ_TIMES]},
-        {"documents and targets in the LRU log", documents + c->rows[LARDER__TARGETS],
+        {"documents, targets and tracked queries in the LRU log",
+         documents + c->rows[LARDER__TARGETS] + c->rows[LARDER__NODE_QUERIES],
          (int64_t)larder__items_count(&c->current)},
         {"entries of the LRU log", k->lru_entry_count, c->lru_entries},
         {"overlays by batch", c->rows[LARDER__OVERLAYS], c->rows[LARDER__OVERLAY_BATCHES]},
@@ -175,6 +180,9 @@ static int32_t compare_totals(larder__audit *c) {
          c->catalog_rows[LARDER__KIND_SHAPE_HASH]},
         {"collections by path", c->collection_rows, c->catalog_rows[LARDER__KIND_COLLECTION_PATH]},
         {"collections by group", c->collection_rows, c->catalog_rows[LARDER__KIND_GROUP_MEMBER]},
+        {"tracked queries", k->query_count, c->rows[LARDER__NODE_QUERIES]},
+        {"trees by name", c->catalog_rows[LARDER__KIND_TREE_NUMBER],
+         c->catalog_rows[LARDER__KIND_TREE]},
         {"users by name", c->catalog_rows[LARDER__KIND_USER_NUMBER],
          c->catalog_rows[LARDER__KIND_USER]},
     };
@@ -192,13 +200,15 @@ static int32_t run(larder__audit *c) {
         LARDER__OVERLAYS,         LARDER__OVERLAY_BATCHES,
         LARDER__TARGETS,          LARDER__TARGET_DOCUMENTS,
         LARDER__DOCUMENT_TARGETS, LARDER__INDEX_ENTRIES,
-        LARDER__OVERLAY_ENTRIES,
+        LARDER__OVERLAY_ENTRIES,  LARDER__NODES,
+        LARDER__NODE_QUERIES,     LARDER__NODE_WRITES,
     };
     int32_t status = larder__audit_index_begin(c);
     for (int i = 0; i < LARDER__TABLE_COUNT && status == LARDER_OK; i++)
         status = walk_table(c, order[i]);
     if (status == LARDER_OK) status = larder__audit_collection_end(c);
     if (status == LARDER_OK) status = larder__audit_queue_end(c);
+    if (status == LARDER_OK) status = larder__audit_nodes_end(c);
     if (status == LARDER_OK && !larder__items_sort(&c->current, 0))
         status = larder__fail(c->error, LARDER_E_NO_MEMORY, "no memory to check the LRU log");
     if (status == LARDER_OK) status = compare_totals(c);
@@ -234,6 +244,7 @@ int32_t larder_check(const larder_txn *txn, larder_problem_function problem,
     c->scratch.allocator = c->plain.allocator = allocator;
     larder__items_init(&c->current, allocator);
     larder__index_work_init(&c->work, allocator);
+    larder__audit_nodes_begin(c);
     status = larder__txn_counters(txn, &c->counters, error);
     if (status == LARDER_OK) {
         for (int i = 0; i < LARDER__CATEGORY_COUNT; i++)
@@ -243,6 +254,7 @@ int32_t larder_check(const larder_txn *txn, larder_problem_function problem,
     report->document_count = c->documents.found_count + c->documents.absent_count;
     report->index_entry_count = c->rows[LARDER__INDEX_ENTRIES] + c->rows[LARDER__OVERLAY_ENTRIES];
     larder__audit_index_free(c);
+    larder__audit_nodes_free(c);
     larder__index_work_free(&c->work);
     larder__items_free(&c->current);
     larder__buffer_free(&c->scratch);

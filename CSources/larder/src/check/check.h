@@ -3,6 +3,7 @@
 #define LARDER_CHECK_H
 
 #include "documents/index.h"
+#include "nodes/node_key.h"
 #include "store/blob.h"
 
 /* Sums over document rows, overall or of one collection. */
@@ -11,6 +12,17 @@ typedef struct larder__document_sums {
     int64_t raw_bytes, stored_bytes;
     int64_t cost_bytes;
 } larder__document_sums;
+
+/* What is remembered of trees (check_nodes.c). */
+typedef struct larder__audit_nodes {
+    uint64_t location; /* the one being read, 0 before the first */
+    bool has_last;
+    larder__form last; /* its last key so far */
+    larder__items seen, referred, linked,
+        discarded;         /* locations: with rows; by mention; by a node; to be freed */
+    int64_t index_entries; /* queries and sweeps that an index is to mention */
+    larder__buffer node;
+} larder__audit_nodes;
 
 typedef struct larder__audit {
     const larder_txn *txn;
@@ -36,6 +48,7 @@ typedef struct larder__audit {
     int64_t lru_entries;
     larder__items current; /* distinct entries of the LRU log that count */
     larder__buffer scratch, plain;
+    larder__audit_nodes nodes;
 
     struct larder__audit_index *indexes;
     size_t index_count;
@@ -75,6 +88,17 @@ int32_t larder__audit_document_target(larder__audit *check, larder_bytes key, la
 int32_t larder__audit_catalog(larder__audit *check, larder_bytes key, larder_bytes value);
 int32_t larder__audit_index_entry(larder__audit *check, larder_bytes key, larder_bytes value);
 int32_t larder__audit_overlay_entry(larder__audit *check, larder_bytes key, larder_bytes value);
+
+int32_t larder__audit_node(larder__audit *check, larder_bytes key, larder_bytes value);
+int32_t larder__audit_node_query(larder__audit *check, larder_bytes key, larder_bytes value);
+int32_t larder__audit_node_write(larder__audit *check, larder_bytes key, larder_bytes value);
+
+/* Trees: a tree's row of the catalog; every row was seen. */
+void larder__audit_nodes_begin(larder__audit *check);
+int32_t larder__audit_tree(larder__audit *check, larder_bytes key, uint64_t tree,
+                           larder_bytes name);
+int32_t larder__audit_nodes_end(larder__audit *check);
+void larder__audit_nodes_free(larder__audit *check);
 
 /* The collection that was being read is through; the queue that was. */
 int32_t larder__audit_collection_end(larder__audit *check);

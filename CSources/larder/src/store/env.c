@@ -210,6 +210,22 @@ static int open_tables(larder_env *env, MDB_txn *txn, unsigned create) {
     return 0;
 }
 
+/* Adds the tables that a store of an earlier version lacks. */
+static int32_t add_tables(larder_env *env, larder_error *error) {
+    MDB_txn *txn;
+    if ((env->flags & LARDER_OPEN_READ_ONLY) != 0)
+        return larder__fail(error, LARDER_E_READ_ONLY,
+                            "an earlier version made the store: open it once for writing");
+    int code = mdb_txn_begin(env->mdb, NULL, 0, &txn);
+    if (code != 0) return larder__fail_mdb(error, code, "adding tables");
+    code = open_tables(env, txn, MDB_CREATE);
+    if (code == 0)
+        code = mdb_txn_commit(txn);
+    else
+        mdb_txn_abort(txn);
+    return code == 0 ? LARDER_OK : larder__fail_mdb(error, code, "adding tables");
+}
+
 static int32_t create_tables(larder_env *env, larder_error *error) {
     MDB_txn *txn;
     int code = 0;
@@ -242,7 +258,8 @@ static int32_t create_tables(larder_env *env, larder_error *error) {
     return code == 0 ? LARDER_OK : larder__fail_mdb(error, code, "creating the store");
 }
 
-/* OK; NOT_FOUND: an LMDB file without any table, as a fresh one is. */
+/* OK; NOT_FOUND: an LMDB file without any table, as a fresh one is; MORE: a store without the
+ * tables that came later. */
 static int32_t adopt_tables(larder_env *env, larder_error *error) {
     MDB_txn *txn;
     int code = mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &txn);
@@ -265,6 +282,10 @@ static int32_t adopt_tables(larder_env *env, larder_error *error) {
         if (code == 0) {
             status = check_format(value, error);
             if (status == LARDER_OK) code = open_tables(env, txn, 0);
+            if (code == MDB_NOTFOUND) {
+                code = 0;
+                status = LARDER_MORE;
+            }
         }
     }
     if (code == MDB_NOTFOUND || code == MDB_INCOMPATIBLE)
@@ -285,6 +306,12 @@ done:
 
 static int32_t prepare_tables(larder_env *env, larder_error *error) {
     int32_t status = adopt_tables(env, error);
+    if (status == LARDER_MORE) {
+        status = add_tables(env, error);
+        if (status == LARDER_OK) status = adopt_tables(env, error);
+        if (status == LARDER_MORE)
+            status = larder__fail(error, LARDER_E_CORRUPT, "a table just created is missing");
+    }
     if (status != LARDER_NOT_FOUND) return status;
     if ((env->flags & LARDER_OPEN_READ_ONLY) != 0 || (env->flags & LARDER_OPEN_CREATE) == 0)
         return larder__fail(error, LARDER_E_NO_STORE, "the store is empty and was not created");
@@ -300,7 +327,8 @@ static int32_t prepare_tables(larder_env *env, larder_error *error) {
 static void release_env(larder_env *env) {
     larder_allocator allocator = env->allocator;
     larder__txn_release_idle(env);
-    larder__documents_model.close(env);
+    for (int i = LARDER__MODEL_COUNT; i-- > 0;)
+        larder__data_models[i]->close(env);
     larder__lru_destroy(env);
     larder__blob_destroy(env);
     larder__shape_destroy(env);
@@ -390,7 +418,8 @@ static int32_t open_parts(larder_env *env, const larder_env_options *o, larder_e
     if (status == LARDER_OK) status = larder__shape_create(env, error);
     if (status == LARDER_OK) status = larder__blob_create(env, error);
     if (status == LARDER_OK) status = larder__lru_create(env, error);
-    if (status == LARDER_OK) status = larder__documents_model.open(env, error);
+    for (int i = 0; i < LARDER__MODEL_COUNT && status == LARDER_OK; i++)
+        status = larder__data_models[i]->open(env, error);
     return status;
 }
 

@@ -118,6 +118,20 @@ static int32_t walk(larder__lru_step *s, bool *is_through, larder_error *error) 
     return LARDER_OK;
 }
 
+/* What nothing refers to any more goes first. *has_unused: there is more of it. */
+static int32_t free_unused(larder__lru_step *s, bool *has_unused, larder_error *error) {
+    int64_t before = larder__counters_total(&s->txn->counters);
+    int32_t status = LARDER_OK;
+    *has_unused = false;
+    for (int i = 0; i < LARDER__MODEL_COUNT && status >= 0; i++) {
+        if (larder__data_models[i]->free_unused == NULL) continue;
+        status = larder__data_models[i]->free_unused(s->txn, error);
+        *has_unused = *has_unused || status == LARDER_MORE;
+    }
+    s->result->freed_bytes += before - larder__counters_total(&s->txn->counters);
+    return status < 0 ? status : LARDER_OK;
+}
+
 static int32_t check_step(const larder_env *env, int64_t max_documents, int64_t max_us,
                           const larder_lru_result *result, larder_error *error) {
     if (env == NULL || result == NULL || result->struct_bytes < sizeof *result)
@@ -150,11 +164,12 @@ int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documen
     larder__lru_begin_step(env);
     bool starts_over = state->from.size_bytes == 0 && state->skip_bytes == 0;
     if (starts_over) state->pinned_bytes = 0;
-    bool is_through = false;
+    bool is_through = false, has_unused = false;
     status = larder__lru_flush_touches(s.txn, error);
     /* Before the walk, which writes entries of other epochs. */
     if (status == LARDER_OK) status = larder__lru_write_log(s.txn, larder__lru_epoch(s.txn), error);
-    if (status == LARDER_OK) status = walk(&s, &is_through, error);
+    if (status == LARDER_OK) status = free_unused(&s, &has_unused, error);
+    if (status == LARDER_OK && !has_unused) status = walk(&s, &is_through, error);
     if (status < 0) {
         larder__lru_reset(env);
         larder__txn_note(s.txn, status);

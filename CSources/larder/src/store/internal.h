@@ -46,6 +46,9 @@ typedef enum larder__table {
     LARDER__DOCUMENT_TARGETS,
     LARDER__INDEX_ENTRIES,
     LARDER__OVERLAY_ENTRIES,
+    LARDER__NODES,
+    LARDER__NODE_QUERIES,
+    LARDER__NODE_WRITES,
     LARDER__TABLE_COUNT
 } larder__table;
 
@@ -56,7 +59,7 @@ typedef enum larder__category {
     LARDER__COUNT_MUTATIONS,
     LARDER__COUNT_INDEXES,
     LARDER__COUNT_TARGETS,
-    LARDER__COUNT_NODES, /* no table yet: of the Realtime Database's tree */
+    LARDER__COUNT_NODES,
     LARDER__COUNT_CATALOG,
     LARDER__CATEGORY_COUNT
 } larder__category;
@@ -72,6 +75,8 @@ extern const larder__category larder__table_categories[LARDER__TABLE_COUNT];
 /* Bytes a row occupies in its leaf page: header 8, slot 2, key and value rounded up to 2; a
  * value that LMDB moves out takes a page number instead and whole pages. */
 int64_t larder__row_cost(size_t key_bytes, size_t value_bytes);
+/* The largest value that LMDB keeps in a leaf page beside a key. */
+size_t larder__row_room(size_t key_bytes);
 
 /* Numbers kept in the catalog's counter row and changed with each commit. */
 typedef struct larder__counters {
@@ -97,7 +102,10 @@ typedef struct larder__counters {
     int64_t commit_number;
     int64_t catalog_version; /* rises when a name gets or loses its number */
     int64_t next_dictionary;
-    int64_t reserved[5];
+    int64_t next_location; /* the last number of a tree or a location of nodes */
+    int64_t query_count;   /* tracked queries of trees, and sweeps (node_query.h) */
+    int64_t next_sweep;
+    int64_t reserved[2];
 } larder__counters;
 
 int64_t larder__counters_total(const larder__counters *counters);
@@ -117,8 +125,14 @@ typedef struct larder__data_model {
     void (*ended)(larder_txn *txn, bool committed);
     /* A transaction with open scans ends: they release their cursors. */
     void (*end_scans)(larder_txn *txn);
+    /* The walk that evicts is about to begin: frees what nothing refers to any more. OK: there is
+     * nothing left of it; LARDER_MORE. */
+    int32_t (*free_unused)(larder_txn *txn, larder_error *error);
 } larder__data_model;
 extern const larder__data_model larder__documents_model; /* documents/model.c */
+extern const larder__data_model larder__nodes_model;     /* nodes/nodes_model.c */
+#define LARDER__MODEL_COUNT 2
+extern const larder__data_model *const larder__data_models[LARDER__MODEL_COUNT]; /* txn.c */
 
 /* ---- environment (env.c) ---- */
 
@@ -126,6 +140,7 @@ typedef struct larder__blob_state larder__blob_state;   /* blob.c: encoder, samp
 typedef struct larder__lru_state larder__lru_state;     /* lru.c: touches and pins */
 typedef struct larder__index_cache larder__index_cache; /* index.c: definitions in memory */
 typedef struct larder__shape_cache larder__shape_cache; /* shape.c */
+typedef struct larder__node_state larder__node_state;   /* nodes: the writer's */
 
 /* The read transactions begun by the threads of one stripe: no two slots share a cache line. */
 typedef struct larder__reader_slot {
@@ -181,6 +196,7 @@ struct larder_env {
     larder__blob_state *blobs;
     larder__lru_state *lru;
     larder__index_cache *indexes;
+    larder__node_state *nodes;
     _Atomic bool released_rows; /* see larder__env_released_rows */
 
     _Atomic int64_t evicted_count, evicted_bytes, pinned_bytes;
@@ -238,6 +254,7 @@ struct larder_txn {
     bool counters_loaded;
     larder__collection_memo memo[LARDER__COLLECTION_MEMO];
     uint32_t memo_next;
+    uint64_t tree; /* a number known to be a tree's, 0 for none */
 
     /* write only */
     MDB_cursor *cursors[LARDER__TABLE_COUNT]; /* opened when first used */
@@ -414,7 +431,10 @@ enum {
     LARDER__KIND_NAMED = 'n',           /* kind byte, name key -> named value (named.c) */
     LARDER__KIND_QUEUE = 'o',           /* user number -> queue head (mutation.c) */
     LARDER__KIND_CANONICAL = 'p',       /* hash128 of canonical id, target number -> empty */
-    LARDER__KIND_TARGET_COUNT = 'q'     /* target number -> document count */
+    LARDER__KIND_TARGET_COUNT = 'q',    /* target number -> document count */
+    LARDER__KIND_TREE = 'r',            /* text -> number */
+    LARDER__KIND_TREE_NUMBER = 's',     /* number -> text */
+    LARDER__KIND_WRITE_ID = 't'         /* tree number -> highest write id */
 };
 
 /* ---- document rows (row.c) ---- */

@@ -32,7 +32,9 @@
  *   index_entries       index number, collection number, order bytes, id  -> empty, or the
  *                       length of the order bytes (2, little-endian) when they were cut
  *   overlay_entries     user number, then as index_entries
- * The name "nodes" is kept for the Realtime Database's tree.
+ *   nodes               location number, separator (nodes/location.h)   -> segment
+ *   node_queries        tree number, query id (8, big-endian)           -> sealed tracked query
+ *   node_writes         tree number, kind (1), write id (8, big-endian) -> sealed write
  */
 #ifndef LARDER_KEY_H
 #define LARDER_KEY_H

@@ -8,7 +8,7 @@
  *   lru  epoch (u32), chunk (u32) -> entries, about 1,000 bytes of them
  *        entry: collection number varint | id size (1) | id key form      a document
  *               0 | target id varint                                      a target
- *               0 | 0 | ...                                               free, for other kinds
+ *               0 | 0 | tree varint | query id (8, big-endian)            a tracked query of nodes
  *
  * A use appends an entry and leaves the old one: an entry counts only while the row has its
  * epoch ("stale" otherwise). Eviction walks the log from the oldest epoch; rows that hold
@@ -20,6 +20,7 @@
  */
 #include "lru.h"
 
+#define QUERY_ID_BYTES 8
 #define CHUNK_BYTES 980 /* and one entry more: four rows fill a page */
 #define EPOCHS_IN_BUDGET 1024
 #define SMALLEST_EPOCH_BYTES 4096
@@ -59,8 +60,17 @@ bool larder__lru_entry_read(const uint8_t **at, const uint8_t *end, larder__lru_
         entry->kind = LARDER__LRU_TARGET;
         entry->id = larder__bytes(NULL, 0);
         used = larder__varint_get(p, end, &entry->number);
-        if (used == 0 || entry->number == 0 || entry->number > INT32_MAX) return false;
+        if (used == 0 || entry->number > INT32_MAX) return false;
         p += used;
+        if (entry->number == 0) {
+            entry->kind = LARDER__LRU_NODE_QUERY;
+            used = larder__varint_get(p, end, &entry->number);
+            if (used == 0 || entry->number == 0 || end - p - (ptrdiff_t)used < QUERY_ID_BYTES)
+                return false;
+            p += used;
+            entry->id = larder__bytes(p, QUERY_ID_BYTES);
+            p += QUERY_ID_BYTES;
+        }
     } else {
         entry->kind = LARDER__LRU_DOCUMENT;
         if (!larder__key_read_idz(&p, end, &entry->id)) return false;
@@ -76,10 +86,11 @@ int32_t larder__lru_append(larder_txn *txn, larder__lru_kind kind, uint64_t numb
                            larder_error *error) {
     uint8_t entry[2 * LARDER__VARINT_MAX + 1 + LARDER__ID_MAX];
     size_t size = 0;
-    if (kind == LARDER__LRU_TARGET) entry[size++] = 0;
+    if (kind != LARDER__LRU_DOCUMENT) entry[size++] = 0;
+    if (kind == LARDER__LRU_NODE_QUERY) entry[size++] = 0;
     size += larder__varint_put(entry + size, number);
-    if (kind == LARDER__LRU_DOCUMENT) {
-        entry[size++] = (uint8_t)id.size_bytes;
+    if (kind == LARDER__LRU_DOCUMENT) entry[size++] = (uint8_t)id.size_bytes;
+    if (kind != LARDER__LRU_TARGET) {
         memcpy(entry + size, id.data, id.size_bytes);
         size += id.size_bytes;
     }
@@ -145,6 +156,7 @@ const larder__lru_rows *larder__lru_rows_of(larder__lru_kind kind) {
     static const larder__lru_rows *const rows[LARDER__LRU_KIND_COUNT] = {
         [LARDER__LRU_DOCUMENT] = &larder__lru_documents,
         [LARDER__LRU_TARGET] = &larder__lru_targets,
+        [LARDER__LRU_NODE_QUERY] = &larder__lru_node_queries,
     };
     return rows[kind];
 }

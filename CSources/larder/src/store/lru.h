@@ -14,8 +14,9 @@
 #include "internal.h"
 
 typedef enum larder__lru_kind {
-    LARDER__LRU_DOCUMENT, /* number: of the collection; id: key form */
-    LARDER__LRU_TARGET,   /* number: the target id; id: none */
+    LARDER__LRU_DOCUMENT,   /* number: of the collection; id: key form */
+    LARDER__LRU_TARGET,     /* number: the target id; id: none */
+    LARDER__LRU_NODE_QUERY, /* number: of the tree; id: the query's (8, big-endian) */
     LARDER__LRU_KIND_COUNT
 } larder__lru_kind;
 
@@ -62,6 +63,7 @@ typedef struct larder__lru_rows {
     int32_t (*touch)(larder_txn *txn, larder_bytes name, larder_error *error);
 } larder__lru_rows;
 extern const larder__lru_rows larder__lru_documents, larder__lru_targets; /* documents/model.c */
+extern const larder__lru_rows larder__lru_node_queries;                   /* nodes/node_sweep.c */
 const larder__lru_rows *larder__lru_rows_of(larder__lru_kind kind);
 
 /* Whether an entry of the log at epoch is the row's own: it is stale otherwise. */
@@ -105,7 +107,11 @@ typedef struct larder__touches {
 void larder__lru_take_touches(larder_env *env, larder__touches *touches);
 void larder__lru_give_touches(larder_env *env, larder__touches *touches);
 
-/* Pins are by kind and name: of a document its path, of a target its id's bytes. */
+/* Pins are by kind and name: of a document its path, of a target its id's bytes, of a subtree as
+ * nodes/node_pin.c says. Counted; drop: OK, NOT_FOUND. */
+int32_t larder__lru_add_pin(larder_env *env, larder__lru_kind kind, larder_bytes name,
+                            larder_error *error);
+int32_t larder__lru_drop_pin(larder_env *env, larder__lru_kind kind, larder_bytes name);
 static inline larder_bytes larder__lru_target_name(const int32_t *target_id) {
     return larder__bytes(target_id, sizeof *target_id);
 }

@@ -180,7 +180,8 @@ static void widen(larder_env *env, larder__pin_table *table) {
     table->slot_count = count;
 }
 
-static int32_t add(larder_env *env, larder__lru_kind kind, larder_bytes name, larder_error *error) {
+int32_t larder__lru_add_pin(larder_env *env, larder__lru_kind kind, larder_bytes name,
+                            larder_error *error) {
     uint64_t hash = larder__hash64(name);
     int32_t status = LARDER_OK;
     larder__lru_state *state = env->lru;
@@ -209,7 +210,7 @@ done:
     return status;
 }
 
-static int32_t drop(larder_env *env, larder__lru_kind kind, larder_bytes name) {
+int32_t larder__lru_drop_pin(larder_env *env, larder__lru_kind kind, larder_bytes name) {
     uint64_t hash = larder__hash64(name);
     int32_t status = LARDER_OK;
     larder__lru_state *state = env->lru;
@@ -231,13 +232,14 @@ static int32_t drop(larder_env *env, larder__lru_kind kind, larder_bytes name) {
 
 int32_t larder_lru_pin(larder_env *env, larder_bytes name, larder_error *error) {
     int32_t status = check(env, name, error);
-    return status != LARDER_OK ? status : add(env, LARDER__LRU_DOCUMENT, name, error);
+    return status != LARDER_OK ? status
+                               : larder__lru_add_pin(env, LARDER__LRU_DOCUMENT, name, error);
 }
 
 /* An unpin counts as a use. */
 int32_t larder_lru_unpin(larder_env *env, larder_bytes name, larder_error *error) {
     int32_t status = check(env, name, error);
-    if (status == LARDER_OK) status = drop(env, LARDER__LRU_DOCUMENT, name);
+    if (status == LARDER_OK) status = larder__lru_drop_pin(env, LARDER__LRU_DOCUMENT, name);
     if (status == LARDER_OK) status = larder_lru_touch(env, name, error);
     return status;
 }
@@ -254,13 +256,13 @@ static int32_t check_target(larder_env *env, int32_t target_id, larder_error *er
 int32_t larder_lru_pin_target(larder_env *env, int32_t target_id, larder_error *error) {
     int32_t status = check_target(env, target_id, error);
     if (status != LARDER_OK) return status;
-    return add(env, LARDER__LRU_TARGET, larder__lru_target_name(&target_id), error);
+    return larder__lru_add_pin(env, LARDER__LRU_TARGET, larder__lru_target_name(&target_id), error);
 }
 
 int32_t larder_lru_unpin_target(larder_env *env, int32_t target_id, larder_error *error) {
     int32_t status = check_target(env, target_id, error);
     if (status != LARDER_OK) return status;
-    return drop(env, LARDER__LRU_TARGET, larder__lru_target_name(&target_id));
+    return larder__lru_drop_pin(env, LARDER__LRU_TARGET, larder__lru_target_name(&target_id));
 }
 
 bool larder__lru_has_pins(larder_env *env) { return atomic_load(&env->lru->pin_count) > 0; }

@@ -21,6 +21,9 @@ const char *const larder__table_names[LARDER__TABLE_COUNT] = {
     [LARDER__DOCUMENT_TARGETS] = "document_targets",
     [LARDER__INDEX_ENTRIES] = "index_entries",
     [LARDER__OVERLAY_ENTRIES] = "overlay_entries",
+    [LARDER__NODES] = "nodes",
+    [LARDER__NODE_QUERIES] = "node_queries",
+    [LARDER__NODE_WRITES] = "node_writes",
 };
 
 const larder__category larder__table_categories[LARDER__TABLE_COUNT] = {
@@ -37,6 +40,9 @@ const larder__category larder__table_categories[LARDER__TABLE_COUNT] = {
     [LARDER__DOCUMENT_TARGETS] = LARDER__COUNT_TARGETS,
     [LARDER__INDEX_ENTRIES] = LARDER__COUNT_INDEXES,
     [LARDER__OVERLAY_ENTRIES] = LARDER__COUNT_INDEXES,
+    [LARDER__NODES] = LARDER__COUNT_NODES,
+    [LARDER__NODE_QUERIES] = LARDER__COUNT_NODES,
+    [LARDER__NODE_WRITES] = LARDER__COUNT_MUTATIONS,
 };
 
 #define PAGE_BYTES 4096
@@ -56,6 +62,8 @@ int64_t larder__row_cost(size_t key_bytes, size_t value_bytes) {
     node = (node + 1) & ~(size_t)1;
     return (int64_t)(node + SLOT + pages * PAGE_BYTES);
 }
+
+size_t larder__row_room(size_t key_bytes) { return NODE_MAX - NODE_HEADER - key_bytes; }
 
 static MDB_val as_val(larder_bytes bytes) {
     MDB_val val = {bytes.size_bytes, (void *)(uintptr_t)bytes.data};

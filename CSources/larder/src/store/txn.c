@@ -22,6 +22,11 @@
 #include <stdlib.h>
 #include <time.h>
 
+const larder__data_model *const larder__data_models[LARDER__MODEL_COUNT] = {
+    &larder__documents_model,
+    &larder__nodes_model,
+};
+
 /* How long a writer waits for readers to leave: a second. */
 #define WAIT_SLICES 200
 #define WAIT_SLICE_NS 5000000
@@ -237,6 +242,7 @@ int32_t larder_txn_begin_read(larder_env *env, const larder_txn **txn, larder_er
     read->slot = slot;
     read->commit = mdb_txn_id(read->mdb);
     read->counters_loaded = false;
+    read->tree = 0;
     read->open_scans = 0;
     larder__handle_opened();
     *txn = read;
@@ -321,6 +327,7 @@ int32_t larder_txn_begin_write(larder_env *env, larder_txn **txn, larder_error *
     write->delta_count = 0;
     write->lru_log.size_bytes = 0;
     write->counters_loaded = false;
+    write->tree = 0;
     memset(write->cursors, 0, sizeof write->cursors);
     memset(write->last_is_known, 0, sizeof write->last_is_known);
     status = load_counters(write, error);
@@ -405,7 +412,8 @@ static void finish_write(larder_txn *txn, bool committed) {
     larder__shape_ended(txn, committed);
     larder__blob_ended(txn, committed);
     larder__lru_ended(txn, committed);
-    larder__documents_model.ended(txn, committed);
+    for (int i = 0; i < LARDER__MODEL_COUNT; i++)
+        larder__data_models[i]->ended(txn, committed);
     if (!committed) memset(txn->memo, 0, sizeof txn->memo);
     txn->mdb = NULL;
     env->idle_write = txn;
@@ -434,8 +442,9 @@ static int32_t prepare_commit(larder_txn *txn, larder_error *error) {
     int32_t status = LARDER_OK;
     if (!txn->reclaiming) status = larder__lru_flush_touches(txn, error);
     if (status == LARDER_OK && !txn->changed) return LARDER_OK;
+    for (int i = 0; i < LARDER__MODEL_COUNT && status == LARDER_OK; i++)
+        status = larder__data_models[i]->commit(txn, error);
     if (status == LARDER_OK) status = larder__blob_commit(txn, error);
-    if (status == LARDER_OK) status = larder__documents_model.commit(txn, error);
     if (status == LARDER_OK) status = larder__lru_commit(txn, error);
     if (status == LARDER_OK) status = larder__collection_flush(txn, error);
     if (status == LARDER_OK) {

@@ -75,27 +75,8 @@ enum DatabaseDirectory {
         environment: [String: String] = ProcessInfo.processInfo.environment,
         home: String = NSHomeDirectory()
     ) -> String {
-        var names = [id.project]
-        if app != FirebaseApp.defaultName { names.append(app) }
-        names.append(id.database)
-        return ([root(environment, home)] + names.map(fileName)).joined(separator: "/")
-    }
-
-    private static func root(_ environment: [String: String], _ home: String) -> String {
-        if let directory = environment["LARDER_DIRECTORY"], !directory.isEmpty {
-            return directory
-        }
-        // The base directory specification has relative paths ignored.
-        if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
-            return data + "/larder"
-        }
-        return home + "/.local/share/larder"
-    }
-
-    /// A name escaped for use as a file name.
-    private static func fileName(_ name: String) -> String {
-        let safe = CharacterSet(
-            charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_()")
-        return name.addingPercentEncoding(withAllowedCharacters: safe) ?? name
+        StoreDirectory.path(
+            app: app, in: id.project, named: StoreDirectory.fileName(id.database),
+            environment: environment, home: home)
     }
 }

@@ -53,7 +53,7 @@ extension Firestore {
     ///   terminated while waiting; `failedPrecondition` for a terminated database; errors of
     ///   opening the store.
     public nonisolated(nonsending) func waitForPendingWrites() async throws {
-        let oneShot = OneShot<Void>()
+        let oneShot = OneShot<Void>(errorDomain: LarderError.firestoreDomain)
         withClient({ oneShot.finish($0) }) { $0.waitForPendingWrites($1) }
         try await oneShot.value()
     }

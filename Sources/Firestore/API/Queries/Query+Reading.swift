@@ -113,7 +113,7 @@ extension Query {
 
     /// The results, now and after each change.
     ///
-    /// See ``SnapshotSequence`` for the buffering.
+    /// See ``LarderRuntime/SnapshotSequence`` for the buffering.
     public var snapshots: SnapshotSequence<QuerySnapshot> {
         snapshots(includeMetadataChanges: false)
     }

@@ -152,7 +152,7 @@ extension DocumentReference {
 
     /// The document, now and after each change.
     ///
-    /// See ``SnapshotSequence`` for the buffering.
+    /// See ``LarderRuntime/SnapshotSequence`` for the buffering.
     public var snapshots: SnapshotSequence<DocumentSnapshot> {
         snapshots(includeMetadataChanges: false)
     }

@@ -97,6 +97,21 @@ public enum FirestoreSource: Int, Hashable, Sendable {
 
 // MARK: - Listening
 
+extension SnapshotSequence {
+    /// A sequence of what a listener with a registration delivers.
+    init(
+        _ bufferingPolicy: Stream.Continuation.BufferingPolicy = .unbounded,
+        _ listen: @escaping @Sendable (@escaping Completion<Element>) -> any ListenerRegistration
+    ) {
+        self.init(
+            bufferingPolicy,
+            listen: { deliver in
+                let registration = listen { result in deliver(result.mapError { $0 }) }
+                return { registration.remove() }
+            })
+    }
+}
+
 extension Firestore {
     /// Adds a listener that is called on the callback queue.
     func addListener<Snapshot: Sendable>(

@@ -1,4 +1,5 @@
 import LarderModel
+import LarderRuntime
 import Synchronization
 
 /// An atomic set of writes based on the documents read.

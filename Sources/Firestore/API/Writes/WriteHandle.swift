@@ -14,8 +14,8 @@ import Synchronization
 /// ```
 public final class WriteHandle: Sendable {
     let firestore: Firestore
-    private let commit = OneShot<Int64?>()
-    private let acknowledgement = OneShot<Void>()
+    private let commit = OneShot<Int64?>(errorDomain: LarderError.firestoreDomain)
+    private let acknowledgement = OneShot<Void>(errorDomain: LarderError.firestoreDomain)
 
     init(_ firestore: Firestore) {
         self.firestore = firestore

@@ -255,7 +255,7 @@ import Testing
         let sources = root.appending(path: "Sources")
         let paths = try FileManager.default.subpathsOfDirectory(atPath: sources.path)
         let files = paths.filter {
-            $0.hasSuffix(".md") || ($0.hasPrefix("Firestore/API/") && $0.hasSuffix(".swift"))
+            $0.hasSuffix(".md") || ($0.contains("/API/") && $0.hasSuffix(".swift"))
         }
         return [root.appending(path: "README.md")]
             + files.sorted().map { sources.appending(path: $0) }

@@ -1,4 +1,4 @@
-import LarderModel
+import LarderCore
 
 /// An asynchronous sequence of a listener's events.
 ///
@@ -10,14 +10,21 @@ import LarderModel
 ///
 /// An error of the listener is thrown and ends the sequence.
 public struct SnapshotSequence<Element: Sendable>: AsyncSequence, Sendable {
-    typealias Stream = AsyncThrowingStream<Element, any Error>
+    package typealias Stream = AsyncThrowingStream<Element, any Error>
+    /// Receives an element, or the error that ends the sequence.
+    package typealias Delivery = @Sendable (Result<Element, any Error>) -> Void
+    /// Ends a listener.
+    package typealias Removal = @Sendable () -> Void
 
     private let bufferingPolicy: Stream.Continuation.BufferingPolicy
-    private let listen: @Sendable (@escaping Completion<Element>) -> any ListenerRegistration
+    private let listen: @Sendable (@escaping Delivery) -> Removal
 
-    init(
+    /// A sequence of what a listener delivers.
+    ///
+    /// - Parameter listen: adds a listener and returns the closure that removes it.
+    package init(
         _ bufferingPolicy: Stream.Continuation.BufferingPolicy = .unbounded,
-        _ listen: @escaping @Sendable (@escaping Completion<Element>) -> any ListenerRegistration
+        listen: @escaping @Sendable (@escaping Delivery) -> Removal
     ) {
         self.bufferingPolicy = bufferingPolicy
         self.listen = listen
@@ -26,13 +33,13 @@ public struct SnapshotSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// Adds a listener and returns an iterator over its events.
     public func makeAsyncIterator() -> Iterator {
         let (stream, continuation) = Stream.makeStream(bufferingPolicy: bufferingPolicy)
-        let registration = listen { result in
+        let remove = listen { result in
             switch result {
             case .success(let element): continuation.yield(element)
             case .failure(let error): continuation.finish(throwing: error)
             }
         }
-        continuation.onTermination = { _ in registration.remove() }
+        continuation.onTermination = { _ in remove() }
         return Iterator(base: stream.makeAsyncIterator())
     }
 

@@ -1,26 +1,26 @@
-import Dispatch
-import LarderModel
+package import Dispatch
+package import LarderCore
 import Synchronization
 
 /// A non-Sendable value passed to another thread.
 ///
 /// The owner guarantees that one thread at a time uses it.
-struct Transferred<Value>: @unchecked Sendable {
+package struct Transferred<Value>: @unchecked Sendable {
     // A closure of the user's, called on the user's queue, or a value handed over for good.
 
-    let value: Value
+    package let value: Value
 
-    init(_ value: Value) {
+    package init(_ value: Value) {
         self.value = value
     }
 }
 
 /// Receives the engine's result.
-typealias Completion<Value> = @Sendable (Result<Value, LarderError>) -> Void
+package typealias Completion<Value> = @Sendable (Result<Value, LarderError>) -> Void
 
 extension DispatchQueue {
     /// A completion that calls an Objective-C-style handler on this queue.
-    func completion<Value: Sendable>(
+    package func completion<Value: Sendable>(
         _ handler: @escaping (Value?, (any Error)?) -> Void
     ) -> Completion<Value> {
         let handler = Transferred(handler)
@@ -35,7 +35,7 @@ extension DispatchQueue {
     }
 
     /// A completion that calls an error-only handler on this queue.
-    func completion(_ handler: (((any Error)?) -> Void)?) -> Completion<Void> {
+    package func completion(_ handler: (((any Error)?) -> Void)?) -> Completion<Void> {
         guard let handler else { return { _ in } }
         let transferred = Transferred(handler)
         return { result in
@@ -52,7 +52,7 @@ extension DispatchQueue {
 /// Suspends until a completion is called.
 ///
 /// Cancelling the task does not end the wait.
-nonisolated(nonsending) func answer<Value: Sendable>(
+package nonisolated(nonsending) func answer<Value: Sendable>(
     _ body: (@escaping Completion<Value>) -> Void
 ) async throws(LarderError) -> Value {
     let result: Result<Value, LarderError> = await withCheckedContinuation { continuation in
@@ -62,7 +62,7 @@ nonisolated(nonsending) func answer<Value: Sendable>(
 }
 
 /// A result that is set once and can be awaited by any number of tasks.
-final class OneShot<Value: Sendable>: Sendable {
+package final class OneShot<Value: Sendable>: Sendable {
     private struct State {
         var result: Result<Value, LarderError>?
         var waiting: [Int: Completion<Value>] = [:]
@@ -70,9 +70,18 @@ final class OneShot<Value: Sendable>: Sendable {
     }
 
     private let state = Mutex(State())
+    private let errorDomain: String
+
+    /// A result that is not set.
+    ///
+    /// - Parameter errorDomain: the domain of the error that a cancelled task gets: that of the
+    ///   database.
+    package init(errorDomain: String) {
+        self.errorDomain = errorDomain
+    }
 
     /// Sets the result; later calls have no effect.
-    func finish(_ result: Result<Value, LarderError>) {
+    package func finish(_ result: Result<Value, LarderError>) {
         let waiting = state.withLock { state -> [Completion<Value>] in
             guard state.result == nil else { return [] }
             state.result = result
@@ -83,17 +92,17 @@ final class OneShot<Value: Sendable>: Sendable {
     }
 
     /// The result; nil until it is set.
-    var result: Result<Value, LarderError>? { state.withLock { $0.result } }
+    package var result: Result<Value, LarderError>? { state.withLock { $0.result } }
 
     /// Calls a closure with the result, immediately if it is already set.
-    func whenFinished(_ completion: @escaping Completion<Value>) {
+    package func whenFinished(_ completion: @escaping Completion<Value>) {
         _ = wait(as: nil, completion)
     }
 
     /// Suspends until the result is set or the task is cancelled.
     ///
     /// - Throws: `cancelled` if the task is cancelled; the error of the result.
-    nonisolated(nonsending) func value() async throws(LarderError) -> Value {
+    package nonisolated(nonsending) func value() async throws(LarderError) -> Value {
         let id = state.withLock { state in
             defer { state.nextID += 1 }
             return state.nextID
@@ -124,6 +133,9 @@ final class OneShot<Value: Sendable>: Sendable {
 
     private func giveUp(_ id: Int) {
         let completion = state.withLock { $0.waiting.removeValue(forKey: id) }
-        completion?(.failure(LarderError(.cancelled, "The waiting task was cancelled.")))
+        completion?(
+            .failure(
+                LarderError(
+                    .cancelled, "The waiting task was cancelled.", domain: errorDomain)))
     }
 }

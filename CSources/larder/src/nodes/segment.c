@@ -1,0 +1,356 @@
+/* segment.c - reading a row of table nodes in place (segment.h). */
+#include "segment.h"
+
+#include "record/vocabulary.h"
+
+#define HEAD_BYTES 5
+#define CHECKSUM_AT 1
+#define COLD_PRESENT 0x01
+#define RAW_STORED 1
+#define FRAME_CHECKSUM_BYTES 4
+/* A cold part holds one leaf, or strings of nodes that are split when they are large. */
+#define COLD_MAX_BYTES (LARDER_NODE_STRING_MAX_BYTES + (1 << 20))
+
+int32_t larder__segment_damaged(const larder__segment *segment, const char *what,
+                                larder_error *error) {
+    return larder__corrupt(segment->txn, LARDER__NODES, segment->key, what, error);
+}
+
+/* ---- opening ---- */
+
+static bool take_varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
+    size_t used = larder__varint_get(*at, end, value);
+    *at += used;
+    return used != 0;
+}
+
+static bool take_bytes(const uint8_t **at, const uint8_t *end, uint64_t size, larder_bytes *bytes) {
+    if (size > (uint64_t)(end - *at)) return false;
+    *bytes = larder__bytes(*at, (size_t)size);
+    *at += size;
+    return true;
+}
+
+/* *at: behind the cold part's head afterwards, where the row's checksum ends. */
+static bool take_cold_head(larder__segment *s, const uint8_t **at, const uint8_t *end) {
+    uint64_t raw, number;
+    if (!take_varint(at, end, &raw) || raw == 0 || raw > COLD_MAX_BYTES) return false;
+    if (!take_varint(at, end, &number) || number > UINT32_MAX) return false;
+    if (end - *at < FRAME_CHECKSUM_BYTES) return false;
+    *at += FRAME_CHECKSUM_BYTES;
+    s->cold_bytes = (uint32_t)raw;
+    s->is_raw = number == RAW_STORED;
+    s->dictionary = number <= RAW_STORED ? 0 : (uint32_t)number - 1;
+    s->frame = larder__bytes(*at, (size_t)(end - *at));
+    return !s->is_raw || s->frame.size_bytes == raw;
+}
+
+int32_t larder__segment_open(const larder_txn *txn, larder_bytes key, larder_bytes row,
+                             larder__segment *s, larder_error *error) {
+    const uint8_t *p = larder__begin(row), *end = p + row.size_bytes, *at = p + HEAD_BYTES;
+    uint64_t names_bytes, hot_bytes;
+    memset(s, 0, offsetof(larder__segment, name_at));
+    s->txn = txn;
+    s->key = key;
+    s->loaded.allocator = &txn->env->allocator;
+    if (row.size_bytes < HEAD_BYTES || (p[0] & ~COLD_PRESENT) != 0)
+        return larder__segment_damaged(s, "the row is too short", error);
+    bool is_sound = take_varint(&at, end, &s->child_count) && at < end;
+    if (is_sound) s->name_count = *at++;
+    is_sound = is_sound && take_varint(&at, end, &names_bytes) &&
+               take_varint(&at, end, &hot_bytes) && names_bytes <= LARDER__NAMES_MAX_BYTES &&
+               take_bytes(&at, end, names_bytes, &s->names) &&
+               take_bytes(&at, end, hot_bytes, &s->hot);
+    if (is_sound) is_sound = (p[0] & COLD_PRESENT) != 0 ? take_cold_head(s, &at, end) : at == end;
+    if (!is_sound) return larder__segment_damaged(s, "the row is malformed", error);
+    uint32_t crc = larder__crc32c(p[0], key.data, key.size_bytes);
+    crc = larder__checksum(crc, p + HEAD_BYTES, (size_t)(at - p) - HEAD_BYTES);
+    if (crc != larder__load32(p + CHECKSUM_AT))
+        return larder__segment_damaged(s, "the checksum does not match", error);
+    return LARDER_OK;
+}
+
+void larder__segment_close(larder__segment *segment) { larder__buffer_free(&segment->loaded); }
+
+static int32_t load_cold(larder__segment *s, larder_error *error) {
+    if (s->cold.size_bytes > 0) return LARDER_OK;
+    if (s->cold_bytes == 0) return larder__segment_damaged(s, "the cold part is missing", error);
+    const uint8_t *frame = larder__begin(s->frame);
+    if (larder__checksum(0, frame, s->frame.size_bytes) !=
+        larder__load32(frame - FRAME_CHECKSUM_BYTES))
+        return larder__segment_damaged(s, "the cold part's checksum does not match", error);
+    if (s->is_raw) {
+        s->cold = s->frame;
+        return LARDER_OK;
+    }
+    int32_t status = LARDER_OK;
+    if (s->dictionary != 0) status = larder__dictionary_load(s->txn, s->dictionary, error);
+    if (status != LARDER_OK) return status;
+    s->loaded.size_bytes = 0;
+    if (!larder__buffer_reserve(&s->loaded, s->cold_bytes))
+        return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a node");
+    status = larder__frame_decompress(s->txn->env->vocabulary, s->dictionary, s->frame,
+                                      s->loaded.data, s->cold_bytes, error);
+    if (status == LARDER_E_CORRUPT || status == LARDER_E_INVALID_RECORD)
+        return larder__segment_damaged(s, "the cold part does not decompress", error);
+    if (status == LARDER_OK) s->cold = larder__bytes(s->loaded.data, s->cold_bytes);
+    return status;
+}
+
+/* ---- children of the row ---- */
+
+static int32_t malformed(const larder__segment *s, larder_error *error) {
+    return larder__segment_damaged(s, "a node is malformed", error);
+}
+
+int32_t larder__segment_next(const larder__segment *s, larder__segment_child *child,
+                             larder_error *error) {
+    const uint8_t *begin = larder__begin(s->hot), *end = begin + s->hot.size_bytes;
+    const uint8_t *at = begin + child->at;
+    uint64_t shared, rest;
+    larder_bytes suffix;
+    if (child->at >= s->hot.size_bytes) return LARDER_END;
+    if (!take_varint(&at, end, &shared) || !take_varint(&at, end, &rest) ||
+        shared > child->form.size_bytes || rest > LARDER__FORM_MAX - shared ||
+        !take_bytes(&at, end, rest, &suffix))
+        return malformed(s, error);
+    if (rest > 0) memcpy(child->form.bytes + shared, suffix.data, suffix.size_bytes);
+    child->form.size_bytes = (size_t)(shared + rest);
+    const uint8_t *behind = larder__node_end(LARDER__STORED, at, end);
+    if (behind == NULL) return malformed(s, error);
+    child->node = larder__bytes(at, (size_t)(behind - at));
+    child->at = (size_t)(behind - begin);
+    return LARDER_OK;
+}
+
+/* Keys are compared by what they do not share: matched is how many bytes of the last key, which
+ * is below the wanted one, are its first bytes, too. */
+int32_t larder__segment_find(const larder__segment *s, larder_bytes form, larder_bytes *node,
+                             larder_error *error) {
+    const uint8_t *at = larder__begin(s->hot), *end = at + s->hot.size_bytes;
+    const uint8_t *wanted = larder__begin(form);
+    size_t matched = 0;
+    while (at < end) {
+        uint64_t shared, rest;
+        larder_bytes suffix;
+        if (!take_varint(&at, end, &shared) || !take_varint(&at, end, &rest) ||
+            !take_bytes(&at, end, rest, &suffix))
+            return malformed(s, error);
+        if (shared < matched) return LARDER_NOT_FOUND; /* above the wanted key */
+        bool is_equal = false;
+        if (shared == matched) {
+            const uint8_t *p = larder__begin(suffix);
+            size_t left = form.size_bytes - matched, i = 0;
+            size_t least = left < suffix.size_bytes ? left : suffix.size_bytes;
+            while (i < least && p[i] == wanted[matched + i])
+                i++;
+            is_equal = i == left && i == suffix.size_bytes;
+            if (!is_equal && (i == left || (i < suffix.size_bytes && p[i] > wanted[matched + i])))
+                return LARDER_NOT_FOUND;
+            matched += i;
+        }
+        const uint8_t *behind = larder__node_end(LARDER__STORED, at, end);
+        if (behind == NULL) return malformed(s, error);
+        if (is_equal) {
+            *node = larder__bytes(at, (size_t)(behind - at));
+            return LARDER_OK;
+        }
+        at = behind;
+    }
+    return LARDER_NOT_FOUND;
+}
+
+/* ---- stored nodes ---- */
+
+static int32_t find_places(larder__segment *s, larder_error *error) {
+    const uint8_t *begin = larder__begin(s->names), *end = begin + s->names.size_bytes;
+    const uint8_t *at = begin;
+    for (uint32_t i = 0; i < s->name_count; i++) {
+        if (at >= end || *at > end - at - 1)
+            return larder__segment_damaged(s, "a name is malformed", error);
+        s->name_at[i] = (uint16_t)(at - begin);
+        at += 1 + *at;
+    }
+    s->has_places = true;
+    return LARDER_OK;
+}
+
+static int32_t take_key(larder__segment *s, const uint8_t **at, const uint8_t *end,
+                        larder_bytes *key, larder_error *error) {
+    uint64_t size;
+    if (*at >= end) return malformed(s, error);
+    uint8_t place = *(*at)++;
+    if (place == 0) {
+        bool is_sound = take_varint(at, end, &size) && take_bytes(at, end, size, key);
+        return is_sound ? LARDER_OK : malformed(s, error);
+    }
+    if (!s->has_places) {
+        int32_t status = find_places(s, error);
+        if (status != LARDER_OK) return status;
+    }
+    if (place > s->name_count) return malformed(s, error);
+    const uint8_t *name = larder__begin(s->names) + s->name_at[place - 1];
+    *key = larder__bytes(name + 1, *name);
+    return LARDER_OK;
+}
+
+int32_t larder__stored_take(larder__segment *s, larder_bytes *children, larder_bytes *key,
+                            larder_bytes *node, larder_error *error) {
+    const uint8_t *at = larder__begin(*children), *end = at + children->size_bytes;
+    if (children->size_bytes == 0) return LARDER_END;
+    int32_t status = take_key(s, &at, end, key, error);
+    if (status != LARDER_OK) return status;
+    const uint8_t *behind = larder__node_end(LARDER__STORED, at, end);
+    if (behind == NULL) return malformed(s, error);
+    *node = larder__bytes(at, (size_t)(behind - at));
+    *children = larder__bytes(behind, (size_t)(end - behind));
+    return LARDER_OK;
+}
+
+int32_t larder__stored_find(larder__segment *s, const larder__head *head, const uint8_t *end,
+                            larder_bytes key, larder_bytes *node, larder_error *error) {
+    larder_bytes children, found;
+    if (!larder__head_children(LARDER__STORED, head, end, &children)) return malformed(s, error);
+    for (;;) {
+        int32_t status = larder__stored_take(s, &children, &found, node, error);
+        if (status == LARDER_END) return LARDER_NOT_FOUND;
+        if (status != LARDER_OK || larder__bytes_equal(found, key)) return status;
+    }
+}
+
+static int32_t read_cold(larder__segment *s, const larder__head *head, const uint8_t *end,
+                         larder_bytes *text, larder_error *error) {
+    uint64_t begin, size;
+    const uint8_t *at = head->payload;
+    if (!take_varint(&at, end, &begin) || !take_varint(&at, end, &size)) return malformed(s, error);
+    int32_t status = load_cold(s, error);
+    if (status != LARDER_OK) return status;
+    if (begin > s->cold.size_bytes || size > s->cold.size_bytes - begin) return malformed(s, error);
+    *text = larder__bytes(larder__begin(s->cold) + begin, (size_t)size);
+    return LARDER_OK;
+}
+
+int32_t larder__stored_leaf(larder__segment *s, const larder__head *head, const uint8_t *end,
+                            larder_leaf *leaf, larder_error *error) {
+    if (head->type != LARDER__NODE_COLD)
+        return larder__head_leaf(head, end, leaf) ? LARDER_OK : malformed(s, error);
+    memset(leaf, 0, sizeof *leaf);
+    leaf->type = LARDER_NODE_STRING;
+    return read_cold(s, head, end, &leaf->text, error);
+}
+
+/* ---- copying out ---- */
+
+static int32_t no_memory(larder_error *error) {
+    return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a node");
+}
+
+typedef struct copying {
+    larder__segment *segment;
+    larder__reference_function reference;
+    void *context;
+    larder__buffer *out;
+    larder_error *error;
+} copying;
+
+static int32_t copy_node(const copying *c, larder_bytes node, uint32_t depth);
+
+static int32_t copy_children(const copying *c, const larder__head *head, const uint8_t *end,
+                             uint32_t depth) {
+    larder_bytes children, key, node;
+    size_t size_at;
+    if (depth >= LARDER_NODE_DEPTH_MAX ||
+        !larder__head_children(LARDER__STORED, head, end, &children))
+        return malformed(c->segment, c->error);
+    if (!larder__children_begin(c->out, head->priority, &size_at)) return no_memory(c->error);
+    for (;;) {
+        int32_t status = larder__stored_take(c->segment, &children, &key, &node, c->error);
+        if (status == LARDER_END) break;
+        if (status == LARDER_OK && !larder__append_sized(c->out, key)) status = no_memory(c->error);
+        if (status == LARDER_OK) status = copy_node(c, node, depth + 1);
+        if (status != LARDER_OK) return status;
+    }
+    larder__children_end(c->out, size_at);
+    return LARDER_OK;
+}
+
+static int32_t copy_node(const copying *c, larder_bytes node, uint32_t depth) {
+    const uint8_t *at = larder__begin(node), *end = at + node.size_bytes;
+    larder__head head;
+    larder_bytes text;
+    uint64_t location;
+    if (!larder__head_read(at, end, &head)) return malformed(c->segment, c->error);
+    switch (head.type) {
+    case LARDER_NODE_CHILDREN:
+        return copy_children(c, &head, end, depth);
+    case LARDER__NODE_REFERENCE:
+        if (!larder__reference_read(&head, end, &location)) return malformed(c->segment, c->error);
+        return c->reference(c->context, head.priority, location, depth, c->out, c->error);
+    case LARDER__NODE_COLD: {
+        int32_t status = read_cold(c->segment, &head, end, &text, c->error);
+        if (status != LARDER_OK) return status;
+        bool has_memory = larder__append_head(c->out, LARDER_NODE_STRING, head.priority) &&
+                          larder__append_sized(c->out, text);
+        return has_memory ? LARDER_OK : no_memory(c->error);
+    }
+    default:
+        return larder__append_bytes(c->out, node) ? LARDER_OK : no_memory(c->error);
+    }
+}
+
+int32_t larder__stored_copy(larder__segment *segment, larder_bytes node, uint32_t depth,
+                            larder__reference_function reference, void *context,
+                            larder__buffer *out, larder_error *error) {
+    copying c = {segment, reference, context, out, error};
+    return copy_node(&c, node, depth);
+}
+
+int32_t larder__keep_reference(void *context, larder_bytes priority, uint64_t location,
+                               uint32_t depth, larder__buffer *out, larder_error *error) {
+    (void)context;
+    (void)depth;
+    return larder__append_reference(out, priority, location) ? LARDER_OK : no_memory(error);
+}
+
+/* ---- references ---- */
+
+static int32_t each_reference(larder__segment *s, larder_bytes node, uint32_t depth,
+                              larder__location_function function, void *context,
+                              larder_error *error) {
+    const uint8_t *at = larder__begin(node), *end = at + node.size_bytes;
+    larder__head head;
+    larder_bytes children, key, child;
+    uint64_t location;
+    if (!larder__head_read(at, end, &head) || depth > LARDER_NODE_DEPTH_MAX)
+        return malformed(s, error);
+    if (head.type == LARDER__NODE_REFERENCE) {
+        if (!larder__reference_read(&head, end, &location)) return malformed(s, error);
+        return function(context, location, error);
+    }
+    if (head.type != LARDER_NODE_CHILDREN) return LARDER_OK;
+    if (!larder__head_children(LARDER__STORED, &head, end, &children)) return malformed(s, error);
+    int32_t status;
+    while ((status = larder__stored_take(s, &children, &key, &child, error)) == LARDER_OK) {
+        status = each_reference(s, child, depth + 1, function, context, error);
+        if (status != LARDER_OK) return status;
+    }
+    return status == LARDER_END ? LARDER_OK : status;
+}
+
+int32_t larder__stored_references(larder__segment *segment, larder_bytes node,
+                                  larder__location_function function, void *context,
+                                  larder_error *error) {
+    return each_reference(segment, node, 0, function, context, error);
+}
+
+int32_t larder__segment_references(larder__segment *segment, larder__location_function function,
+                                   void *context, larder_error *error) {
+    larder__segment_child child;
+    memset(&child, 0, offsetof(larder__segment_child, form.bytes));
+    for (;;) {
+        int32_t status = larder__segment_next(segment, &child, error);
+        if (status == LARDER_OK)
+            status = each_reference(segment, child.node, 0, function, context, error);
+        if (status != LARDER_OK) return status == LARDER_END ? LARDER_OK : status;
+    }
+}

@@ -1,0 +1,235 @@
+public import Dispatch
+import LarderApp
+package import LarderCore
+import LarderRealtimeModel
+public import LarderRealtimeRemote
+package import LarderRealtimeSync
+import LarderRuntime
+import LarderStorage
+public import Logging
+
+/// Configures a database opened with ``Database/init(configuration:)``.
+///
+/// ```swift
+/// let configuration = DatabaseConfiguration(directory: "/var/lib/game/realtime")
+/// let database = try Database(configuration: configuration)
+/// ```
+public struct DatabaseConfiguration: Sendable {
+    /// Where data and pending writes are kept.
+    public enum Storage: Hashable, Sendable {
+        /// In a directory of a local file system.
+        case directory(String)
+        /// In memory; deleted by ``Database/close()``.
+        case memory
+        /// In memory, without data that no observer and no pending write needs; the default of
+        /// shared databases, as in Apple's SDK.
+        case memoryWithoutUnused
+    }
+
+    /// The failures that a locally committed write survives.
+    public enum Durability: Hashable, Sendable {
+        /// Every commit is on disk when it is reported and survives a power failure.
+        case everyCommit
+        /// Every commit survives the end of the process. After a power failure the store is intact,
+        /// but the last commit may be missing. Needs one disk flush per commit instead of two.
+        case lastCommitAtRisk
+    }
+
+    /// The size above which data that no observer needs is evicted.
+    public enum CacheSize: Hashable, Sendable {
+        /// Evicts nothing.
+        case unlimited
+        /// A size in bytes, at least 1 MiB.
+        case bytes(Int64)
+    }
+
+    /// Fetches the token of the signed-in user; nil if no user is signed in.
+    ///
+    /// The parameter is true if the server has refused the last token, so that one from a cache
+    /// does not serve. If it throws, the connection is tried again later; writes wait.
+    public typealias TokenProvider = @Sendable (_ forcingRefresh: Bool) async throws -> String?
+
+    /// Where data and pending writes are kept.
+    public var storage: Storage
+
+    /// The project ID of ``Database/app``.
+    public var project = FirebaseOptions.placeholderProjectID
+
+    /// The URL of the database, which references and a connector use, such as
+    /// `https://game-default-rtdb.firebaseio.com`; nil for the default database of the project.
+    public var url: String? {
+        didSet {
+            location = Result { () throws(LarderError) in
+                guard let url else { return DatabaseLocation(project: project) }
+                return try DatabaseLocation(url: url)
+            }
+        }
+    }
+
+    /// The backend that the database synchronizes with; nil for none.
+    ///
+    /// Without a backend the database is offline, and writes stay pending.
+    public var backend: RealtimeRemoteConnection?
+
+    /// Creates the connection when the database opens, if ``backend`` is nil.
+    public var connector: RealtimeRemoteConnector?
+
+    /// Fetches the token that the database authenticates with; nil for none.
+    public var tokenProvider: TokenProvider?
+
+    /// True if the last token that the server accepted is kept in the store and used after a
+    /// restart, before ``tokenProvider`` is asked.
+    public var keepsToken = false
+
+    /// The size above which data that no observer needs is evicted; 10 MiB by default.
+    public var cacheSize = CacheSize.bytes(10 << 20)
+
+    /// The failures that a locally committed write survives.
+    public var durability = Durability.everyCommit
+
+    /// True if a write that is overwritten by the next one before it was sent is not sent.
+    ///
+    /// Only writes of the same location that follow each other directly are merged, and only if
+    /// the later one contains no increment; both are acknowledged with the later one. Security
+    /// rules that compare a value with its predecessor can tell the difference, so the default is
+    /// false.
+    public var mergesOverwrittenWrites = false
+
+    /// The time that ``DatabaseQuery/getData()`` waits for the server before it falls back to the
+    /// cache; 3 seconds by default, as in Apple's SDK.
+    public var serverWait = Duration.seconds(3)
+
+    /// The time that transactions of an earlier run of the program wait for a handler, after which
+    /// they become dead letters; see ``DatabaseReference/resumeTransactions(_:)``.
+    public var transactionHandlerWait = Duration.seconds(60)
+
+    /// The logger of the database.
+    public var logger = Logger(label: "larder.realtime")
+
+    /// The queue that observers and completion blocks run on; nil for the main queue. Use a serial
+    /// queue.
+    public var callbackQueue: DispatchQueue?
+
+    /// True if the database has, or will have once it is open, a backend.
+    var hasBackend: Bool { backend != nil || connector != nil }
+
+    /// The address, or what is wrong with the URL.
+    var location: Result<DatabaseLocation, LarderError>
+
+    /// The store of the shared database, used when persistence is enabled.
+    var defaultDirectory = ""
+
+    /// The engine's clock, executor and timers; another one in tests.
+    package var scheduler: (any EngineScheduler)?
+
+    /// Runs callbacks in place of ``callbackQueue``; for tests.
+    package var callbackRunner: CallbackQueue.Runner?
+
+    /// The local clock.
+    package var clock: @Sendable () -> Timestamp = { Timestamp.now() }
+
+    /// Configures a database in a directory, which is created if it does not exist.
+    public init(directory: String) {
+        self.init(storage: .directory(directory))
+    }
+
+    /// Configures a database with a kind of storage.
+    public init(storage: Storage) {
+        self.storage = storage
+        location = .success(DatabaseLocation(project: project))
+    }
+
+    /// The configuration of a database in memory.
+    public static var inMemory: DatabaseConfiguration {
+        DatabaseConfiguration(storage: .memory)
+    }
+}
+
+// MARK: - Client
+
+extension DatabaseConfiguration {
+    /// The client's configuration.
+    var client: DatabaseClientConfiguration {
+        get throws(LarderError) {
+            var client = DatabaseClientConfiguration(storage: try store)
+            client.remote = try remote
+            client.tokens = tokenProvider.map { TokenProviderSource($0) }
+            client.keepsToken = keepsToken
+            client.mergesOverwrittenWrites = mergesOverwrittenWrites
+            client.getTimeout = serverWait
+            client.transactionHandlerWait = transactionHandlerWait
+            client.clock = clock
+            if let scheduler { client.scheduler = scheduler }
+            let logger = logger
+            client.log = { message in logger.warning("\(message)") }
+            return client
+        }
+    }
+
+    private var remote: (any RealtimeRemote)? {
+        get throws(LarderError) {
+            if let backend { return backend.remote }
+            let location = try location.get()
+            return try connector?.connect(
+                RealtimeRemoteConnector.Address(
+                    host: location.host, namespace: location.namespace,
+                    isEncrypted: location.isEncrypted)
+            ).remote
+        }
+    }
+
+    private var store: StoreConfiguration? {
+        get throws(LarderError) {
+            var store: StoreConfiguration
+            switch storage {
+            case .directory(let path): store = StoreConfiguration(directory: path)
+            case .memory: store = .inMemory()
+            case .memoryWithoutUnused: return nil
+            }
+            store.errorDomain = LarderError.realtimeDomain
+            store.durability = durability == .everyCommit ? .everyCommit : .lastCommitAtRisk
+            store.budget = try budget
+            let logger = logger
+            store.log = { level, message in
+                logger.log(level: level == .error ? .error : .warning, "\(message)")
+            }
+            return store
+        }
+    }
+
+    private var budget: StoreConfiguration.Budget {
+        get throws(LarderError) {
+            guard case .bytes(let bytes) = cacheSize else { return .unlimited }
+            guard bytes >= 1 << 20 else {
+                throw .invalidArgument(
+                    "The cache size is \(bytes) bytes; it must be at least 1048576 (1 MiB).")
+            }
+            return .bytes(bytes)
+        }
+    }
+}
+
+/// Tokens of an application's closure.
+private struct TokenProviderSource: TokenSource {
+    let provider: DatabaseConfiguration.TokenProvider
+
+    init(_ provider: @escaping DatabaseConfiguration.TokenProvider) {
+        self.provider = provider
+    }
+
+    func fetchToken(
+        forcingRefresh: Bool, _ completion: @escaping Completion<String?>
+    ) {
+        Task {
+            do {
+                completion(.success(try await provider(forcingRefresh)))
+            } catch {
+                completion(
+                    .failure(
+                        LarderError(
+                            realtime: .unauthenticated, "the token provider failed: \(error)",
+                            cause: error)))
+            }
+        }
+    }
+}

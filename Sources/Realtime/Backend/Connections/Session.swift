@@ -1,0 +1,30 @@
+import LarderRealtimeModel
+import LarderRealtimeRemote
+
+/// What a backend knows of one connection.
+final class Session {
+    /// The order in which sessions began.
+    let number: UInt64
+    /// The name that the client refers to the session by.
+    let id: String
+    let channel: Channel
+    /// The authenticated user; nil for none.
+    var user: RealtimeUser?
+    /// Cancels the timer of the user's token.
+    var cancelExpiration: (@Sendable () -> Void)?
+    var listens: Set<ListenKey> = []
+    /// What is to be written when the session ends.
+    var onDisconnect = OnDisconnectTree()
+
+    init(number: UInt64, id: String, channel: Channel) {
+        self.number = number
+        self.id = id
+        self.channel = channel
+    }
+}
+
+/// A listen of a session.
+struct ListenKey: Hashable {
+    let query: QuerySpec
+    let tag: Int?
+}

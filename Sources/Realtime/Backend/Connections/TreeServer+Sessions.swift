@@ -1,0 +1,132 @@
+import LarderRealtimeModel
+import LarderRealtimeRemote
+
+extension TreeServer {
+    /// Opens a session for a connection, and ends the client's previous one.
+    func open(_ channel: Channel, _ request: ConnectRequest) {
+        if let refusal = settings.refusal {
+            return deliverLater {
+                channel.deliver(.closed(refusal))
+                _ = channel.mute()
+            }
+        }
+        if let id = request.lastSessionID,
+            let previous = sessions.values.first(where: { $0.id == id })
+        {
+            end(previous, with: .closed(nil))
+        }
+        let session = makeSession(channel)
+        let hello = ServerHello(
+            serverTimeMilliseconds: now, host: configuration.host, sessionID: session.id)
+        send(.opened(hello), to: session)
+    }
+
+    /// Serves a request; its answer follows everything that it leads to.
+    func serve(_ request: RealtimeRequest, number: Int, from channel: Channel) {
+        guard let session = sessions[channel] else { return }
+        respond(answer(request, of: session), to: number, of: session)
+    }
+
+    private func answer(_ request: RealtimeRequest, of session: Session) -> RealtimeResponse {
+        switch request {
+        case .authenticate(let token): return authenticate(token, session)
+        case .unauthenticate:
+            setUser(nil, of: session)
+            return RealtimeResponse(.ok)
+        case .listen(let query, let tag, let hash, let compoundHash):
+            return listen(ListenKey(query: query, tag: tag), hash, compoundHash, session)
+        case .unlisten(let query, let tag):
+            remove(ListenKey(query: query, tag: tag), of: session)
+            return RealtimeResponse(.ok)
+        case .get(let query): return get(query, session)
+        case .put(let path, let node, let hash):
+            return write(TreeWrite(path, node), hash: hash, of: session)
+        case .merge(let path, let values): return write(TreeWrite(path, values), of: session)
+        case .onDisconnectPut(let path, let node):
+            return register(TreeWrite(path, node), of: session)
+        case .onDisconnectMerge(let path, let values):
+            return register(TreeWrite(path, values), of: session)
+        case .onDisconnectCancel(let path):
+            session.onDisconnect.forget(path)
+            return RealtimeResponse(.ok)
+        case .statistics: return RealtimeResponse(.ok)
+        }
+    }
+
+    // MARK: Ends
+
+    /// The client closed its connection.
+    func connectionClosed(_ channel: Channel) {
+        if let session = sessions[channel] { end(session) }
+    }
+
+    /// Ends all sessions; the clients receive an event.
+    func endAllSessions(_ event: ConnectionEvent) {
+        let all = orderedSessions
+        for session in all { remove(session, with: event) }
+        for session in all { writeAfterDisconnect(of: session) }
+    }
+
+    /// The sessions in the order of their beginning.
+    var orderedSessions: [Session] {
+        sessions.values.sorted { $0.number < $1.number }
+    }
+
+    /// Ends a session and makes the writes that its client left for this.
+    private func end(_ session: Session, with event: ConnectionEvent? = nil) {
+        remove(session, with: event)
+        writeAfterDisconnect(of: session)
+    }
+
+    private func remove(_ session: Session, with event: ConnectionEvent?) {
+        sessions[session.channel] = nil
+        session.cancelExpiration?()
+        for key in session.listens { listens.remove(key, of: session) }
+        if let event {
+            let channel = session.channel
+            deliverLater {
+                channel.deliver(event)
+                _ = channel.mute()
+            }
+        }
+    }
+
+    // MARK: Users
+
+    private func authenticate(_ token: String, _ session: Session) -> RealtimeResponse {
+        switch configuration.tokens(token) {
+        case .valid(let user):
+            if let expiration = user.expiration, expiration.milliseconds <= now { break }
+            setUser(user, of: session)
+            let auth = JSONValue.object([JSONMember("uid", .string(user.id))])
+            return RealtimeResponse(.ok, payload: .json(.object([JSONMember("auth", auth)])))
+        case .expired: break
+        case .invalid(let reason):
+            setUser(nil, of: session)
+            return RealtimeResponse(.invalidToken, reason: reason)
+        }
+        setUser(nil, of: session)
+        return RealtimeResponse(.expiredToken, reason: "the token has expired")
+    }
+
+    private func setUser(_ user: RealtimeUser?, of session: Session) {
+        session.cancelExpiration?()
+        session.cancelExpiration = nil
+        session.user = user
+        if let expiration = user?.expiration { scheduleExpiration(of: session, at: expiration) }
+        recheckListens(of: session)
+    }
+
+    /// Ends the authentication of a session, and says so.
+    func expireToken(of session: Session) {
+        guard session.user != nil else { return }
+        send(
+            .push(.authenticationRevoked(.expiredToken, reason: "the token has expired")),
+            to: session)
+        setUser(nil, of: session)
+    }
+
+    func expireAllTokens() {
+        for session in orderedSessions { expireToken(of: session) }
+    }
+}

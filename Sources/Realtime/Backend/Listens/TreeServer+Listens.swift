@@ -1,0 +1,79 @@
+import LarderRealtimeModel
+import LarderRealtimeRemote
+
+extension TreeServer {
+    /// Begins a listen, or answers one again that is there already.
+    ///
+    /// What the client lacks is sent before the answer: nothing if its hash is that of the content,
+    /// the ranges that differ, or all of it.
+    func listen(
+        _ key: ListenKey, _ hash: String, _ compoundHash: CompoundHash?, _ session: Session
+    ) -> RealtimeResponse {
+        guard mayRead(key.query, session) else { return .permissionDenied }
+        if session.listens.insert(key).inserted { listens.insert(key, of: session) }
+        let (path, content) = (key.query.path, content(of: key.query))
+        if content.hash != hash {
+            send(.push(update(compoundHash, to: content, at: path, key.tag)), to: session)
+        }
+        return RealtimeResponse(.ok)
+    }
+
+    private func update(
+        _ compoundHash: CompoundHash?, to content: Node, at path: TreePath, _ tag: Int?
+    ) -> RealtimePush {
+        if let merges = compoundHash?.rangeMerges(to: content) {
+            let size = merges.reduce(0) { $0 + $1.content.estimatedSize }
+            if size < content.estimatedSize { return .rangeMerge(path, merges, tag: tag) }
+        }
+        return .overwrite(path, content, tag: tag)
+    }
+
+    func remove(_ key: ListenKey, of session: Session) {
+        if session.listens.remove(key) != nil { listens.remove(key, of: session) }
+    }
+
+    /// Reads a query once.
+    func get(_ query: QuerySpec, _ session: Session) -> RealtimeResponse {
+        guard mayRead(query, session) else { return .permissionDenied }
+        return RealtimeResponse(.ok, payload: .node(content(of: query)))
+    }
+
+    private func content(of query: QuerySpec) -> Node {
+        query.parameters.filtered(tree.node(at: query.path))
+    }
+
+    // MARK: Permissions
+
+    private func mayRead(_ query: QuerySpec, _ session: Session) -> Bool {
+        let request = RealtimeBackend.Request(
+            operation: .read, user: session.user, location: query.path,
+            parameters: query.parameters, tree: tree, result: tree, milliseconds: now)
+        return settings.rules(request) == .allow
+    }
+
+    /// Ends the listens of a session that the rules deny by now.
+    func recheckListens(of session: Session) {
+        let denied = session.listens.filter { !mayRead($0.query, session) }
+        for key in denied.sorted(by: { $0.query.path < $1.query.path }) { revoke(key, session) }
+    }
+
+    func recheckAllListens() {
+        for session in orderedSessions { recheckListens(of: session) }
+    }
+
+    /// Ends all listens at a location.
+    func revokeListens(at path: TreePath) {
+        for session in orderedSessions {
+            for key in session.listens where key.query.path == path { revoke(key, session) }
+        }
+    }
+
+    private func revoke(_ key: ListenKey, _ session: Session) {
+        remove(key, of: session)
+        send(.push(.listenRevoked(key.query.path, key.query.parameters)), to: session)
+    }
+}
+
+extension RealtimeResponse {
+    static let permissionDenied = RealtimeResponse(.permissionDenied, reason: "Permission denied")
+}

@@ -1,0 +1,145 @@
+package import LarderRealtimeModel
+public import LarderRealtimeRemote
+import Synchronization
+
+/// A Realtime Database backend in this process: a tree for each namespace, listens, conditional
+/// writes, and writes at the end of connections.
+///
+/// Databases are configured with its ``connection``. Methods can be called from any thread;
+/// requests are served serially on the backend's executor.
+public final class RealtimeBackend: Sendable {
+    private let configuration: RealtimeBackendConfiguration
+    private let settings: BackendSettings
+    private let servers = Mutex<[String: TreeServer]>([:])
+
+    /// Opens a backend in memory.
+    public init(_ configuration: RealtimeBackendConfiguration = RealtimeBackendConfiguration()) {
+        self.configuration = configuration
+        settings = BackendSettings(rules: configuration.rules)
+    }
+
+    /// The namespace of databases that do not name one.
+    public static let defaultNamespace = "default"
+
+    /// The connection for the configuration of any number of databases, to the default namespace.
+    public var connection: RealtimeRemoteConnection { connection(to: Self.defaultNamespace) }
+
+    /// The connection for the configuration of any number of databases, to a namespace.
+    public func connection(to namespace: String) -> RealtimeRemoteConnection {
+        RealtimeRemoteConnection(remote(namespace))
+    }
+
+    /// The remote of a namespace.
+    package func remote(_ namespace: String = defaultNamespace) -> any RealtimeRemote {
+        server(of: namespace)
+    }
+
+    /// The server of a namespace, which is created when it is first used.
+    private func server(of namespace: String) -> TreeServer {
+        servers.withLock { servers in
+            if let server = servers[namespace] { return server }
+            let server = TreeServer(namespace, configuration, settings)
+            servers[namespace] = server
+            return server
+        }
+    }
+
+    private func performOnAll(_ body: @escaping @Sendable (isolated TreeServer) -> Void) {
+        let all = servers.withLock { $0 }
+        for (_, server) in all.sorted(by: { $0.key < $1.key }) { server.perform(body) }
+    }
+}
+
+// MARK: - Trees
+
+extension RealtimeBackend {
+    /// The tree of a namespace, with the writes that were answered.
+    package func tree(of namespace: String = defaultNamespace) -> Node {
+        server(of: namespace).publishedTree
+    }
+
+    /// Writes as an administrator: the rules are not asked.
+    ///
+    /// - Parameter completion: called with the status, after the clients were notified.
+    package func write(
+        _ write: TreeWrite, in namespace: String = defaultNamespace,
+        _ completion: @escaping @Sendable (RealtimeResponse) -> Void = { _ in }
+    ) {
+        server(of: namespace).perform { $0.writeAsAdministrator(write, completion) }
+    }
+}
+
+// MARK: - Connections
+
+extension RealtimeBackend {
+    /// Refuses new connections with an error; accepts them again for nil.
+    package func refuseConnections(with error: LarderError?) {
+        settings.refusal = error
+    }
+
+    /// Breaks all connections, as a network does; the clients receive an error, or none.
+    package func dropConnections(_ error: LarderError? = nil) {
+        performOnAll { $0.endAllSessions(.closed(error)) }
+    }
+
+    /// Asks all clients to connect to another host.
+    package func resetConnections(host: String) {
+        performOnAll { $0.endAllSessions(.reset(host: host)) }
+    }
+
+    /// Asks all clients not to connect again.
+    package func shutDownConnections(reason: String) {
+        performOnAll { $0.endAllSessions(.shutdown(reason: reason)) }
+    }
+
+    /// Keeps answers back, or releases those that were kept; pushes are sent on. What was not
+    /// released when its connection ends is lost.
+    package func holdResponses(_ holds: Bool) {
+        performOnAll { $0.holdResponses(holds) }
+    }
+}
+
+// MARK: - Permissions
+
+extension RealtimeBackend {
+    /// Replaces the rules; listens that they deny end.
+    package func setRules(_ rules: @escaping Rules) {
+        settings.rules = rules
+        performOnAll { $0.recheckAllListens() }
+    }
+
+    /// Ends the validity of all tokens.
+    package func expireTokens() {
+        performOnAll { $0.expireAllTokens() }
+    }
+
+    /// Ends all listens at a location, as if the rules denied it for a moment.
+    package func revokeListens(at path: TreePath, in namespace: String = defaultNamespace) {
+        server(of: namespace).perform { $0.revokeListens(at: path) }
+    }
+}
+
+/// Settings of a backend that can change while it runs.
+final class BackendSettings: Sendable {
+    private struct State {
+        var rules: RealtimeBackend.Rules
+        var refusal: LarderError?
+    }
+
+    private let state: Mutex<State>
+
+    init(rules: @escaping RealtimeBackend.Rules) {
+        state = Mutex(State(rules: rules))
+    }
+
+    var rules: RealtimeBackend.Rules {
+        get { state.withLock { $0.rules } }
+        set { state.withLock { $0.rules = newValue } }
+    }
+
+    /// The error for new connections; nil to accept them.
+    var refusal: LarderError? {
+        get { state.withLock { $0.refusal } }
+        set { state.withLock { $0.refusal = newValue } }
+    }
+}

@@ -1,0 +1,106 @@
+public import LarderRealtimeModel
+package import LarderRuntime
+
+/// The configuration of a Realtime Database backend.
+public struct RealtimeBackendConfiguration: Sendable {
+    /// The security rules; by default everything is allowed.
+    public var rules: RealtimeBackend.Rules = { _ in .allow }
+
+    /// The check of clients' tokens; by default every token is valid, and is the user's ID.
+    public var tokens: RealtimeBackend.TokenCheck = { .valid(RealtimeUser(id: $0)) }
+
+    /// The host that clients are told to use for their next connections.
+    package var host = "localhost"
+
+    /// The clock for the times of writes.
+    package var clock: @Sendable () -> Timestamp = { .now() }
+
+    /// The serial executor of the backend's work, and its timers.
+    package var scheduler: any Scheduler<RealtimeBackend.Timer> = QueueScheduler(
+        label: "larder.realtime.backend", errorDomain: LarderError.realtimeDomain)
+
+    /// Generates unique numbers.
+    package var makeIdentity: @Sendable () -> UInt64 = { .random(in: 0...UInt64.max) }
+
+    /// A backend in memory that allows everything.
+    public init() {}
+}
+
+/// A user whose token a backend accepted.
+public struct RealtimeUser: Hashable, Sendable {
+    /// The user's ID.
+    public var id: String
+    /// When the token expires; nil if it does not.
+    public var expiration: Timestamp?
+
+    /// A user.
+    public init(id: String, expiration: Timestamp? = nil) {
+        self.id = id
+        self.expiration = expiration
+    }
+}
+
+extension RealtimeBackend {
+    /// Checks a client's token.
+    ///
+    /// Called on the backend's thread: it must return quickly and must not wait for the backend.
+    public typealias TokenCheck = @Sendable (String) -> TokenDecision
+
+    /// The result of checking a token.
+    public enum TokenDecision: Hashable, Sendable {
+        /// The token is valid, and belongs to a user.
+        case valid(RealtimeUser)
+        /// The token was valid once; the client fetches a new one.
+        case expired
+        /// The token is not valid.
+        case invalid(reason: String)
+    }
+
+    /// Decides whether a request is allowed.
+    ///
+    /// Called on the backend's thread: it must return quickly and must not wait for the backend.
+    public typealias Rules = @Sendable (Request) -> Decision
+
+    /// The decision about a request.
+    public enum Decision: Hashable, Sendable {
+        /// The request is allowed.
+        case allow
+        /// The request fails with the status `permission_denied`.
+        case deny
+    }
+
+    /// A request to be authorized.
+    public struct Request: Sendable {
+        /// The requested operation.
+        public enum Operation: Hashable, Sendable {
+            /// Listening to a location, or reading it once.
+            case read
+            /// Replacing or removing what is at a location.
+            case write
+        }
+
+        /// The requested operation.
+        public let operation: Operation
+        /// The path of the location, with a slash in front of each component.
+        public var path: String { location.description }
+        /// The user; nil for a connection that is not authenticated.
+        public let user: RealtimeUser?
+
+        /// The location.
+        package let location: TreePath
+        /// The query of a read.
+        package let parameters: QueryParameters
+        /// The whole tree before the request.
+        package let tree: Node
+        /// The whole tree after a write; equal to `tree` for a read.
+        package let result: Node
+        /// The time of the request, in milliseconds since the Unix epoch.
+        package let milliseconds: Int64
+    }
+
+    /// The timers of a backend.
+    package enum Timer: Hashable, Sendable {
+        /// The end of the validity of a session's token.
+        case tokenExpiration(session: UInt64)
+    }
+}

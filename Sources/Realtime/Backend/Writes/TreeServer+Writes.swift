@@ -1,0 +1,93 @@
+import LarderRealtimeModel
+import LarderRealtimeRemote
+
+extension TreeServer {
+    /// Makes a client's write.
+    ///
+    /// - Parameter hash: the hash that the present node must have; nil for any.
+    func write(_ write: TreeWrite, hash: String? = nil, of session: Session) -> RealtimeResponse {
+        if let refusal = refusal(of: write) { return refusal }
+        let time = now
+        let resolved = write.resolved(at: time, in: tree)
+        let result = resolved.applied(to: tree)
+        guard mayWrite(resolved, session, at: time, result) else { return .permissionDenied }
+        if let hash, tree.node(at: write.path).hash != hash {
+            sendPresentNode(at: write.path, to: session)
+            return RealtimeResponse(.dataStale, reason: "Transaction hash does not match")
+        }
+        replaceTree(with: result, after: resolved)
+        return RealtimeResponse(.ok)
+    }
+
+    /// The answer to a write that is invalid whatever the rules say; nil for a valid one.
+    private func refusal(of write: TreeWrite) -> RealtimeResponse? {
+        do throws(LarderError) {
+            try write.validate()
+            return nil
+        } catch {
+            return RealtimeResponse(.failed, reason: error.message)
+        }
+    }
+
+    /// Sends what is at a path, if the client listens there: its copy may be damaged.
+    private func sendPresentNode(at path: TreePath, to session: Session) {
+        let isListening = session.listens.contains {
+            $0.query.loadsAllData && $0.query.path.isAncestorOrEqual(of: path)
+        }
+        guard isListening else { return }
+        send(.push(.overwrite(path, tree.node(at: path), tag: nil)), to: session)
+    }
+
+    func writeAsAdministrator(
+        _ write: TreeWrite, _ completion: @escaping @Sendable (RealtimeResponse) -> Void
+    ) {
+        if let refusal = refusal(of: write) { return deliverLater { completion(refusal) } }
+        let resolved = write.resolved(at: now, in: tree)
+        replaceTree(with: resolved.applied(to: tree), after: resolved)
+        deliverLater { completion(RealtimeResponse(.ok)) }
+    }
+
+    private func mayWrite(
+        _ write: TreeWrite, _ session: Session, at time: Int64, _ result: Node
+    ) -> Bool {
+        write.values.allSatisfy { value in
+            let request = RealtimeBackend.Request(
+                operation: .write, user: session.user, location: write.path.appending(value.path),
+                parameters: .default, tree: tree, result: result, milliseconds: time)
+            return settings.rules(request) == .allow
+        }
+    }
+
+    /// Replaces the tree and sends the change to all listens that it concerns.
+    private func replaceTree(with result: Node, after write: TreeWrite) {
+        let pushes = WritePushes(of: write, from: tree, to: result)
+        tree = result
+        pushes.forEach(in: listens) { session, push in send(.push(push), to: session) }
+    }
+
+    // MARK: Ends of connections
+
+    /// Keeps a write for the end of a session.
+    func register(_ write: TreeWrite, of session: Session) -> RealtimeResponse {
+        if let refusal = refusal(of: write) { return refusal }
+        let time = now
+        let resolved = write.resolved(at: time, in: tree)
+        guard mayWrite(resolved, session, at: time, resolved.applied(to: tree)) else {
+            return .permissionDenied
+        }
+        session.onDisconnect.remember(write.path, write.values)
+        return RealtimeResponse(.ok)
+    }
+
+    /// Makes the writes that were left for the end of a session; what the rules deny by now is
+    /// left out.
+    func writeAfterDisconnect(of session: Session) {
+        let time = now
+        let present = tree
+        for value in session.onDisconnect.take(at: time, existing: { present.node(at: $0) }) {
+            let write = TreeWrite(value.path, value.node)
+            let result = write.applied(to: tree)
+            if mayWrite(write, session, at: time, result) { replaceTree(with: result, after: write) }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+package import LarderRealtimeModel
+
+/// A write to a tree: nodes at paths below a location, all or none.
+package struct TreeWrite: Sendable {
+    /// The location.
+    let path: TreePath
+    /// The nodes, by paths below the location of which none contains another.
+    let values: [PathValue]
+
+    /// Replaces a node.
+    package init(_ path: TreePath, _ node: Node) {
+        self.path = path
+        values = [PathValue(.root, node)]
+    }
+
+    /// Replaces several nodes.
+    package init(_ path: TreePath, _ values: [PathValue]) {
+        self.path = path
+        self.values = values
+    }
+
+    /// The write with its deferred values computed.
+    func resolved(at milliseconds: Int64, in tree: Node) -> TreeWrite {
+        TreeWrite(
+            path,
+            values.map { value in
+                let node = value.node.resolvingServerValues(at: milliseconds) {
+                    tree.node(at: path.appending(value.path))
+                }
+                return PathValue(value.path, node)
+            })
+    }
+
+    /// The tree with the write applied.
+    func applied(to tree: Node) -> Node {
+        guard values.count != 1 else {
+            return tree.setting(path.appending(values[0].path), to: values[0].node)
+        }
+        return tree.setting(path, to: tree.node(at: path).setting(values))
+    }
+
+    // MARK: Validation
+
+    /// Throws `invalidArgument` for a write that is refused whatever the rules say.
+    func validate() throws(LarderError) {
+        try values.checkDisjoint()
+        for value in values {
+            let path = path.appending(value.path)
+            if TreePath.info.isAncestorOrEqual(of: path) {
+                throw LarderError(realtime: .invalidArgument, "data under .info is read-only")
+            }
+            try value.node.validate(at: path)
+        }
+    }
+}

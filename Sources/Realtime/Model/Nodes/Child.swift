@@ -1,0 +1,48 @@
+/// A child with its key.
+package struct Child: Sendable, Equatable {
+    package let key: ChildKey
+    package let node: Node
+
+    package init(_ key: ChildKey, _ node: Node) {
+        self.key = key
+        self.node = node
+    }
+}
+
+extension Child: SortedTreeElement {
+    typealias Checkpoint = SHA1
+
+    var sortKey: ChildKey { key }
+    var summary: ChildrenSummary { ChildrenSummary(self) }
+
+    static func order(_ left: ChildKey, _ right: ChildKey) -> Int { left.order(to: right) }
+}
+
+/// What is known of a range of children together.
+struct ChildrenSummary: SortedTreeSummary {
+    /// The estimated size of the keys and nodes.
+    private(set) var estimatedSize = 0
+    /// True if any child has a priority.
+    private(set) var hasPriorities = false
+    /// True if any value below is one that the server has yet to compute.
+    private(set) var hasDeferredValues = false
+
+    init() {}
+
+    init(_ child: Child) {
+        estimatedSize = Self.estimatedSize(of: child.key, child.node.estimatedSize)
+        hasPriorities = child.node.priority != .none
+        hasDeferredValues = child.node.hasDeferredValues
+    }
+
+    mutating func add(_ other: ChildrenSummary) {
+        estimatedSize += other.estimatedSize
+        hasPriorities = hasPriorities || other.hasPriorities
+        hasDeferredValues = hasDeferredValues || other.hasDeferredValues
+    }
+
+    /// The estimated size of a child with its key.
+    static func estimatedSize(of key: ChildKey, _ nodeSize: Int) -> Int {
+        key.text.utf16.count + 4 + nodeSize
+    }
+}

@@ -1,0 +1,22 @@
+/// A query of the children at a location.
+package struct QuerySpec: Hashable, Sendable {
+    package var path: TreePath
+    package var parameters: QueryParameters
+
+    package init(_ path: TreePath, _ parameters: QueryParameters = .default) {
+        self.path = path
+        self.parameters = parameters
+    }
+
+    /// True for a query without bounds and limit, ordered by priority: a plain location.
+    package var isDefault: Bool { parameters.isDefault }
+
+    /// True for a query without bounds and limit.
+    package var loadsAllData: Bool { parameters.loadsAllData }
+
+    /// The query that is listened to and stored in place of this one: the plain location if the
+    /// query loads all data.
+    package var normalized: QuerySpec {
+        QuerySpec(path, parameters.normalized)
+    }
+}

@@ -1,0 +1,45 @@
+/// What the server will write when the connection ends, as far as it has acknowledged that.
+///
+/// When the connection is lost, the client applies the same to its own data at once, instead of
+/// waiting for the server to say so on the next connection.
+package struct OnDisconnectTree: Sendable {
+    private var values = PathTree<Node>()
+
+    package init() {}
+
+    /// True if nothing will be written.
+    package var isEmpty: Bool { values.isEmpty }
+
+    /// The server will replace a node.
+    package mutating func remember(_ path: TreePath, _ node: Node) {
+        values.fold(node, at: path)
+    }
+
+    /// The server will replace several nodes below a location.
+    package mutating func remember(_ path: TreePath, _ nodes: [PathValue]) {
+        for value in nodes { remember(path.appending(value.path), value.node) }
+    }
+
+    /// The server will not write at a location and below it, but what it writes above stays.
+    package mutating func forget(_ path: TreePath) {
+        values.unfold(at: path)
+    }
+
+    /// The connection has ended: takes what the server has written then, in the order of the
+    /// paths.
+    ///
+    /// - Parameters:
+    ///   - time: the server's estimated time, in milliseconds since the Unix epoch.
+    ///   - existing: the content of a location, for increments.
+    package mutating func take(
+        at time: Int64, existing: (TreePath) -> Node
+    ) -> [PathValue] {
+        var taken: [PathValue] = []
+        values.forEach { path, node in
+            let resolved = node.resolvingServerValues(at: time) { existing(path) }
+            taken.append(PathValue(path, resolved))
+        }
+        values = PathTree()
+        return taken.sorted { $0.path < $1.path }
+    }
+}

@@ -1,0 +1,66 @@
+/// A node and the path to write it at, one of several that are written together.
+package struct PathValue: Equatable, Sendable {
+    package var path: TreePath
+    package var node: Node
+
+    package init(_ path: TreePath, _ node: Node) {
+        self.path = path
+        self.node = node
+    }
+}
+
+extension Node {
+    /// The node with other nodes at several paths below it, of which none contains another, all at
+    /// once.
+    ///
+    /// Priorities are written last, and to nodes that are not empty then.
+    package func setting(_ values: [PathValue]) -> Node {
+        // A node that became empty in between would lose its priority.
+        var result = self
+        for value in values where !value.path.isPriority && !value.node.isEmpty {
+            result = result.setting(value.path, to: value.node)
+        }
+        for value in values where !value.path.isPriority && value.node.isEmpty {
+            result = result.setting(value.path, to: .empty)
+        }
+        for value in values where value.path.isPriority {
+            result = result.setting(value.path, to: value.node)
+        }
+        return result
+    }
+}
+
+extension [PathValue] {
+    /// What an application writes together: an object whose names are paths below a location.
+    ///
+    /// - Parameter path: the location.
+    /// - Throws: `invalidArgument` for what is no object, for invalid paths and values, and for
+    ///   paths of which one contains another.
+    package init(validatingUpdate json: JSONValue, at path: TreePath) throws(LarderError) {
+        guard case .object(let members) = json else {
+            throw .invalidValue("an update is an object of paths and values")
+        }
+        self = []
+        for member in members {
+            let place = try TreePath(validating: member.name, below: path, allowsPriority: true)
+            let relative = place.dropFirst(path.count)
+            guard !relative.isEmpty else {
+                throw .invalidPath("an update's path '\(member.name)' is empty")
+            }
+            let node =
+                relative.isPriority
+                ? Node(try Priority(validating: member.value))
+                : try Node(validating: member.value, at: place)
+            append(PathValue(relative, node))
+        }
+        try checkDisjoint()
+    }
+
+    /// Throws `invalidArgument` if one of the paths contains another.
+    package func checkDisjoint() throws(LarderError) {
+        let paths = map(\.path).sorted()
+        for (path, next) in zip(paths, paths.dropFirst()) where path.isAncestorOrEqual(of: next) {
+            throw .invalidPath("an update's path '\(path)' contains another, '\(next)'")
+        }
+    }
+}

@@ -1,0 +1,175 @@
+package import LarderRealtimeModel
+
+/// The stored part of a tree: the cache, and what of it is complete.
+///
+/// Changes are recorded in the cache; the owner stores them.
+package struct StoredTree {
+    package private(set) var cache: any TreeCache
+    /// The queries that the cache holds data for.
+    package private(set) var tracked: TrackedQueries
+
+    package init(_ cache: any TreeCache, tracked: TrackedQueries) {
+        self.cache = cache
+        self.tracked = tracked
+        saveQueries()
+    }
+
+    /// Records a change of the cache.
+    package mutating func record(_ change: CacheChange) {
+        cache.record(change)
+    }
+
+    private mutating func saveQueries() {
+        for query in tracked.takeChanged() { record(.saveQuery(query)) }
+    }
+}
+
+// MARK: - Reading
+
+extension StoredTree {
+    /// The stored content of a location, whether it is complete or not.
+    func node(at path: TreePath) throws(LarderError) -> Node {
+        try cache.node(at: path)
+    }
+
+    /// What is known of the server's data for a query: all of it, or those children of which all
+    /// is known.
+    package func serverNode(for query: QuerySpec) throws(LarderError) -> CachedNode {
+        if !query.loadsAllData, let window = tracked[query], window.isComplete {
+            let keys = try cache.trackedKeys(of: [window.id])
+            return CachedNode(
+                try cache.children(keys, at: query.path), isComplete: true, isFiltered: true)
+        }
+        if tracked.isLocationComplete(query.path) {
+            return query.loadsAllData
+                ? CachedNode(try cache.node(at: query.path), isComplete: true)
+                : CachedNode(try cache.window(of: query), isComplete: true, isFiltered: true)
+        }
+        let windows = tracked.completeWindows(at: query.path)
+        var keys = tracked.completeChildren(of: query.path)
+        if !windows.isEmpty { keys.formUnion(try cache.trackedKeys(of: windows)) }
+        if keys.isEmpty { return .unknown }
+        return CachedNode(try cache.children(keys, at: query.path), isComplete: false)
+    }
+}
+
+// MARK: - Queries
+
+extension StoredTree {
+    mutating func activate(_ query: QuerySpec, now: Int64) {
+        tracked.activate(query, now: now)
+        saveQueries()
+    }
+
+    mutating func deactivate(_ query: QuerySpec, now: Int64) {
+        tracked.deactivate(query, now: now)
+        saveQueries()
+    }
+
+    /// Notes that all data of a location is cached.
+    mutating func completeLocation(_ path: TreePath) {
+        tracked.completeLocation(path)
+        saveQueries()
+    }
+
+    /// Forgets a query whose data was evicted.
+    package mutating func evicted(_ query: QuerySpec) {
+        tracked.remove(query)
+    }
+
+    /// Stores how a window has changed.
+    ///
+    /// - Parameter keys: the keys of the window now.
+    mutating func windowChanged(
+        of query: QuerySpec, _ changes: WindowKeyChanges, keys: () -> Set<ChildKey>
+    ) {
+        guard let window = tracked[query] else { return }
+        if changes.isReplaced {
+            tracked.complete(query)
+            saveQueries()
+            record(.setKeys(window.id, keys()))
+        } else if window.isComplete, !changes.isEmpty {
+            record(.updateKeys(window.id, added: changes.added, removed: changes.removed))
+        }
+    }
+}
+
+// MARK: - Data
+
+extension StoredTree {
+    /// Stores what the server said of a location.
+    mutating func serverChanged(_ path: TreePath, _ values: [PathValue], isOverwrite: Bool) {
+        if isOverwrite {
+            for value in values { record(.overwrite(path.appending(value.path), value.node)) }
+        } else {
+            record(.merge(path, values))
+        }
+        for value in values { tracked.completeLocation(path.appending(value.path)) }
+        saveQueries()
+    }
+
+    /// Stores what the server said of a query's window.
+    ///
+    /// A child that left the window may still exist; its stored node stays if another query has
+    /// it.
+    ///
+    /// - Parameters:
+    ///   - values: the nodes that were sent, below the query's location.
+    ///   - left: children that are no longer in the window.
+    mutating func windowChanged(
+        of query: QuerySpec, _ values: [PathValue], left: Set<ChildKey>
+    ) {
+        var left = left
+        var sent: [PathValue] = []
+        for value in values {
+            if value.path.count == 1, value.node.isEmpty, let key = value.path.first {
+                left.insert(key)
+            } else {
+                sent.append(value)
+            }
+        }
+        let dropped = left.subtracting(keysOfOthers(than: query, among: left)).sorted()
+        sent += dropped.map { PathValue(TreePath([$0]), .empty) }
+        if !sent.isEmpty { record(.merge(query.path, sent)) }
+        for value in sent where !value.node.isEmpty {
+            tracked.completeLocation(query.path.appending(value.path))
+        }
+        saveQueries()
+    }
+
+    /// Stores the window of a query that no view has, as the server sent it.
+    mutating func received(_ window: Node, of query: QuerySpec) {
+        guard let id = tracked[query]?.id else { return }
+        let keys = Set(window.children.map(\.key))
+        let left = ((try? cache.trackedKeys(of: [id])) ?? []).subtracting(keys)
+        windowChanged(
+            of: query, window.children.map { PathValue(TreePath([$0.key]), $0.node) }, left: left)
+        tracked.complete(query)
+        saveQueries()
+        record(.setKeys(id, keys))
+    }
+
+    private func keysOfOthers(
+        than query: QuerySpec, among keys: Set<ChildKey>
+    ) -> Set<ChildKey> {
+        if keys.isEmpty || tracked.isLocationComplete(query.path) { return keys }
+        let others = tracked.completeWindows(at: query.path, except: query)
+        let alone = tracked.completeChildren(of: query.path)
+        // What cannot be read may be in use.
+        let shared = others.isEmpty ? [] : (try? cache.trackedKeys(of: others)) ?? keys
+        return keys.intersection(shared.union(alone))
+    }
+
+    /// Stores the result of a write that the server has accepted, unless a listener has the data
+    /// from the server.
+    ///
+    /// - Parameter isExact: false if the server has computed some of the values: what is stored is
+    ///   a guess, and does not count as complete.
+    mutating func acknowledged(_ write: PendingWrite, isExact: Bool, now: Int64) {
+        for value in write.values where !tracked.isLocationActive(value.path) {
+            record(.overwrite(value.path, value.node))
+            if isExact { tracked.ensureComplete(value.path, now: now) }
+        }
+        saveQueries()
+    }
+}

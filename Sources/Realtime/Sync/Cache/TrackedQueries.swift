@@ -1,0 +1,165 @@
+package import LarderRealtimeModel
+
+/// The queries whose data a cache holds, and what of it is complete.
+///
+/// ```
+///            listen, get                   last listener removed, restart
+///   (none) -------------> active ----------------------------------------> inactive
+///                            ^                                                |
+///                            +------------------- listen, get ----------------+
+///   either state: incomplete -> complete, once the server has sent all of it
+/// ```
+///
+/// The eviction of an inactive query removes it. A default query that is complete makes every
+/// query at its location and below complete; a filtered query of its own completeness has its
+/// window's keys in the cache.
+package struct TrackedQueries: Sendable {
+    private var queries = PathTree<[QueryParameters: TrackedQuery]>()
+    private var nextID: Int64 = 1
+    /// Queries that were added or have changed since they were last taken.
+    private var changed: Set<QuerySpec> = []
+
+    package init() {}
+
+    /// The queries that a cache holds after a restart: none is active.
+    ///
+    /// - Parameter now: the last use of those that were active.
+    package init(restoring stored: some Sequence<TrackedQuery>, now: Int64) {
+        for var query in stored {
+            nextID = max(nextID, query.id.rawValue + 1)
+            if query.isActive {
+                query.isActive = false
+                query.lastUse = now
+                changed.insert(query.query)
+            }
+            put(query)
+        }
+    }
+
+    /// The tracked query of a query; nil if it is not tracked.
+    package subscript(query: QuerySpec) -> TrackedQuery? {
+        queries[query.path]?[query.parameters.normalized]
+    }
+
+    /// Queries that were added or have changed since the last call.
+    package mutating func takeChanged() -> [TrackedQuery] {
+        defer { changed = [] }
+        return changed.compactMap { self[$0] }.sorted { $0.id < $1.id }
+    }
+}
+
+// MARK: - Completeness
+
+extension TrackedQueries {
+    /// True if all data of a query is cached.
+    package func isComplete(_ query: QuerySpec) -> Bool {
+        self[query]?.isComplete == true || isLocationComplete(query.path)
+    }
+
+    /// True if the whole content of a location is cached.
+    package func isLocationComplete(_ path: TreePath) -> Bool {
+        covers(path) { $0.isComplete }
+    }
+
+    /// True if a listener, `keepSynced` or a get uses the whole content of a location.
+    package func isLocationActive(_ path: TreePath) -> Bool {
+        covers(path) { $0.isActive }
+    }
+
+    private func covers(_ path: TreePath, _ accepts: (TrackedQuery) -> Bool) -> Bool {
+        var isCovered = false
+        queries.visit(along: path) { _, here in
+            isCovered = here[.default].map(accepts) ?? false
+            return !isCovered
+        }
+        return isCovered
+    }
+
+    /// Filtered queries at a location of which all data is cached, without one of them.
+    package func completeWindows(
+        at path: TreePath, except excluded: QuerySpec? = nil
+    ) -> [TrackedQueryID] {
+        (queries[path] ?? [:]).values
+            .filter { $0.isComplete && !$0.query.isDefault && $0.query != excluded }
+            .map(\.id)
+    }
+
+    /// Children of a location whose whole content is cached on its own.
+    package func completeChildren(of path: TreePath) -> Set<ChildKey> {
+        guard let tree = queries.subtree(at: path) else { return [] }
+        return Set(tree.keys.filter { tree.child($0)?.value?[.default]?.isComplete == true })
+    }
+}
+
+// MARK: - Changes
+
+extension TrackedQueries {
+    /// Notes that a query is used from now on.
+    package mutating func activate(_ query: QuerySpec, now: Int64) {
+        update(query, now: now) {
+            $0.isActive = true
+            $0.lastUse = now
+        }
+    }
+
+    /// Notes that a query is no longer used.
+    package mutating func deactivate(_ query: QuerySpec, now: Int64) {
+        guard self[query]?.isActive == true else { return }
+        update(query, now: now) {
+            $0.isActive = false
+            $0.lastUse = now
+        }
+    }
+
+    /// Notes that all data of a filtered query is cached, and which children that is.
+    package mutating func complete(_ query: QuerySpec) {
+        if self[query]?.isComplete == false { update(query) { $0.isComplete = true } }
+    }
+
+    /// Notes that the whole content of a location is cached: the default queries there and below
+    /// are complete on their own, and filtered ones while that lasts.
+    package mutating func completeLocation(_ path: TreePath) {
+        var incomplete: [QuerySpec] = []
+        queries.subtree(at: path)?.forEach { _, here in
+            if let query = here[.default], !query.isComplete { incomplete.append(query.query) }
+        }
+        for query in incomplete { update(query) { $0.isComplete = true } }
+    }
+
+    /// Notes that the whole content of a location is cached although no listener asked for it.
+    package mutating func ensureComplete(_ path: TreePath, now: Int64) {
+        guard !isLocationComplete(path) else { return }
+        update(QuerySpec(path), now: now) { $0.isComplete = true }
+    }
+
+    /// Forgets a query that was evicted.
+    package mutating func remove(_ query: QuerySpec) {
+        changed.remove(query.normalized)
+        queries.update(at: query.path) { tree in
+            tree.updateValue { here in
+                here?[query.parameters.normalized] = nil
+                if here?.isEmpty == true { here = nil }
+            }
+        }
+    }
+
+    private mutating func update(
+        _ query: QuerySpec, now: Int64 = 0, _ change: (inout TrackedQuery) -> Void
+    ) {
+        let query = query.normalized
+        var tracked = self[query] ?? TrackedQuery(TrackedQueryID(nextID), query, lastUse: now)
+        if tracked.id.rawValue == nextID { nextID += 1 }
+        change(&tracked)
+        changed.insert(query)
+        put(tracked)
+    }
+
+    private mutating func put(_ tracked: TrackedQuery) {
+        queries.update(at: tracked.query.path) { tree in
+            tree.updateValue { here in
+                if here == nil { here = [:] }
+                here?[tracked.query.parameters] = tracked
+            }
+        }
+    }
+}

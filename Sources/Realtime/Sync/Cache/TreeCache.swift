@@ -1,0 +1,82 @@
+package import LarderRealtimeModel
+
+/// The number of a tracked query in a cache.
+package struct TrackedQueryID: Hashable, Comparable, Sendable {
+    package let rawValue: Int64
+
+    package init(_ rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    package static func < (left: TrackedQueryID, right: TrackedQueryID) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}
+
+/// A query whose data a cache holds.
+package struct TrackedQuery: Equatable, Sendable {
+    package let id: TrackedQueryID
+    /// The query, normalized: one that loads all data is the default query of its location.
+    package let query: QuerySpec
+    /// When it last became active or inactive, in milliseconds since the Unix epoch.
+    package var lastUse: Int64
+    /// True if all that the query selects was cached.
+    package var isComplete: Bool
+    /// True while listeners, `keepSynced` or a get use the query; such data is not evicted.
+    package var isActive: Bool
+
+    package init(
+        _ id: TrackedQueryID, _ query: QuerySpec, lastUse: Int64, isComplete: Bool = false,
+        isActive: Bool = false
+    ) {
+        self.id = id
+        self.query = query
+        self.lastUse = lastUse
+        self.isComplete = isComplete
+        self.isActive = isActive
+    }
+}
+
+/// The cached part of a tree, as a sync tree reads and changes it.
+///
+/// Changes are recorded and stored later, all those of a turn in one transaction; reads see them
+/// from the moment they are recorded.
+package protocol TreeCache {
+    /// The cached content of a location, without regard to what of it is complete.
+    func node(at path: TreePath) throws(LarderError) -> Node
+
+    /// What a query selects of the cached content of its location; the location's priority is no
+    /// part of it.
+    ///
+    /// Only the window is held in memory.
+    func window(of query: QuerySpec) throws(LarderError) -> Node
+
+    /// Some children of a location, as far as they are cached.
+    func children(_ keys: Set<ChildKey>, at path: TreePath) throws(LarderError) -> Node
+
+    /// The union of the keys of some tracked queries.
+    func trackedKeys(of queries: [TrackedQueryID]) throws(LarderError) -> Set<ChildKey>
+
+    /// Adds a change to those of the turn.
+    mutating func record(_ change: CacheChange)
+}
+
+/// A change of a cache.
+package enum CacheChange: Equatable, Sendable {
+    /// The server's content of a location was replaced.
+    case overwrite(TreePath, Node)
+    /// The server's content of several places below a location was replaced.
+    case merge(TreePath, [PathValue])
+    /// A tracked query is new or has changed.
+    case saveQuery(TrackedQuery)
+    /// The children that a filtered query selects.
+    case setKeys(TrackedQueryID, Set<ChildKey>)
+    /// Children that a filtered query now selects, and others that it no longer does.
+    case updateKeys(TrackedQueryID, added: Set<ChildKey>, removed: Set<ChildKey>)
+    /// A write was made, with its server values unresolved.
+    case saveWrite(PendingWrite)
+    /// A write was acknowledged, refused or cancelled.
+    case removeWrite(WriteID)
+    /// All writes were cancelled.
+    case removeAllWrites
+}

@@ -1,0 +1,83 @@
+package import LarderCore
+import LarderRealtimeModel
+package import LarderRealtimeRemote
+package import LarderRuntime
+package import LarderStorage
+
+/// The timers of an engine.
+package enum DatabaseTimer: Hashable, Sendable {
+    /// Those of the connection.
+    case connection(ConnectionMachine.Timer)
+    /// The limit of a get.
+    case get(UInt64)
+    /// The next attempt to commit what the disk has refused.
+    case recovery
+    /// The limit for handlers of transactions of an earlier run.
+    case transactionHandlers
+}
+
+/// The threads, clock and random numbers of an engine.
+package typealias EngineScheduler = Scheduler<DatabaseTimer>
+
+/// Where tokens come from.
+package protocol TokenSource: Sendable {
+    /// Fetches the token of the signed-in user; nil if there is none.
+    ///
+    /// - Parameters:
+    ///   - forcingRefresh: true if the server has refused the last token.
+    ///   - completion: called once, on any thread.
+    func fetchToken(forcingRefresh: Bool, _ completion: @escaping Completion<String?>)
+}
+
+/// How a client is opened.
+package struct DatabaseClientConfiguration: Sendable {
+    /// The store below it; nil to keep nothing but what listeners and pending writes need.
+    package var storage: StoreConfiguration?
+
+    /// The server; nil for none.
+    package var remote: (any RealtimeRemote)?
+
+    /// Where tokens come from; nil for no authentication.
+    package var tokens: (any TokenSource)?
+
+    /// True if the last accepted token is kept in the store.
+    package var keepsToken = false
+
+    /// True if a write that is overwritten before it was sent is not sent.
+    package var mergesOverwrittenWrites = false
+
+    /// The time that a get waits for the server.
+    package var getTimeout = Duration.seconds(3)
+
+    /// The time that transactions of an earlier run wait for their handlers.
+    package var transactionHandlerWait = Duration.seconds(60)
+
+    /// Threads, clock and random numbers.
+    package var scheduler: any EngineScheduler = QueueScheduler<DatabaseTimer>(
+        label: "larder.realtime", errorDomain: LarderError.realtimeDomain)
+
+    /// The local clock, for server values and the times of writes.
+    package var clock: @Sendable () -> Timestamp = { Timestamp.now() }
+
+    /// Receives warnings.
+    package var log: @Sendable (String) -> Void = { _ in }
+
+    /// A client with the defaults for everything else.
+    package init(storage: StoreConfiguration?) {
+        self.storage = storage
+    }
+}
+
+extension Timestamp {
+    /// Milliseconds since the Unix epoch.
+    package var milliseconds: Int64 {
+        seconds * 1000 + Int64(nanoseconds) / 1_000_000
+    }
+}
+
+extension Duration {
+    /// The whole milliseconds of the duration.
+    package var wholeMilliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,177 @@
+import LarderCore
+package import LarderRealtimeModel
+import LarderRealtimeRemote
+import LarderRuntime
+
+/// The answer to a get.
+package struct GetAnswer: Sendable {
+    package let query: QuerySpec
+    package let node: Node
+    package let metadata: TreeEventMetadata
+}
+
+/// A get that waits for the server.
+struct PendingGet {
+    let query: QuerySpec
+    let completion: Completion<GetAnswer>
+    /// The number of the request on this connection; nil until it is sent.
+    var number: Int?
+    /// True if the time for a connection has passed and the server is asked nevertheless.
+    var isLate = false
+}
+
+// MARK: - Listeners
+
+extension DatabaseEngine {
+    func listen(
+        to query: QuerySpec, _ listener: Listener,
+        _ deliver: @escaping @Sendable (TreeEvent) -> Void
+    ) {
+        guard !isTerminated else {
+            return deliver(.ending(listener.id, query, DatabaseClient.terminated))
+        }
+        listeners[listener.id] = deliver
+        do throws(LarderError) {
+            self.deliver(later: try open(query, listener))
+        } catch {
+            self.deliver(later: [.ending(listener.id, query, error)])
+        }
+    }
+
+    private func open(
+        _ query: QuerySpec, _ listener: Listener
+    ) throws(LarderError) -> [TreeEvent] {
+        InfoTree.contains(query.path)
+            ? try info.listen(to: query, listener) : try tree.listen(to: query, listener)
+    }
+
+    func removeListener(_ id: ListenerID, from query: QuerySpec) {
+        guard listeners.removeValue(forKey: id) != nil else { return }
+        if InfoTree.contains(query.path) {
+            info.stopListening(to: query, id)
+        } else {
+            tree.stopListening(to: query, id)
+        }
+    }
+
+    func keepSynced(_ query: QuerySpec, _ isKept: Bool) {
+        guard !isTerminated else { return }
+        guard isKept else { return tree.release(query, for: .keepSynced) }
+        do throws(LarderError) {
+            try tree.hold(query, for: .keepSynced)
+        } catch {
+            log("\(query.path) cannot be kept in sync: \(error.message)")
+        }
+    }
+}
+
+// MARK: - Gets
+
+extension DatabaseEngine {
+    /// The longest time that a get waits for a server that is connected and does not answer.
+    private static let lateGetTimeout = Duration.seconds(30)
+
+    func get(_ query: QuerySpec, _ completion: @escaping Completion<GetAnswer>) {
+        guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
+        if InfoTree.contains(query.path) {
+            let node = info.value(of: query) ?? .empty
+            return answer(completion, query, node, isFromCache: false)
+        }
+        if let node = tree.value(of: query) {
+            return answer(completion, query, node, isFromCache: !tree.isCurrent(query))
+        }
+        let get = PendingGet(query: query, completion: completion)
+        guard configuration.remote != nil else {
+            return answerFromCache(get, because: nil)
+        }
+        let id = newID()
+        tree.getBegan(query)
+        gets[id] = get
+        setTimer(.get(id), after: configuration.getTimeout) { $0.getTimedOut(id) }
+    }
+
+    private func getTimedOut(_ id: ID) {
+        guard let get = gets[id] else { return }
+        if machine.isReady, !get.isLate {
+            gets[id]?.isLate = true
+            setTimer(.get(id), after: Self.lateGetTimeout) { $0.getTimedOut(id) }
+        } else if let get = endGet(id) {
+            answerFromCache(get, because: nil)
+        }
+    }
+
+    /// Asks the server for what was not asked for on this connection.
+    func planGets(_ requests: inout [PlannedRequest]) {
+        for id in gets.keys.sorted() {
+            guard let get = gets[id], get.number == nil else { continue }
+            let number = newRequestNumber()
+            gets[id]?.number = number
+            requests.append(
+                PlannedRequest(number: number, request: .get(get.query.normalized)))
+        }
+    }
+
+    /// The connection has ended: gets are sent again on the next one.
+    func loseGets() {
+        for id in gets.keys { gets[id]?.number = nil }
+    }
+
+    func receive(_ response: RealtimeResponse, toGet number: Int) {
+        guard let id = gets.first(where: { $0.value.number == number })?.key,
+            let get = endGet(id)
+        else { return }
+        guard response.status == .ok, case .node(let node) = response.payload else {
+            return answerFromCache(get, because: response.status == .ok ? nil : response.error)
+        }
+        let (known, events) = tree.receive(node, of: get.query)
+        deliver(later: events)
+        answer(get.completion, get.query, known, isFromCache: false)
+        dataChanged(at: get.query.path)
+    }
+
+    private func endGet(_ id: ID) -> PendingGet? {
+        guard let get = gets.removeValue(forKey: id) else { return nil }
+        cancelTimer(.get(id))
+        tree.getEnded(get.query)
+        return get
+    }
+
+    private func answerFromCache(_ get: PendingGet, because error: LarderError?) {
+        let stored = (try? tree.storedValue(of: get.query)).flatMap { $0 }
+        if let node = tree.value(of: get.query) {
+            answer(get.completion, get.query, node, isFromCache: true)
+        } else if let stored {
+            answer(
+                get.completion, get.query, stored.node, isComplete: stored.isComplete,
+                isFromCache: true)
+        } else {
+            let error =
+                error
+                ?? LarderError(
+                    realtime: .unavailable,
+                    "The client is offline, has no listener of \(get.query.path) and nothing of it "
+                        + "in its cache.")
+            call(later: { get.completion(.failure(error)) })
+        }
+    }
+
+    private func answer(
+        _ completion: @escaping Completion<GetAnswer>, _ query: QuerySpec, _ node: Node,
+        isComplete: Bool = true, isFromCache: Bool
+    ) {
+        let answer = GetAnswer(
+            query: query, node: node,
+            metadata: TreeEventMetadata(
+                isComplete: isComplete,
+                hasPendingWrites: tree.hasPendingWrites(at: query.path),
+                isFromCache: isFromCache))
+        call(later: { completion(.success(answer)) })
+    }
+}
+
+extension SyncTree {
+    /// True if pending writes lie at, above or below a location.
+    func hasPendingWrites(at path: TreePath) -> Bool {
+        !writes.visibleWrites.descending(to: path).isEmpty
+    }
+}

@@ -1,0 +1,283 @@
+import LarderCore
+package import LarderRealtimeModel
+import LarderRealtimeRemote
+import LarderRuntime
+
+/// What a request of the outbox belongs to.
+enum OutboxWork {
+    case write(WriteID)
+    case transactions(TransactionPutID)
+    case disconnect(DisconnectOperation, Completion<Void>)
+
+    func fail(_ error: LarderError) {
+        if case .disconnect(_, let completion) = self { completion(.failure(error)) }
+    }
+}
+
+/// A write that the server has not answered.
+struct OutgoingWrite {
+    let request: WriteRequest
+    /// Its place in the outbox.
+    let place: RequestOutbox.ID
+    /// When it was made, by the local clock.
+    let time: Timestamp
+    var acknowledged: Completion<Void>
+}
+
+// MARK: - Making writes
+
+extension DatabaseEngine {
+    func write(
+        _ request: WriteRequest, committed: @escaping Completion<WriteID>,
+        acknowledged: @escaping Completion<Void>
+    ) {
+        guard !isTerminated else { return committed(.failure(DatabaseClient.terminated)) }
+        let overwritten = overwrittenWrite(by: request)
+        let id = tree.newWriteID()
+        let write = PendingWrite(id, at: request.path, request.change)
+        deliver(later: tree.write(write, at: serverMilliseconds))
+        deliveries.append(.made(id, committed))
+        enqueue(id, request, configuration.clock(), acknowledged)
+        if let overwritten { merge(overwritten, into: id) }
+        overrideTransactions(by: request)
+    }
+
+    private func enqueue(
+        _ id: WriteID, _ request: WriteRequest, _ time: Timestamp,
+        _ acknowledged: @escaping Completion<Void>
+    ) {
+        let place = outbox.add(RequestOutbox.Entry(request.remoteRequest))
+        outboxWork[place] = .write(id)
+        writes[id] = OutgoingWrite(
+            request: request, place: place, time: time, acknowledged: acknowledged)
+        outboxChanged()
+    }
+
+    /// Shows and queues the writes and transactions that an earlier run has left, in their order.
+    func restoreWrites() {
+        do throws(LarderError) {
+            for saved in try disk.savedWork() {
+                switch saved {
+                case .write(let write, let time):
+                    tree.restore(write, at: serverMilliseconds)
+                    enqueue(write.id, WriteRequest(write), time) { _ in }
+                case .transaction(let transaction, let time, let wasSent):
+                    restore(transaction, time, wasSent: wasSent)
+                }
+            }
+        } catch {
+            log("the writes of an earlier run cannot be read: \(error.message)")
+        }
+        awaitTransactionHandlers()
+    }
+
+    /// The write that a new one makes superfluous, if that is wanted.
+    private func overwrittenWrite(by request: WriteRequest) -> WriteID? {
+        guard configuration.mergesOverwrittenWrites, case .overwrite(let path, let node) = request,
+            !node.hasDeferredValues, let last = outbox.lastUnsent,
+            case .put(path, _, hash: nil) = last.request,
+            case .write(let id)? = outboxWork[last.id]
+        else { return nil }
+        return id
+    }
+
+    /// Takes a write back that a later one replaces; it is acknowledged with that.
+    private func merge(_ id: WriteID, into later: WriteID) {
+        guard let write = withdraw(id), let acknowledged = writes[later]?.acknowledged else {
+            return
+        }
+        deliver(later: tree.revert(id))
+        writes[later]?.acknowledged = { result in
+            write.acknowledged(result)
+            acknowledged(result)
+        }
+    }
+
+    /// Removes a write from what is sent.
+    @discardableResult
+    func withdraw(_ id: WriteID) -> OutgoingWrite? {
+        guard let write = writes[id], outbox.cancel(write.place) else { return nil }
+        outboxWork[write.place] = nil
+        writes[id] = nil
+        outboxChanged()
+        return write
+    }
+}
+
+// MARK: - Answers
+
+extension DatabaseEngine {
+    /// An answer of the server to a request of the outbox.
+    func receive(_ answer: RequestOutbox.Answer) {
+        let isAccepted = answer.response.status == .ok
+        let result: Result<Void, LarderError> =
+            isAccepted ? .success(()) : .failure(answer.response.error)
+        switch outboxWork.removeValue(forKey: answer.id) {
+        case .write(let id): settle(id, result)
+        case .transactions(let put): settle(put, answer.response)
+        case .disconnect(let operation, let completion):
+            if isAccepted { disconnectRecorded(operation) }
+            call(later: { completion(result) })
+        case nil: break
+        }
+        outboxChanged()
+    }
+
+    private func settle(_ id: WriteID, _ result: Result<Void, LarderError>) {
+        guard let write = writes.removeValue(forKey: id) else { return }
+        switch result {
+        case .success: deliver(later: tree.acknowledge(id))
+        case .failure(let error):
+            deliver(later: tree.revert(id))
+            refuse(id, write, error)
+        }
+        call(later: { write.acknowledged(result) })
+        for path in write.request.paths { dataChanged(at: path) }
+    }
+
+    private func refuse(_ id: WriteID, _ write: OutgoingWrite, _ error: LarderError) {
+        log("the server has refused a write to \(write.request.path): \(error.message)")
+        bury(
+            DeadWrite(
+                id: id, request: write.request, error: error, writeTime: write.time,
+                refusalTime: configuration.clock()))
+    }
+
+    /// A request that is not sent twice was lost with its connection.
+    func loseRequest(_ place: RequestOutbox.ID) {
+        guard case .transactions(let put)? = outboxWork.removeValue(forKey: place) else { return }
+        loseTransactions(put)
+    }
+
+    /// A request is about to be sent.
+    func willSend(_ place: RequestOutbox.ID) {
+        guard case .transactions(let put)? = outboxWork[place] else { return }
+        for id in transactions.sentTransactions(put) { disk.noteSent(id) }
+    }
+}
+
+// MARK: - Cancelling
+
+extension DatabaseEngine {
+    /// Cancels a write, unless it was sent.
+    func cancelWrite(_ id: WriteID, _ completion: @escaping Completion<Bool>) {
+        guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
+        guard let write = withdraw(id) else { return completion(.success(false)) }
+        deliver(later: tree.revert(id))
+        let error = LarderError(realtime: .cancelled, "Write cancelled by user")
+        call(later: {
+            write.acknowledged(.failure(error))
+            completion(.success(true))
+        })
+        for path in write.request.paths { dataChanged(at: path) }
+    }
+
+    /// Cancels everything that the server has not answered.
+    func purgeOutstandingWrites() {
+        guard !isTerminated else { return }
+        let error = LarderError(realtime: .cancelled, "Write cancelled by user")
+        deliver(later: tree.revertAllWrites())
+        let (answers, removed) = outbox.removeAll()
+        for answer in answers { receive(answer) }
+        for place in removed {
+            switch outboxWork.removeValue(forKey: place) {
+            case .write(let id):
+                guard let write = writes.removeValue(forKey: id) else { continue }
+                call(later: { write.acknowledged(.failure(error)) })
+            case .disconnect(_, let completion):
+                call(later: { completion(.failure(error)) })
+            case .transactions, nil: break
+            }
+        }
+        transactions.cancelAll(error, &tree)
+        performTransactions()
+        outboxChanged()
+    }
+}
+
+// MARK: - The end of a connection
+
+extension DatabaseEngine {
+    /// Records an operation for the end of the connection, after the writes before it.
+    func arm(_ operation: DisconnectOperation, _ completion: @escaping Completion<Void>) {
+        guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
+        if case .merge(_, let values) = operation, values.isEmpty {
+            return call(later: { completion(.success(())) })
+        }
+        let place = outbox.add(RequestOutbox.Entry(operation.remoteRequest))
+        outboxWork[place] = .disconnect(operation, completion)
+    }
+
+    /// The connection has ended: the server performs the recorded operations, whose effect is
+    /// shown at once.
+    func performDisconnectOperations() {
+        let values = disconnects.take(at: serverMilliseconds) { tree.latestNode(at: $0) }
+        for value in values {
+            deliver(later: tree.serverOverwrite(value.path, value.node))
+            overrideTransactions(at: value.path)
+        }
+    }
+
+    private func disconnectRecorded(_ operation: DisconnectOperation) {
+        switch operation {
+        case .put(let path, let node): disconnects.remember(path, node)
+        case .merge(let path, let values): disconnects.remember(path, values)
+        case .cancel(let path): disconnects.forget(path)
+        }
+    }
+}
+
+// MARK: - Requests
+
+extension WriteRequest {
+    /// The location of the write.
+    package var path: TreePath {
+        switch self {
+        case .overwrite(let path, _), .merge(let path, _): path
+        }
+    }
+
+    /// The locations of all nodes that the write replaces.
+    var paths: [TreePath] { values.map(\.path) }
+
+    /// The nodes that the write replaces, by their paths from the root.
+    package var values: [PathValue] {
+        switch self {
+        case .overwrite(let path, let node): [PathValue(path, node)]
+        case .merge(let path, let values):
+            values.map { PathValue(path.appending($0.path), $0.node) }
+        }
+    }
+
+    var change: PendingWrite.Change {
+        switch self {
+        case .overwrite(_, let node): .overwrite(node)
+        case .merge(_, let values): .merge(values)
+        }
+    }
+
+    var remoteRequest: RealtimeRequest {
+        switch self {
+        case .overwrite(let path, let node): .put(path, node, hash: nil)
+        case .merge(let path, let values): .merge(path, values)
+        }
+    }
+
+    init(_ write: PendingWrite) {
+        self =
+            switch write.change {
+            case .overwrite(let node): .overwrite(write.path, node)
+            case .merge(let values): .merge(write.path, values)
+            }
+    }
+}
+
+extension DisconnectOperation {
+    fileprivate var remoteRequest: RealtimeRequest {
+        switch self {
+        case .put(let path, let node): .onDisconnectPut(path, node)
+        case .merge(let path, let values): .onDisconnectMerge(path, values)
+        case .cancel(let path): .onDisconnectCancel(path)
+        }
+    }
+}

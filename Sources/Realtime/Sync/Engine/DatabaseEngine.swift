@@ -1,0 +1,234 @@
+import LarderCore
+import LarderRealtimeModel
+import LarderRealtimeRemote
+import LarderRuntime
+import LarderStorage
+import Synchronization
+
+/// A request to an engine.
+enum DatabaseCommand: Sendable {
+    /// A request of the application, or the end of a wait.
+    case perform(@Sendable (isolated DatabaseEngine) -> Void)
+    /// An event of the connection of an attempt.
+    case connection(ConnectionEvent, attempt: Int)
+}
+
+/// The engine of one database: feeds the machines and performs their actions.
+///
+/// Requests come through the inbox. All that wait when the engine looks are one turn: they are
+/// applied to the sync tree in order, what they change on disk becomes one commit, then events and
+/// completions are delivered and requests are sent. What the engine decides depends on the order
+/// of requests and events alone: time, random numbers, disk and network come through its
+/// scheduler, store and remote.
+actor DatabaseEngine {
+    typealias ID = UInt64
+
+    nonisolated let scheduler: any EngineScheduler
+    nonisolated let inbox = Inbox<DatabaseCommand, Never>()
+    nonisolated let configuration: DatabaseClientConfiguration
+    private nonisolated let networkStateLock: Mutex<NetworkState>
+    private nonisolated let offsetMilliseconds = Atomic<Int64>(0)
+    private nonisolated let lastID = Atomic<ID>(0)
+
+    // What is listened to and written.
+    let disk: DatabaseDisk
+    var tree: SyncTree
+    var info = InfoTree()
+    var listeners: [ListenerID: @Sendable (TreeEvent) -> Void] = [:]
+    var gets: [ID: PendingGet] = [:]
+
+    // What is to be sent.
+    var outbox = RequestOutbox()
+    /// What the requests of the outbox belong to.
+    var outboxWork: [RequestOutbox.ID: OutboxWork] = [:]
+    var writes: [WriteID: OutgoingWrite] = [:]
+    var transactions = Transactions()
+    var transactionWork: [TransactionID: TransactionWork] = [:]
+    /// The updates for transactions of an earlier run, by their location.
+    var resumedUpdates: [TreePath: TransactionUpdate] = [:]
+    /// True once transactions of an earlier run have waited long enough for their updates.
+    var hasHandlerWaitEnded = false
+    var disconnects = OnDisconnectTree()
+    var pendingObservers = ListObservers<QueuedWrite>()
+    var deadObservers = ListObservers<DeadWrite>()
+
+    // The connection.
+    var machine = ConnectionMachine()
+    var connection: (any RealtimeConnection)?
+    var serverListens = ServerListens()
+    var lastRequestNumber = 0
+    /// The authentication that is not answered.
+    var authentication: Authentication?
+    var roundTrip = RoundTrip.unmeasured
+    private var timers: [DatabaseTimer: RunningTimer] = [:]
+    var networkObservers = Observers<NetworkState>()
+
+    // The turn.
+    /// What is delivered after the commit of the turn, in order.
+    var deliveries: [Delivery] = []
+    private var commands: [DatabaseCommand] = []
+    var recoveryBackoff = Backoff(initial: .seconds(1), factor: 1.5, longest: .seconds(60))
+    private(set) var isTerminated = false
+
+    private struct RunningTimer {
+        let id: ID
+        let cancel: @Sendable () -> Void
+    }
+
+    /// Something to deliver after a commit.
+    enum Delivery {
+        case event(TreeEvent)
+        case call(@Sendable () -> Void)
+        /// A write was made, if the commit succeeds.
+        case made(WriteID, Completion<WriteID>)
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        scheduler.executor.asUnownedSerialExecutor()
+    }
+
+    /// Reachability of the server.
+    nonisolated var networkState: NetworkState {
+        get { networkStateLock.withLock { $0 } }
+        set { networkStateLock.withLock { $0 = newValue } }
+    }
+
+    /// The estimated difference of the server's clock from the local one.
+    nonisolated var serverTimeOffset: Duration {
+        get { .milliseconds(offsetMilliseconds.load(ordering: .relaxed)) }
+        set { offsetMilliseconds.store(newValue.wholeMilliseconds, ordering: .relaxed) }
+    }
+
+    /// At most so many requests share a commit, so that a flood cannot outgrow a transaction.
+    private static let commandsPerCommit = 2_000
+    /// A list of more requests than this is not kept for those to come.
+    private static let keptCommandCount = 1_000
+
+    init(_ configuration: DatabaseClientConfiguration) throws(LarderError) {
+        self.configuration = configuration
+        scheduler = configuration.scheduler
+        networkStateLock = Mutex(
+            NetworkState(configuration.remote == nil ? .offline : .unknown, .notAsked))
+        disk = try DatabaseDisk(configuration.storage)
+        tree = try disk.makeTree(now: configuration.clock().milliseconds)
+    }
+
+    /// A number that no other request of this engine has.
+    nonisolated func newID() -> ID {
+        lastID.wrappingAdd(1, ordering: .relaxed).newValue
+    }
+
+    /// Adds a request and wakes the engine for it.
+    ///
+    /// - Returns: false when the engine has ended.
+    nonisolated func add(_ command: DatabaseCommand) -> Bool {
+        guard let mustWake = inbox.add(command) else { return false }
+        if mustWake { wake() }
+        return true
+    }
+
+    /// Restores what an earlier process left, and connects.
+    nonisolated func start() {
+        _ = add(
+            .perform {
+                $0.setInfo("connected", false)
+                $0.setInfo("authenticated", false)
+                $0.restoreWrites()
+                if $0.configuration.remote != nil {
+                    $0.performAll($0.machine.start(at: $0.scheduler.uptime))
+                }
+            })
+    }
+
+    nonisolated func log(_ message: String) {
+        configuration.log(message)
+    }
+
+    private nonisolated func wake() {
+        scheduler.run { self.takeTurn() }
+    }
+
+    /// Serves, on the executor; as `assumeIsolated` would, which allocates at each call.
+    private nonisolated func takeTurn() {
+        scheduler.executor.checkIsolated()
+        let serve: (isolated DatabaseEngine) -> Void = { $0.serve() }
+        unsafeBitCast(serve, to: ((DatabaseEngine) -> Void).self)(self)
+    }
+
+    /// Serves the waiting requests; requests that this leads to are served next.
+    private func serve() {
+        inbox.take(&commands)
+        tree.now = configuration.clock().milliseconds
+        transactions.time = serverMilliseconds
+        for (index, command) in commands.enumerated() {
+            if index > 0, index % Self.commandsPerCommit == 0 { endTurn() }
+            switch command {
+            case .perform(let body): body(self)
+            case .connection(let event, let attempt): receive(event, attempt)
+            }
+        }
+        endTurn()
+        commands.removeAll(keepingCapacity: commands.count < Self.keptCommandCount)
+        if inbox.endTurn() { wake() }
+    }
+
+    // MARK: Time
+
+    /// The estimated time of the server, in milliseconds since the Unix epoch.
+    var serverMilliseconds: Int64 {
+        configuration.clock().milliseconds + serverTimeOffset.wholeMilliseconds
+    }
+
+    /// Sets a timer; one of that name that runs is replaced.
+    func setTimer(
+        _ timer: DatabaseTimer, after delay: Duration,
+        _ body: @escaping @Sendable (isolated DatabaseEngine) -> Void
+    ) {
+        cancelTimer(timer)
+        let id = newID()
+        let cancel = scheduler.schedule(timer, after: delay) { [weak self] in
+            // Through the inbox, so that what it leads to is part of a turn.
+            _ = self?.add(
+                .perform { engine in
+                    guard engine.timers[timer]?.id == id else { return }
+                    engine.timers[timer] = nil
+                    body(engine)
+                })
+        }
+        timers[timer] = RunningTimer(id: id, cancel: cancel)
+    }
+
+    /// Cancels a timer, if it runs.
+    func cancelTimer(_ timer: DatabaseTimer) {
+        timers.removeValue(forKey: timer)?.cancel()
+    }
+
+    // MARK: The end
+
+    func terminate(_ completion: @escaping Completion<Void>) {
+        guard !isTerminated else { return completion(.success(())) }
+        endTurn()
+        isTerminated = true
+        for command in inbox.close() {
+            if case .perform(let body) = command { body(self) }
+        }
+        for timer in timers.values { timer.cancel() }
+        timers = [:]
+        connection?.close()
+        connection = nil
+        let end = LarderError(realtime: .cancelled, "the database was closed")
+        for get in gets.valuesInOrder { get.completion(.failure(end)) }
+        for write in writes.valuesInOrder { write.acknowledged(.failure(end)) }
+        for work in outboxWork.valuesInOrder { work.fail(end) }
+        for work in transactionWork.valuesInOrder { work.completion?(.failure(end)) }
+        listeners = [:]
+        gets = [:]
+        writes = [:]
+        outboxWork = [:]
+        transactionWork = [:]
+        networkObservers = Observers()
+        pendingObservers = ListObservers()
+        deadObservers = ListObservers()
+        disk.close(completion)
+    }
+}

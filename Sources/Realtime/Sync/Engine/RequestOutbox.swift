@@ -1,0 +1,171 @@
+package import LarderRealtimeRemote
+
+/// The requests of a database that change the server's data now or when the connection ends, in
+/// the order in which the application made them.
+///
+/// A pure machine. Puts, merges, transactions and operations for the end of the connection share
+/// one order, so that what was armed before a write reaches the server before it. A request stays
+/// until it is answered, and goes out again on the next connection unless it may only be sent
+/// once. Answers are withheld while listens are unanswered: the server's data precedes the answer
+/// to the write that led to it.
+package struct RequestOutbox: Sendable {
+    /// The place of a request in the order.
+    package typealias ID = UInt64
+
+    /// A request of the order.
+    package struct Entry: Sendable {
+        /// What is sent.
+        package var request: RealtimeRequest
+        /// True if the request is not sent again when the connection ends before its answer.
+        package var isSentOnce: Bool
+
+        package init(_ request: RealtimeRequest, isSentOnce: Bool = false) {
+            self.request = request
+            self.isSentOnce = isSentOnce
+        }
+    }
+
+    /// An answer that may be delivered.
+    package struct Answer: Sendable {
+        package let id: ID
+        package let response: RealtimeResponse
+    }
+
+    /// A request to send under a number.
+    package struct Sending: Sendable {
+        package let id: ID
+        package let request: RealtimeRequest
+    }
+
+    /// The most requests that are unanswered at a time; further ones wait.
+    private static let maxInFlight = 1_000
+
+    private var entries: [ID: Entry] = [:]
+    /// The requests that were sent on this connection and not answered, by number.
+    private var inFlight: [Int: ID] = [:]
+    private var sentIDs: Set<ID> = []
+    private var withheld: [Answer] = []
+    /// Not above the first request that is left.
+    private var firstID: ID = 1
+    /// Not above the first request that is to be sent.
+    private var nextID: ID = 1
+    private var lastID: ID = 0
+
+    package init() {}
+
+    /// The number of requests without a delivered answer.
+    package var count: Int { entries.count }
+
+    /// True if nothing is left to answer.
+    package var isEmpty: Bool { entries.isEmpty }
+
+    /// Adds a request after all others.
+    package mutating func add(_ entry: Entry) -> ID {
+        lastID += 1
+        entries[lastID] = entry
+        return lastID
+    }
+
+    /// Replaces a request that was not sent; false if it is gone or was sent.
+    package mutating func replace(_ id: ID, with request: RealtimeRequest) -> Bool {
+        guard entries[id] != nil, !sentIDs.contains(id) else { return false }
+        entries[id]?.request = request
+        return true
+    }
+
+    /// Removes a request that was not sent; false if it is gone or was sent.
+    package mutating func cancel(_ id: ID) -> Bool {
+        guard entries[id] != nil, !sentIDs.contains(id) else { return false }
+        entries[id] = nil
+        return true
+    }
+
+    /// True if a request was sent on this connection and is not answered.
+    package func isInFlight(_ id: ID) -> Bool { sentIDs.contains(id) }
+
+    /// The last request, unless it was sent.
+    package var lastUnsent: (id: ID, request: RealtimeRequest)? {
+        guard let entry = entries[lastID], !sentIDs.contains(lastID) else { return nil }
+        return (lastID, entry.request)
+    }
+}
+
+// MARK: - Sending
+
+extension RequestOutbox {
+    /// The next request to send, which counts as sent; nil if there is none or too many are
+    /// unanswered.
+    package mutating func next(number: () -> Int) -> (number: Int, sending: Sending)? {
+        guard inFlight.count < Self.maxInFlight else { return nil }
+        while nextID <= lastID {
+            let id = nextID
+            nextID += 1
+            guard let entry = entries[id], !sentIDs.contains(id) else { continue }
+            let number = number()
+            inFlight[number] = id
+            sentIDs.insert(id)
+            return (number, Sending(id: id, request: entry.request))
+        }
+        return nil
+    }
+
+    /// A request that counts as sent was not sent after all.
+    package mutating func takeBack(_ number: Int) {
+        guard let id = inFlight.removeValue(forKey: number) else { return }
+        sentIDs.remove(id)
+        nextID = min(nextID, id)
+    }
+
+    /// The connection has ended: what was sent is sent again on the next one, except what may only
+    /// be sent once.
+    ///
+    /// - Returns: the requests that may only be sent once and have no answer, in order; they are
+    ///   removed. Withheld answers, which are valid, come first.
+    package mutating func disconnect() -> (answers: [Answer], lost: [ID]) {
+        let answers = deliverWithheld()
+        let lost = sentIDs.filter { entries[$0]?.isSentOnce == true }.sorted()
+        for id in lost { entries[id] = nil }
+        inFlight.removeAll()
+        sentIDs.removeAll()
+        nextID = firstID
+        return (answers, lost)
+    }
+
+    /// Removes everything, in order, withheld answers first.
+    package mutating func removeAll() -> (answers: [Answer], removed: [ID]) {
+        let answers = deliverWithheld()
+        let removed = entries.keys.sorted()
+        entries.removeAll()
+        inFlight.removeAll()
+        sentIDs.removeAll()
+        (firstID, nextID) = (lastID + 1, lastID + 1)
+        return (answers, removed)
+    }
+}
+
+// MARK: - Answers
+
+extension RequestOutbox {
+    /// The server has answered a request; nil if the number is of no request here.
+    ///
+    /// - Parameter isWithheld: true while listens are unanswered.
+    /// - Returns: the answers that may be delivered.
+    package mutating func answer(
+        _ number: Int, _ response: RealtimeResponse, isWithheld: Bool
+    ) -> [Answer]? {
+        guard let id = inFlight.removeValue(forKey: number) else { return nil }
+        withheld.append(Answer(id: id, response: response))
+        return isWithheld ? [] : deliverWithheld()
+    }
+
+    /// No listen is unanswered any more.
+    package mutating func deliverWithheld() -> [Answer] {
+        defer { withheld.removeAll(keepingCapacity: true) }
+        for answer in withheld {
+            entries[answer.id] = nil
+            sentIDs.remove(answer.id)
+        }
+        while firstID <= lastID, entries[firstID] == nil { firstID += 1 }
+        return withheld
+    }
+}

@@ -1,0 +1,222 @@
+package import LarderRealtimeModel
+
+// MARK: - What the server says
+
+extension SyncTree {
+    /// The server has replaced a node; with a tag, as far as it belongs to that query.
+    package mutating func serverOverwrite(
+        _ path: TreePath, _ node: Node, tag: Int? = nil
+    ) -> [TreeEvent] {
+        if let tag {
+            return taggedChange(at: path, .overwrite(node), [PathValue(.root, node)], tag)
+        }
+        stored?.serverChanged(path, [PathValue(.root, node)], isOverwrite: true)
+        return apply(TreeOperation(.server, at: path, .overwrite(node)))
+    }
+
+    /// The server has replaced several nodes below a location.
+    package mutating func serverMerge(
+        _ path: TreePath, _ values: [PathValue], tag: Int? = nil
+    ) -> [TreeEvent] {
+        if values.isEmpty { return [] }
+        let merge = TreeOperation.Kind.merge(PathTree(values))
+        if let tag { return taggedChange(at: path, merge, values, tag) }
+        stored?.serverChanged(path, values, isOverwrite: false)
+        return apply(TreeOperation(.server, at: path, merge))
+    }
+
+    /// The server has sent the content of those ranges of a listen's data that its hashes showed
+    /// to differ.
+    package mutating func serverRangeMerge(
+        _ path: TreePath, _ merges: [RangeMerge], tag: Int? = nil
+    ) -> [TreeEvent] {
+        guard let query = tag.map({ tags[$0] }) ?? QuerySpec(path), query.path == path,
+            let node = listenedNode(of: query)
+        else { return [] }
+        return serverOverwrite(path, merges.reduce(node) { $1.applied(to: $0) }, tag: tag)
+    }
+
+    /// The server has answered a listen: it has sent all that differs from what it was told.
+    package mutating func listenCompleted(_ path: TreePath, tag: Int? = nil) -> [TreeEvent] {
+        if let tag {
+            guard let query = tags[tag] else { return [] }
+            update(query) { if $0.listen == .requested { $0.listen = .current } }
+            return apply(TreeOperation(.tagged, at: .root, .completion), to: query)
+        }
+        points.update(at: path) { tree in
+            tree.updateValue { if $0?.plainListen == .requested { $0?.plainListen = .current } }
+        }
+        stored?.completeLocation(path)
+        return apply(TreeOperation(.server, at: path, .completion))
+    }
+
+    /// The connection was lost: no data is kept up to date until its listen is answered again.
+    package mutating func connectionLost() {
+        func lose(_ tree: inout PathTree<SyncPoint>) {
+            tree.updateValue { point in
+                if point?.plainListen == .current { point?.plainListen = .requested }
+                point?.updateViews { if $0.listen == .current { $0.listen = .requested } }
+            }
+            for key in Array(tree.keys) { tree.updateChild(key) { lose(&$0) } }
+        }
+        lose(&points)
+    }
+
+    private mutating func taggedChange(
+        at path: TreePath, _ kind: TreeOperation.Kind, _ values: [PathValue], _ tag: Int
+    ) -> [TreeEvent] {
+        // Messages for a query that was closed in the meantime are ignored.
+        guard let query = tags[tag], let rest = path.relative(to: query.path),
+            let before = view(of: query)?.server.node
+        else { return [] }
+        let events = apply(TreeOperation(.tagged, at: rest, kind), to: query)
+        if stored != nil, let after = view(of: query)?.server.node {
+            var left: Set<ChildKey> = []
+            Node.forEachChangedChild(from: before, to: after) { key, _, new in
+                if new.isEmpty { left.insert(key) }
+            }
+            let values = values.flatMap { value in
+                rest.isEmpty && value.path.isEmpty
+                    ? value.node.children.map { PathValue(TreePath([$0.key]), $0.node) }
+                    : [PathValue(rest.appending(value.path), value.node)]
+            }
+            stored?.windowChanged(of: query, values, left: left)
+        }
+        return events
+    }
+}
+
+// MARK: - Applying
+
+extension SyncTree {
+    /// Applies an operation to all views that it concerns.
+    ///
+    /// - Returns: their events, those of the deepest locations first.
+    mutating func apply(_ operation: TreeOperation) -> [TreeEvent] {
+        var results = Results()
+        Self.apply(operation, to: &points, writes.visibleWrites, Surroundings(), &results)
+        return finish(results)
+    }
+
+    /// Applies an operation to the view of one query.
+    private mutating func apply(_ operation: TreeOperation, to query: QuerySpec) -> [TreeEvent] {
+        let surroundings = surroundings(of: query.path)
+        // A view that covers the query has all its data, and receives the same changes.
+        if surroundings.isCovering { return [] }
+        let writes = writes.visibleWrites.descending(to: query.path)
+        var results = Results()
+        update(query) { Self.apply(operation, to: &$0, writes, surroundings, &results) }
+        return finish(results)
+    }
+
+    private mutating func finish(_ results: Results) -> [TreeEvent] {
+        for window in results.windows {
+            stored?.windowChanged(of: window.query, window.changes) {
+                Set(window.node.children.map(\.key))
+            }
+        }
+        return results.events
+    }
+
+    /// The results of an operation.
+    private struct Results {
+        var events: [TreeEvent] = []
+        /// Windows whose keys have changed.
+        var windows: [(query: QuerySpec, changes: WindowKeyChanges, node: Node)] = []
+    }
+
+    /// What other views say about a location.
+    private struct Surroundings {
+        /// The location's content, as one of them has it from the server.
+        var node: Node?
+        /// True if that one loads all data.
+        var isCovering = false
+        /// True if the listen of a view that loads all data is up to date.
+        var isCurrent = false
+
+        /// Takes account of the views at the location itself.
+        mutating func add(_ point: SyncPoint) {
+            isCurrent = isCurrent || point.plainListen == .current
+            if !isCovering, let node = point.plainServerNode {
+                self.node = node
+                isCovering = true
+            }
+        }
+
+        /// What is said about a child of the location, which has views itself or none.
+        func child(_ key: ChildKey, of point: SyncPoint?) -> Surroundings {
+            let node = node?.child(key) ?? point?.serverNode(at: TreePath([key]))
+            return Surroundings(node: node, isCovering: isCovering, isCurrent: isCurrent)
+        }
+    }
+
+    private func surroundings(of path: TreePath) -> Surroundings {
+        var surroundings = Surroundings()
+        var tree: PathTree<SyncPoint>? = points
+        for key in path {
+            if let point = tree?.value { surroundings.add(point) }
+            surroundings = surroundings.child(key, of: tree?.value)
+            tree = tree?.child(key)
+        }
+        if let point = tree?.value { surroundings.add(point) }
+        return surroundings
+    }
+
+    private static func apply(
+        _ operation: TreeOperation, to tree: inout PathTree<SyncPoint>, _ writes: VisibleWrites,
+        _ surroundings: Surroundings, _ results: inout Results
+    ) {
+        // The views here come first, since those below may take over their data; their events come
+        // last.
+        var surroundings = surroundings
+        var here = Results()
+        tree.updateValue { point in
+            if let listen = point?.plainListen, listen == .current { surroundings.isCurrent = true }
+            point?.updateViews { view in
+                apply(operation, to: &view, writes, surroundings, &here)
+                if view.query.loadsAllData, view.server.isComplete, !surroundings.isCovering {
+                    surroundings.node = view.server.node
+                    surroundings.isCovering = true
+                }
+            }
+        }
+        for key in concernedChildren(of: tree, by: operation) {
+            guard let narrowed = operation.narrowed(to: key) else { continue }
+            let below = surroundings.child(key, of: tree.value)
+            tree.updateChild(key) {
+                apply(narrowed, to: &$0, writes.child(key), below, &results)
+            }
+        }
+        results.events += here.events
+        results.windows += here.windows
+    }
+
+    /// The children with views that an operation concerns, in the order of their keys.
+    private static func concernedChildren(
+        of tree: PathTree<SyncPoint>, by operation: TreeOperation
+    ) -> [ChildKey] {
+        if let key = operation.path.first { return tree.child(key) == nil ? [] : [key] }
+        guard let keys = operation.kind.concernedChildren else { return tree.keys.sorted() }
+        return keys.filter { tree.child($0) != nil }.sorted()
+    }
+
+    private static func apply(
+        _ operation: TreeOperation, to view: inout QueryView, _ writes: VisibleWrites,
+        _ surroundings: Surroundings, _ results: inout Results
+    ) {
+        let before = view.shown
+        let changes = view.apply(
+            operation,
+            QueryView.Context(
+                writes: writes, known: surroundings.node, isCovered: surroundings.isCovering))
+        let metadata = TreeEventMetadata(
+            isComplete: view.shown.isComplete, hasPendingWrites: !writes.isEmpty,
+            isFromCache: !surroundings.isCurrent && view.listen != .current)
+        results.events += view.events(of: changes, since: before, metadata)
+        if !view.keyChanges.isEmpty {
+            let node = surroundings.isCovering ? view.shown.node : view.server.node
+            results.windows.append((view.query, view.keyChanges, node))
+            view.keyChanges = WindowKeyChanges()
+        }
+    }
+}

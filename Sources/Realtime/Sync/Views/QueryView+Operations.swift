@@ -1,0 +1,164 @@
+import LarderRealtimeModel
+
+extension QueryView {
+    /// Applies an operation, at paths relative to the view's location.
+    ///
+    /// - Returns: the changes of the children that listeners see.
+    mutating func apply(_ operation: TreeOperation, _ context: Context) -> ChildChanges {
+        var changes = ChildChanges()
+        if context.isCovered { adopt(context, &changes) }
+        switch operation.kind {
+        case .overwrite(let node):
+            if operation.source == .user {
+                overwriteLocally(operation.path, node, context, &changes)
+            } else {
+                let filters =
+                    operation.source == .tagged || server.isFiltered && !operation.path.isEmpty
+                overwriteServer(operation.path, node, filters: filters, context, &changes)
+            }
+        case .merge(let values):
+            let values = values.moved(to: operation.path)
+            if operation.source == .user {
+                mergeLocally(values, context, &changes)
+            } else {
+                let filters = operation.source == .tagged || server.isFiltered
+                mergeServer(values, filters: filters, context, &changes)
+            }
+        case .acknowledgement(let affected):
+            acknowledge(affected.moved(to: operation.path), context, &changes)
+        case .reversal(let affected):
+            revert(affected.moved(to: operation.path), context, &changes)
+        case .completion:
+            completeServer(operation, context, &changes)
+        }
+        if context.isCovered, filter.selects { keyChanges.note(changes) }
+        return changes
+    }
+
+    /// Takes over the content of a location that another view has in full.
+    private mutating func adopt(_ context: Context, _ changes: inout ChildChanges) {
+        guard let known = context.known else { return }
+        let isNew = !server.isWholeLocation
+        server = CachedNode(known, isComplete: true)
+        if isNew {
+            layered = nil
+            showServerChange(at: .root, context, &changes)
+            keyChanges.replace()
+        }
+    }
+}
+
+// MARK: - What the server says
+
+extension QueryView {
+    private mutating func overwriteServer(
+        _ path: TreePath, _ node: Node, filters: Bool, _ context: Context,
+        _ changes: inout ChildChanges
+    ) {
+        if !context.isCovered {
+            guard overwriteServerCache(path, node, filters: filters && filter.selects) else {
+                return
+            }
+        }
+        showServerChange(at: path, context, &changes)
+    }
+
+    /// - Returns: false if the overwrite does not concern the view.
+    private mutating func overwriteServerCache(
+        _ path: TreePath, _ node: Node, filters: Bool
+    ) -> Bool {
+        guard let key = path.first else {
+            let node = filters ? filter.selection(of: node) : node
+            if filters { setWindow(node) } else { server.node = node }
+            server.isComplete = true
+            server.isFiltered = filters
+            return true
+        }
+        if filters, !server.isFiltered {
+            setWindow(filter.selection(of: server.node.setting(path, to: node)))
+            server.isFiltered = true
+            return true
+        }
+        // A change below a child that is not known is meant for other views.
+        guard path.count == 1 || server.isComplete(for: key) else { return false }
+        setServerChild(key, to: server.node.child(key).setting(path.dropFirst(), to: node), filters)
+        return true
+    }
+
+    private mutating func setServerChild(_ key: ChildKey, to node: Node, _ filters: Bool) {
+        if key == .priority {
+            if !filters { server.node = server.node.settingChild(key, to: node) }
+        } else if filters {
+            var changes = ChildChanges()
+            server.node = filter.replacing(
+                key, in: server.node, with: node, next: { _ in nil }, &changes)
+            keyChanges.note(changes)
+        } else {
+            server.node = server.node.settingChild(key, to: node)
+        }
+        server.isFiltered = filters
+    }
+
+    /// Applies the server's values for several places; they are taken child by child, first those
+    /// of children that are known already, which keeps a full window from dropping them.
+    private mutating func mergeServer(
+        _ values: PathTree<Node>, filters: Bool, _ context: Context, _ changes: inout ChildChanges
+    ) {
+        // Without any data yet this is meant for an earlier listen of the same query.
+        if server.node.isEmpty, !server.isComplete { return }
+        if let node = values.value {
+            return overwriteServer(.root, node, filters: filters, context, &changes)
+        }
+        let before = server
+        let children = values.sortedChildren
+        for (key, values) in children where !before.node.child(key).isEmpty {
+            mergeServer(key, values, filters, context, &changes)
+        }
+        for (key, values) in children where before.node.child(key).isEmpty {
+            if values.value != nil || before.isComplete(for: key) {
+                mergeServer(key, values, filters, context, &changes)
+            }
+        }
+    }
+
+    private mutating func mergeServer(
+        _ key: ChildKey, _ values: PathTree<Node>, _ filters: Bool, _ context: Context,
+        _ changes: inout ChildChanges
+    ) {
+        if !context.isCovered {
+            var child = server.node.child(key)
+            values.forEach { child = child.setting($0, to: $1) }
+            if filters && filter.selects && !server.isFiltered {
+                setWindow(filter.selection(of: server.node.settingChild(key, to: child)))
+                server.isFiltered = true
+            } else {
+                setServerChild(key, to: child, filters && filter.selects)
+            }
+        }
+        if key == .priority {
+            showServerChange(at: TreePath([.priority]), context, &changes)
+        } else {
+            showServerChange(ofChild: key, at: values.paths, context, &changes)
+        }
+    }
+
+    private mutating func completeServer(
+        _ operation: TreeOperation, _ context: Context, _ changes: inout ChildChanges
+    ) {
+        if operation.path.isEmpty {
+            if operation.source == .tagged {
+                // The server's hash of a window is that of the window alone, and it sends changes
+                // of nothing else.
+                setWindow(filter.selection(of: server.node))
+                server.isFiltered = true
+            }
+            server.isComplete = true
+        }
+        showServerChange(at: operation.path, context, &changes)
+    }
+
+    private mutating func setWindow(_ node: Node) {
+        server.node = node
+        keyChanges.replace()
+    }
+}

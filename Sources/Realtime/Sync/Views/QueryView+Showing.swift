@@ -1,0 +1,120 @@
+import LarderRealtimeModel
+
+/// How changes of the server's data and of pending writes become visible.
+extension QueryView {
+    /// Shows what became of a place that the server has written, unless a pending write hides it.
+    mutating func showServerChange(
+        at path: TreePath, _ context: Context, _ changes: inout ChildChanges
+    ) {
+        if context.writes.descending(to: path).completeNode != nil { return }
+        guard let key = path.first else { return showAll(context, &changes) }
+        if key == .priority {
+            showPriority(context)
+        } else {
+            showServerChange(ofChild: key, at: [path.dropFirst()], context, &changes)
+        }
+    }
+
+    /// Shows what became of places in a child that the server has written, or that a write no
+    /// longer hides.
+    mutating func showServerChange(
+        ofChild key: ChildKey, at places: [TreePath], _ context: Context,
+        _ changes: inout ChildChanges
+    ) {
+        guard let child = childAfterServerChange(key, at: places, context.writes.child(key)) else {
+            layered = layered?.settingChild(key, to: .empty)
+            return
+        }
+        let wasEmpty = shown.node.isEmpty
+        show(child, as: key, changedAt: places, context, &changes)
+        if wasEmpty, !shown.node.isEmpty { showPriority(context) }
+    }
+
+    private func childAfterServerChange(
+        _ key: ChildKey, at places: [TreePath], _ writes: VisibleWrites
+    ) -> Node? {
+        guard shown.isComplete(for: key) else {
+            return writes.completeChild(key, of: server)
+        }
+        if server.isFiltered, !server.isComplete(for: key) {
+            // The child left the window: what is written below it is part of an unknown node.
+            return writes.completeNode ?? .empty
+        }
+        var child = shown.node.child(key)
+        for place in places {
+            let node = writes.descending(to: place)
+                .applied(to: server.node.child(key).node(at: place))
+            let changed = child.setting(place, to: node)
+            let isLocal = child.hasBranches(along: place) && changed.hasBranches(along: place)
+            if isLocal || !server.isComplete(for: key) {
+                child = changed
+            } else {
+                return writes.applied(to: server.node.child(key))
+            }
+        }
+        return child
+    }
+
+    /// Shows the location as a whole.
+    mutating func showAll(_ context: Context, _ changes: inout ChildChanges) {
+        layered = nil
+        let content = content(context)
+        shown.node = filter.replacing(shown.node, withSelectionOf: content, &changes)
+        shown.isComplete = server.isComplete || context.writes.completeNode != nil
+    }
+
+    /// The location's content with pending writes, as far as it is complete.
+    private func content(_ context: Context) -> Node {
+        if server.isWholeLocation { return context.writes.applied(to: server.node) }
+        return context.writes.completeNode ?? context.writes.completeChildren(over: server.node)
+    }
+
+    /// Shows the location's priority.
+    mutating func showPriority(_ context: Context) {
+        let priority =
+            context.writes.child(.priority).completeNode ?? server.node.child(.priority)
+        shown.node = filter.replacingPriority(of: shown.node, with: priority)
+    }
+
+    /// Shows a child that differs at some places at most from what is shown.
+    mutating func show(
+        _ child: Node, as key: ChildKey, changedAt places: [TreePath], _ context: Context,
+        _ changes: inout ChildChanges
+    ) {
+        if layered != nil {
+            let isKnown =
+                server.isComplete(for: key) || context.writes.child(key).completeNode != nil
+            layered = layered?.settingChild(key, to: isKnown ? child : .empty)
+        }
+        let old = shown.node.child(key)
+        let isSame =
+            old.isEmpty == child.isEmpty
+            && places.allSatisfy { old.node(at: $0) == child.node(at: $0) }
+        if isSame { return }
+        shown.node = filter.replacing(
+            key, in: shown.node, with: child,
+            next: { self.layeredChild(after: $0, context) }, &changes)
+    }
+
+    private mutating func layeredChild(after child: Child, _ context: Context) -> Child? {
+        let content = layered ?? content(context)
+        layered = content
+        let index = query.parameters.index
+        let position = index.position(of: child)
+        let children = content.children(by: index)
+        return filter.isFromEnd
+            ? children.last(before: position) : children.first(after: position)
+    }
+}
+
+extension Node {
+    /// True if every node above the end of a path has children.
+    fileprivate func hasBranches(along path: TreePath) -> Bool {
+        var node = self
+        for key in path {
+            if node.childCount == 0 { return false }
+            node = node.child(key)
+        }
+        return true
+    }
+}

@@ -1,0 +1,116 @@
+import LarderRealtimeModel
+
+/// Writes of the user, which are among the pending ones already, and their ends.
+extension QueryView {
+    mutating func overwriteLocally(
+        _ path: TreePath, _ node: Node, _ context: Context, _ changes: inout ChildChanges
+    ) {
+        if path.isEmpty {
+            layered = nil
+            shown.node = filter.replacing(shown.node, withSelectionOf: node, &changes)
+            shown.isComplete = true
+        } else {
+            mergeLocally(PathTree(node, at: path), context, &changes)
+        }
+    }
+
+    /// Shows the nodes of a write, child by child, first the children that are shown already,
+    /// which keeps a full window from dropping them.
+    mutating func mergeLocally(
+        _ values: PathTree<Node>, _ context: Context, _ changes: inout ChildChanges
+    ) {
+        let children = values.sortedChildren
+        let wasShown = children.map { shown.isComplete(for: $0.key) }
+        for isShown in [true, false] {
+            for (child, wasShown) in zip(children, wasShown) where wasShown == isShown {
+                mergeLocally(child.key, child.tree, context, &changes)
+            }
+        }
+    }
+
+    private mutating func mergeLocally(
+        _ key: ChildKey, _ values: PathTree<Node>, _ context: Context,
+        _ changes: inout ChildChanges
+    ) {
+        if key == .priority {
+            shown.node = filter.replacingPriority(of: shown.node, with: values.value ?? .empty)
+            return
+        }
+        if let node = values.value {
+            return show(node, as: key, changedAt: [.root], context, &changes)
+        }
+        let source = context.known.map { CachedNode($0, isComplete: true) } ?? server
+        let known =
+            shown.isComplete(for: key)
+            ? shown.node.child(key) : context.writes.completeChild(key, over: source)
+        // Of a child that is not known, a change below it shows nothing.
+        guard var child = known else { return }
+        var places: [TreePath] = []
+        values.forEach { path, node in
+            child = child.setting(path, to: node)
+            places.append(path)
+        }
+        show(child, as: key, changedAt: places, context, &changes)
+    }
+
+    /// Shows the server's data at the places of a write that was acknowledged and removed.
+    ///
+    /// Where the server has sent nothing yet, what was written stays.
+    mutating func acknowledge(
+        _ affected: PathTree<Bool>, _ context: Context, _ changes: inout ChildChanges
+    ) {
+        if affected.value == nil || !server.isComplete {
+            let written =
+                affected.value == nil
+                ? affected.sortedChildren
+                : server.node.children.map { (key: $0.key, tree: PathTree(true)) }
+            for isKnown in [true, false] {
+                for (key, places) in written where server.node.hasChild(key) == isKnown {
+                    if server.isComplete(for: key) {
+                        showServerChange(ofPlaces: places, in: key, context, &changes)
+                    }
+                }
+            }
+            restoreLeaf(context, &changes)
+        } else {
+            showServerChange(at: .root, context, &changes)
+        }
+    }
+
+    /// Shows what is left at the places of a write that was refused or cancelled, and removed.
+    mutating func revert(
+        _ affected: PathTree<Bool>, _ context: Context, _ changes: inout ChildChanges
+    ) {
+        if affected.value != nil { return showAll(context, &changes) }
+        for (key, places) in affected.sortedChildren {
+            let writes = context.writes.child(key)
+            if key == .priority {
+                showPriority(context)
+            } else if server.isComplete(for: key), writes.completeNode == nil {
+                showServerChange(ofPlaces: places, in: key, context, &changes)
+            } else {
+                // Without the write, the child may be unknown again.
+                show(
+                    writes.completeNode ?? .empty, as: key, changedAt: places.paths, context,
+                    &changes)
+            }
+        }
+        restoreLeaf(context, &changes)
+    }
+
+    private mutating func showServerChange(
+        ofPlaces places: PathTree<Bool>, in key: ChildKey, _ context: Context,
+        _ changes: inout ChildChanges
+    ) {
+        if key == .priority {
+            showServerChange(at: TreePath([key]), context, &changes)
+        } else {
+            showServerChange(ofChild: key, at: places.paths, context, &changes)
+        }
+    }
+
+    /// Shows a leaf of the server again that written children had replaced.
+    private mutating func restoreLeaf(_ context: Context, _ changes: inout ChildChanges) {
+        if shown.node.isEmpty, server.isComplete, server.node.isLeaf { showAll(context, &changes) }
+    }
+}

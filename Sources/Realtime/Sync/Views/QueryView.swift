@@ -1,0 +1,101 @@
+import LarderRealtimeModel
+
+/// A query with what is known of its data, its listeners and its holders.
+///
+/// The view has two caches: what the server said of the location, and what listeners see, which
+/// is that with the visible pending writes applied and the query's selection made.
+struct QueryView: Sendable {
+    let query: QuerySpec
+    let filter: ViewFilter
+    /// The place of the view among all that were made.
+    let number: Int
+    /// The name of the query in messages of the server; nil if it loads all data.
+    let tag: Int?
+    /// The query's own listen, if the query is filtered.
+    var listen = ListenState.none
+    /// What the server said.
+    var server: CachedNode
+    /// What listeners see.
+    var shown: CachedNode
+    /// The location's content with pending writes, as far as it is complete: what a full window
+    /// is refilled from. Nil until that is needed.
+    var layered: Node?
+    /// How the window has changed since that was last stored.
+    var keyChanges = WindowKeyChanges()
+
+    /// In the order in which they were added, which is that of their numbers.
+    private(set) var listeners: [Listener] = []
+    private(set) var holders: Set<QueryHolder> = []
+
+    /// A view of what the server is known to have at the location.
+    init(
+        _ query: QuerySpec, number: Int, tag: Int?, server: CachedNode, writes: VisibleWrites
+    ) {
+        self.query = query
+        self.number = number
+        self.tag = tag
+        filter = ViewFilter(parameters: query.parameters)
+        self.server = server
+        let content =
+            server.isFiltered
+            ? writes.completeNode : writes.completeNode(over: server.isComplete ? server.node : nil)
+        shown = CachedNode(
+            filter.selection(of: content ?? writes.completeChildren(over: server.node)),
+            isComplete: content != nil || server.isComplete, isFiltered: filter.selects)
+    }
+
+    /// What is known outside a view while an operation is applied to it.
+    struct Context {
+        /// The visible pending writes at the location.
+        let writes: VisibleWrites
+        /// The location's content as another view has it from the server.
+        let known: Node?
+        /// True if that view loads all data at the location or above it: then it is the authority
+        /// for this one, and known is not nil.
+        let isCovered: Bool
+    }
+}
+
+// MARK: - Listeners and holders
+
+extension QueryView {
+    var isUnused: Bool { listeners.isEmpty && holders.isEmpty }
+
+    /// Adds a listener.
+    mutating func add(_ listener: Listener) {
+        let position = listeners.partitioningIndex { $0.id >= listener.id }
+        listeners.insert(listener, at: position)
+    }
+
+    /// Removes a listener; does nothing if it is not there.
+    mutating func remove(_ id: ListenerID) {
+        let position = listeners.partitioningIndex { $0.id >= id }
+        if position < listeners.count, listeners[position].id == id {
+            listeners.remove(at: position)
+        }
+    }
+
+    mutating func removeAllListeners() {
+        listeners = []
+    }
+
+    mutating func add(_ holder: QueryHolder) {
+        holders.insert(holder)
+    }
+
+    mutating func remove(_ holder: QueryHolder) {
+        holders.remove(holder)
+    }
+}
+
+extension Array {
+    /// The index of the first element that a predicate accepts, if it accepts all after that.
+    func partitioningIndex(where accepts: (Element) -> Bool) -> Int {
+        var (low, high) = (startIndex, endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if accepts(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}

@@ -1,0 +1,50 @@
+package import LarderRealtimeModel
+
+/// The number of a write; later writes have larger ones.
+package struct WriteID: Hashable, Comparable, Sendable, CustomStringConvertible {
+    package let rawValue: Int64
+
+    package init(_ rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    package static func < (left: WriteID, right: WriteID) -> Bool {
+        left.rawValue < right.rawValue
+    }
+
+    package var description: String { String(rawValue) }
+}
+
+/// A write that the server has not acknowledged.
+package struct PendingWrite: Equatable, Sendable {
+    /// What a write does.
+    package enum Change: Equatable, Sendable {
+        /// Replaces the node at the write's path.
+        case overwrite(Node)
+        /// Replaces several nodes below the write's path, at relative paths of which none is an
+        /// ancestor of another.
+        case merge([PathValue])
+    }
+
+    package let id: WriteID
+    package let path: TreePath
+    package var change: Change
+    /// False for the result of a transaction without local events: no view shows it, other
+    /// transactions see it.
+    package let isVisible: Bool
+
+    package init(_ id: WriteID, at path: TreePath, _ change: Change, isVisible: Bool = true) {
+        self.id = id
+        self.path = path
+        self.change = change
+        self.isVisible = isVisible
+    }
+
+    /// The nodes that the write replaces, by their paths from the root.
+    package var values: [PathValue] {
+        switch change {
+        case .overwrite(let node): [PathValue(path, node)]
+        case .merge(let values): values.map { PathValue(path.appending($0.path), $0.node) }
+        }
+    }
+}

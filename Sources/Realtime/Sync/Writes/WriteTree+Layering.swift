@@ -1,0 +1,61 @@
+package import LarderRealtimeModel
+
+extension WriteTree {
+    /// A written node with its path from the root.
+    struct PlacedEntry {
+        let id: WriteID
+        let path: TreePath
+        let node: Node
+    }
+
+    /// The accepted nodes that were written at a path and below it, in the order of the writes.
+    func entries(
+        atAndBelow path: TreePath, where accepts: (WriteEntry) -> Bool
+    ) -> [PlacedEntry] {
+        var found: [PlacedEntry] = []
+        index.subtree(at: path)?.forEach { rest, entries in
+            let place = path.appending(rest)
+            for entry in entries.filter(accepts) {
+                found.append(PlacedEntry(id: entry.id, path: place, node: entry.node))
+            }
+        }
+        return found.sorted { $0.id < $1.id }
+    }
+
+    /// The accepted nodes that were written below a path, in the order of the writes.
+    func entries(below path: TreePath, where accepts: (WriteEntry) -> Bool) -> [PlacedEntry] {
+        entries(atAndBelow: path, where: accepts).filter { $0.path.count > path.count }
+    }
+
+    /// The content of a location with pending writes applied to it, hidden ones included.
+    ///
+    /// - Parameters:
+    ///   - path: the location.
+    ///   - server: its content as the server has it; nil if that is unknown.
+    ///   - excluded: writes that are left out.
+    /// - Returns: nil if neither the server's content nor that of a write is known.
+    package func latestNode(
+        at path: TreePath, over server: Node?, excluding excluded: Set<WriteID> = []
+    ) -> Node? {
+        if hiddenCount == 0, excluded.isEmpty {
+            let writes = visibleWrites.descending(to: path)
+            return server == nil && writes.isEmpty ? nil : writes.applied(to: server ?? .empty)
+        }
+        var base: (id: WriteID, node: Node)?
+        index.visit(along: path) { depth, entries in
+            if let entry = entries.last(where: { !excluded.contains($0.id) }),
+                base.map({ $0.id < entry.id }) ?? true
+            {
+                base = (entry.id, entry.node.node(at: path.dropFirst(depth)))
+            }
+            return true
+        }
+        let later = entries(below: path) { entry in
+            !excluded.contains(entry.id) && (base.map { $0.id < entry.id } ?? true)
+        }
+        if base == nil, server == nil, later.isEmpty { return nil }
+        return later.reduce(base?.node ?? server ?? .empty) {
+            $0.setting($1.path.dropFirst(path.count), to: $1.node)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import LarderRealtimeModel
+import LarderRealtimeSync
+import Testing
+
+@Suite("The listens at the server")
+struct ServerListensTests {
+    private let a = ServerListens.Key(QuerySpec(TreePath("a")), tag: nil)
+    private let b = ServerListens.Key(QuerySpec(TreePath("b")), tag: 1)
+
+    private func send(_ listens: inout ServerListens, from first: Int) -> [ServerListens.Key] {
+        var (number, keys) = (first - 1, [ServerListens.Key]())
+        listens.send { key in
+            number += 1
+            keys.append(key)
+            return number
+        }
+        return keys
+    }
+
+    @Test("Listens are sent in order, answered, and sent again on the next connection")
+    func answers() {
+        var listens = ServerListens()
+        listens.add(b)
+        listens.add(a)
+        listens.add(b)
+        #expect(send(&listens, from: 1) == [b, a])
+        #expect(listens.hasUnanswered && !listens.isCurrent(b))
+        #expect(listens.answer(2) == a && listens.answer(2) == nil)
+        #expect(listens.isCurrent(a) && listens.hasUnanswered)
+        listens.disconnect()
+        #expect(!listens.isCurrent(a) && !listens.hasUnanswered)
+        #expect(send(&listens, from: 3) == [b, a])
+        #expect(listens.answer(1) == nil, "an answer to the last connection")
+    }
+
+    @Test("The server is told of the end of listens that it knows")
+    func removal() {
+        var listens = ServerListens()
+        listens.add(a)
+        #expect(!listens.remove(a) && !listens.remove(a))
+        #expect(send(&listens, from: 1).isEmpty && listens.isEmpty)
+        listens.add(b)
+        #expect(send(&listens, from: 1) == [b])
+        #expect(true == listens.remove(b))
+        #expect(listens.answer(1) == nil && !listens.hasUnanswered)
+    }
+}

@@ -1,0 +1,273 @@
+import LarderRealtimeModel
+import LarderRealtimeSync
+import LarderRealtimeTestSupport
+import LarderSharedTestSupport
+
+/// A sync tree, a server and random traffic between them, with delays and lost connections.
+///
+/// After each step the world compares what listeners were told with what they must have been told.
+struct SyncWorld {
+    var random: SeededRandom
+    private(set) var tree = SyncTree()
+    private var server: WindowServer
+    /// The server's tree as of the last messages that have arrived.
+    private var known: Node
+    private var requests: [Request] = []
+    /// Messages that one step of the server has led to, with its tree after that.
+    private var answers: [(messages: [WindowServer.Message], truth: Node)] = []
+    private var replicas: [ListenerID: ViewReplica] = [:]
+    /// The listens that the client wants, with the numbers of their requests.
+    private var activeListens: [WindowServer.Key: Int] = [:]
+    private var lastRequest = 0
+    private var unanswered: Set<WindowServer.Key> = []
+    private var nextListener: UInt = 1
+    private(set) var failures: [String] = []
+    private(set) var log: [String] = []
+    private(set) var checkedValues = 0
+
+    private enum Request {
+        case listen(QuerySpec, tag: Int?, number: Int)
+        case unlisten(QuerySpec, tag: Int?)
+        case write(PendingWrite)
+    }
+
+    init(_ random: SeededRandom) {
+        self.random = random
+        let truth = self.random.rooms()
+        server = WindowServer(truth)
+        known = truth
+    }
+
+    /// Makes random steps until something is wrong.
+    mutating func run(steps: Int) {
+        for _ in 0..<steps where failures.isEmpty { step() }
+        while failures.isEmpty, !requests.isEmpty || !answers.isEmpty {
+            if !requests.isEmpty { serve() }
+            if !answers.isEmpty { receive() }
+            check()
+        }
+    }
+
+    private mutating func note(_ text: String) {
+        log.append(text)
+    }
+
+    private mutating func step() {
+        switch random.below(20) {
+        case 0, 1, 2: listen()
+        case 3: stopListening()
+        case 4...8: write()
+        case 9...12: if !requests.isEmpty { serve() }
+        case 13...16: if !answers.isEmpty { receive() }
+        case 17, 18: writeByOthers()
+        default: if random.oneIn(4) { disconnect() }
+        }
+        check()
+    }
+}
+
+// MARK: - The client's side
+
+extension SyncWorld {
+    private mutating func listen() {
+        let query = random.roomQuery()
+        let id = ListenerID(nextListener)
+        nextListener += 1
+        note("listen \(id.rawValue): \(query)")
+        replicas[id] = ViewReplica(query)
+        do {
+            take(try tree.listen(to: query, Listener(id, Set(TreeEventType.allCases))))
+        } catch {
+            failures.append("\(error)")
+        }
+        sendListens()
+    }
+
+    private mutating func stopListening() {
+        guard let id = replicas.keys.sorted().randomElement(using: &random),
+            let replica = replicas.removeValue(forKey: id)
+        else { return }
+        note("stop \(id.rawValue)")
+        tree.stopListening(to: replica.query, id)
+        sendListens()
+    }
+
+    private mutating func sendListens() {
+        for effect in tree.takeListenEffects() {
+            switch effect {
+            case .listen(let query, let tag):
+                let key = WindowServer.Key(query: query, tag: tag)
+                if activeListens[key] != nil { failures.append("twice: \(query)") }
+                request(key)
+            case .unlisten(let query, let tag):
+                let key = WindowServer.Key(query: query, tag: tag)
+                if activeListens.removeValue(forKey: key) == nil {
+                    failures.append("not there: \(query)")
+                }
+                unanswered.remove(key)
+                requests.append(.unlisten(query, tag: tag))
+            }
+        }
+    }
+
+    private mutating func request(_ key: WindowServer.Key) {
+        lastRequest += 1
+        activeListens[key] = lastRequest
+        unanswered.insert(key)
+        requests.append(.listen(key.query, tag: key.tag, number: lastRequest))
+    }
+
+    private mutating func write() {
+        let (path, change) = random.roomWrite()
+        let write = PendingWrite(
+            tree.newWriteID(), at: path, change, isVisible: !random.oneIn(8) || change.isMerge)
+        note("write \(write)")
+        requests.append(.write(write))
+        take(tree.write(write, at: 0))
+    }
+
+    private mutating func disconnect() {
+        note("disconnect")
+        tree.connectionLost()
+        server.disconnect()
+        answers = []
+        requests = []
+        for (key, _) in activeListens.sorted(by: { $0.value < $1.value }) { request(key) }
+        requests += tree.writes.pending.map { .write($0) }
+    }
+
+    private mutating func take(_ events: [TreeEvent]) {
+        for event in events {
+            if let problem = replicas[event.listener]?.apply(event) { failures.append(problem) }
+        }
+        for id in Set(events.map(\.listener)) {
+            if let problem = replicas[id]?.endOperation() { failures.append(problem) }
+        }
+    }
+}
+
+// MARK: - The server's side
+
+extension SyncWorld {
+    private mutating func serve() {
+        switch requests.removeFirst() {
+        case .listen(let query, let tag, let number):
+            note("serve listen \(query)")
+            // Hashes are those of the moment at which the listen is sent.
+            let (hash, compound) = tree.hashes(of: query)
+            answers.append(
+                (
+                    server.listen(
+                        query, tag: tag, number: number, hash: hash, compound: compound),
+                    server.truth
+                ))
+            // What was sent is not to be overtaken by what is known later.
+            receiveAll()
+        case .unlisten(let query, let tag):
+            server.unlisten(query, tag: tag)
+        case .write(let write):
+            if random.oneIn(5) {
+                note("refuse \(write.id)")
+                answers.append(([.refused(write.id)], server.truth))
+            } else {
+                note("accept \(write.id)")
+                let pushes = server.apply(write, &random)
+                answers.append((pushes + [.accepted(write.id)], server.truth))
+            }
+        }
+    }
+
+    private mutating func writeByOthers() {
+        let (path, change) = random.roomWrite()
+        let write = PendingWrite(WriteID(0), at: path, change)
+        note("others \(write.values)")
+        answers.append((server.apply(write, &random), server.truth))
+    }
+
+    private mutating func receiveAll() {
+        while !answers.isEmpty, failures.isEmpty { receive() }
+    }
+
+    private mutating func receive() {
+        let (messages, truth) = answers.removeFirst()
+        for message in messages {
+            note("receive \(message)")
+            switch message {
+            case .overwrite(let path, let node, let tag):
+                take(tree.serverOverwrite(path, node, tag: tag))
+            case .merge(let path, let values, let tag):
+                take(tree.serverMerge(path, values, tag: tag))
+            case .rangeMerge(let path, let merges, let tag):
+                take(tree.serverRangeMerge(path, merges, tag: tag))
+            case .completed(let key, let number):
+                // Answers to listens that ended in the meantime are ignored.
+                guard activeListens[key] == number else { continue }
+                unanswered.remove(key)
+                take(tree.listenCompleted(key.query.path, tag: key.tag))
+            case .accepted(let id): take(tree.acknowledge(id))
+            case .refused(let id): take(tree.revert(id))
+            }
+        }
+        known = truth
+    }
+}
+
+// MARK: - Checking
+
+extension SyncWorld {
+    private mutating func check() {
+        for (id, replica) in replicas.sorted(by: { $0.key < $1.key }) {
+            let query = replica.query
+            guard let key = coveringListen(of: query) else { continue }
+            if unanswered.contains(key) { continue }
+            let server = key.query.parameters.filtered(known.node(at: key.query.path))
+            guard let shown = expected(query, key, server) else { continue }
+            if replica.value == nil {
+                failures.append("listener \(id.rawValue) has no value")
+            } else if !replica.shows(shown) {
+                failures.append(
+                    "listener \(id.rawValue) of \(query)\nhas  \(replica.value as Any)\nmust \(shown)"
+                )
+            }
+            checkedValues += 1
+        }
+    }
+
+    private func coveringListen(of query: QuerySpec) -> WindowServer.Key? {
+        activeListens.keys.first {
+            $0.tag == nil && $0.query.path.isAncestorOrEqual(of: query.path)
+        }
+            ?? activeListens.keys.first { $0.query == query }
+    }
+
+    /// What a query selects of the server's data with the pending writes, one after the other; nil
+    /// if that depends on children outside the window.
+    private func expected(_ query: QuerySpec, _ key: WindowServer.Key, _ server: Node) -> Node? {
+        let writes = tree.writes.pending.filter(\.isVisible)
+        if key.tag == nil {
+            var root = known
+            for write in writes { root = root.setting(write.values) }
+            return query.parameters.filtered(root.node(at: query.path))
+        }
+        var children = server
+        var known: Set<ChildKey>? = Set(server.children.map(\.key))
+        for value in writes.flatMap(\.values) {
+            if let rest = query.path.relative(to: value.path) {
+                let node = value.node.node(at: rest)
+                children = node.isLeaf ? .empty : node
+                known = nil
+            } else if let rest = value.path.relative(to: query.path), let child = rest.first {
+                if rest.count > 1, known?.contains(child) == false { return nil }
+                children = children.setting(rest, to: value.node)
+                known?.insert(child)
+            }
+        }
+        return query.parameters.filtered(children.settingPriority(.none))
+    }
+}
+
+extension PendingWrite.Change {
+    fileprivate var isMerge: Bool {
+        if case .merge = self { true } else { false }
+    }
+}
