@@ -13,7 +13,7 @@ extension TreeServer {
         if session.listens.insert(key).inserted { listens.insert(key, of: session) }
         let (path, content) = (key.query.path, content(of: key.query))
         if content.hash != hash {
-            send(.push(update(compoundHash, to: content, at: path, key.tag)), to: session)
+            send(.push(update(compoundHash, to: content, at: path, key.tag)), to: session.channel)
         }
         return RealtimeResponse(.ok)
     }
@@ -70,7 +70,7 @@ extension TreeServer {
 
     private func revoke(_ key: ListenKey, _ session: Session) {
         remove(key, of: session)
-        send(.push(.listenRevoked(key.query.path, key.query.parameters)), to: session)
+        send(.push(.listenRevoked(key.query.path, key.query.parameters)), to: session.channel)
     }
 }
 
