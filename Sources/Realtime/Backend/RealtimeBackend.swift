@@ -134,8 +134,9 @@ extension RealtimeBackend {
         performOnAll { $0.endAllSessions(.shutdown(reason: reason)) }
     }
 
-    /// Keeps answers back, or releases those that were kept; pushes are sent on. What was not
-    /// released when its connection ends is lost.
+    /// Keeps answers back, or releases those that were kept; pushes are sent on.
+    ///
+    /// What was not released when its connection ends is lost.
     package func holdResponses(_ holds: Bool) {
         performOnAll { $0.holdResponses(holds) }
     }

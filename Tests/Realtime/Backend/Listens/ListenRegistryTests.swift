@@ -30,6 +30,7 @@ struct ListenRegistryTests {
                 registry.remove(key, of: session)
                 registry.remove(key, of: session)
             }
+            guard round % 25 == 0 else { continue }
             let expected = present.sorted { left, right in
                 (left.session.number, left.key.tag ?? -1) < (
                     right.session.number, right.key.tag ?? -1
@@ -41,7 +42,6 @@ struct ListenRegistryTests {
                 #expect(found.map(\.session.number) == wanted.map(\.session.number), "\(random)")
                 #expect(found.map(\.tag) == wanted.map(\.key.tag), "\(random)")
             }
-            if present.isEmpty { break }
         }
         for (key, session) in present { registry.remove(key, of: session) }
         #expect(registry.root.children.isEmpty && registry.root.groups.isEmpty)
