@@ -55,6 +55,7 @@ final class DatabaseUnderTest {
 
     /// Lets time pass, with the timers that are due.
     func advance(by duration: Duration) {
+        drain()
         scheduler.clock.advance(by: duration)
         scheduler.fireDue()
         drain()

@@ -62,6 +62,7 @@ final class DatabaseWorld {
 
     /// Lets time pass, with the timers that are due.
     func advance(by duration: Duration) {
+        drain()
         clock.advance(by: duration)
         for client in clients { client.scheduler.fireDue() }
         scheduler.fireDue()
