@@ -1,4 +1,5 @@
 package import LarderRealtimeModel
+import LarderRealtimeStore
 
 /// The stored part of a tree: the cache, and what of it is complete.
 ///
