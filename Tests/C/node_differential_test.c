@@ -322,6 +322,18 @@ static void merge(world *w, larder_txn *txn) {
     }
 }
 
+/* Trees stay small enough to be compared often. */
+enum { LEAVES_MAX = 6000 };
+
+static void prune(world *w, larder_txn *txn) {
+    while (node_model_leaf_count(w->root) > LEAVES_MAX) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s", w->root->keys[test_random_below(w->root->count)]);
+        CHECK_OK(larder_node_put(txn, w->tree, test_text(path), test_text(""), &test_error));
+        w->root = node_model_put(w->root, path, NULL);
+    }
+}
+
 static void run(bool long_keys, int64_t operations) {
     world w;
     begin(&w, store_open(), long_keys);
@@ -336,6 +348,7 @@ static void run(bool long_keys, int64_t operations) {
                 put(&w, txn);
         }
         done += writes;
+        prune(&w, txn);
         compare_all(&w, txn, test_random_below(4) == 0);
         if (test_random_below(6) == 0) {
             larder_txn_abort(txn);

@@ -1,4 +1,4 @@
-package import LarderRealtimeModel
+public import LarderRealtimeModel
 public import LarderRealtimeRemote
 import Synchronization
 
@@ -10,12 +10,53 @@ import Synchronization
 public final class RealtimeBackend: Sendable {
     private let configuration: RealtimeBackendConfiguration
     private let settings: BackendSettings
-    private let servers = Mutex<[String: TreeServer]>([:])
+    private let storage: (any TreeStorage)?
+    private let servers: Mutex<[String: TreeServer]>
 
-    /// Opens a backend in memory.
+    /// Opens a backend in memory, whose trees are lost when it is released.
     public init(_ configuration: RealtimeBackendConfiguration = RealtimeBackendConfiguration()) {
         self.configuration = configuration
         settings = BackendSettings(rules: configuration.rules)
+        storage = nil
+        servers = Mutex([:])
+    }
+
+    /// Opens a backend whose trees are stored; reads all of them.
+    ///
+    /// Blocks on disk I/O.
+    package init(
+        _ configuration: RealtimeBackendConfiguration, storage: any TreeStorage
+    ) throws(LarderError) {
+        self.configuration = configuration
+        settings = BackendSettings(rules: configuration.rules)
+        self.storage = storage
+        var servers: [String: TreeServer] = [:]
+        for (namespace, tree) in try storage.trees() {
+            servers[namespace] = TreeServer(
+                namespace, tree, configuration, settings, storage: storage)
+        }
+        self.servers = Mutex(servers)
+    }
+
+    /// Ends all connections, makes the writes that were left for their ends, and closes the files.
+    ///
+    /// Later connections are refused with `unavailable`.
+    public func close() async throws(LarderError) {
+        let result = await withCheckedContinuation { continuation in
+            close { continuation.resume(returning: $0) }
+        }
+        try result.get()
+    }
+
+    /// Like ``close()``; returns immediately.
+    package func close(_ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void) {
+        settings.close()
+        let all = servers.withLock { Array($0.values) }
+        let countdown = Countdown(all.count) { [storage] in
+            guard let storage else { return completion(.success(())) }
+            storage.close(completion)
+        }
+        for server in all { server.perform { $0.close { countdown.step() } } }
     }
 
     /// The namespace of databases that do not name one.
@@ -38,7 +79,8 @@ public final class RealtimeBackend: Sendable {
     private func server(of namespace: String) -> TreeServer {
         servers.withLock { servers in
             if let server = servers[namespace] { return server }
-            let server = TreeServer(namespace, configuration, settings)
+            let server = TreeServer(
+                namespace, .empty, configuration, settings, storage: storage)
             servers[namespace] = server
             return server
         }
@@ -92,8 +134,9 @@ extension RealtimeBackend {
         performOnAll { $0.endAllSessions(.shutdown(reason: reason)) }
     }
 
-    /// Keeps answers back, or releases those that were kept; pushes are sent on. What was not
-    /// released when its connection ends is lost.
+    /// Keeps answers back, or releases those that were kept; pushes are sent on.
+    ///
+    /// What was not released when its connection ends is lost.
     package func holdResponses(_ holds: Bool) {
         performOnAll { $0.holdResponses(holds) }
     }
@@ -124,6 +167,7 @@ final class BackendSettings: Sendable {
     private struct State {
         var rules: RealtimeBackend.Rules
         var refusal: LarderError?
+        var isClosed = false
     }
 
     private let state: Mutex<State>
@@ -139,7 +183,32 @@ final class BackendSettings: Sendable {
 
     /// The error for new connections; nil to accept them.
     var refusal: LarderError? {
-        get { state.withLock { $0.refusal } }
+        get { state.withLock { $0.isClosed ? Self.closed : $0.refusal } }
         set { state.withLock { $0.refusal = newValue } }
+    }
+
+    /// Refuses all connections from now on.
+    func close() {
+        state.withLock { $0.isClosed = true }
+    }
+
+    /// The error of connections to a backend that is closed.
+    static let closed = LarderError(realtime: .unavailable, "the backend is closed")
+}
+
+/// Calls a closure after a number of steps.
+private final class Countdown: Sendable {
+    private let remaining: Atomic<Int>
+    private let completion: @Sendable () -> Void
+
+    init(_ count: Int, _ completion: @escaping @Sendable () -> Void) {
+        remaining = Atomic(count + 1)
+        self.completion = completion
+        step()
+    }
+
+    func step() {
+        let left = remaining.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
+        if left == 0 { completion() }
     }
 }

@@ -7,24 +7,28 @@ import Synchronization
 ///
 /// Requests are served in their order. What they send is delivered when no more work waits.
 actor TreeServer {
+    private let namespace: String
     let configuration: RealtimeBackendConfiguration
     let settings: BackendSettings
     private nonisolated let scheduler: any Scheduler<RealtimeBackend.Timer>
     private nonisolated let executor: any SerialExecutor
-    private nonisolated let published = Mutex(Node.empty)
+    private nonisolated let published: Mutex<Node>
+    /// Where the tree is stored; nil in memory.
+    private let storage: (any TreeStorage)?
 
     /// The tree with all writes so far.
-    var tree = Node.empty {
-        didSet { scheduleDelivery() }
-    }
-    var sessions: [Channel: Session] = [:]
+    private(set) var tree: Node
+    private(set) var sessions: [Channel: Session] = [:]
+    private var sessionsByID: [String: Session] = [:]
     let listens = ListenRegistry()
     var holdsResponses = false
 
     /// What is delivered at the end of the turn, in order.
-    private var outgoing: [@Sendable () -> Void] = []
+    private var outgoing: [Delivery] = []
     /// Responses that are kept back.
-    private var heldResponses: [@Sendable () -> Void] = []
+    private var heldResponses: [Delivery] = []
+    /// The changes of the turn, for the storage.
+    private var uncommitted: [PathValue] = []
     private var isDeliveryScheduled = false
     private var lastSession: UInt64 = 0
     private let identity: UInt64
@@ -33,12 +37,17 @@ actor TreeServer {
         executor.asUnownedSerialExecutor()
     }
 
+    /// A server of a stored tree, or of one in memory.
     init(
-        _ namespace: String, _ configuration: RealtimeBackendConfiguration,
-        _ settings: BackendSettings
+        _ namespace: String, _ tree: Node, _ configuration: RealtimeBackendConfiguration,
+        _ settings: BackendSettings, storage: (any TreeStorage)?
     ) {
+        self.namespace = namespace
+        self.tree = tree
         self.configuration = configuration
         self.settings = settings
+        self.storage = storage
+        published = Mutex(tree)
         scheduler = configuration.scheduler
         executor = configuration.scheduler.executor
         identity = configuration.makeIdentity()
@@ -57,16 +66,12 @@ actor TreeServer {
 
     // MARK: Delivery
 
-    func send(_ event: ConnectionEvent, to session: Session) {
-        let channel = session.channel
-        deliverLater { channel.deliver(event) }
+    func send(_ event: ConnectionEvent, to channel: Channel) {
+        deliverLater(.event(event, channel))
     }
 
-    func respond(_ response: RealtimeResponse, to number: Int, of session: Session) {
-        let channel = session.channel
-        let delivery: @Sendable () -> Void = {
-            channel.deliver(.response(number: number, response))
-        }
+    func respond(_ response: RealtimeResponse, to number: Int, of channel: Channel) {
+        let delivery = Delivery.event(.response(number: number, response), channel)
         if holdsResponses { heldResponses.append(delivery) } else { deliverLater(delivery) }
     }
 
@@ -77,35 +82,98 @@ actor TreeServer {
         heldResponses = []
     }
 
-    func deliverLater(_ delivery: @escaping @Sendable () -> Void) {
+    func deliverLater(_ delivery: Delivery) {
         outgoing.append(delivery)
         scheduleDelivery()
     }
 
+    /// A turn ends when the work that waits now is done: its writes share a commit.
     private func scheduleDelivery() {
         guard !isDeliveryScheduled else { return }
         isDeliveryScheduled = true
-        perform { $0.deliver() }
+        perform { $0.endTurn() }
     }
 
-    private func deliver() {
+    private func endTurn() {
         isDeliveryScheduled = false
+        do throws(LarderError) {
+            if !uncommitted.isEmpty { try storage?.commit(uncommitted, to: namespace) }
+            uncommitted = []
+        } catch {
+            return revertTurn(error)
+        }
         published.withLock { $0 = tree }
         let deliveries = outgoing
         outgoing = []
-        for delivery in deliveries { delivery() }
+        for delivery in deliveries { delivery.perform() }
+    }
+
+    /// Ends all sessions after a commit that failed: what they were to receive did not happen.
+    private func revertTurn(_ error: LarderError) {
+        let deliveries = outgoing
+        (outgoing, heldResponses, uncommitted) = ([], [], [])
+        tree = published.withLock { $0 }
+        for session in orderedSessions { remove(session, with: .closed(error)) }
+        for delivery in deliveries {
+            if case .answer(_, let completion) = delivery {
+                let response = RealtimeResponse(.unavailable, reason: error.message)
+                deliverLater(.answer(response, completion))
+            }
+        }
+    }
+
+    // MARK: The tree
+
+    /// Replaces the tree.
+    ///
+    /// - Parameter write: the write that makes it of the present one.
+    func setTree(_ result: Node, after write: TreeWrite) {
+        tree = result
+        if storage != nil {
+            for value in write.values {
+                let path = write.path.appending(value.path)
+                uncommitted.append(PathValue(path, value.node))
+            }
+        }
+        scheduleDelivery()
     }
 
     // MARK: Sessions
 
-    /// A session of a new connection.
-    func makeSession(_ channel: Channel) -> Session {
+    /// Begins the session of a connection.
+    func addSession(_ channel: Channel) -> Session {
         lastSession += 1
         let session = Session(
             number: lastSession, id: "\(String(identity, radix: 36))-\(lastSession)",
             channel: channel)
         sessions[channel] = session
+        sessionsByID[session.id] = session
         return session
+    }
+
+    /// A session that a client had before.
+    func session(_ id: String) -> Session? { sessionsByID[id] }
+
+    /// The sessions in the order of their beginning.
+    var orderedSessions: [Session] {
+        sessions.values.sorted { $0.number < $1.number }
+    }
+
+    /// Forgets a session; its client receives an event, or nothing if it closed the connection.
+    func remove(_ session: Session, with event: ConnectionEvent?) {
+        sessions[session.channel] = nil
+        sessionsByID[session.id] = nil
+        session.cancelExpiration?()
+        for key in session.listens { listens.remove(key, of: session) }
+        if let event { send(event, to: session.channel) }
+    }
+
+    /// Ends all sessions and makes what was left for their ends.
+    ///
+    /// - Parameter completion: called when everything is stored and delivered.
+    func close(_ completion: @escaping @Sendable () -> Void) {
+        endAllSessions(.closed(BackendSettings.closed))
+        deliverLater(.answer(RealtimeResponse(.ok)) { _ in completion() })
     }
 
     /// Starts the timer of a user's token.
@@ -118,6 +186,20 @@ actor TreeServer {
             self?.assumeIsolated { server in
                 if let session = server.sessions[channel] { server.expireToken(of: session) }
             }
+        }
+    }
+}
+
+/// What a turn delivers.
+enum Delivery: Sendable {
+    case event(ConnectionEvent, Channel)
+    /// The answer to a write that no connection asked for.
+    case answer(RealtimeResponse, @Sendable (RealtimeResponse) -> Void)
+
+    func perform() {
+        switch self {
+        case .event(let event, let channel): channel.deliver(event)
+        case .answer(let response, let completion): completion(response)
         }
     }
 }

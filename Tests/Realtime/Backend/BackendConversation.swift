@@ -12,13 +12,24 @@ final class TestBackend {
     let backend: RealtimeBackend
 
     init(_ configure: (inout RealtimeBackendConfiguration) -> Void = { _ in }) {
+        backend = RealtimeBackend(Self.configuration(scheduler, configure))
+    }
+
+    init(storage: any TreeStorage) throws {
+        backend = try RealtimeBackend(Self.configuration(scheduler) { _ in }, storage: storage)
+    }
+
+    private static func configuration(
+        _ scheduler: ManualScheduler<RealtimeBackend.Timer>,
+        _ configure: (inout RealtimeBackendConfiguration) -> Void
+    ) -> RealtimeBackendConfiguration {
         var configuration = RealtimeBackendConfiguration()
         configuration.scheduler = scheduler
         let clock = scheduler.clock
         configuration.clock = { clock.timestamp }
         configuration.makeIdentity = { 35 }
         configure(&configuration)
-        backend = RealtimeBackend(configuration)
+        return configuration
     }
 
     var tree: Node { backend.tree() }

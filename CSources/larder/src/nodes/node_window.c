@@ -287,7 +287,7 @@ static int32_t read_by_key(const larder_txn *txn, larder__place *place,
 static int32_t check_bound(const larder_node_bound *bound, larder_error *error) {
     if (bound->given == 0) return LARDER_OK;
     if (bound->key_kind < LARDER_NODE_KEY_GIVEN || bound->key_kind > LARDER_NODE_KEY_MAX ||
-        bound->value.type < LARDER_NODE_EMPTY || bound->value.type > LARDER_NODE_STRING)
+        bound->value.type < LARDER_NODE_EMPTY || bound->value.type > LARDER_NODE_CHILDREN)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "a bound is unknown");
     if (bound->key_kind != LARDER_NODE_KEY_GIVEN) return LARDER_OK;
     if (bound->key.size_bytes == 0 || bound->key.data == NULL)

@@ -42,9 +42,15 @@ final class Channel: Sendable {
         self.handler = handler
     }
 
-    /// Calls the handler, unless the channel is mute.
+    /// Calls the handler, unless the channel is mute; it is after an event that ends the
+    /// connection.
     func deliver(_ event: ConnectionEvent) {
-        if isOpen.load(ordering: .acquiring) { handler(event) }
+        switch event {
+        case .opened, .response, .push:
+            if isOpen.load(ordering: .acquiring) { handler(event) }
+        case .reset, .shutdown, .closed:
+            if mute() { handler(event) }
+        }
     }
 
     /// Drops all later events.

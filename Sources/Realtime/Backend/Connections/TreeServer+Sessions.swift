@@ -5,26 +5,21 @@ extension TreeServer {
     /// Opens a session for a connection, and ends the client's previous one.
     func open(_ channel: Channel, _ request: ConnectRequest) {
         if let refusal = settings.refusal {
-            return deliverLater {
-                channel.deliver(.closed(refusal))
-                _ = channel.mute()
-            }
+            return send(.closed(refusal), to: channel)
         }
-        if let id = request.lastSessionID,
-            let previous = sessions.values.first(where: { $0.id == id })
-        {
+        if let previous = request.lastSessionID.flatMap({ session($0) }) {
             end(previous, with: .closed(nil))
         }
-        let session = makeSession(channel)
         let hello = ServerHello(
-            serverTimeMilliseconds: now, host: configuration.host, sessionID: session.id)
-        send(.opened(hello), to: session)
+            serverTimeMilliseconds: now, host: configuration.host,
+            sessionID: addSession(channel).id)
+        send(.opened(hello), to: channel)
     }
 
     /// Serves a request; its answer follows everything that it leads to.
     func serve(_ request: RealtimeRequest, number: Int, from channel: Channel) {
         guard let session = sessions[channel] else { return }
-        respond(answer(request, of: session), to: number, of: session)
+        respond(answer(request, of: session), to: number, of: channel)
     }
 
     private func answer(_ request: RealtimeRequest, of session: Session) -> RealtimeResponse {
@@ -67,28 +62,10 @@ extension TreeServer {
         for session in all { writeAfterDisconnect(of: session) }
     }
 
-    /// The sessions in the order of their beginning.
-    var orderedSessions: [Session] {
-        sessions.values.sorted { $0.number < $1.number }
-    }
-
     /// Ends a session and makes the writes that its client left for this.
     private func end(_ session: Session, with event: ConnectionEvent? = nil) {
         remove(session, with: event)
         writeAfterDisconnect(of: session)
-    }
-
-    private func remove(_ session: Session, with event: ConnectionEvent?) {
-        sessions[session.channel] = nil
-        session.cancelExpiration?()
-        for key in session.listens { listens.remove(key, of: session) }
-        if let event {
-            let channel = session.channel
-            deliverLater {
-                channel.deliver(event)
-                _ = channel.mute()
-            }
-        }
     }
 
     // MARK: Users
@@ -122,7 +99,7 @@ extension TreeServer {
         guard session.user != nil else { return }
         send(
             .push(.authenticationRevoked(.expiredToken, reason: "the token has expired")),
-            to: session)
+            to: session.channel)
         setUser(nil, of: session)
     }
 

@@ -19,31 +19,46 @@ final class ListenRegistry {
     final class Group {
         let parameters: QueryParameters
         fileprivate let number: UInt64
-        fileprivate var members: [Member: Session] = [:]
+        /// The listening sessions, with their tags, in the order in which the sessions began.
+        private(set) var listeners: [(session: Session, tag: Int?)] = []
 
         fileprivate init(_ parameters: QueryParameters, number: UInt64) {
             self.parameters = parameters
             self.number = number
         }
 
-        /// The listening sessions, with their tags, in the order of their beginning.
-        var listeners: [(session: Session, tag: Int?)] {
-            members.sorted { $0.key < $1.key }.map { ($0.value, $0.key.tag) }
+        fileprivate func insert(_ session: Session, _ tag: Int?) {
+            listeners.insert((session, tag), at: position(of: session, tag))
         }
-    }
 
-    fileprivate struct Member: Hashable, Comparable {
-        let session: UInt64
-        let tag: Int?
+        fileprivate func remove(_ session: Session, _ tag: Int?) {
+            let position = position(of: session, tag)
+            guard position < listeners.count, listeners[position].session === session,
+                listeners[position].tag == tag
+            else { return }
+            listeners.remove(at: position)
+        }
 
-        static func < (left: Member, right: Member) -> Bool {
-            (left.session, left.tag ?? -1) < (right.session, right.tag ?? -1)
+        /// The first position that is not before a listen.
+        private func position(of session: Session, _ tag: Int?) -> Int {
+            var (low, high) = (0, listeners.count)
+            while low < high {
+                let middle = (low + high) / 2
+                let other = listeners[middle]
+                if (other.session.number, other.tag ?? -1) < (session.number, tag ?? -1) {
+                    low = middle + 1
+                } else {
+                    high = middle
+                }
+            }
+            return low
         }
     }
 
     let root = Place()
     private var lastGroup: UInt64 = 0
 
+    /// Adds a listen that is not there yet.
     func insert(_ key: ListenKey, of session: Session) {
         var place = root
         for component in key.query.path {
@@ -53,7 +68,7 @@ final class ListenRegistry {
         }
         let group = place.groups[key.query.parameters] ?? newGroup(key.query.parameters)
         place.groups[key.query.parameters] = group
-        group.members[Member(session: session.number, tag: key.tag)] = session
+        group.insert(session, key.tag)
     }
 
     private func newGroup(_ parameters: QueryParameters) -> Group {
@@ -67,9 +82,11 @@ final class ListenRegistry {
             guard let next = places.last?.children[component] else { return }
             places.append(next)
         }
-        guard let place = places.last, let group = place.groups[key.query.parameters] else { return }
-        group.members[Member(session: session.number, tag: key.tag)] = nil
-        if group.members.isEmpty { place.groups[key.query.parameters] = nil }
+        guard let place = places.last, let group = place.groups[key.query.parameters] else {
+            return
+        }
+        group.remove(session, key.tag)
+        if group.listeners.isEmpty { place.groups[key.query.parameters] = nil }
         for (parent, component) in zip(places, key.query.path).reversed()
         where parent.children[component]?.isUnused == true {
             parent.children[component] = nil

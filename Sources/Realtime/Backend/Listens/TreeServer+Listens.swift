@@ -9,11 +9,11 @@ extension TreeServer {
     func listen(
         _ key: ListenKey, _ hash: String, _ compoundHash: CompoundHash?, _ session: Session
     ) -> RealtimeResponse {
-        guard mayRead(key.query, session) else { return .permissionDenied }
+        if let refusal = refusal(of: key.query, session) { return refusal }
         if session.listens.insert(key).inserted { listens.insert(key, of: session) }
         let (path, content) = (key.query.path, content(of: key.query))
         if content.hash != hash {
-            send(.push(update(compoundHash, to: content, at: path, key.tag)), to: session)
+            send(.push(update(compoundHash, to: content, at: path, key.tag)), to: session.channel)
         }
         return RealtimeResponse(.ok)
     }
@@ -34,7 +34,7 @@ extension TreeServer {
 
     /// Reads a query once.
     func get(_ query: QuerySpec, _ session: Session) -> RealtimeResponse {
-        guard mayRead(query, session) else { return .permissionDenied }
+        if let refusal = refusal(of: query, session) { return refusal }
         return RealtimeResponse(.ok, payload: .node(content(of: query)))
     }
 
@@ -43,6 +43,17 @@ extension TreeServer {
     }
 
     // MARK: Permissions
+
+    /// The answer to a query that is invalid or that the rules deny; nil for an allowed one.
+    private func refusal(of query: QuerySpec, _ session: Session) -> RealtimeResponse? {
+        do throws(LarderError) {
+            try query.path.validate()
+            if case .child(let path) = query.parameters.index { try path.validate() }
+        } catch {
+            return RealtimeResponse(.failed, reason: error.message)
+        }
+        return mayRead(query, session) ? nil : .permissionDenied
+    }
 
     private func mayRead(_ query: QuerySpec, _ session: Session) -> Bool {
         let request = RealtimeBackend.Request(
@@ -70,7 +81,7 @@ extension TreeServer {
 
     private func revoke(_ key: ListenKey, _ session: Session) {
         remove(key, of: session)
-        send(.push(.listenRevoked(key.query.path, key.query.parameters)), to: session)
+        send(.push(.listenRevoked(key.query.path, key.query.parameters)), to: session.channel)
     }
 }
 

@@ -31,20 +31,20 @@ extension TreeServer {
 
     /// Sends what is at a path, if the client listens there: its copy may be damaged.
     private func sendPresentNode(at path: TreePath, to session: Session) {
-        let isListening = session.listens.contains {
-            $0.query.loadsAllData && $0.query.path.isAncestorOrEqual(of: path)
+        let isListening = (0...path.count).contains { depth in
+            session.listens.contains(ListenKey(query: QuerySpec(path.prefix(depth)), tag: nil))
         }
         guard isListening else { return }
-        send(.push(.overwrite(path, tree.node(at: path), tag: nil)), to: session)
+        send(.push(.overwrite(path, tree.node(at: path), tag: nil)), to: session.channel)
     }
 
     func writeAsAdministrator(
         _ write: TreeWrite, _ completion: @escaping @Sendable (RealtimeResponse) -> Void
     ) {
-        if let refusal = refusal(of: write) { return deliverLater { completion(refusal) } }
+        if let refusal = refusal(of: write) { return deliverLater(.answer(refusal, completion)) }
         let resolved = write.resolved(at: now, in: tree)
         replaceTree(with: resolved.applied(to: tree), after: resolved)
-        deliverLater { completion(RealtimeResponse(.ok)) }
+        deliverLater(.answer(RealtimeResponse(.ok), completion))
     }
 
     private func mayWrite(
@@ -61,8 +61,8 @@ extension TreeServer {
     /// Replaces the tree and sends the change to all listens that it concerns.
     private func replaceTree(with result: Node, after write: TreeWrite) {
         let pushes = WritePushes(of: write, from: tree, to: result)
-        tree = result
-        pushes.forEach(in: listens) { session, push in send(.push(push), to: session) }
+        setTree(result, after: write)
+        pushes.forEach(in: listens) { session, push in send(.push(push), to: session.channel) }
     }
 
     // MARK: Ends of connections
@@ -87,7 +87,9 @@ extension TreeServer {
         for value in session.onDisconnect.take(at: time, existing: { present.node(at: $0) }) {
             let write = TreeWrite(value.path, value.node)
             let result = write.applied(to: tree)
-            if mayWrite(write, session, at: time, result) { replaceTree(with: result, after: write) }
+            if mayWrite(write, session, at: time, result) {
+                replaceTree(with: result, after: write)
+            }
         }
     }
 }

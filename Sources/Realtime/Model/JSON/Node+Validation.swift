@@ -4,29 +4,30 @@ extension Node {
     ///
     /// A node made of an application's JSON is valid already; this is for those of other clients.
     package func validate(at path: TreePath) throws(LarderError) {
-        _ = try TreePath(validating: path.text, allowsPriority: true)
-        guard !path.isPriority else {
-            guard isEmpty || isLeaf && priority == .none && Priority(leafValue) != nil else {
-                throw .invalidValue("a priority is null, a number or a string")
-            }
-            return
+        try path.validate(allowsPriority: true)
+        guard path.isPriority else {
+            return try validate(depth: path.count, bytes: path.text.utf8.count)
         }
-        try validateContent(at: path)
+        guard isEmpty || isLeaf && priority == .none && Priority(leafValue) != nil else {
+            throw .invalidValue("a priority is null, a number or a string")
+        }
     }
 
-    private func validateContent(at path: TreePath) throws(LarderError) {
+    private func validate(depth: Int, bytes: Int) throws(LarderError) {
         for value in [leafValue, priority.leaf] {
             if case .string(let text)? = value, text.utf8.count > LeafValue.maximumStringBytes {
-                throw .invalidValue("the string at \(path) is too long")
+                throw .invalidValue("a string has \(text.utf8.count) bytes, which is too long")
             }
         }
         for child in children {
             if let problem = ChildKey.problem(in: child.key.text) {
                 throw .invalidPath("the key '\(child.key)' \(problem)")
             }
-            let place = path.child(child.key)
-            try place.checkLimits()
-            try child.node.validateContent(at: place)
+            let size = bytes + (depth > 0 ? 1 : 0) + child.key.text.utf8.count
+            guard depth < TreePath.maximumDepth, size <= TreePath.maximumBytes else {
+                throw .invalidPath("a path of the data is too long or too deep")
+            }
+            try child.node.validate(depth: depth + 1, bytes: size)
         }
     }
 }

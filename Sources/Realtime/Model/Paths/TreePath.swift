@@ -129,18 +129,22 @@ extension TreePath {
     package init(
         validating text: String, below ancestor: TreePath = .root, allowsPriority: Bool = false
     ) throws(LarderError) {
-        let path = TreePath(text)
-        var unchecked = path
-        if allowsPriority && path.isPriority { unchecked = unchecked.dropLast() }
-        if ancestor.isEmpty && Self.info.isAncestorOrEqual(of: path) {
-            unchecked = unchecked.dropFirst()
-        }
-        for key in unchecked {
+        self = ancestor.appending(TreePath(text))
+        try validate(allowsPriority: allowsPriority)
+    }
+
+    /// Throws `invalidArgument` if a key is invalid, or the path too long or too deep.
+    ///
+    /// - Parameter allowsPriority: true if the last component may be `.priority`.
+    package func validate(allowsPriority: Bool = false) throws(LarderError) {
+        var checked = self
+        if allowsPriority && checked.isPriority { checked = checked.dropLast() }
+        if Self.info.isAncestorOrEqual(of: checked) { checked = checked.dropFirst() }
+        for key in checked {
             if let problem = ChildKey.problem(in: key.text) {
-                throw .invalidPath("the path '\(text)' is invalid: '\(key)' \(problem)")
+                throw .invalidPath("the path '\(self)' is invalid: '\(key)' \(problem)")
             }
         }
-        self = ancestor.appending(path)
         try checkLimits()
     }
 

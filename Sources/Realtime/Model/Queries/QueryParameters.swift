@@ -48,6 +48,13 @@ package struct QueryParameters: Hashable, Sendable {
     /// True if all children belong to the query, and are ordered by priority.
     package var isDefault: Bool { loadsAllData && index == .priority }
 
+    /// The parameters with another size of the window; the same without a limit.
+    package func resized(to count: Int) -> QueryParameters {
+        var resized = self
+        resized.limit = limit.map { Limit(count, from: $0.anchor) }
+        return resized
+    }
+
     /// The parameters to listen and to store by: the default ones if all children belong to the
     /// query, otherwise these.
     package var normalized: QueryParameters { loadsAllData ? .default : self }

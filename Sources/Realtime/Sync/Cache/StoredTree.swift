@@ -1,4 +1,5 @@
 package import LarderRealtimeModel
+import LarderRealtimeStore
 
 /// The stored part of a tree: the cache, and what of it is complete.
 ///
@@ -34,22 +35,51 @@ extension StoredTree {
 
     /// What is known of the server's data for a query: all of it, or those children of which all
     /// is known.
-    package func serverNode(for query: QuerySpec) throws(LarderError) -> CachedNode {
+    ///
+    /// - Parameter spare: how many children to have beyond the limit of the query, as far as the
+    ///   store has the whole location.
+    package func serverNode(
+        for query: QuerySpec, spare: Int = 0
+    ) throws(LarderError) -> CachedNode {
         if !query.loadsAllData, let window = tracked[query], window.isComplete {
             let keys = try cache.trackedKeys(of: [window.id])
-            return CachedNode(
-                try cache.children(keys, at: query.path), isComplete: true, isFiltered: true)
+            let node = try cache.children(keys, at: query.path)
+            if !tracked.isLocationComplete(query.path) {
+                return CachedNode(node, isComplete: true, isFiltered: true)
+            }
+            if spare == 0 {
+                return storedWindow(node, of: query, count: query.parameters.limit?.count)
+            }
         }
         if tracked.isLocationComplete(query.path) {
             return query.loadsAllData
                 ? CachedNode(try cache.node(at: query.path), isComplete: true)
-                : CachedNode(try cache.window(of: query), isComplete: true, isFiltered: true)
+                : try storedWindow(of: query, spare: spare)
         }
         let windows = tracked.completeWindows(at: query.path)
         var keys = tracked.completeChildren(of: query.path)
         if !windows.isEmpty { keys.formUnion(try cache.trackedKeys(of: windows)) }
         if keys.isEmpty { return .unknown }
         return CachedNode(try cache.children(keys, at: query.path), isComplete: false)
+    }
+}
+
+extension StoredTree {
+    /// What a filtered query selects of a location that is stored as a whole.
+    private func storedWindow(
+        of query: QuerySpec, spare: Int
+    ) throws(LarderError) -> CachedNode {
+        let count = query.parameters.limit.map { $0.count + spare }
+        let parameters = count.map { query.parameters.resized(to: $0) } ?? query.parameters
+        let node = try cache.window(of: QuerySpec(query.path, parameters))
+        return storedWindow(node, of: query, count: count)
+    }
+
+    private func storedWindow(_ node: Node, of query: QuerySpec, count: Int?) -> CachedNode {
+        let edge = ViewFilter(parameters: query.parameters).edge(of: node)
+        let isFull = count.map { node.childCount >= $0 } ?? false
+        return CachedNode(
+            node, isComplete: true, isFiltered: true, edge: isFull ? edge : nil)
     }
 }
 

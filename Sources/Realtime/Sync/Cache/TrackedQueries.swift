@@ -1,4 +1,5 @@
 package import LarderRealtimeModel
+package import LarderRealtimeStore
 
 /// The queries whose data a cache holds, and what of it is complete.
 ///

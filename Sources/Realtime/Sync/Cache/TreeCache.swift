@@ -1,41 +1,5 @@
 package import LarderRealtimeModel
-
-/// The number of a tracked query in a cache.
-package struct TrackedQueryID: Hashable, Comparable, Sendable {
-    package let rawValue: Int64
-
-    package init(_ rawValue: Int64) {
-        self.rawValue = rawValue
-    }
-
-    package static func < (left: TrackedQueryID, right: TrackedQueryID) -> Bool {
-        left.rawValue < right.rawValue
-    }
-}
-
-/// A query whose data a cache holds.
-package struct TrackedQuery: Equatable, Sendable {
-    package let id: TrackedQueryID
-    /// The query, normalized: one that loads all data is the default query of its location.
-    package let query: QuerySpec
-    /// When it last became active or inactive, in milliseconds since the Unix epoch.
-    package var lastUse: Int64
-    /// True if all that the query selects was cached.
-    package var isComplete: Bool
-    /// True while listeners, `keepSynced` or a get use the query; such data is not evicted.
-    package var isActive: Bool
-
-    package init(
-        _ id: TrackedQueryID, _ query: QuerySpec, lastUse: Int64, isComplete: Bool = false,
-        isActive: Bool = false
-    ) {
-        self.id = id
-        self.query = query
-        self.lastUse = lastUse
-        self.isComplete = isComplete
-        self.isActive = isActive
-    }
-}
+package import LarderRealtimeStore
 
 /// The cached part of a tree, as a sync tree reads and changes it.
 ///

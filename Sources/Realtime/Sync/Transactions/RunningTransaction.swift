@@ -63,6 +63,8 @@ struct RunningTransaction: Sendable {
         /// What it returned, with server values.
         let output: Node
         var write: WriteID
+        /// True if other data was there when the output was to be sent.
+        var isStale = false
     }
 
     let id: TransactionID

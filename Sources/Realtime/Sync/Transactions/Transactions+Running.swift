@@ -13,7 +13,7 @@ extension Transactions {
                 continue
             }
             let input = input(of: id, tree)
-            if let result = transaction.result, result.input == input {
+            if let result = transaction.result, !result.isStale, result.input == input {
                 keepResult(result, of: id, &tree)
             } else {
                 transactions[id]?.state = .running(input)

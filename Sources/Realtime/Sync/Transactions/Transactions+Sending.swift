@@ -35,12 +35,14 @@ extension Transactions {
             return true
         }
         let sent = queue.prefix { $0.result?.input != nil }
-        let base = tree.latestNode(at: path, excluding: Set(sent.compactMap { $0.result?.write }))
+        let base = tree.latestNode(at: path, excluding: Set(queue.compactMap { $0.result?.write }))
         var (node, present, isCurrent) = (base, base, true)
         for transaction in sent {
             guard let result = transaction.result else { continue }
             let rest = transaction.path.dropFirst(path.count)
             if present.node(at: rest) != result.input {
+                transactions[transaction.id]?.result?.isStale = true
+                transactions[transaction.id]?.attempts += 1
                 wait(transaction.id)
                 isCurrent = false
             }

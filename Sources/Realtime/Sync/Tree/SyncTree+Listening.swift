@@ -98,9 +98,10 @@ extension SyncTree {
             let isCovered =
                 isCovered(query.path) || points[query.path]?.hasPlainView == true
             let (number, tag) = identify(query)
-            let view = QueryView(
-                query, number: number, tag: tag, server: server,
-                writes: writes.visibleWrites.descending(to: query.path))
+            let visible = writes.visibleWrites.descending(to: query.path)
+            var view = QueryView(query, number: number, tag: tag, server: server, writes: visible)
+            var unused = ChildChanges()
+            view.extend(from: stored, visible, &unused)
             points.update(at: query.path) { tree in
                 tree.updateValue { point in
                     if point == nil { point = SyncPoint() }

@@ -93,7 +93,7 @@ extension SyncTree {
     ///
     /// - Returns: their events, those of the deepest locations first.
     mutating func apply(_ operation: TreeOperation) -> [TreeEvent] {
-        var results = Results()
+        var results = Results(stored: stored)
         Self.apply(operation, to: &points, writes.visibleWrites, Surroundings(), &results)
         return finish(results)
     }
@@ -104,12 +104,14 @@ extension SyncTree {
         // A view that covers the query has all its data, and receives the same changes.
         if surroundings.isCovering { return [] }
         let writes = writes.visibleWrites.descending(to: query.path)
-        var results = Results()
+        var results = Results(stored: stored)
         update(query) { Self.apply(operation, to: &$0, writes, surroundings, &results) }
         return finish(results)
     }
 
-    private mutating func finish(_ results: Results) -> [TreeEvent] {
+    private mutating func finish(_ results: consuming Results) -> [TreeEvent] {
+        // A second reference would have the changes below copy what is tracked.
+        results.stored = nil
         for window in results.windows {
             stored?.windowChanged(of: window.query, window.changes) {
                 Set(window.node.children.map(\.key))
@@ -123,6 +125,8 @@ extension SyncTree {
         var events: [TreeEvent] = []
         /// Windows whose keys have changed.
         var windows: [(query: QuerySpec, changes: WindowKeyChanges, node: Node)] = []
+        /// Where more of a stored location is read.
+        var stored: StoredTree?
     }
 
     /// What other views say about a location.
@@ -169,7 +173,7 @@ extension SyncTree {
         // The views here come first, since those below may take over their data; their events come
         // last.
         var surroundings = surroundings
-        var here = Results()
+        var here = Results(stored: results.stored)
         tree.updateValue { point in
             if let listen = point?.plainListen, listen == .current { surroundings.isCurrent = true }
             point?.updateViews { view in
@@ -205,10 +209,11 @@ extension SyncTree {
         _ surroundings: Surroundings, _ results: inout Results
     ) {
         let before = view.shown
-        let changes = view.apply(
+        var changes = view.apply(
             operation,
             QueryView.Context(
                 writes: writes, known: surroundings.node, isCovered: surroundings.isCovering))
+        view.extend(from: results.stored, writes, &changes)
         let metadata = TreeEventMetadata(
             isComplete: view.shown.isComplete, hasPendingWrites: !writes.isEmpty,
             isFromCache: !surroundings.isCurrent && view.listen != .current)
@@ -217,6 +222,21 @@ extension SyncTree {
             let node = surroundings.isCovering ? view.shown.node : view.server.node
             results.windows.append((view.query, view.keyChanges, node))
             view.keyChanges = WindowKeyChanges()
+        }
+    }
+}
+
+extension QueryView {
+    /// Reads more of a stored location while pending writes leave the window short of children.
+    mutating func extend(
+        from stored: StoredTree?, _ writes: VisibleWrites, _ changes: inout ChildChanges
+    ) {
+        while let spare = spareNeeded {
+            // What cannot be read stays short until the server has answered.
+            guard let more = (try? stored?.serverNode(for: query, spare: spare)).flatMap({ $0 }),
+                more.node.childCount > server.node.childCount
+            else { return server.edge = nil }
+            extend(to: more, writes, &changes)
         }
     }
 }

@@ -76,4 +76,9 @@ extension SyncTree {
             writes: writes.visibleWrites.descending(to: query.path))
         return (view.shown.node, events)
     }
+
+    /// The data of a query was evicted from the cache.
+    package mutating func evicted(_ query: QuerySpec) {
+        stored?.evicted(query)
+    }
 }

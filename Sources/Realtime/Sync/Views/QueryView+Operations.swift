@@ -69,9 +69,8 @@ extension QueryView {
     ) -> Bool {
         guard let key = path.first else {
             let node = filters ? filter.selection(of: node) : node
-            if filters { setWindow(node) } else { server.node = node }
-            server.isComplete = true
-            server.isFiltered = filters
+            server = CachedNode(node, isComplete: true, isFiltered: filters)
+            if filters { keyChanges.replace() }
             return true
         }
         if filters, !server.isFiltered {
@@ -88,6 +87,10 @@ extension QueryView {
     private mutating func setServerChild(_ key: ChildKey, to node: Node, _ filters: Bool) {
         if key == .priority {
             if !filters { server.node = server.node.settingChild(key, to: node) }
+        } else if filters, let edge = server.edge {
+            let child = Child(key, node)
+            let isStored = filter.matches(child) && !filter.isInside(edge, child)
+            server.node = server.node.settingChild(key, to: isStored ? node : .empty)
         } else if filters {
             var changes = ChildChanges()
             server.node = filter.replacing(
@@ -151,6 +154,7 @@ extension QueryView {
                 // of nothing else.
                 setWindow(filter.selection(of: server.node))
                 server.isFiltered = true
+                server.edge = nil
             }
             server.isComplete = true
         }

@@ -22,8 +22,7 @@ extension QueryView {
         _ changes: inout ChildChanges
     ) {
         guard let child = childAfterServerChange(key, at: places, context.writes.child(key)) else {
-            layered = layered?.settingChild(key, to: .empty)
-            return
+            return forgetLayered(key, context)
         }
         let wasEmpty = shown.node.isEmpty
         show(child, as: key, changedAt: places, context, &changes)
@@ -96,6 +95,13 @@ extension QueryView {
             next: { self.layeredChild(after: $0, context) }, &changes)
     }
 
+    /// Forgets what a full window might have been refilled with, if it is no longer known.
+    mutating func forgetLayered(_ key: ChildKey, _ context: Context) {
+        if context.writes.completeChild(key, over: server) == nil {
+            layered = layered?.settingChild(key, to: .empty)
+        }
+    }
+
     private mutating func layeredChild(after child: Child, _ context: Context) -> Child? {
         let content = layered ?? content(context)
         layered = content
@@ -104,6 +110,31 @@ extension QueryView {
         let children = content.children(by: index)
         return filter.isFromEnd
             ? children.last(before: position) : children.first(after: position)
+    }
+}
+
+// MARK: - Stored windows
+
+extension QueryView {
+    /// How many more children of the store the view needs than it has, beyond the limit of the
+    /// query; nil if what is shown is all that the store makes of it.
+    ///
+    /// Pending writes may have removed children from the stored window, or moved them beyond it.
+    var spareNeeded: Int? {
+        guard let edge = server.edge, let limit = query.parameters.limit else { return nil }
+        let isFull = shown.node.childCount >= limit.count
+        if isFull, let last = filter.edge(of: shown.node), !filter.isInside(edge, last) {
+            return nil
+        }
+        return max(limit.count, 2 * (server.node.childCount - limit.count))
+    }
+
+    /// Takes a larger part of the stored location.
+    mutating func extend(
+        to stored: CachedNode, _ writes: VisibleWrites, _ changes: inout ChildChanges
+    ) {
+        server = stored
+        showAll(Context(writes: writes, known: nil, isCovered: false), &changes)
     }
 }
 

@@ -68,6 +68,8 @@ extension QueryView {
                 for (key, places) in written where server.node.hasChild(key) == isKnown {
                     if server.isComplete(for: key) {
                         showServerChange(ofPlaces: places, in: key, context, &changes)
+                    } else {
+                        forgetLayered(key, context)
                     }
                 }
             }

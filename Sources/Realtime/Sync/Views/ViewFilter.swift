@@ -81,8 +81,7 @@ extension ViewFilter {
         _ changes: inout ChildChanges
     ) -> Node {
         let old = window.child(key)
-        let children = window.children(by: index)
-        guard let edge = isFromEnd ? children.first : children.last else { return window }
+        guard let edge = edge(of: window) else { return window }
         if old.isEmpty {
             guard !new.isEmpty, isInside(Child(key, new), edge) else { return window }
             changes.note(edge.key, from: edge.node, to: .empty)
@@ -104,8 +103,14 @@ extension ViewFilter {
         return rest.settingChild(candidate.key, to: candidate.node)
     }
 
+    /// The child of a window that is farthest from the limit's anchor.
+    func edge(of window: Node) -> Child? {
+        let children = window.children(by: index)
+        return isFromEnd ? children.first : children.last
+    }
+
     /// True if the first child is nearer to the limit's anchor than the second.
-    private func isInside(_ child: Child, _ other: Child) -> Bool {
+    func isInside(_ child: Child, _ other: Child) -> Bool {
         let order = index.order(child, other)
         return isFromEnd ? order > 0 : order < 0
     }

@@ -10,7 +10,6 @@ package struct WriteTree: Sendable {
     private var writes: [WriteID: PendingWrite] = [:]
     private(set) var index = PathTree<WriteEntries>()
     private var visible = PathTree<Node>()
-    private(set) var hiddenCount = 0
 
     package init() {}
 
@@ -35,7 +34,6 @@ extension WriteTree {
     /// Adds a write after all others.
     package mutating func add(_ write: PendingWrite) {
         writes[write.id] = write
-        if !write.isVisible { hiddenCount += 1 }
         for value in write.values {
             let entry = WriteEntry(id: write.id, node: value.node, isVisible: write.isVisible)
             index.update(at: value.path) { tree in
@@ -65,10 +63,7 @@ extension WriteTree {
                 }
             }
         }
-        guard write.isVisible else {
-            hiddenCount -= 1
-            return nil
-        }
+        guard write.isVisible else { return nil }
         var affected = PathTree<Bool>()
         for value in write.values {
             let cover = lastVisible(covering: value.path)

@@ -32,15 +32,20 @@ final class DatabaseUnderTest {
 
     /// Runs everything that waits, callbacks included.
     func drain() {
-        while true {
-            let ranEngine = scheduler.drain()
-            let bodies = callbacks.withLock { bodies in
-                defer { bodies = [] }
-                return bodies
-            }
-            for body in bodies { body() }
-            if !ranEngine, bodies.isEmpty { return }
+        while drainOnce() {}
+    }
+
+    /// Runs what waits now.
+    ///
+    /// - Returns: true if anything did.
+    func drainOnce() -> Bool {
+        let ranEngine = scheduler.drain()
+        let bodies = callbacks.withLock { bodies in
+            defer { bodies = [] }
+            return bodies
         }
+        for body in bodies { body() }
+        return ranEngine || !bodies.isEmpty
     }
 
     /// Runs the engine, and leaves callbacks waiting.
@@ -50,9 +55,27 @@ final class DatabaseUnderTest {
 
     /// Lets time pass, with the timers that are due.
     func advance(by duration: Duration) {
+        drain()
         scheduler.clock.advance(by: duration)
         scheduler.fireDue()
         drain()
+    }
+
+    /// The result of an asynchronous call that needs no server, served on this thread.
+    nonisolated(nonsending) func wait<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) async -> Value
+    ) async -> Value {
+        let result = Box<Value?>(nil)
+        let database = database
+        Task {
+            let value = await body(database)
+            result.withLock { $0 = value }
+        }
+        while true {
+            drain()
+            if let value = result.withLock({ $0 }) { return value }
+            await Task.yield()
+        }
     }
 
     func close() {

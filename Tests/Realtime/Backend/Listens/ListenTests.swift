@@ -147,6 +147,16 @@ struct ListenTests {
             ])
     }
 
+    @Test("listens to invalid paths are refused")
+    func invalidPaths() {
+        let backend = TestBackend()
+        let client = backend.connect()
+        _ = client.received()
+        #expect(client.listen("a.b") == ["1 failed"])
+        #expect(client.listen(String(repeating: "a/", count: 33)) == ["2 failed"])
+        #expect(client.send(.get(QuerySpec(TreePath("#")))) == ["3 failed"])
+    }
+
     @Test("the hash of a window is that of its content")
     func windowHashes() throws {
         let backend = TestBackend()

@@ -8,7 +8,9 @@ import LarderSharedTestSupport
 /// After each step the world compares what listeners were told with what they must have been told.
 struct SyncWorld {
     var random: SeededRandom
-    private(set) var tree = SyncTree()
+    private(set) var tree: SyncTree
+    /// What outlives restarts; nil for a client that is not restarted.
+    private let cache: MemoryTreeCache?
     private var server: WindowServer
     /// The server's tree as of the last messages that have arrived.
     private var known: Node
@@ -23,7 +25,6 @@ struct SyncWorld {
     private var nextListener: UInt = 1
     private(set) var failures: [String] = []
     private(set) var log: [String] = []
-    private(set) var checkedValues = 0
 
     private enum Request {
         case listen(QuerySpec, tag: Int?, number: Int)
@@ -31,8 +32,10 @@ struct SyncWorld {
         case write(PendingWrite)
     }
 
-    init(_ random: SeededRandom) {
+    init(_ random: SeededRandom, cache: MemoryTreeCache? = nil) {
         self.random = random
+        self.cache = cache
+        tree = SyncTree(cache?.start())
         let truth = self.random.rooms()
         server = WindowServer(truth)
         known = truth
@@ -60,7 +63,9 @@ struct SyncWorld {
         case 9...12: if !requests.isEmpty { serve() }
         case 13...16: if !answers.isEmpty { receive() }
         case 17, 18: writeByOthers()
-        default: if random.oneIn(4) { disconnect() }
+        default:
+            if random.oneIn(4) { disconnect() }
+            if cache != nil, random.oneIn(4) { restart() }
         }
         check()
     }
@@ -73,6 +78,10 @@ extension SyncWorld {
         let query = random.roomQuery()
         let id = ListenerID(nextListener)
         nextListener += 1
+        listen(to: query, id)
+    }
+
+    private mutating func listen(to query: QuerySpec, _ id: ListenerID) {
         note("listen \(id.rawValue): \(query)")
         replicas[id] = ViewReplica(query)
         do {
@@ -134,6 +143,46 @@ extension SyncWorld {
         requests = []
         for (key, _) in activeListens.sorted(by: { $0.value < $1.value }) { request(key) }
         requests += tree.writes.pending.map { .write($0) }
+    }
+
+    /// Ends the client, and lets another with the same cache begin with the same listeners.
+    ///
+    /// What was up to date must be there at once, without the server.
+    private mutating func restart() {
+        guard let cache else { return }
+        note("restart")
+        var settled: [ListenerID: Node] = [:]
+        for (id, replica) in replicas where !hasDeepWrites(in: replica.query) {
+            settled[id] = expected(replica)
+        }
+        server.disconnect()
+        answers = []
+        requests = []
+        activeListens = [:]
+        unanswered = []
+        tree = SyncTree(cache.start())
+        for write in cache.writes.values.sorted(by: { $0.id < $1.id }) {
+            tree.restore(write, at: 0)
+        }
+        for (id, replica) in replicas.sorted(by: { $0.key < $1.key }).shuffled(using: &random) {
+            listen(to: replica.query, id)
+            guard let node = settled[id] else { continue }
+            if replicas[id]?.shows(node) != true {
+                failures.append(
+                    "after the restart listener \(id.rawValue) of \(replica.query)\nhas  "
+                        + "\(replicas[id]?.value as Any)\nmust \(node)")
+            }
+        }
+        requests += tree.writes.pending.map { .write($0) }
+    }
+
+    /// True if pending writes change children of a window in part: of children outside the stored
+    /// window that shows nothing.
+    private func hasDeepWrites(in query: QuerySpec) -> Bool {
+        !query.loadsAllData
+            && tree.writes.pending.flatMap(\.values).contains {
+                $0.path.relative(to: query.path).map { $0.count > 1 } ?? false
+            }
     }
 
     private mutating func take(_ events: [TreeEvent]) {
@@ -217,20 +266,21 @@ extension SyncWorld {
 extension SyncWorld {
     private mutating func check() {
         for (id, replica) in replicas.sorted(by: { $0.key < $1.key }) {
-            let query = replica.query
-            guard let key = coveringListen(of: query) else { continue }
-            if unanswered.contains(key) { continue }
-            let server = key.query.parameters.filtered(known.node(at: key.query.path))
-            guard let shown = expected(query, key, server) else { continue }
-            if replica.value == nil {
-                failures.append("listener \(id.rawValue) has no value")
-            } else if !replica.shows(shown) {
+            guard let shown = expected(replica) else { continue }
+            if !replica.shows(shown) {
                 failures.append(
-                    "listener \(id.rawValue) of \(query)\nhas  \(replica.value as Any)\nmust \(shown)"
-                )
+                    "listener \(id.rawValue) of \(replica.query)\nhas  "
+                        + "\(replica.value as Any)\nmust \(shown)")
             }
-            checkedValues += 1
         }
+    }
+
+    /// What a listener must show; nil if its listen is not answered.
+    private func expected(_ replica: ViewReplica) -> Node? {
+        let query = replica.query
+        guard let key = coveringListen(of: query), !unanswered.contains(key) else { return nil }
+        let server = key.query.parameters.filtered(known.node(at: key.query.path))
+        return expected(replica, key, server)
     }
 
     private func coveringListen(of query: QuerySpec) -> WindowServer.Key? {
@@ -242,7 +292,10 @@ extension SyncWorld {
 
     /// What a query selects of the server's data with the pending writes, one after the other; nil
     /// if that depends on children outside the window.
-    private func expected(_ query: QuerySpec, _ key: WindowServer.Key, _ server: Node) -> Node? {
+    private func expected(
+        _ replica: ViewReplica, _ key: WindowServer.Key, _ server: Node
+    ) -> Node? {
+        let query = replica.query
         let writes = tree.writes.pending.filter(\.isVisible)
         if key.tag == nil {
             var root = known
@@ -260,6 +313,15 @@ extension SyncWorld {
                 if rest.count > 1, known?.contains(child) == false { return nil }
                 children = children.setting(rest, to: value.node)
                 known?.insert(child)
+            }
+        }
+        // What the server has accepted stays while other pending writes make room for it.
+        if let known,
+            writes.contains(where: { $0.values.contains { query.path.isAncestor(of: $0.path) } })
+        {
+            for child in replica.value?.children ?? Node.empty.children
+            where !known.contains(child.key) {
+                children = children.settingChild(child.key, to: child.node)
             }
         }
         return query.parameters.filtered(children.settingPriority(.none))

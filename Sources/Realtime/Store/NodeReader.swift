@@ -1,0 +1,181 @@
+import CLarder
+import LarderRealtimeModel
+
+/// Decodes nodes as the storage core has them (`larder.h`, "nodes").
+///
+/// Bytes that are no node are an error, never a trap.
+struct NodeReader {
+    static let priorityFlag: UInt8 = 0x10
+    /// Nesting beyond this is no node.
+    private static let maximumDepth = 100
+
+    private let bytes: UnsafeRawBufferPointer
+    private(set) var offset = 0
+    private var keys = KeyCache()
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    /// True when everything was read.
+    var isAtEnd: Bool { offset == bytes.count }
+
+    /// What is left as one node; empty for no bytes.
+    mutating func readRest() throws(LarderError) -> Node {
+        if isAtEnd { return .empty }
+        let node = try readNode()
+        guard isAtEnd else { throw Self.malformed }
+        return node
+    }
+
+    /// The keys of what is left, a node with children or none.
+    mutating func readKeys() throws(LarderError) -> [ChildKey] {
+        if isAtEnd { return [] }
+        guard try readByte() == UInt8(LARDER_NODE_CHILDREN) else { throw Self.malformed }
+        var keys: [ChildKey] = []
+        let end = try readChildrenEnd()
+        while offset < end {
+            keys.append(try readKey(before: end))
+            // Each is TRUE.
+            guard try readByte() == UInt8(LARDER_NODE_TRUE) else { throw Self.malformed }
+        }
+        return keys
+    }
+
+    // MARK: Nodes
+
+    private mutating func readNode(depth: Int = 0) throws(LarderError) -> Node {
+        let head = try readByte()
+        var priority = Priority.none
+        if head & Self.priorityFlag != 0 {
+            let leaf = try readLeaf(type: try readByte())
+            guard let read = Priority(leaf) else { throw Self.malformed }
+            priority = read
+        }
+        let type = head & ~Self.priorityFlag
+        guard type == UInt8(LARDER_NODE_CHILDREN) else {
+            return Node(try readLeaf(type: type), priority: priority)
+        }
+        guard depth < Self.maximumDepth else { throw Self.malformed }
+        let end = try readChildrenEnd()
+        var children: [Child] = []
+        while offset < end {
+            let key = try readKey(before: end)
+            children.append(Child(key, try readNode(depth: depth + 1)))
+        }
+        guard offset == end, !children.isEmpty else { throw Self.malformed }
+        return Node(sortedChildren: children, priority: priority)
+    }
+
+    private mutating func readLeaf(type: UInt8) throws(LarderError) -> LeafValue {
+        switch Int(type) {
+        case LARDER_NODE_FALSE: return .boolean(false)
+        case LARDER_NODE_TRUE: return .boolean(true)
+        case LARDER_NODE_INTEGER:
+            let raw = try readNumber()
+            return .integer(Int64(bitPattern: raw >> 1) ^ -Int64(bitPattern: raw & 1))
+        case LARDER_NODE_DOUBLE:
+            guard bytes.count - offset >= 8 else { throw Self.malformed }
+            let bits = bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            offset += 8
+            guard let value = LeafValue.double(Double(bitPattern: UInt64(littleEndian: bits)))
+            else { throw Self.malformed }
+            return value
+        case LARDER_NODE_STRING: return .string(try readText())
+        case LARDER_NODE_SERVER_VALUE:
+            guard let value = ServerValue(storedText: try readText()) else {
+                throw Self.malformed
+            }
+            return .deferred(value)
+        default: throw Self.malformed
+        }
+    }
+
+    /// Where the children end whose size comes next.
+    private mutating func readChildrenEnd() throws(LarderError) -> Int {
+        guard bytes.count - offset >= 4 else { throw Self.malformed }
+        let raw = bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+        offset += 4
+        let size = Int(UInt32(littleEndian: raw))
+        guard size <= bytes.count - offset else { throw Self.malformed }
+        return offset + size
+    }
+
+    private mutating func readKey(before end: Int) throws(LarderError) -> ChildKey {
+        let size = try readSize()
+        guard size < end - offset else { throw Self.malformed }
+        defer { offset += size }
+        return keys.key(in: bytes, offset..<(offset + size))
+    }
+
+    // MARK: Parts
+
+    mutating func readByte() throws(LarderError) -> UInt8 {
+        guard offset < bytes.count else { throw Self.malformed }
+        defer { offset += 1 }
+        return bytes[offset]
+    }
+
+    /// A varint.
+    mutating func readNumber() throws(LarderError) -> UInt64 {
+        var (value, shift): (UInt64, UInt64) = (0, 0)
+        while shift < 64 {
+            let byte = try readByte()
+            value |= UInt64(byte & 0x7f) << shift
+            if byte < 0x80 { return value }
+            shift += 7
+        }
+        throw Self.malformed
+    }
+
+    /// A count of bytes that are there.
+    private mutating func readSize() throws(LarderError) -> Int {
+        let size = try readNumber()
+        guard size <= UInt64(bytes.count - offset) else { throw Self.malformed }
+        return Int(size)
+    }
+
+    /// Text behind its size.
+    mutating func readText() throws(LarderError) -> String {
+        let size = try readSize()
+        defer { offset += size }
+        return String(decoding: bytes[offset..<(offset + size)], as: UTF8.self)
+    }
+
+    /// A node behind its size; empty for no bytes.
+    mutating func readSizedNode() throws(LarderError) -> Node {
+        let size = try readSize()
+        guard size > 0 else { return .empty }
+        let end = offset + size
+        let node = try readNode()
+        guard offset == end else { throw Self.malformed }
+        return node
+    }
+
+    static var malformed: LarderError {
+        LarderError(realtime: .dataLoss, "stored bytes are no node", condition: .corrupt)
+    }
+}
+
+/// Keys that were read last: objects of one shape repeat their names, which are decoded once.
+private struct KeyCache {
+    private static let slotCount = 32
+
+    private var slots: [(range: Range<Int>, key: ChildKey)?] = Array(
+        repeating: nil, count: slotCount)
+
+    /// The key that a range of the bytes is the text of.
+    mutating func key(in bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> ChildKey {
+        guard let last = range.last else { return ChildKey("") }
+        let hash = range.count &* 7 &+ Int(bytes[range.lowerBound]) &* 5 &+ Int(bytes[last])
+        let slot = hash & (Self.slotCount - 1)
+        if let known = slots[slot], known.range.count == range.count,
+            bytes[known.range].elementsEqual(bytes[range])
+        {
+            return known.key
+        }
+        let key = ChildKey(String(decoding: bytes[range], as: UTF8.self))
+        slots[slot] = (range, key)
+        return key
+    }
+}

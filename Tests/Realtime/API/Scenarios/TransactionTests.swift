@@ -1,0 +1,227 @@
+import Foundation
+import LarderCore
+import LarderRealtime
+import LarderRealtimeBackend
+import Testing
+
+@Suite("Transactions")
+struct RealtimeTransactionTests {
+    private func increment(_ test: DatabaseUnderTest, _ name: String) -> (
+        (MutableData) -> TransactionResult, ((any Error)?, Bool, DataSnapshot?) -> Void
+    ) {
+        (
+            { data in
+                test.note("\(name) sees \(json(data.value))")
+                data.value = (data.value as? Int ?? 0) + 1
+                return .success(withValue: data)
+            },
+            { error, isCommitted, snapshot in
+                let outcome = error.map { "failed \(($0 as NSError).code)" }
+                test.note(
+                    "\(name) \(outcome ?? "\(isCommitted)") \(snapshot?.json ?? "-")")
+            }
+        )
+    }
+
+    private func run(_ place: DatabaseReference, _ test: DatabaseUnderTest, as name: String) {
+        let (block, completion) = increment(test, name)
+        place.runTransactionBlock(block, andCompletionBlock: completion)
+    }
+
+    @Test("The block sees null first, then the server's data")
+    func staleData() throws {
+        let world = DatabaseWorld()
+        try world.put("n", .integer(41))
+        let client = try world.client()
+        run(client.database.reference(withPath: "n"), client, as: "t")
+        #expect(world.read(client) == ["t sees null", "t sees 41", "t true 42"])
+        #expect(world.data(at: "n") == "42")
+    }
+
+    @Test("The output is shown at once; the next transaction runs on it, once")
+    func chain() throws {
+        let world = DatabaseWorld()
+        try world.put("n", .integer(1))
+        let client = try world.client()
+        let place = client.database.reference(withPath: "n")
+        client.observe(place, [.value])
+        _ = world.read(client)
+        run(place, client, as: "a")
+        run(place, client, as: "b")
+        #expect(
+            world.read(client) == [
+                "a sees 1", "b sees 2", "value 2", "value 3", "a true 2", "b true 3",
+            ])
+        #expect(world.data(at: "n") == "3")
+    }
+
+    @Test("Offline transactions wait, show their output, and run again if the data is another")
+    func offline() throws {
+        let world = DatabaseWorld()
+        try world.put("n", .integer(1))
+        let client = try world.client()
+        let place = client.database.reference(withPath: "n")
+        client.observe(place, [.value])
+        _ = world.read(client)
+        client.database.goOffline()
+        world.drain()
+        run(place, client, as: "t")
+        #expect(world.read(client) == ["t sees 1", "value 2"])
+        try world.put("n", .integer(10))
+        client.database.goOnline()
+        let lines = world.read(client)
+        #expect(lines.last == "t true 11" && lines.contains("t sees 10"))
+        #expect(world.data(at: "n") == "11")
+    }
+
+    @Test("An abort tells what was found")
+    func abort() throws {
+        let world = DatabaseWorld()
+        try world.put("n", .integer(1))
+        let client = try world.client()
+        let place = client.database.reference(withPath: "n")
+        client.observe(place, [.value])
+        _ = world.read(client)
+        place.runTransactionBlock(
+            { _ in .abort() },
+            andCompletionBlock: { error, isCommitted, snapshot in
+                client.note("\(error == nil) \(isCommitted) \(snapshot?.json ?? "-")")
+            })
+        #expect(world.read(client) == ["true false 1"])
+    }
+
+    @Test("A write at the place, above or below ends it; an update only if it overlaps")
+    func conflicts() throws {
+        let world = DatabaseWorld()
+        let client = try world.client()
+        client.database.goOffline()
+        world.drain()
+        let root = client.database.reference(withPath: "r")
+        for name in ["a", "b", "c", "d"] {
+            run(root.child(name), client, as: name)
+            // It waits for the one before it, which is in the outbox.
+            run(root.child(name), client, as: name + name)
+        }
+        _ = world.read(client)
+        root.updateChildValues(["a": 5, "x": 1])
+        #expect(world.read(client) == ["aa failed 9999 -"])
+        root.child("b/deep").setValue(1)
+        #expect(world.read(client) == ["bb failed 9999 -"])
+        root.setValue(["y": 2])
+        #expect(world.read(client) == ["cc failed 9999 -", "dd failed 9999 -"])
+    }
+
+    @Test("One in the outbox that is overridden commits on its data, and is not run again")
+    func overriddenInOutbox() throws {
+        for (isStale, outcome) in [(false, "t true 2"), (true, "t failed 9999 -")] {
+            let world = DatabaseWorld()
+            try world.put("n", .integer(1))
+            let client = try world.client()
+            let place = client.database.reference(withPath: "n")
+            client.observe(place, [.value])
+            _ = world.read(client)
+            client.database.goOffline()
+            world.drain()
+            run(place, client, as: "t")
+            place.setValue(7)
+            #expect(world.read(client) == ["t sees 1", "value 2", "value 7"])
+            if isStale { try world.put("n", .integer(5)) }
+            client.database.goOnline()
+            #expect(world.read(client) == [outcome])
+            #expect(world.data(at: "n") == "7")
+        }
+    }
+
+    @Test("Without local events observers see what the server has accepted only")
+    func withoutLocalEvents() throws {
+        let world = DatabaseWorld()
+        try world.put("n", .integer(1))
+        let client = try world.client()
+        let place = client.database.reference(withPath: "n")
+        client.observe(place, [.value])
+        _ = world.read(client)
+        client.database.goOffline()
+        world.drain()
+        let (block, completion) = increment(client, "t")
+        place.runTransactionBlock(block, andCompletionBlock: completion, withLocalEvents: false)
+        #expect(world.read(client) == ["t sees 1"])
+        client.database.goOnline()
+        #expect(world.read(client) == ["value 2", "t true 2"])
+    }
+
+    @Test("One that was sent ends with the connection, one that was not survives it")
+    func lostConnection() throws {
+        let world = DatabaseWorld()
+        try world.put("n", .integer(1))
+        let client = try world.client()
+        let place = client.database.reference(withPath: "n")
+        client.observe(place, [.value])
+        _ = world.read(client)
+        world.backend.holdResponses(true)
+        world.drain()
+        run(place, client, as: "sent")
+        #expect(world.read(client) == ["sent sees 1", "value 2"])
+        world.dropConnections()
+        world.backend.holdResponses(false)
+        #expect(world.read(client).last == "sent failed 9999 -")
+        run(place, client, as: "waiting")
+        world.advance(by: .seconds(2))
+        #expect(world.read(client).last == "waiting true 3", "the first one was applied")
+    }
+
+    @Test("A transaction is given up after twenty-five attempts")
+    func retries() throws {
+        let world = DatabaseWorld()
+        let client = try world.client()
+        let place = client.database.reference(withPath: "n")
+        let count = Counter()
+        client.observe(place, [.value])
+        _ = world.read(client)
+        place.runTransactionBlock(
+            { data in
+                // Another client is faster each time.
+                count.value += 1
+                world.backend.setRules { _ in .allow }
+                try? world.put("n", .integer(Int64(1000 + count.value)))
+                data.value = count.value
+                return .success(withValue: data)
+            },
+            andCompletionBlock: { error, isCommitted, _ in
+                client.note("\((error as? DatabaseError)?.kind as Any) \(isCommitted)")
+            })
+        let lines = world.read(client)
+        #expect(lines.last?.contains("aborted") == true && count.value == 25)
+    }
+
+    @Test("A transaction the rules forbid fails, and its output is reverted")
+    func refusal() throws {
+        let world = DatabaseWorld { $0.rules = { $0.operation == .write ? .deny : .allow } }
+        let client = try world.client()
+        let place = client.database.reference(withPath: "n")
+        client.observe(place, [.value])
+        _ = world.read(client)
+        run(place, client, as: "t")
+        #expect(
+            world.read(client) == ["t sees null", "value 1", "value null", "t failed 1 -"])
+    }
+
+    @Test("Unusual keys and arrays pass through a transaction")
+    func unusualData() throws {
+        let world = DatabaseWorld()
+        try world.put("x", .object([JSONMember("ü😀\u{FFFD}", .array([.integer(1), .integer(2)]))]))
+        let client = try world.client()
+        client.database.reference(withPath: "x").runTransactionBlock(
+            { data in
+                data.childData(byAppendingPath: "seen").value = true
+                return .success(withValue: data)
+            },
+            andCompletionBlock: { _, isCommitted, snapshot in
+                client.note("\(isCommitted) \(snapshot?.childrenCount ?? 0)")
+            })
+        #expect(world.read(client).last == "true 2")
+    }
+
+    private final class Counter {
+        var value = 0
+    }
+}

@@ -1,0 +1,106 @@
+import LarderCore
+import LarderRealtimeBackend
+import LarderRealtimeModel
+import LarderRealtimeRemote
+import LarderRealtimeTestSupport
+import LarderRuntime
+import LarderSharedTestSupport
+import Synchronization
+import Testing
+
+/// A storage in memory, whose commits can fail.
+private final class MemoryStorage: TreeStorage {
+    struct State {
+        var trees: [String: Node] = [:]
+        var commits: [String] = []
+        var error: LarderError?
+        var isClosed = false
+    }
+
+    let state = Mutex(State())
+
+    func trees() throws(LarderError) -> [String: Node] { state.withLock { $0.trees } }
+
+    func commit(_ values: [PathValue], to namespace: String) throws(LarderError) {
+        let error = state.withLock { state -> LarderError? in
+            if let error = state.error { return error }
+            let texts = values.map { "\($0.path): \($0.node)" }
+            state.commits.append(texts.joined(separator: ", "))
+            for value in values {
+                state.trees[namespace] = (state.trees[namespace] ?? .empty)
+                    .setting(value.path, to: value.node)
+            }
+            return nil
+        }
+        if let error { throw error }
+    }
+
+    func close(_ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void) {
+        state.withLock { $0.isClosed = true }
+        completion(.success(()))
+    }
+}
+
+@Suite("Stored trees of the backend")
+struct TreeStorageTests {
+    private let storage = MemoryStorage()
+
+    @Test("writes are stored before they are answered; those of one turn share a commit")
+    func commits() throws {
+        let backend = try TestBackend(storage: storage)
+        let client = backend.connect()
+        _ = client.received()
+        backend.backend.write(TreeWrite(TreePath("a"), Node(.integer(1))))
+        backend.backend.write(
+            TreeWrite(TreePath("b"), try TestConnection.values([("x", "2"), ("y", "null")])))
+        #expect(try client.put("c/t", #"{".sv":"timestamp"}"#) == ["1 ok"])
+        #expect(try client.put("d", "4") == ["2 ok"])
+        #expect(
+            storage.state.withLock { $0.commits } == [
+                "/a: 1, /b/x: 2, /b/y: null, /c/t: 1700000000000", "/d: 4",
+            ])
+        let reopened = try TestBackend(storage: storage)
+        #expect(reopened.tree == backend.tree && reopened.tree.childCount == 4)
+    }
+
+    @Test("a commit that fails is not answered, and did not happen for anybody")
+    func failure() throws {
+        let backend = try TestBackend(storage: storage)
+        try backend.set("a", "1")
+        let (client, other) = (backend.connect(), backend.connect())
+        _ = (client.received(), other.received(), other.listen("a"))
+        _ = other.received()
+        storage.state.withLock { $0.error = LarderError(.resourceExhausted, "full", domain: "x") }
+        #expect(try client.put("a", "2") == ["closed resourceExhausted"])
+        #expect(other.received() == ["closed resourceExhausted"])
+        #expect(backend.tree.description == #"{"a":1}"#)
+        let status = Box<ResponseStatus?>(nil)
+        backend.perform { backend in
+            backend.write(TreeWrite(TreePath("a"), Node(.integer(3)))) { response in
+                status.withLock { $0 = response.status }
+            }
+        }
+        #expect(status.withLock { $0 } == .unavailable)
+        storage.state.withLock { $0.error = nil }
+        let again = backend.connect()
+        #expect(again.received() == ["hello z-3"])
+        #expect(again.listen("a") == ["d /a 1", "1 ok"])
+        #expect(try again.put("a", "5") == ["d /a 5", "2 ok"])
+    }
+
+    @Test("closing stores what was left for the ends of connections, and refuses new ones")
+    func closing() throws {
+        let backend = try TestBackend(storage: storage)
+        let client = backend.connect()
+        _ = client.send(.onDisconnectPut(TreePath("gone"), Node(.boolean(true))))
+        _ = client.received()
+        let isClosed = Box(false)
+        backend.perform { backend in
+            backend.close { _ in isClosed.withLock { $0 = true } }
+        }
+        #expect(client.received() == ["closed unavailable"])
+        #expect(storage.state.withLock { $0.isClosed } && isClosed.withLock { $0 })
+        #expect(storage.state.withLock { $0.commits } == ["/gone: true"])
+        #expect(backend.connect().received() == ["closed unavailable"])
+    }
+}
