@@ -300,7 +300,8 @@ let package = Package(
         .executableTarget(
             name: "AcknowledgementBenchmark",
             dependencies: [
-                "BenchmarkMeasuring", "LarderModel", "LarderDocumentStore", "LarderSync",
+                "BenchmarkMeasuring", "LarderModel", "LarderDocumentStore", "LarderRemote",
+                "LarderSync",
             ],
             path: "Benchmarks/Acknowledgement", swiftSettings: swiftSettings),
         // JSON beside Foundation's.

@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import LarderDocumentStore
 import LarderModel
+import LarderRemote
 import LarderSync
 
 /// Acknowledges the pending writes of a closed store, as a remote's answers do, and prints what
@@ -40,20 +41,21 @@ struct AcknowledgementBenchmark {
         print(String(decoding: try JSONEncoder().encode(figure), as: UTF8.self))
     }
 
-    private static func of(_ size: Int, _ batches: [PendingBatch]) -> [[BatchAcknowledgement]] {
+    private typealias Commit = (batchID: Int64, response: CommitResponse)
+
+    private static func of(_ size: Int, _ batches: [MutationBatch]) -> [[Commit]] {
         stride(from: 0, to: batches.count, by: size).map { start in
             batches[start..<min(start + size, batches.count)].map { batch in
                 let version = SnapshotVersion(
                     Timestamp(seconds: 1_800_000_000 + batch.id, nanoseconds: 0))
-                return BatchAcknowledgement(
-                    batchID: batch.id, commitVersion: version,
-                    results: batch.mutations.map { _ in MutationResult(version: version) })
+                let results = batch.mutations.map { _ in MutationResult(version: version) }
+                return (batch.id, CommitResponse(commitVersion: version, results: results))
             }
         }
     }
 
     private static func acknowledge(
-        in local: LocalStore, groups: [[BatchAcknowledgement]]
+        in local: LocalStore, groups: [[Commit]]
     ) throws(LarderError) -> Figure {
         let firstCommit = try commitNumber(local.store)
         let start = Elapsed.now

@@ -71,7 +71,7 @@ struct ListenTargetsTests {
         #expect(targets.count == 0)
     }
 
-    @Test("A target that is refused takes no place, and the next of its number is told as its own")
+    @Test("A rejected target does not count, and the next target of its id is separate")
     mutating func refused() throws {
         try add(5, "a")
         _ = targets.note(change(.added))
@@ -87,7 +87,7 @@ struct ListenTargetsTests {
         #expect(names() == ["b"] && targets.count == 1)
     }
 
-    @Test("What ends by itself does with the snapshot behind the word that it is current")
+    @Test("A `once` target ends with the snapshot after it became current")
     mutating func once() throws {
         try add(5, isOnce: true)
         try add(6)

@@ -216,7 +216,7 @@ struct ClientOutageTests {
             return
         }
         for _ in 0..<20 { pass(.seconds(60)) }
-        let batches = Mutex<[PendingBatch]>([])
+        let batches = Mutex<[MutationBatch]>([])
         let registration = client.observePendingWrites { result in
             if let pending = try? result.get() { batches.withLock { $0 = pending } }
         }

@@ -184,7 +184,7 @@ struct ClientTests {
         #expect(error.kind == .aborted)
     }
 
-    @Test("A cancelled write is undone, its listeners are told, and its handle ends")
+    @Test("A cancelled write is undone, its listeners are notified, and its handle ends")
     func cancels() async throws {
         let client = try client()
         let first = try await write(client, [try set("a/x", ["n": 1])])
@@ -265,7 +265,7 @@ struct ClientTests {
         #expect(counts.withLock { $0 } == [0, 1, 0])
     }
 
-    @Test("A listener hears the first state, then each change, until it is removed")
+    @Test("A listener receives the first state, then each change, until it is removed")
     func listens() async throws {
         let client = try client()
         _ = try await write(client, [try set("a/x", ["n": 1])])

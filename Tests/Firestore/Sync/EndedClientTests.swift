@@ -61,7 +61,7 @@ struct EndedClientTests {
         #expect(try pendingCount == 0)
     }
 
-    @Test("Who waits for pending writes is told that nobody sends them")
+    @Test("Waiting for pending writes fails when the client is terminated")
     func waiting() throws {
         client.client.disableNetwork { _ in }
         client.write([try .set("c/x", 1)])

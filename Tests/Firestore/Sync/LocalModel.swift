@@ -81,7 +81,7 @@ struct LocalModel {
         queues[user, default: []].removeAll { $0.id == id }
     }
 
-    /// 3.7: a base counts wherever the document exists and the cache has heard of it since, before
+    /// A base counts wherever the document exists and the cache has heard of it since, before
     /// the batch's mutations.
     private func applying(_ batch: Batch, to state: State?, at path: DocumentPath) -> State? {
         var state = state
@@ -111,14 +111,14 @@ struct LocalModel {
 }
 
 extension LocalModel {
-    /// 3.6: only what is older than the last mutation's version changes.
-    mutating func acknowledge(_ acknowledgement: BatchAcknowledgement, of user: UserID) {
-        guard let batch = queues[user]?.first(where: { $0.id == acknowledgement.batchID }) else {
+    /// Only what is older than the last mutation's version changes.
+    mutating func acknowledge(_ batchID: Int64, _ results: [MutationResult], of user: UserID) {
+        guard let batch = queues[user]?.first(where: { $0.id == batchID }) else {
             return
         }
         remove(batch.id, of: user)
         for path in Set(batch.mutations.map(\.path)) {
-            let pairs = zip(batch.mutations, acknowledgement.results).filter { $0.0.path == path }
+            let pairs = zip(batch.mutations, results).filter { $0.0.path == path }
             guard let last = pairs.last?.1.version,
                 cached[path]?.version ?? .none < last
             else { continue }

@@ -14,7 +14,7 @@ struct LocalStoreBundlesTests {
         fixture = try LocalStoreFixture()
     }
 
-    @Test("6.11: a bundle is newer by its create time alone")
+    @Test("A bundle is newer by its create time alone")
     func newerBundles() throws {
         #expect(try !fixture.local.hasNewerBundle(than: metadata(at: 5)))
         try fixture.local.save(metadata(at: 5))
@@ -24,7 +24,7 @@ struct LocalStoreBundlesTests {
         #expect(try !fixture.local.hasNewerBundle(than: metadata(at: 5, id: "other")))
     }
 
-    @Test("6.11: documents come with their versions, and those that exist into one target")
+    @Test("Documents come with their versions, and those that exist into one target")
     func documents() throws {
         try fixture.learn("c/new", ["x": 9], at: 9)
         let target = try fixture.local.allocateTarget(ofBundle: "b/1")
@@ -46,7 +46,7 @@ struct LocalStoreBundlesTests {
         #expect(try fixture.store.check().isClean)
     }
 
-    @Test("6.11: a named query comes back with its limit and orders as they were")
+    @Test("A named query comes back with its limit and orders as they were")
     func namedQueries() throws {
         let field = try FieldPath("a")
         let queries = [
@@ -73,7 +73,7 @@ struct LocalStoreBundlesTests {
         #expect(try fixture.local.namedQuery(String(repeating: "x", count: 9999)) == nil)
     }
 
-    @Test("6.11: a named query's target goes on from its read time, unless it is further")
+    @Test("A named query's target goes on from its read time, unless it is further")
     func readTimes() throws {
         let query = Query(.collection(try CollectionPath("c")))
         let (a, b) = (try DocumentPath("c/a"), try DocumentPath("c/b"))

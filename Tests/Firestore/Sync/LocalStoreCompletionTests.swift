@@ -11,7 +11,7 @@ struct LocalStoreCompletionTests {
         fixture = try LocalStoreFixture()
     }
 
-    @Test("3.6: an acknowledged write is cached as committed, and leaves the queue")
+    @Test("An acknowledged write is cached as committed, and leaves the queue")
     func acknowledged() throws {
         let batch = try fixture.write(.set("c/a", ["x": 1]))
         let changes = try fixture.acknowledge(batch, at: 4)
@@ -24,7 +24,7 @@ struct LocalStoreCompletionTests {
         #expect(try fixture.local.pendingBatches().isEmpty)
     }
 
-    @Test("3.6: what the watch stream has brought already is not overwritten")
+    @Test("What the watch stream has brought already is not overwritten")
     func outdated() throws {
         let batch = try fixture.write(.set("c/a", ["x": 1]))
         try fixture.learn("c/a", ["x": 2], at: 9)
@@ -35,7 +35,7 @@ struct LocalStoreCompletionTests {
         #expect(!view.hasPendingWrites)
     }
 
-    @Test("3.5: a committed increment has the backend's number")
+    @Test("A committed increment has the backend's number")
     func serverResults() throws {
         try fixture.learn("c/a", ["n": 1], at: 1)
         let batch = try fixture.write(.increment("c/a", "n", by: 1))
@@ -44,7 +44,7 @@ struct LocalStoreCompletionTests {
         #expect(try fixture.view("c/a")?.fields == ["n": 50])
     }
 
-    @Test("3.6: an acknowledged update of a document that is not cached leaves unknown fields")
+    @Test("An acknowledged update of a document that is not cached leaves unknown fields")
     func unknown() throws {
         let batch = try fixture.write(.update("c/a", ["x": 1]))
         try fixture.acknowledge(batch, at: 4)
@@ -53,7 +53,7 @@ struct LocalStoreCompletionTests {
         #expect(try fixture.view("c/a")?.fields == ["x": 1])
     }
 
-    @Test("3.8: a later batch's overlay survives the acknowledgement of an earlier one")
+    @Test("A later batch's overlay survives the acknowledgement of an earlier one")
     func laterBatch() throws {
         let first = try fixture.write(.set("c/a", ["x": 1, "n": 1]))
         let second = try fixture.write(.update("c/a", ["y": 2]))
@@ -89,7 +89,7 @@ struct LocalStoreCompletionTests {
         #expect(changes[0].after?.hasPendingWrites == false)
     }
 
-    @Test("3.7: an increment is not counted twice when its result comes back early")
+    @Test("An increment is not counted twice when its result comes back early")
     func bases() throws {
         try fixture.learn("c/a", ["n": 5], at: 1)
         let batch = try fixture.write(.increment("c/a", "n", by: 1))
@@ -110,7 +110,7 @@ struct LocalStoreCompletionTests {
         #expect(try fixture.view("c/a")?.fields == ["n": 6])
     }
 
-    @Test("3.8: other transforms are made again over what the backend brings")
+    @Test("Other transforms are made again over what the backend brings")
     func replayed() throws {
         try fixture.learn("c/a", ["list": []], at: 1)
         let union = FieldTransform(try FieldPath("list"), .arrayUnion([1]))
@@ -122,7 +122,7 @@ struct LocalStoreCompletionTests {
         #expect(try fixture.view("c/a")?.fields == ["list": [2, 1]])
     }
 
-    @Test("3.8: a pending update appears and goes as its document does")
+    @Test("A pending update appears and goes as its document does")
     func existence() throws {
         try fixture.write(.update("c/a", ["y": 2]))
         try fixture.learn("c/a", ["x": 1], at: 1)
@@ -132,7 +132,7 @@ struct LocalStoreCompletionTests {
         #expect(try fixture.view("c/a")?.hasPendingWrites == false)
     }
 
-    @Test("4.4.3: an older update is ignored, one of no version makes the cache forget")
+    @Test("An older update is ignored, one of no version makes the cache forget")
     func updates() throws {
         try fixture.learn("c/a", ["x": 1], at: 5)
         #expect(try fixture.learn("c/a", ["x": 2], at: 4).isEmpty)

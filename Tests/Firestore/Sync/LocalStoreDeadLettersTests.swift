@@ -98,7 +98,7 @@ struct LocalStoreDeadLettersTests {
         #expect(try directory.check().isClean)
     }
 
-    @Test("what became of a batch is told by queue and dead letters")
+    @Test("The outcome of a batch follows from the queue and the dead letters")
     func outcomes() throws {
         let (a, b, c) = (
             try fixture.write(.set("c/a", [:])), try fixture.write(.set("c/b", [:])),
@@ -122,7 +122,7 @@ struct LocalStoreDeadLettersTests {
         #expect(message.hasPrefix("xéé") && message.utf8.count < 1030)
     }
 
-    @Test("8.5: a batch stays in the queue when the disk fails at its rejection")
+    @Test("A batch stays in the queue when the disk fails at its rejection")
     func guarding() throws {
         let batch = try fixture.write(.set("c/a", [:]))
         let local = fixture.local(refusing: .rejectBatch)
@@ -134,8 +134,8 @@ struct LocalStoreDeadLettersTests {
     }
 
     @discardableResult
-    private func reject(_ batch: (id: Int64, changes: [LocalViewChange])) throws
-        -> [LocalViewChange]
+    private func reject(_ batch: (id: Int64, changes: [LocalChange])) throws
+        -> [LocalChange]
     {
         try fixture.local.reject([batch.id], because: denied, at: time(9))
     }

@@ -32,7 +32,7 @@ struct LocalStoreFixture {
     }
 
     @discardableResult
-    func write(_ mutations: Mutation...) throws -> (id: Int64, changes: [LocalViewChange]) {
+    func write(_ mutations: Mutation...) throws -> (id: Int64, changes: [LocalChange]) {
         try local.write([pending(mutations)])[0].get()
     }
 
@@ -46,19 +46,18 @@ struct LocalStoreFixture {
 
     @discardableResult
     func acknowledge(
-        _ batch: (id: Int64, changes: [LocalViewChange]), at seconds: Int64,
+        _ batch: (id: Int64, changes: [LocalChange]), at seconds: Int64,
         _ results: [[Value]] = [[]]
-    ) throws -> [LocalViewChange] {
+    ) throws -> [LocalChange] {
         let version = SnapshotVersion(seconds: seconds)
-        return try local.acknowledge([
-            BatchAcknowledgement(
-                batchID: batch.id, commitVersion: version,
-                results: results.map { MutationResult(version: version, transformResults: $0) })
-        ])
+        let response = CommitResponse(
+            commitVersion: version,
+            results: results.map { MutationResult(version: version, transformResults: $0) })
+        return try local.acknowledge([(batch.id, response)])
     }
 
     @discardableResult
-    func learn(_ path: String, _ fields: MapValue?, at seconds: Int64) throws -> [LocalViewChange] {
+    func learn(_ path: String, _ fields: MapValue?, at seconds: Int64) throws -> [LocalChange] {
         let version = SnapshotVersion(seconds: seconds)
         return try local.applyRemoteDocuments(
             [

@@ -18,7 +18,7 @@ struct LocalStoreRemoteEventsTests {
             Query(.collection(CollectionPath("c"))).target)
     }
 
-    @Test("4.4: an event brings documents, the target's documents and its token in one commit")
+    @Test("An event brings documents, the target's documents and its token in one commit")
     func applying() throws {
         let applied = try apply(
             at: 1000, token: [1], added: ["c/a", "c/b"], [("c/b", ["x": 2]), ("c/a", ["x": 1])])
@@ -34,7 +34,7 @@ struct LocalStoreRemoteEventsTests {
             try fixture.local.lastRemoteSnapshotVersion() == SnapshotVersion(seconds: 1000))
     }
 
-    @Test("4.4.1: documents leave the target, and stay in the cache")
+    @Test("Documents leave the target, and stay in the cache")
     func removing() throws {
         try apply(at: 1, token: [1], added: ["c/a", "c/b"], [("c/a", [:]), ("c/b", [:])])
         try apply(at: 2, token: [2], added: ["c/d"], removed: ["c/a", "c/x"])
@@ -42,7 +42,7 @@ struct LocalStoreRemoteEventsTests {
         #expect(try fixture.view("c/a")?.exists == true)
     }
 
-    @Test("4.4: a token of less than 5 minutes is kept in memory, an older one is saved")
+    @Test("A token of less than 5 minutes is kept in memory, an older one is saved")
     func minutes() throws {
         var known = [target.id: target]
         for (seconds, saved) in [
@@ -61,7 +61,7 @@ struct LocalStoreRemoteEventsTests {
         #expect(try fixture.local.targetData(target.id)?.resumeToken == [9])
     }
 
-    @Test("4.4.1: a count that does not agree takes token and versions away")
+    @Test("A count that does not agree takes token and versions away")
     func mismatch() throws {
         var known = try apply(at: 1000, token: [1], added: ["c/a"], [("c/a", [:])]).targets
         known[target.id]?.limboFreeVersion = SnapshotVersion(seconds: 1000)
@@ -91,7 +91,7 @@ struct LocalStoreRemoteEventsTests {
         #expect(try fixture.view("c/a")?.exists == true)
     }
 
-    @Test("4.2: the last snapshot never goes back; an event without one leaves it")
+    @Test("The last snapshot never goes back; an event without one leaves it")
     func snapshots() throws {
         #expect(try fixture.local.lastRemoteSnapshotVersion().isNone)
         for (version, last) in [(5, 5), (4, 5), (0, 5), (6, 6)] as [(Int64, Int64)] {
@@ -102,7 +102,7 @@ struct LocalStoreRemoteEventsTests {
         }
     }
 
-    @Test("4.4.3: a document that cannot be resolved is forgotten")
+    @Test("A document that cannot be resolved is forgotten")
     func forgetting() throws {
         try apply(at: 1, token: [1], added: ["c/a"], [("c/a", ["x": 1])])
         let path = try DocumentPath("c/a")
@@ -116,7 +116,7 @@ struct LocalStoreRemoteEventsTests {
         #expect(try fixture.local.lastRemoteSnapshotVersion() == SnapshotVersion(seconds: 1))
     }
 
-    @Test("4.5: that a target was free of limbo is stored with what is said of it next")
+    @Test("That a target was free of limbo is stored with what is said of it next")
     func limboFree() throws {
         var known = try apply(at: 1000, token: [1], added: ["c/a"], [("c/a", [:])]).targets
         known[target.id]?.limboFreeVersion = SnapshotVersion(seconds: 1000)
@@ -127,7 +127,7 @@ struct LocalStoreRemoteEventsTests {
                 == SnapshotVersion(seconds: 1000))
     }
 
-    @Test("8.5: a disk that fails leaves everything as it was")
+    @Test("A disk that fails leaves everything as it was")
     func guarding() throws {
         let event = RemoteEvent(version: SnapshotVersion(seconds: 1))
         let local = fixture.local(refusing: .applyRemoteEvent)

@@ -11,7 +11,7 @@ import OrderedCollections
 extension LocalStoreRun {
     /// Refuses or cancels some batches.
     mutating func drop(_ queue: [LocalModel.Batch], _ local: LocalStore) throws
-        -> [LocalViewChange]
+        -> [LocalChange]
     {
         let dropped = queue.filter { _ in random.oneIn(3) }
         let ids = dropped.map(\.id) + [1 << 50]
@@ -25,7 +25,7 @@ extension LocalStoreRun {
     }
 
     /// Discards a dead letter or tries it again.
-    mutating func seeToDeadLetters(_ local: LocalStore) throws -> ([LocalViewChange], String?) {
+    mutating func seeToDeadLetters(_ local: LocalStore) throws -> ([LocalChange], String?) {
         let letters = model.deadLetters[local.user, default: []]
         guard let letter = letters.isEmpty ? nil : random.pick(letters) else { return ([], nil) }
         model.deadLetters[local.user]?.removeAll { $0.id == letter.id }
@@ -59,7 +59,7 @@ extension LocalStoreRun {
     }
 
     /// Takes in an event; what is wrong with what it did.
-    mutating func takeEvent(_ local: LocalStore) throws -> ([LocalViewChange], String?) {
+    mutating func takeEvent(_ local: LocalStore) throws -> ([LocalChange], String?) {
         if random.oneIn(8) || model.targets.isEmpty { try replaceTarget(local) }
         var event = RemoteEvent(version: random.oneIn(6) ? .none : time)
         for _ in 0..<random.below(3) {

@@ -32,7 +32,7 @@ struct LocalStoreRun {
         let local = LocalStore(
             store: store, user: user, databaseID: DatabaseID(project: "p", database: "d"))
         let before = views(of: user)
-        let changes: [LocalViewChange]
+        let changes: [LocalChange]
         let queue = model.queues[user, default: []]
         let action: String
         switch random.below(queue.count > 6 ? 11 : 17) {
@@ -72,7 +72,7 @@ struct LocalStoreRun {
         default:
             action = "write"
             let writes = try (0...random.below(3)).map { _ in try write(before) }
-            var written: [LocalViewChange] = []
+            var written: [LocalChange] = []
             for (write, outcome) in zip(writes, try local.write(writes)) {
                 if let problem = check(write, outcome, user, &written) { return problem }
             }
@@ -113,8 +113,8 @@ struct LocalStoreRun {
     /// Takes a write that was made into the model; returns what is wrong with its outcome.
     private mutating func check(
         _ write: QueuedWrite,
-        _ outcome: Result<(id: Int64, changes: [LocalViewChange]), LarderError>, _ user: UserID,
-        _ changes: inout [LocalViewChange]
+        _ outcome: Result<(id: Int64, changes: [LocalChange]), LarderError>, _ user: UserID,
+        _ changes: inout [LocalChange]
     ) -> String? {
         let isTooDeep = write.mutations.contains {
             if case .set(let record) = $0.operation { record.depth > 20 } else { false }
@@ -143,8 +143,8 @@ struct LocalStoreRun {
 
     private mutating func acknowledge(
         _ batches: ArraySlice<LocalModel.Batch>, _ local: LocalStore
-    ) throws -> [LocalViewChange] {
-        var acknowledgements: [BatchAcknowledgement] = []
+    ) throws -> [LocalChange] {
+        var commits: [(batchID: Int64, response: CommitResponse)] = []
         for batch in batches {
             clock += Int64(random.below(2))
             var results: [MutationResult] = []
@@ -153,21 +153,16 @@ struct LocalStoreRun {
                 let version = random.oneIn(6) ? random.pick([.none, lower]) : time
                 results.append(MutationResult(version: version, transformResults: values))
             }
-            acknowledgements.append(
-                BatchAcknowledgement(batchID: batch.id, commitVersion: time, results: results))
+            commits.append((batch.id, CommitResponse(commitVersion: time, results: results)))
         }
-        let changes = try local.acknowledge(acknowledgements)
-        for acknowledgement in acknowledgements {
-            let results = acknowledgement.results.map {
+        let changes = try local.acknowledge(commits)
+        for (batchID, response) in commits {
+            let results = response.results.map {
                 MutationResult(
-                    version: $0.version.isNone ? acknowledgement.commitVersion : $0.version,
+                    version: $0.version.isNone ? response.commitVersion : $0.version,
                     transformResults: $0.transformResults)
             }
-            model.acknowledge(
-                BatchAcknowledgement(
-                    batchID: acknowledgement.batchID,
-                    commitVersion: acknowledgement.commitVersion, results: results),
-                of: local.user)
+            model.acknowledge(batchID, results, of: local.user)
         }
         return changes
     }
@@ -193,7 +188,7 @@ struct LocalStoreRun {
 
     /// What is wrong with the changes of a step, or with what anyone sees after it.
     private func violation(
-        after action: String, _ changes: [LocalViewChange],
+        after action: String, _ changes: [LocalChange],
         _ before: [DocumentPath: LocalModel.State?], _ user: UserID
     ) throws -> String? {
         for path in paths {

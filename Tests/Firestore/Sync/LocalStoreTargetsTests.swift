@@ -14,7 +14,7 @@ struct LocalStoreTargetsTests {
         fixture = try LocalStoreFixture()
     }
 
-    @Test("2.8, 4.5: ids are even and rise; equal targets share theirs, also after a restart")
+    @Test("Ids are even and rise; equal targets share theirs, also after a restart")
     func allocating() throws {
         let (c, d) = (try target("c"), try target("d"))
         let first = try fixture.local.allocateTarget(c)
@@ -26,7 +26,7 @@ struct LocalStoreTargetsTests {
                 == [4, 6, 2, 6])
     }
 
-    @Test("2.8: a removed target's id is not used again")
+    @Test("A removed target's id is not used again")
     func removing() throws {
         let (c, d) = (try target("c"), try target("d"))
         #expect(try fixture.local.allocateTarget(c).id == 2)
@@ -37,7 +37,7 @@ struct LocalStoreTargetsTests {
         #expect(try fixture.local.allocateTarget(d).id == 6)
     }
 
-    @Test("2.8: targets whose canonical ids are alike are told apart")
+    @Test("Targets with equal canonical ids are distinguished")
     func collisions() throws {
         let field = try FieldPath("a")
         let (number, text) = (
@@ -69,7 +69,7 @@ struct LocalStoreTargetsTests {
         #expect(try fixture.store.statistics().commitNumber == commit)
     }
 
-    @Test("4.5: what is known of a target in memory is saved when its last listener goes")
+    @Test("What is known of a target in memory is saved when its last listener goes")
     func releasing() throws {
         var data = try fixture.local.allocateTarget(target("c"))
         data.resumeToken = [1, 2]
@@ -99,7 +99,7 @@ struct LocalStoreTargetsTests {
         #expect(try fixture.local.remoteKeys(of: 8).isEmpty)
     }
 
-    @Test("8.5: a disk that fails is an error of each call, and nothing is changed")
+    @Test("A disk that fails is an error of each call, and nothing is changed")
     func guarding() throws {
         let data = try fixture.local.allocateTarget(target("c"))
         for operation in [LocalOperation.allocateTarget, .releaseTarget, .readTarget] {

@@ -13,7 +13,7 @@ struct LocalStoreUsersTests {
         bob = LocalStoreFixture.local(fixture.store, "bob")
     }
 
-    @Test("6.10: what either user has pending changes, each document once")
+    @Test("What either user has pending changes, each document once")
     func differing() throws {
         try fixture.learn("c/a", ["x": 1], at: 1)
         try fixture.write(.update("c/a", ["x": 2]), .set("c/b", [:]))
@@ -37,7 +37,7 @@ struct LocalStoreUsersTests {
         #expect(try fixture.local.changes(whenUserBecomes: fixture.local.user).isEmpty)
     }
 
-    @Test("8.5: a disk that fails is an error")
+    @Test("A disk that fails is an error")
     func guarding() throws {
         #expect(throws: LarderError.self) {
             try fixture.local(refusing: .changeUser).changes(whenUserBecomes: bob.user)

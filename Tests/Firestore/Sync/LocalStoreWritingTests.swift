@@ -11,7 +11,7 @@ struct LocalStoreWritingTests {
         fixture = try LocalStoreFixture()
     }
 
-    @Test("3.8: a write is seen at once, with pending writes and no version")
+    @Test("A write is seen at once, with pending writes and no version")
     func visible() throws {
         try fixture.learn("c/a", ["x": 1], at: 1)
         let batch = try fixture.write(.update("c/a", ["y": 2]))
@@ -35,7 +35,7 @@ struct LocalStoreWritingTests {
         #expect(try fixture.view("c/a")?.fields == ["n": 2, "x": 1])
     }
 
-    @Test("3.2: a mutation whose precondition does not hold is queued and changes nothing")
+    @Test("A mutation whose precondition does not hold is queued and changes nothing")
     func skipped() throws {
         let batch = try fixture.write(.update("c/a", ["x": 1]))
         #expect(batch.changes.count == 1 && batch.changes[0].after == nil)
@@ -46,7 +46,7 @@ struct LocalStoreWritingTests {
         #expect(try fixture.view("c/a")?.fields == ["x": 1, "y": 2])
     }
 
-    @Test("3.8: without a cached document the overlay is all of the view")
+    @Test("Without a cached document the overlay is all of the view")
     func overlayKinds() throws {
         try fixture.write(
             Mutation(
@@ -107,14 +107,14 @@ struct LocalStoreWritingTests {
         #expect(try fixture.local.pendingBatches().count == 2)
     }
 
-    @Test("6.9: a write without mutations never enters the queue")
+    @Test("A write without mutations never enters the queue")
     func empty() throws {
         let batch = try fixture.local.write([fixture.pending([])])[0].get()
         #expect(batch.id == 0 && batch.changes.isEmpty)
         #expect(try fixture.local.pendingBatches().isEmpty)
     }
 
-    @Test("3.1: a verification and a transform of no number are refused")
+    @Test("A verification and a transform of no number are refused")
     func refused() throws {
         let path = try DocumentPath("c/a")
         let outcomes = try fixture.local.write([

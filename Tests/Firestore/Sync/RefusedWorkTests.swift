@@ -77,7 +77,7 @@ struct RefusedWorkTests {
         #expect(next.time - world.clock.now >= .seconds(1))
     }
 
-    @Test("An acknowledgement does not wait for what is only told between clients")
+    @Test("An acknowledgement does not wait for work that is for other clients alone")
     func overtakes() throws {
         let (a, b) = (try open("a"), try world.open("b"))
         a.listen("all", try .all("c"))

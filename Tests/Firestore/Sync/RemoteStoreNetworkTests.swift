@@ -20,7 +20,7 @@ struct RemoteStoreNetworkTests {
         return test
     }
 
-    @Test("Disabling closes both streams and empties the pipeline; enabling begins anew")
+    @Test("Disabling closes both streams and empties the pipeline; enabling starts again")
     func disables() throws {
         var test = try busy()
         test.store.disableNetwork(reason: .user)
@@ -107,7 +107,7 @@ struct RemoteStoreNetworkTests {
         #expect(effects.contains { $0.hasPrefix("open write") })
     }
 
-    @Test("A restart opens both streams anew and reads the queue from its beginning")
+    @Test("A restart reopens both streams and reads the queue from its beginning")
     func restarts() throws {
         var test = try busy()
         test.store.restart()

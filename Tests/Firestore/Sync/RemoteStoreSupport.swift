@@ -121,17 +121,17 @@ extension TargetData {
     }
 }
 
-extension PendingBatch {
+extension MutationBatch {
     /// A batch that deletes documents, named after it.
-    static func test(_ id: Int64, mutations: Int = 1) throws -> PendingBatch {
+    static func test(_ id: Int64, mutations: Int = 1) throws -> MutationBatch {
         test(
             id,
             try (0..<mutations).map { Mutation(.delete, at: try DocumentPath("c/\(id)-\($0)")) })
     }
 
     /// A batch of mutations.
-    static func test(_ id: Int64, _ mutations: [Mutation]) -> PendingBatch {
-        PendingBatch(
+    static func test(_ id: Int64, _ mutations: [Mutation]) -> MutationBatch {
+        MutationBatch(
             id: id, localWriteTime: .epoch, mutations: mutations, attemptCount: 0,
             lastAttempt: nil, lastError: nil)
     }
@@ -156,9 +156,8 @@ extension RemoteStore.Effect {
         case .onlineState(let state): state.text
         case .apply(let event): "apply \(event.version.microseconds)"
         case .rejectTarget(let id, let error): "reject target \(id): \(error.kind)"
-        case .acknowledge(let acknowledgement):
-            "acknowledge \(acknowledgement.batchID) at "
-                + "\(acknowledgement.commitVersion.microseconds)"
+        case .acknowledge(let batchID, let response):
+            "acknowledge \(batchID) at \(response.commitVersion.microseconds)"
         case .reject(let id, let error): "reject \(id): \(error.kind)"
         case .attemptFailed(let id, let error, let wasSent):
             "attempt \(id)\(wasSent ? "" : " unsent"): \(error.kind)"

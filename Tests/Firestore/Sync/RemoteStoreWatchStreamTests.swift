@@ -93,7 +93,7 @@ struct RemoteStoreWatchStreamTests {
         #expect(!effects.contains("cancel health_check_timeout"))
     }
 
-    @Test("A wait goes on when the last target goes, and is not begun anew for the next one")
+    @Test("A backoff continues when the last target ends, and is not restarted for the next one")
     func waitsForNobody() {
         var test = RemoteStoreUnderTest()
         test.listen(2)

@@ -86,7 +86,7 @@ struct RemoteStoreWatchTests {
             ])
     }
 
-    @Test("A stream that opens when nobody listens any more is idle")
+    @Test("A stream that opens after the last target has ended is idle")
     func opensForNobody() {
         var test = RemoteStoreUnderTest()
         test.listen(2)
@@ -119,7 +119,7 @@ struct RemoteStoreWatchTests {
             test.effects().suffix(2) == ["add 2 token [9] expects 0", "add 4 token [8] expects 0"])
     }
 
-    @Test("A snapshot older than the last one is not raised, what it told is with the next")
+    @Test("A snapshot older than the last one is not raised; its changes come with the next")
     func oldSnapshots() throws {
         var test = RemoteStoreUnderTest.watching(2)
         test.store.lastSnapshotVersion = .test(10)
@@ -137,7 +137,7 @@ struct RemoteStoreWatchTests {
         #expect(test.events[0].documents[path]?.version == .test(3))
     }
 
-    @Test("A target whose count does not agree is asked for anew, from nothing")
+    @Test("A target whose count does not agree is requested again without a token")
     func mismatches() throws {
         var test = RemoteStoreUnderTest.watching(2, 4)
         test.remoteKeys[2] = [try DocumentPath("c2/a")]

@@ -72,10 +72,10 @@ extension RemoteStoreWorld {
             let wasListened = listened.remove(id) != nil
             try #require(wasListened)
             watch?.targets.remove(id)
-        case .acknowledge(let acknowledgement):
-            try #require(queue.first?.id == acknowledgement.batchID)
-            try #require(queue.first?.mutations.count == acknowledgement.results.count)
-            try settle(acknowledgement.batchID, .acknowledged)
+        case .acknowledge(let batchID, let response):
+            try #require(queue.first?.id == batchID)
+            try #require(queue.first?.mutations.count == response.results.count)
+            try settle(batchID, .acknowledged)
         case .reject(let id, _):
             try #require(queue.first?.id == id || givenUp.contains(id))
             try settle(id, .rejected)

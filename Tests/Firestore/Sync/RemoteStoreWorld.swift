@@ -20,7 +20,7 @@ struct RemoteStoreWorld {
     /// The last token of each target.
     var tokens: [Int32: [UInt8]] = [:]
     /// Batches that wait, the oldest first.
-    var queue: [PendingBatch] = []
+    var queue: [MutationBatch] = []
     var lastBatchID: Int64 = 0
     /// Batches that the owner gave up on.
     var givenUp: Set<Int64> = []

@@ -42,7 +42,7 @@ struct RemoteStoreWriteFailureTests {
         #expect(test.store.pipelineCount == (isPermanent ? 0 : 1))
     }
 
-    @Test("An attempt that fails is told, and all writes are sent again after a wait")
+    @Test("A failed attempt is reported, and all writes are sent again after a backoff")
     func retries() throws {
         var test = try RemoteStoreUnderTest.writing(1, 2)
         let broken = LarderError(.internal, "broken")

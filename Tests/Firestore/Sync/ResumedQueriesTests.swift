@@ -5,7 +5,7 @@ import LarderSync
 import LarderTestSupport
 import Testing
 
-/// 4.5: what a query that is listened to again begins with.
+/// What a query that is listened to again begins with.
 @Suite("Queries that are listened to again")
 struct ResumedQueriesTests {
     private let world: SharingWorld

@@ -99,7 +99,7 @@ struct SharingClientsTests {
         #expect(c["all"].documents.count == 1)
     }
 
-    @Test("A client that slept until it was forgotten looks at everything anew")
+    @Test("A client that slept until it was forgotten compares everything with the store")
     func sleeper() throws {
         let (a, b) = (try world.open("a"), try world.open("b"))
         b.listen("all", try .all("c"))
@@ -268,7 +268,7 @@ extension SharingClientsTests {
         return (a, b)
     }
 
-    @Test("A wish to take a write back is of the user who had it, whoever comes next")
+    @Test("A request to cancel a write belongs to the user who made it, whoever is next")
     func cancellingBeforeAnotherUser() throws {
         let (a, b) = try openOffline()
         let outcome = b.write([try .set("c/x", 1)])

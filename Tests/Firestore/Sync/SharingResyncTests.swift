@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Clients that share a store: change that cannot be read")
 struct SharingResyncTests {
-    @Test("The primary asks anew for targets whose documents have gone meanwhile")
+    @Test("The primary listens again to targets whose documents were evicted meanwhile")
     func forgottenTargets() throws {
         let world = try SharingWorld()
         let (a, b) = (try world.open("a"), try world.open("b"))

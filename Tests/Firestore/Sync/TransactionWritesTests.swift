@@ -2,7 +2,7 @@ import LarderModel
 import LarderSync
 import Testing
 
-/// 6.14: what a transaction asks of the documents that it has read.
+/// What a transaction asks of the documents that it has read.
 @Suite struct TransactionWritesTests {
     private let version = SnapshotVersion(Timestamp(seconds: 7, nanoseconds: 0))
     private let found: DocumentPath
@@ -82,7 +82,7 @@ import Testing
         #expect(throws: LarderError.self) { try writes.guarded([update(missing)]) }
     }
 
-    @Test("7.6: what is worth another attempt", arguments: 1...16)
+    @Test("What is worth another attempt", arguments: 1...16)
     func codes(_ number: Int) {
         let code = LarderError.Code(rawValue: number)
         let final: Set<LarderError.Code> = [

@@ -8,7 +8,7 @@ func noRefill(_ query: Query) throws(LarderError) -> [Document] {
     throw LarderError(.internal, "a refill that nobody expects")
 }
 
-extension ViewEffects {
+extension ActiveViews.Effects {
     /// Who got a snapshot with which documents, or an error: `1:a,b 2:unavailable`.
     var told: String {
         deliveries.map { delivery in
@@ -36,7 +36,7 @@ struct ViewsActiveTests {
         #expect(views.load(added.view, [], refill: noRefill).told == "1:later")
     }
 
-    @Test("6.2: the first listener makes the query run, later ones are shown what is there")
+    @Test("The first listener makes the query run, later ones are shown what is there")
     func listening() throws {
         var views = ActiveViews()
         let query = try Query.test("c")
@@ -51,7 +51,7 @@ struct ViewsActiveTests {
         #expect(snapshot.marks == ["+a"])
     }
 
-    @Test("6.2: a listener that comes while the query runs waits with the first")
+    @Test("A listener that comes while the query runs waits with the first")
     func listeningWhileLoading() throws {
         var views = ActiveViews()
         let query = try Query.test("c")
@@ -62,7 +62,7 @@ struct ViewsActiveTests {
         #expect(views.load(first.view, [], refill: noRefill).told == "1: 2:")
     }
 
-    @Test("6.2: mirror queries are views of their own")
+    @Test("Mirror queries are views of their own")
     func mirrors() throws {
         var views = ActiveViews()
         let up = try Query.test("c", by: "n", limit: .last(2))
@@ -74,7 +74,7 @@ struct ViewsActiveTests {
         #expect(views.viewCount == 2)
     }
 
-    @Test("6.2: the remote side begins with the first listener that wants it")
+    @Test("The remote side begins with the first listener that wants it")
     func startsRemote() throws {
         var views = ActiveViews()
         let query = try Query.test("c")
@@ -85,7 +85,7 @@ struct ViewsActiveTests {
         #expect(!views.addListener(4, to: query, options: cache).startsRemote)
     }
 
-    @Test("6.2: the remote side ends with the last listener that wants it, the view with the last")
+    @Test("The remote side ends with the last listener that wants it, the view with the last")
     func stopsRemote() throws {
         var views = ActiveViews()
         let query = try Query.test("c")
@@ -100,7 +100,7 @@ struct ViewsActiveTests {
         #expect(views.viewCount == 0 && views.removeListener(3) == nil)
     }
 
-    @Test("6.2: the last listener of all stops both sides")
+    @Test("The last listener of all stops both sides")
     func stopsBoth() throws {
         var views = ActiveViews()
         _ = views.addListener(1, to: try .test("c"))
@@ -108,7 +108,7 @@ struct ViewsActiveTests {
         #expect(removed?.stopsRemote == true && removed?.endsView == true)
     }
 
-    @Test("A query that ended begins anew, and a late result of the old one is dropped")
+    @Test("A query that ended starts again, and a late result of the former one is dropped")
     func restart() throws {
         var views = ActiveViews()
         let query = try Query.test("c")
@@ -121,7 +121,7 @@ struct ViewsActiveTests {
         #expect(views.load(new.view, [], refill: noRefill).told.isEmpty, "it has its result")
     }
 
-    @Test("6.6: snapshots are in sync once a step, and not when nothing was raised")
+    @Test("Snapshots are in sync once a step, and not when nothing was raised")
     func inSync() throws {
         var views = ActiveViews()
         for (id, query) in [(1, try Query.test("c")), (2, try .test("c", by: "n"))] {
@@ -138,7 +138,7 @@ struct ViewsActiveTests {
         #expect(metadata.told.isEmpty && !metadata.firesSnapshotsInSync)
     }
 
-    @Test("6.2: an error goes to all listeners of the query, which are forgotten")
+    @Test("An error goes to all listeners of the query, which are forgotten")
     func errors() throws {
         var views = ActiveViews()
         let query = try Query.test("c")
@@ -229,7 +229,7 @@ struct ViewsActiveTests {
         #expect(views.removeListener(2)?.step.pinnedPaths.left == [a.path])
     }
 
-    @Test("6.4, 6.5: the online state reaches views first, then listeners that waited")
+    @Test("The online state reaches views first, then listeners that waited")
     func onlineState() throws {
         var views = ActiveViews(onlineState: .unknown)
         let metadata = ListenOptions(includeMetadataChanges: true)
@@ -247,7 +247,7 @@ struct ViewsActiveTests {
         #expect(views.load(late.view, [], refill: noRefill).told == "3:")
     }
 
-    @Test("6.7: what the backend tells of a target reaches its view and shows limbo")
+    @Test("A change of a target reaches its view and shows limbo")
     func targets() throws {
         var views = ActiveViews(onlineState: .online)
         let added = views.addListener(1, to: try .test("c"))

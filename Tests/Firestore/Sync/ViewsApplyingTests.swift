@@ -6,13 +6,13 @@ import Testing
 
 @Suite("Views: applying changes")
 struct ViewsApplyingTests {
-    private func loaded(_ documents: [Document], target: ViewTargetChange? = nil) throws -> View {
+    private func loaded(_ documents: [Document], target: View.TargetChange? = nil) throws -> View {
         var view = View(try .test("c"))
         _ = view.apply(view.computeInitialChanges(documents), target: target)
         return view
     }
 
-    @Test("6.2: the first application always gives a snapshot")
+    @Test("The first application always gives a snapshot")
     func first() throws {
         var view = View(try .test("c"))
         #expect(view.currentSnapshot == nil)
@@ -22,16 +22,16 @@ struct ViewsApplyingTests {
         #expect(!snapshot.hasCachedResults)
     }
 
-    @Test("6.4: a resume token says that there are cached results")
+    @Test("A resume token says that there are cached results")
     func cachedResults() throws {
         var view = View(try .test("c"))
         let snapshot = view.apply(
-            view.computeInitialChanges([]), target: ViewTargetChange(hasResumeToken: true)
+            view.computeInitialChanges([]), target: View.TargetChange(hasResumeToken: true)
         ).snapshot
         #expect(snapshot?.hasCachedResults == true && snapshot?.isFromCache == true)
     }
 
-    @Test("6.4: a view is synced when it is current and nothing is in limbo")
+    @Test("A view is synced when it is current and nothing is in limbo")
     func synced() throws {
         var view = try loaded([.test("c/a")])
         let update = try view.step(target: View.current("c/a"))
@@ -40,7 +40,7 @@ struct ViewsApplyingTests {
         #expect(try view.step(target: View.current()).snapshot == nil)
     }
 
-    @Test("6.4: documents that the backend did not tell of are in limbo, local writes are not")
+    @Test("Documents that the backend has not sent are in limbo, local writes are not")
     func limbo() throws {
         var view = try loaded([.test("c/b"), .test("c/a"), .test("c/w", ["n": 1], .local)])
         let update = try view.step(target: View.current())
@@ -75,7 +75,7 @@ struct ViewsApplyingTests {
         #expect(resolved.snapshot?.isFromCache == false && resolved.snapshot?.marks == ["-a"])
     }
 
-    @Test("a limited result that lost a document by another target's news waits for its own")
+    @Test("A limited result that lost a document by another target's snapshot waits for its own")
     func shortResult() throws {
         var view = View(try .test("c", limit: .first(1)))
         let first = view.computeInitialChanges([try .test("c/a")])
@@ -118,7 +118,7 @@ struct ViewsApplyingTests {
         #expect(update.snapshot?.isFromCache == false && update.snapshot?.marks == ["-a"])
     }
 
-    @Test("a committed write is not overdue once the document was told or written again")
+    @Test("A committed write is not overdue once the document was sent or written again")
     func confirmedCommit() throws {
         var view = try loaded([], target: View.current())
         for next in [WriteState.synced, .local] {
@@ -131,18 +131,18 @@ struct ViewsApplyingTests {
         }
     }
 
-    @Test("6.4: while the target is asked for anew limbo stays and the view is not synced")
+    @Test("While the target is requested again, limbo stays and the view is not synced")
     func pendingReset() throws {
         var view = try loaded([.test("c/a")], target: View.current("c/a"))
         let path = try DocumentPath("c/a")
         let update = try view.step(
-            target: ViewTargetChange(removed: [path], isCurrent: true), isPendingReset: true)
+            target: View.TargetChange(removed: [path], isCurrent: true), isPendingReset: true)
         #expect(update.limboChanges.isEmpty && update.snapshot?.isFromCache == true)
         let after = try view.step(target: View.current())
         #expect(after.limboChanges == [LimboChange(path, isAdded: true)])
     }
 
-    @Test("6.4: going offline makes a synced view one from the cache, without limbo changes")
+    @Test("Going offline makes a synced view one from the cache, without limbo changes")
     func offline() throws {
         var view = try loaded([.test("c/a")], target: View.current("c/a"))
         #expect(view.apply(.unknown).snapshot == nil && view.apply(.online).snapshot == nil)
@@ -152,7 +152,7 @@ struct ViewsApplyingTests {
         #expect(view.apply(.offline).snapshot == nil)
     }
 
-    @Test("6.4: after going offline limbo keeps its content until the view is current again")
+    @Test("After going offline limbo keeps its content until the view is current again")
     func limboOffline() throws {
         var view = try loaded([.test("c/a")], target: View.current())
         #expect(view.limboDocuments.count == 1)
@@ -167,7 +167,7 @@ struct ViewsApplyingTests {
             ])
     }
 
-    @Test("6.4: limbo that follows the changes is what a look at all documents gives")
+    @Test("Limbo that follows the changes is what a look at all documents gives")
     func limboIsExact() throws {
         var random = SeededRandom()
         var view = View(try .test("c", by: "n", limit: .first(12)))
@@ -180,9 +180,9 @@ struct ViewsApplyingTests {
                 : try .test(
                     path, ["n": .integer(Int64(random.below(4)))],
                     random.pick([.synced, .local, .committed]))
-            var target: ViewTargetChange?
+            var target: View.TargetChange?
             if random.oneIn(2) {
-                target = ViewTargetChange(isCurrent: !random.oneIn(5))
+                target = View.TargetChange(isCurrent: !random.oneIn(5))
                 let told = try DocumentPath("c/\(random.below(20))")
                 if random.oneIn(2) { target?.added = [told] } else { target?.removed = [told] }
             }

@@ -11,7 +11,7 @@ struct ViewsComputingTests {
         return view
     }
 
-    @Test("6.3: a document that comes to match is added")
+    @Test("A document that comes to match is added")
     func added() throws {
         var view = try view(.test("c"))
         let snapshotUpdate = try view.step([.test("c/a", ["n": 1])])
@@ -20,7 +20,7 @@ struct ViewsComputingTests {
         #expect(!snapshot.hasPendingWrites)
     }
 
-    @Test("6.3: a document that no longer matches is removed, as it was last")
+    @Test("A document that no longer matches is removed, as it was last")
     func removed() throws {
         var view = try view(.test("c", where: .test("n", .lessThan, 5)), [.test("c/a", ["n": 1])])
         let snapshotUpdate = try view.step([.test("c/a", ["n": 7])])
@@ -30,18 +30,18 @@ struct ViewsComputingTests {
         #expect(snapshot.documents.isEmpty && snapshot.oldDocuments.count == 1)
     }
 
-    @Test("6.3: a document that is known not to exist, or of which nothing is known, is removed")
+    @Test("A document that is known not to exist, or of which nothing is known, is removed")
     func deleted() throws {
         var view = try view(.test("c"), [.test("c/a"), .test("c/b")])
         let updates = [
-            LocalViewChange(try .absent("c/a")),
-            LocalViewChange(path: try DocumentPath("c/b"), before: nil, after: nil),
+            LocalChange(try .absent("c/a")),
+            LocalChange(path: try DocumentPath("c/b"), before: nil, after: nil),
         ]
         let changes = view.computeChanges(updates, matcher: try QueryMatcher(view.query))
         #expect(view.apply(changes).snapshot?.marks == ["-a", "-b"])
     }
 
-    @Test("6.3: other fields are a modification")
+    @Test("Other fields are a modification")
     func modified() throws {
         var view = try view(.test("c", by: "n"), [.test("c/a", ["n": 1]), .test("c/b", ["n": 2])])
         let snapshotUpdate = try view.step([.test("c/a", ["n": 3])])
@@ -57,7 +57,7 @@ struct ViewsComputingTests {
         #expect(try view.step([committed]).snapshot == nil)
         let changes = view.computeChanges(
             [
-                LocalViewChange(
+                LocalChange(
                     path: committed.path, before: nil, after: committed, revertsWrites: true)
             ],
             matcher: try QueryMatcher(view.query))
@@ -65,14 +65,14 @@ struct ViewsComputingTests {
         #expect(snapshot.marks == ["*a"] && snapshot.documents.first == committed)
     }
 
-    @Test("6.3: equal fields and equal pending writes are no change")
+    @Test("Equal fields and equal pending writes are no change")
     func unchanged() throws {
         var view = try view(.test("c"), [.test("c/a", ["n": 1]), .test("c/b", ["n": 1], .local)])
         #expect(try view.step([.test("c/a", ["n": 1])]).snapshot == nil)
         #expect(try view.step([.test("c/b", ["n": 1], .local)]).snapshot == nil)
     }
 
-    @Test("6.3: equal fields with other pending writes are a change of metadata")
+    @Test("Equal fields with other pending writes are a change of metadata")
     func metadata() throws {
         var view = try view(.test("c"), [.test("c/a", ["n": 1])])
         let pendingUpdate = try view.step([.test("c/a", ["n": 1], .local)])
@@ -84,7 +84,7 @@ struct ViewsComputingTests {
         #expect(synced.marks == ["~a"] && !synced.hasPendingWrites)
     }
 
-    @Test("3.9: a committed write is pending only in a view that saw it made")
+    @Test("A committed write is pending only in a view that saw it made")
     func committed() throws {
         var witness = try view(.test("c"), [.test("c/a", ["n": 1], .local)])
         #expect(try witness.step([.test("c/a", ["n": 1], .committed)]).snapshot == nil)
@@ -97,7 +97,7 @@ struct ViewsComputingTests {
         #expect(try other.step([.test("c/a", ["n": 1])]).snapshot == nil)
     }
 
-    @Test("6.3: what a write gave at the backend waits for the watch stream")
+    @Test("What a write gave at the backend waits for the watch stream")
     func waiting() throws {
         var view = try view(.test("c"), [.test("c/a", ["n": 1], .local)])
         #expect(try view.step([.test("c/a", ["n": 2], .committed)]).snapshot == nil)
@@ -107,7 +107,7 @@ struct ViewsComputingTests {
         #expect(snapshot.marks == ["*a"] && !snapshot.hasPendingWrites)
     }
 
-    @Test("6.3: a later local write does not wait")
+    @Test("A later local write does not wait")
     func notWaiting() throws {
         var view = try view(.test("c"), [.test("c/a", ["n": 1], .local)])
         let snapshotUpdate = try view.step([.test("c/a", ["n": 2], .local)])
@@ -115,7 +115,7 @@ struct ViewsComputingTests {
         #expect(snapshot.marks == ["*a"] && snapshot.hasPendingWrites)
     }
 
-    @Test("6.3: a limit from the start keeps the first documents")
+    @Test("A limit from the start keeps the first documents")
     func limitFirst() throws {
         var view = try view(
             .test("c", by: "n", limit: .first(2)),
@@ -125,7 +125,7 @@ struct ViewsComputingTests {
         #expect(snapshot.marks == ["-c", "+b"] && snapshot.ids == ["a", "b"])
     }
 
-    @Test("6.3: a limit from the end keeps the last documents")
+    @Test("A limit from the end keeps the last documents")
     func limitLast() throws {
         var view = try view(
             .test("c", by: "n", limit: .last(2)), [.test("c/a", ["n": 1]), .test("c/c", ["n": 3])])
@@ -137,7 +137,7 @@ struct ViewsComputingTests {
         #expect(next.marks == ["-b", "+d"] && !next.hasPendingWrites)
     }
 
-    @Test("6.3: the first result keeps the limit, too", arguments: [true, false])
+    @Test("The first result keeps the limit, too", arguments: [true, false])
     func initialLimit(isFirst: Bool) throws {
         let query = try Query.test("c", by: "n", limit: isFirst ? .first(2) : .last(2))
         let view = try view(query, (0..<4).map { try .test("c/\($0)", ["n": .integer($0)]) })
@@ -149,11 +149,11 @@ struct ViewsComputingTests {
             .test("c", by: "n", limit: limit),
             [.test("c/a", ["n": 1]), .test("c/b", ["n": 2]), .test("c/c", ["n": 3])])
         return view.computeChanges(
-            [LocalViewChange(update)], matcher: try QueryMatcher(view.query)
+            [LocalChange(update)], matcher: try QueryMatcher(view.query)
         ).needsRefill
     }
 
-    @Test("6.3: a removal from a full limit asks for a refill, from another not")
+    @Test("A removal from a full limit asks for a refill, from another not")
     func refillAfterRemoval() throws {
         #expect(try needsRefill(.first(3), .absent("c/b")))
         #expect(try needsRefill(.last(3), .absent("c/b")))
@@ -162,7 +162,7 @@ struct ViewsComputingTests {
         #expect(try !needsRefill(.first(3), .absent("c/x")))
     }
 
-    @Test("6.3: a document that moves beyond the edge of a full limit asks for a refill")
+    @Test("A document that moves beyond the edge of a full limit asks for a refill")
     func refillAfterMove() throws {
         #expect(try needsRefill(.first(3), .test("c/b", ["n": 4])))
         #expect(try !needsRefill(.first(3), .test("c/b", ["n": 0])))
@@ -171,7 +171,7 @@ struct ViewsComputingTests {
         #expect(try !needsRefill(.first(4), .test("c/b", ["n": 4])))
     }
 
-    @Test("6.3: a refill fills the limit and its changes merge with those before")
+    @Test("A refill fills the limit and its changes merge with those before")
     func refill() throws {
         var view = try view(
             .test("c", by: "n", limit: .first(2)),
@@ -184,5 +184,11 @@ struct ViewsComputingTests {
             [.test("c/b", ["n": 9])], refill: [.test("c/c", ["n": 3]), .test("c/d", ["n": 4])])
         #expect(moved.snapshot?.marks == ["-b", "+d"])
         #expect(moved.snapshot?.changes.first?.document.fields == ["n": 9])
+    }
+
+    @Test("A change of an unknown document has neither side")
+    func unknown() throws {
+        let change = LocalChange(path: try DocumentPath("a/b"), before: nil, after: nil)
+        #expect(change.before == nil && change.after == nil)
     }
 }

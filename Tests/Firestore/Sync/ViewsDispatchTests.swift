@@ -137,7 +137,7 @@ struct ViewsDispatchTests {
         }
         var views = views(queries)
         let states = try (0..<5).map { try Document.test("c/a", ["n": .integer($0)]) }
-        var changes: [LocalViewChange] = []
+        var changes: [LocalChange] = []
         for (before, after) in zip(states, states.dropFirst()) {
             changes.append(try .test(before, after))
         }

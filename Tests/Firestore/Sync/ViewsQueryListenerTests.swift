@@ -3,7 +3,7 @@ import LarderQuery
 import LarderSync
 import Testing
 
-@Suite("Views: what a listener is told")
+@Suite("Views: snapshots of a listener")
 struct ViewsQueryListenerTests {
     /// A view of `c` that a test brings forward, and one listener.
     private struct Session {
@@ -16,14 +16,14 @@ struct ViewsQueryListenerTests {
         }
 
         mutating func load(
-            _ documents: [Document] = [], target: ViewTargetChange? = nil
+            _ documents: [Document] = [], target: View.TargetChange? = nil
         ) -> ViewSnapshot? {
             let changes = view.computeInitialChanges(documents)
             return view.apply(changes, target: target).snapshot.flatMap { listener.onSnapshot($0) }
         }
 
         mutating func step(
-            _ documents: [Document] = [], target: ViewTargetChange? = nil
+            _ documents: [Document] = [], target: View.TargetChange? = nil
         ) throws -> ViewSnapshot? {
             try view.step(documents, target: target).snapshot.flatMap { listener.onSnapshot($0) }
         }
@@ -31,7 +31,7 @@ struct ViewsQueryListenerTests {
 
     private let metadata = ListenOptions(includeMetadataChanges: true)
 
-    @Test("6.5: the first snapshot adds every document")
+    @Test("The first snapshot adds every document")
     func initial() throws {
         var session = try Session()
         let snapshotRaised = session.load([try .test("c/a"), try .test("c/b")])
@@ -41,7 +41,7 @@ struct ViewsQueryListenerTests {
         #expect(snapshot.excludesMetadataChanges)
     }
 
-    @Test("6.5: documents of the cache are shown at once, whatever the online state is")
+    @Test("Documents of the cache are shown at once, whatever the online state is")
     func documents() throws {
         for state in [OnlineState.unknown, .online, .offline] {
             var session = try Session(ListenOptions(), state)
@@ -49,7 +49,7 @@ struct ViewsQueryListenerTests {
         }
     }
 
-    @Test("6.5: an empty result of the cache is shown only offline")
+    @Test("An empty result of the cache is shown only offline")
     func empty() throws {
         for state in [OnlineState.unknown, .online, .offline] {
             var session = try Session(ListenOptions(), state)
@@ -57,27 +57,27 @@ struct ViewsQueryListenerTests {
         }
     }
 
-    @Test("6.5: an empty result is shown at once where the backend has answered before")
+    @Test("An empty result is shown at once where the backend has answered before")
     func resumed() throws {
         var session = try Session()
-        let snapshot = session.load(target: ViewTargetChange(hasResumeToken: true))
+        let snapshot = session.load(target: View.TargetChange(hasResumeToken: true))
         #expect(snapshot?.isFromCache == true)
     }
 
-    @Test("6.5: a listener of the cache is shown everything at once")
+    @Test("A listener of the cache is shown everything at once")
     func cache() throws {
         var session = try Session(
             ListenOptions(waitForSyncWhenOnline: true, source: .cache), .online)
         #expect(session.load() != nil)
     }
 
-    @Test("6.5: one that waits for the backend is shown nothing of the cache but offline")
+    @Test("One that waits for the backend is shown nothing of the cache but offline")
     func waitForSync() throws {
         let options = ListenOptions(waitForSyncWhenOnline: true)
         for state in [OnlineState.unknown, .online, .offline] {
             var session = try Session(options, state)
             let first = session.load(
-                [try .test("c/a")], target: ViewTargetChange(hasResumeToken: true))
+                [try .test("c/a")], target: View.TargetChange(hasResumeToken: true))
             #expect((first != nil) == (state == .offline))
             guard state != .offline else { continue }
             let syncedRaised = try session.step(target: View.current("c/a"))
@@ -86,7 +86,7 @@ struct ViewsQueryListenerTests {
         }
     }
 
-    @Test("6.5: a withheld snapshot is raised when the client goes offline, and only once")
+    @Test("A withheld snapshot is raised when the client goes offline, and only once")
     func offline() throws {
         var session = try Session()
         #expect(session.listener.onOnlineState(.offline) == nil, "there is no snapshot yet")
@@ -99,14 +99,14 @@ struct ViewsQueryListenerTests {
         #expect(session.listener.onOnlineState(.offline) == nil)
     }
 
-    @Test("6.5: a synced empty result is raised though nothing has changed")
+    @Test("A synced empty result is raised though nothing has changed")
     func syncedEmpty() throws {
         var session = try Session()
         #expect(session.load() == nil)
         #expect(try session.step(target: View.current())?.isFromCache == false)
     }
 
-    @Test("6.5: changes of documents are always raised")
+    @Test("Changes of documents are always raised")
     func changes() throws {
         for options in [ListenOptions(), metadata] {
             var session = try Session(options)
@@ -115,7 +115,7 @@ struct ViewsQueryListenerTests {
         }
     }
 
-    @Test("6.5: changes of metadata alone are for those who asked")
+    @Test("Changes of metadata alone are for those who asked")
     func metadataChanges() throws {
         var plain = try Session()
         _ = plain.load([try .test("c/a")])
@@ -127,7 +127,7 @@ struct ViewsQueryListenerTests {
         #expect(raised.marks == ["~a"] && !raised.excludesMetadataChanges)
     }
 
-    @Test("6.5: metadata changes are left out of a snapshot that is raised for other changes")
+    @Test("Metadata changes are left out of a snapshot that is raised for other changes")
     func stripping() throws {
         let updates = [try Document.test("c/a", [:], .local), try .test("c/b")]
         var plain = try Session()
@@ -150,7 +150,7 @@ struct ViewsQueryListenerTests {
                 == [.added, .modified])
     }
 
-    @Test("6.5: a change of the sync state alone is for those who asked")
+    @Test("A change of the sync state alone is for those who asked")
     func syncState() throws {
         var plain = try Session()
         var curious = try Session(metadata)
@@ -162,7 +162,7 @@ struct ViewsQueryListenerTests {
         #expect(raised.marks.isEmpty && !raised.isFromCache && raised.syncStateChanged)
     }
 
-    @Test("6.5: an unchanged snapshot is not raised")
+    @Test("An unchanged snapshot is not raised")
     func nothing() throws {
         var session = try Session(metadata)
         _ = session.load([try .test("c/a")])

@@ -87,14 +87,14 @@ private struct RandomViewSession {
     }
 
     private mutating func commit() throws {
-        var changes: [LocalViewChange] = []
+        var changes: [LocalChange] = []
         for _ in 0...random.below(4) {
             let path = try DocumentPath(
                 random.pick(["c/", "d/", "c/x/d/", "c/y/d/"]) + "\(random.below(8))")
             let before = documents[path]
             let after = try random.oneIn(4) ? nil : document(path)
             documents[path] = after
-            changes.append(LocalViewChange(path: path, before: before, after: after))
+            changes.append(LocalChange(path: path, before: before, after: after))
         }
         let documents = documents
         try deliver(
@@ -105,7 +105,7 @@ private struct RandomViewSession {
 
     // MARK: What is told
 
-    private mutating func deliver(_ step: ViewEffects) throws {
+    private mutating func deliver(_ step: ActiveViews.Effects) throws {
         #expect(step.firesSnapshotsInSync == !step.deliveries.isEmpty, "\(random)")
         pin(step.pinnedPaths)
         for delivery in step.deliveries {

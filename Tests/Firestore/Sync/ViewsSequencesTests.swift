@@ -18,13 +18,13 @@ struct ViewsSequencesTests {
                 ).view
         }
 
-        mutating func load(_ documents: [Document] = [], target: ViewTargetChange? = nil) -> String
+        mutating func load(_ documents: [Document] = [], target: View.TargetChange? = nil) -> String
         {
             text(views.load(view, documents, target: target, refill: noRefill))
         }
 
         mutating func commit(
-            _ before: Document?, _ after: Document?, target: ViewTargetChange? = nil
+            _ before: Document?, _ after: Document?, target: View.TargetChange? = nil
         ) throws -> String {
             text(
                 views.apply(
@@ -32,7 +32,7 @@ struct ViewsSequencesTests {
                     refill: noRefill))
         }
 
-        mutating func tell(_ target: ViewTargetChange, isPendingReset: Bool = false) -> String {
+        mutating func tell(_ target: View.TargetChange, isPendingReset: Bool = false) -> String {
             text(
                 views.apply(
                     [], targets: [view: target], pendingResets: isPendingReset ? [view] : [],
@@ -42,7 +42,7 @@ struct ViewsSequencesTests {
         mutating func become(_ state: OnlineState) -> String { text(views.apply(state)) }
 
         /// `+a -b cache pending`; `nothing` when the listener is not told.
-        private func text(_ step: ViewEffects) -> String {
+        private func text(_ step: ActiveViews.Effects) -> String {
             guard case .success(let snapshot)? = step.deliveries.first?.result else {
                 return "nothing"
             }
@@ -53,7 +53,7 @@ struct ViewsSequencesTests {
         }
     }
 
-    @Test("6.16 A: a first listen online waits for the backend")
+    @Test("A first listen online waits for the backend")
     func firstListen() throws {
         var session = try Session()
         #expect(session.load() == "nothing")
@@ -62,7 +62,7 @@ struct ViewsSequencesTests {
         #expect(told == "+a")
     }
 
-    @Test("6.16 B: a listen that cannot reach the backend is told the cache, later the rest")
+    @Test("A listener without a backend receives the cache, later the rest")
     func unreachable() throws {
         var session = try Session()
         #expect(session.load() == "nothing")
@@ -71,14 +71,14 @@ struct ViewsSequencesTests {
         #expect(try session.tell(View.current()) == "")
     }
 
-    @Test("6.16 C: a resumed query shows the cache at once, then that it is synced")
+    @Test("A resumed query shows the cache at once, then that it is synced")
     func resume() throws {
         var session = try Session()
-        #expect(session.load(target: ViewTargetChange(hasResumeToken: true)) == "cache")
+        #expect(session.load(target: View.TargetChange(hasResumeToken: true)) == "cache")
         #expect(try session.tell(View.current()) == "")
     }
 
-    @Test("6.16 D: a write is pending until the watch stream confirms it")
+    @Test("A write is pending until the watch stream confirms it")
     func write() throws {
         var session = try Session(.online)
         _ = session.load(target: try View.current())
@@ -90,7 +90,7 @@ struct ViewsSequencesTests {
         #expect(try session.commit(committed, synced, target: View.current("c/a")) == "~a")
     }
 
-    @Test("6.16 D: what the backend made of a write is not shown before the watch stream has it")
+    @Test("What the backend made of a write is not shown before the watch stream has it")
     func transform() throws {
         var session = try Session(.online)
         _ = session.load(target: try View.current())
@@ -103,7 +103,7 @@ struct ViewsSequencesTests {
         #expect(watched == "*a")
     }
 
-    @Test("6.16 E: a rejected write is taken back")
+    @Test("A rejected write is taken back")
     func rejected() throws {
         var session = try Session(.offline)
         #expect(session.load() == "cache")
@@ -116,22 +116,22 @@ struct ViewsSequencesTests {
         #expect(try session.commit(local, known) == "*a cache")
     }
 
-    @Test("6.16 F: a document that the backend no longer tells of is in limbo until it is resolved")
+    @Test("A document that the backend no longer sends is in limbo until it is resolved")
     func limbo() throws {
         var session = try Session(.online)
         let (a, b) = (try Document.test("c/a"), try Document.test("c/b"))
         #expect(session.load([a, b], target: try View.current("c/a", "c/b")) == "+a +b")
-        let removed = ViewTargetChange(removed: [b.path], isCurrent: true)
+        let removed = View.TargetChange(removed: [b.path], isCurrent: true)
         #expect(session.tell(removed) == "cache")
         #expect(try session.commit(b, .absent("c/b")) == "-b")
     }
 
-    @Test("6.16 G: after a mismatch the result is from the cache until the target is told anew")
+    @Test("After a mismatch the result is from the cache until the target is sent again")
     func mismatch() throws {
         var session = try Session(.online)
         let (a, b) = (try Document.test("c/a"), try Document.test("c/b"))
         _ = session.load([a, b], target: try View.current("c/a", "c/b"))
-        let reset = ViewTargetChange(removed: [a.path, b.path])
+        let reset = View.TargetChange(removed: [a.path, b.path])
         #expect(session.tell(reset, isPendingReset: true) == "cache")
         #expect(try session.tell(View.current("c/a")) == "nothing")
         #expect(session.views.view(of: try .test("c"))?.limboDocuments.map(\.id) == ["b"])

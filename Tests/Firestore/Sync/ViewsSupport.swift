@@ -53,18 +53,18 @@ extension FieldFilter {
     }
 }
 
-extension LocalViewChange {
+extension LocalChange {
     /// The new state of a document, its old one unknown.
     init(_ document: Document) {
         self.init(path: document.path, before: nil, after: document)
     }
 
     /// What a commit did to a document that existed, exists, or both.
-    static func test(_ before: Document?, _ after: Document?) throws -> LocalViewChange {
+    static func test(_ before: Document?, _ after: Document?) throws -> LocalChange {
         guard let path = (after ?? before)?.path else {
             throw LarderError(.invalidArgument, "a change has at least one side")
         }
-        return LocalViewChange(path: path, before: before, after: after)
+        return LocalChange(path: path, before: before, after: after)
     }
 }
 
@@ -90,21 +90,21 @@ extension ViewSnapshot {
 extension View {
     /// Computes and applies new states of documents, as a test would a commit.
     mutating func step(
-        _ documents: [Document] = [], target: ViewTargetChange? = nil,
+        _ documents: [Document] = [], target: View.TargetChange? = nil,
         isPendingReset: Bool = false, refill: [Document]? = nil
     ) throws -> (snapshot: ViewSnapshot?, limboChanges: [LimboChange]) {
         let matcher = try QueryMatcher(query)
-        var changes = computeChanges(documents.map { LocalViewChange($0) }, matcher: matcher)
+        var changes = computeChanges(documents.map { LocalChange($0) }, matcher: matcher)
         if changes.needsRefill, let refill {
             changes = computeChanges(
-                refill.map { LocalViewChange($0) }, matcher: nil, after: changes)
+                refill.map { LocalChange($0) }, matcher: nil, after: changes)
         }
         return apply(changes, target: target, isPendingReset: isPendingReset)
     }
 
     /// What the backend tells when it has told everything.
-    static func current(_ added: String...) throws -> ViewTargetChange {
-        ViewTargetChange(
+    static func current(_ added: String...) throws -> View.TargetChange {
+        View.TargetChange(
             added: try added.map { try DocumentPath($0) }, isCurrent: true, hasResumeToken: true)
     }
 }
@@ -113,10 +113,10 @@ extension ActiveViews {
     /// Gives a new view the documents of its query, as its owner does.
     mutating func load(
         _ view: ViewID, _ documents: [Document], remoteKeys: TreeSet<DocumentPath> = [],
-        target: ViewTargetChange? = nil,
+        target: View.TargetChange? = nil,
         refill: (Query) throws(LarderError) -> [Document]
-    ) -> ViewEffects {
-        guard let empty = self.view(view) else { return ViewEffects() }
+    ) -> ActiveViews.Effects {
+        guard let empty = self.view(view) else { return ActiveViews.Effects() }
         return load(
             view, empty.computeInitialChanges(documents), remoteKeys: remoteKeys, target: target,
             refill: refill)

@@ -24,7 +24,7 @@ struct ViewsUntouchedTests {
         let a = try Document.test("c/a")
         _ = views.load(added.view, [a], remoteKeys: [a.path], refill: noRefill)
         for seconds: Int64 in 1...3 {
-            let told = ViewTargetChange(
+            let told = View.TargetChange(
                 isCurrent: true, hasResumeToken: true, readTime: version(seconds))
             let step = views.apply([], targets: [added.view: told], refill: noRefill)
             #expect(views.view(of: query)?.readTime == version(seconds))
@@ -32,7 +32,7 @@ struct ViewsUntouchedTests {
             #expect(seconds == 1 || step.deliveries.isEmpty)
         }
         #expect(views.view(of: query)?.isSynced == true)
-        let gone = ViewTargetChange(isCurrent: false, readTime: version(4))
+        let gone = View.TargetChange(isCurrent: false, readTime: version(4))
         _ = views.apply([], targets: [added.view: gone], refill: noRefill)
         #expect(views.view(of: query)?.isSynced == false)
     }

@@ -56,7 +56,7 @@ struct WatchAggregatorFilterTests {
         #expect(stream.event().mismatches.isEmpty)
     }
 
-    @Test("A bloom filter tells which documents have left; what they are now is not known")
+    @Test("A bloom filter shows which documents have left; their state is unknown")
     func removes() throws {
         var stream = Stream()
         try stream.watch(2, "c", knowing: ["c/a", "c/b", "c/c"])
@@ -93,7 +93,7 @@ struct WatchAggregatorFilterTests {
         #expect(stream.event().mismatches == [2: .existenceFilterMismatchBloom])
     }
 
-    @Test("An empty bloom filter is none; one that is invalid is none and is told of")
+    @Test("An empty bloom filter is ignored; an invalid one is ignored and reported")
     func unusable() throws {
         var stream = Stream()
         try stream.watch(2, "c", knowing: ["c/a", "c/b"])

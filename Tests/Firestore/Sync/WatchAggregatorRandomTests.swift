@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The watch aggregator against a plain model")
 struct WatchAggregatorRandomTests {
-    @Test("Makes the same events of anything that a stream may tell, in any order")
+    @Test("Makes the model's events from any responses of a stream, in any order")
     func agrees() throws {
         var random = SeededRandom()
         var seen = Seen()

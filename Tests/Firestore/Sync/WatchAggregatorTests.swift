@@ -180,7 +180,7 @@ struct WatchAggregatorTests {
             ])
     }
 
-    @Test("After a reset everything has left the target that is not told again")
+    @Test("After a reset, documents that are not sent again have left the target")
     func resets() throws {
         var stream = Stream()
         try stream.watch(2, "c", knowing: ["c/a", "c/b"])
@@ -195,7 +195,7 @@ struct WatchAggregatorTests {
             ])
     }
 
-    @Test("A document that is watched and not told of by the time it is current does not exist")
+    @Test("A watched document that was not sent when its target becomes current does not exist")
     func synthesizes() throws {
         var stream = Stream()
         try stream.watch(2, "c/a")
@@ -231,7 +231,7 @@ struct WatchAggregatorTests {
         #expect(stream.event(4).documents[try DocumentPath("c/b")] == (try .absent("c/b", 2)))
     }
 
-    @Test("A document that its own target told of and took back is missing with the same event")
+    @Test("A document that its own target sent and removed is missing in the same event")
     func toldAndTakenBack() throws {
         var stream = Stream()
         try stream.watch(1, "c/a", for: .limboResolution)
@@ -246,7 +246,7 @@ struct WatchAggregatorTests {
                 == DocumentReading(path: path, contents: .absent, version: .test(7)))
     }
 
-    @Test("Documents that only limbo targets told of are resolved limbo documents")
+    @Test("Documents that only limbo targets sent are resolved limbo documents")
     func resolvesLimbo() throws {
         var stream = Stream()
         try stream.watch(1, "c/a", for: .limboResolution)

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("The write pipeline")
 struct WritePipelineTests {
-    private func batch(_ id: Int64, bytes: Int = 100) -> PendingBatch {
-        PendingBatch(
+    private func batch(_ id: Int64, bytes: Int = 100) -> MutationBatch {
+        MutationBatch(
             id: id, localWriteTime: Timestamp.now(), mutations: [], attemptCount: 0,
             lastAttempt: nil, lastError: nil, sizeBytes: bytes)
     }
@@ -37,7 +37,7 @@ struct WritePipelineTests {
         #expect(later.count == 16)
     }
 
-    @Test("A cleared one begins anew")
+    @Test("A cleared pipeline accepts the oldest batches again")
     func clearing() {
         var pipeline = WritePipeline(depth: 10)
         _ = pipeline.append([batch(7, bytes: WritePipeline.maxBytes)])

@@ -18,7 +18,7 @@ struct ValueCodingTests {
         }
     }
 
-    @Test("Fields come back as they were, with names told apart by their bytes")
+    @Test("Fields round-trip, with names distinguished by their bytes")
     func fields() throws {
         var random = SeededRandom()
         let coder = try testCoder()

@@ -31,7 +31,7 @@ public struct PendingWrite: Sendable, Identifiable {
         -writeTime.dateValue().timeIntervalSinceNow
     }
 
-    init(_ batch: PendingBatch, of firestore: Firestore) {
+    init(_ batch: MutationBatch, of firestore: Firestore) {
         id = batch.id
         changes = batch.mutations.map { WriteChange($0, of: firestore) }
         writeTime = batch.localWriteTime

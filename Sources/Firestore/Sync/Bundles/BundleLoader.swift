@@ -191,7 +191,7 @@ package struct BundleStep: Sendable {
     /// What an observer is told, in order.
     package var progress: [LoadBundleProgress] = []
     /// Documents that changed in the cache, as the user sees them.
-    package var changes: [LocalViewChange] = []
+    package var changes: [LocalChange] = []
     /// Targets that came into use, as they are now.
     ///
     /// They keep the bundle's documents from

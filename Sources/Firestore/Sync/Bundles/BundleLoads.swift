@@ -122,13 +122,13 @@ extension Engine {
     }
 
     /// Applies changes as a former user sees them, now that another user is shown.
-    private func applyForOtherUser(_ changes: [LocalViewChange]) throws(LarderError) {
+    private func applyForOtherUser(_ changes: [LocalChange]) throws(LarderError) {
         let user = session.user
         let changes = try store.read { (transaction) throws(LarderError) in
-            var seen: [LocalViewChange] = []
+            var seen: [LocalChange] = []
             for change in changes {
                 let document = try transaction.document(at: change.path, asSeenBy: user)
-                seen.append(LocalViewChange(path: change.path, before: nil, after: document))
+                seen.append(LocalChange(path: change.path, before: nil, after: document))
             }
             return seen
         }

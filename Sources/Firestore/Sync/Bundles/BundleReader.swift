@@ -1,4 +1,7 @@
-import LarderModel
+import LarderCore
+package import LarderModel
+import LarderQuery
+import LarderRemote
 
 /// Takes a bundle apart as its bytes come: parts one after the other, each as the number of its
 /// bytes in decimal digits and a JSON object.
@@ -70,4 +73,167 @@ struct BundleReader: Sendable {
 
 extension UInt8 {
     fileprivate var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
+}
+
+/// A part of a bundle.
+enum BundleElement {
+    /// What the bundle is; the first part.
+    case metadata(BundleMetadata)
+    /// A query, of which documents before and behind it may be results.
+    case namedQuery(NamedQuery)
+    /// What is known of a document. Of one that exists the fields come next.
+    case documentMetadata(BundledDocumentMetadata)
+    /// A document that exists.
+    case document(DocumentReading)
+}
+
+/// What a bundle says of a document, apart from its fields.
+struct BundledDocumentMetadata {
+    /// The document.
+    let path: DocumentPath
+    /// When it was read.
+    let readTime: SnapshotVersion
+    /// Whether it existed.
+    let exists: Bool
+    /// The names of queries that it is a result of.
+    let queries: [String]
+}
+
+/// What a bundle says of itself, before anything else.
+package struct BundleMetadata: Sendable, Equatable {
+    /// The bundle's id, 1 to 1,500 bytes.
+    package let id: String
+    /// When it was made: a newer one takes the place of an older one with its id.
+    package let createTime: SnapshotVersion
+    /// The version of the format: 1.
+    package let version: Int
+    /// The number of documents in it.
+    package let totalDocuments: Int
+    /// The number of bytes behind this element.
+    package let totalBytes: Int64
+    static let knownVersion: Int64 = 1
+
+    /// What the id of a bundle, or the name of a query in it, may come to.
+    package static let maxNameBytes = 1500
+
+    /// What a bundle says of itself.
+    package init(
+        id: String, createTime: SnapshotVersion, version: Int, totalDocuments: Int,
+        totalBytes: Int64
+    ) {
+        self.id = id
+        self.createTime = createTime
+        self.version = version
+        self.totalDocuments = totalDocuments
+        self.totalBytes = totalBytes
+    }
+}
+
+extension BundleElement {
+    /// A part as it is written in a bundle.
+    ///
+    /// - Throws: `invalidArgument` for anything else, and for names of another database.
+    init(json text: UnsafeRawBufferPointer, in database: DatabaseID) throws(LarderError) {
+        guard case .object(let members) = try JSONValue(bundled: text), members.count == 1,
+            let member = members.first, member.value.isObject
+        else { throw .malformedBundle("a part is no object of one member") }
+        let content = member.value
+        switch member.name {
+        case "metadata": self = .metadata(try BundleMetadata(json: content))
+        case "namedQuery": self = .namedQuery(try NamedQuery(json: content, in: database))
+        case "documentMetadata":
+            self = .documentMetadata(try BundledDocumentMetadata(json: content, in: database))
+        case "document": self = .document(try DocumentReading(json: content, in: database))
+        default: throw .malformedBundle("an unknown part '\(member.name)'")
+        }
+    }
+}
+
+extension BundleMetadata {
+    fileprivate init(json node: JSONValue) throws(LarderError) {
+        let version = try node.integer("version")
+        guard version == Self.knownVersion else {
+            throw .malformedBundle("version \(version) is not known here")
+        }
+        let (documents, bytes) = (
+            try node.integer("totalDocuments"), try node.integer("totalBytes")
+        )
+        guard documents >= 0, bytes >= 0 else { throw .malformedBundle("a size below 0") }
+        self.init(
+            id: try node.name("id"), createTime: SnapshotVersion(try node.timestamp("createTime")),
+            version: Int(version), totalDocuments: Int(documents), totalBytes: bytes)
+    }
+}
+
+extension NamedQuery {
+    fileprivate init(json node: JSONValue, in database: DatabaseID) throws(LarderError) {
+        guard let query = node.member("bundledQuery") else {
+            throw .malformedBundle("a name without a query")
+        }
+        self.init(
+            name: try node.name("name"), query: try Query(bundled: query, in: database),
+            readTime: SnapshotVersion(try node.timestamp("readTime")))
+    }
+}
+
+extension BundledDocumentMetadata {
+    fileprivate init(json node: JSONValue, in database: DatabaseID) throws(LarderError) {
+        path = try node.documentPath("name", in: database)
+        readTime = try node.version("readTime")
+        exists = try node.boolean("exists")
+        var queries: [String] = []
+        for query in try node.array("queries") {
+            guard case .string(let name) = query else {
+                throw .malformedBundle("the name of a query is no text")
+            }
+            queries.append(name)
+        }
+        self.queries = queries
+    }
+}
+
+extension DocumentReading {
+    fileprivate init(json node: JSONValue, in database: DatabaseID) throws(LarderError) {
+        let fields = try MapValue(json: node.members("fields"))
+        let createTime = try node.member("createTime")?.timestamp()
+        let record: Record
+        do throws(LarderError) {
+            record = try Record(fields)
+        } catch {
+            throw .malformedBundle("fields that no document has", cause: error)
+        }
+        self.init(
+            path: try node.documentPath("name", in: database),
+            contents: .found(record, createTime: createTime),
+            version: try node.version("updateTime"))
+    }
+}
+
+extension JSONValue {
+    /// Text that a value can be kept under.
+    fileprivate func name(_ member: String) throws(LarderError) -> String {
+        let name = try string(member)
+        guard (1...BundleMetadata.maxNameBytes).contains(name.utf8.count) else {
+            throw .malformedBundle("'\(member)' is empty or too long")
+        }
+        return name
+    }
+
+    /// A version other than none.
+    fileprivate func version(_ member: String) throws(LarderError) -> SnapshotVersion {
+        let version = SnapshotVersion(try timestamp(member))
+        guard !version.isNone else { throw .malformedBundle("'\(member)' is no version") }
+        return version
+    }
+
+    /// The path in a document's full name.
+    fileprivate func documentPath(_ member: String, in database: DatabaseID)
+        throws(LarderError) -> DocumentPath
+    {
+        let name = ResourceName(try string(member))
+        guard let (owner, path) = name.parts, owner == database else {
+            throw .malformedBundle("'\(name)' is no document of this database")
+        }
+        return path
+    }
 }

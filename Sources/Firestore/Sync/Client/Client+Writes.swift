@@ -25,14 +25,14 @@ extension Client {
     }
 
     /// The writes that the backend has not acknowledged, oldest first.
-    package func pendingWrites() throws(LarderError) -> [PendingBatch] {
+    package func pendingWrites() throws(LarderError) -> [MutationBatch] {
         try checkOpen()
         return try engine.localStore.pendingBatches()
     }
 
     /// Calls a closure with the pending writes, now and after each change of them, in order.
     package func observePendingWrites(
-        _ deliver: @escaping @Sendable (Result<[PendingBatch], LarderError>) -> Void
+        _ deliver: @escaping @Sendable (Result<[MutationBatch], LarderError>) -> Void
     ) -> ClientRegistration {
         let id = engine.newID()
         perform(

@@ -37,7 +37,7 @@ package final class Client: Sendable {
     ) throws(LarderError) {
         let store: Store
         if let shared { store = shared } else { store = try Store(configuration.ownStorage) }
-        let journal = try Journal(configuration, directory: store.directory)
+        let journal = try SharedJournal(configuration, directory: store.directory)
         self.store = store
         databaseID = configuration.databaseID
         mayEvict = configuration.storage.budget != .unlimited

@@ -1,6 +1,8 @@
 package import LarderDocumentStore
 package import LarderModel
 package import LarderRemote
+// Modules that import the engine see the runtime that it is built on.
+@_exported public import LarderRuntime
 
 /// How a client is opened.
 package struct ClientConfiguration: Sendable {

@@ -92,7 +92,8 @@ extension Engine {
             _ = self.add(
                 .perform {
                     $0.finishLoading(
-                        id, view, targetID, $0.store.lastEvictionCommit == evictionCommit
+                        id, view, targetID,
+                        $0.store.lastEvictionCommit == evictionCommit
                             ? result : $0.reload(id, view, targetID))
                 })
         }
@@ -139,14 +140,14 @@ extension Engine {
     /// store has everything.
     private func targetState(
         of view: ViewID, _ loaded: LoadedQuery
-    ) -> (remoteKeys: TreeSet<DocumentPath>, change: ViewTargetChange?) {
+    ) -> (remoteKeys: TreeSet<DocumentPath>, change: View.TargetChange?) {
         let stored = loaded.remoteKeys
         guard let id = targets.id(of: view), let entry = targets[id] else { return (stored, nil) }
         if multiClient != nil {
             multiClient?.loaded(view, from: loaded.commit)
             // A view without listeners here asks the backend again.
             let isCurrent = loaded.isCurrent && views.hasListeners(view)
-            let change = ViewTargetChange(
+            let change = View.TargetChange(
                 isCurrent: isCurrent && !views.isCutOff,
                 hasResumeToken: !entry.data.resumeToken.isEmpty,
                 readTime: entry.data.snapshotVersion)
@@ -157,7 +158,7 @@ extension Engine {
         }.first
         return (
             sibling?.syncedDocuments ?? stored,
-            ViewTargetChange(
+            View.TargetChange(
                 isCurrent: sibling?.isSynced ?? false,
                 hasResumeToken: !entry.data.resumeToken.isEmpty,
                 readTime: entry.data.snapshotVersion)
@@ -185,7 +186,7 @@ extension Engine {
     }
 
     /// Shows a commit's changes to the views and their listeners.
-    func apply(_ changes: [LocalViewChange]) {
+    func apply(_ changes: [LocalChange]) {
         finish(views.apply(changes, refill: refill))
     }
 
@@ -200,7 +201,7 @@ extension Engine {
     }
 
     /// Performs the effects of a step of the views.
-    func finish(_ step: ViewEffects) {
+    func finish(_ step: ActiveViews.Effects) {
         track(step.limboChanges)
         for view in step.endedViews { detach(view) }
         for delivery in step.deliveries {

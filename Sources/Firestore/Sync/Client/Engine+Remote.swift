@@ -68,9 +68,9 @@ extension Engine {
         case .onlineState(let state): applyOwn(state)
         case .apply(let event): apply(event)
         case .rejectTarget(let id, let error): reject(id, error)
-        case .acknowledge(let acknowledgement):
-            var acknowledged = [acknowledgement]
-            acknowledge(&acknowledged)
+        case .acknowledge(let batchID, let response):
+            var commits = [(batchID: batchID, response: response)]
+            acknowledge(&commits)
         case .reject(let batchID, let error): reject(batchID: batchID, error)
         case .attemptFailed(let batchID, let error, let wasSent):
             noteAttempt(batchID, error, wasSent: wasSent)
@@ -144,14 +144,14 @@ extension Engine {
         targets.replaceAll(applied.targets)
         limbo.update(by: event.targets)
         views.note(event.version)
-        var changes: [ViewID: ViewTargetChange] = [:]
+        var changes: [ViewID: View.TargetChange] = [:]
         changes.reserveCapacity(event.targets.count)
         for (id, change) in event.targets {
             let index = applied.targets.index(forKey: id)
             let version = index.map { applied.targets.values[$0].snapshotVersion }
             for view in targets.views(of: id) {
                 if multiClient != nil, !views.isLoaded(view) { multiClient?.markStale(view) }
-                changes[view] = ViewTargetChange(
+                changes[view] = View.TargetChange(
                     added: Array(change.added), removed: Array(change.removed),
                     isCurrent: change.isCurrent, hasResumeToken: !change.resumeToken.isEmpty,
                     readTime: version ?? .none)

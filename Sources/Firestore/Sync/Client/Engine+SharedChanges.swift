@@ -64,11 +64,11 @@ extension Engine {
         }
         let user = session.user
         let changes = try store.read { (transaction) throws(LarderError) in
-            var changes: [LocalViewChange] = []
+            var changes: [LocalChange] = []
             for path in paths {
                 let document = try transaction.document(at: path, asSeenBy: user)
                 changes.append(
-                    LocalViewChange(
+                    LocalChange(
                         path: path, before: nil, after: document,
                         revertsWrites: change.revertsWrites))
             }
@@ -87,18 +87,18 @@ extension Engine {
     }
 
     private func apply(
-        _ changes: [LocalViewChange], _ changedTargets: [Int32: SharedChange.Target],
+        _ changes: [LocalChange], _ changedTargets: [Int32: SharedChange.Target],
         of commit: UInt64
     ) {
         guard !changes.isEmpty || !changedTargets.isEmpty else { return }
-        var (targetChanges, resets) = ([ViewID: ViewTargetChange](), Set<ViewID>())
+        var (targetChanges, resets) = ([ViewID: View.TargetChange](), Set<ViewID>())
         for (id, target) in changedTargets {
             for view in viewsBefore(commit, of: id) {
                 guard views.isLoaded(view) else {
                     multiClient?.markStale(view)
                     continue
                 }
-                targetChanges[view] = ViewTargetChange(
+                targetChanges[view] = View.TargetChange(
                     added: target.added, removed: target.removed, isCurrent: target.isCurrent)
                 if target.isReset { resets.insert(view) }
             }
@@ -235,8 +235,8 @@ private struct StoreState {
     let commit: UInt64
     let clients: [ClientRow<Int32>]
     let network: NetworkState?
-    private(set) var changes: [LocalViewChange] = []
-    private var targetChanges: [ViewID: ViewTargetChange] = [:]
+    private(set) var changes: [LocalChange] = []
+    private var targetChanges: [ViewID: View.TargetChange] = [:]
     /// Targets whose state another client has removed from the store.
     private(set) var forgottenTargets: [Int32] = []
 
@@ -247,7 +247,7 @@ private struct StoreState {
     }
 
     /// The changes of the views' targets; without a connection none is current.
-    func targets(isCutOff: Bool) -> [ViewID: ViewTargetChange] {
+    func targets(isCutOff: Bool) -> [ViewID: View.TargetChange] {
         targetChanges.mapValues { change in
             var change = change
             change.isCurrent = change.isCurrent && !isCutOff
@@ -272,7 +272,7 @@ private struct StoreState {
         changes += try shown.view.changes(to: transaction, running: runner, of: user)
         guard let id = shown.targetID else { return }
         let keys = try transaction.remoteKeys(of: id)
-        targetChanges[shown.id] = ViewTargetChange(
+        targetChanges[shown.id] = View.TargetChange(
             added: Array(keys.subtracting(shown.view.syncedDocuments)),
             removed: Array(shown.view.syncedDocuments.subtracting(keys)),
             isCurrent: try transaction.isCurrent(target: id))

@@ -157,7 +157,7 @@ extension Engine {
     }
 
     /// Shows evicted documents to the views, and listens anew to the targets that held some.
-    func show(_ changes: [LocalViewChange] = [], forgetting targetIDs: [Int32]) {
+    func show(_ changes: [LocalChange] = [], forgetting targetIDs: [Int32]) {
         finish(views.apply(changes, targets: forget(targetIDs), refill: refill))
         for id in targetIDs { listenAgain(id) }
     }
@@ -229,16 +229,16 @@ extension View {
     /// The differences between the documents of the view's query in a store and those of the view.
     func changes<T: ReadableTransaction & ~Copyable>(
         to transaction: borrowing T, running runner: QueryRunner, of user: UserID
-    ) throws(LarderError) -> [LocalViewChange] {
+    ) throws(LarderError) -> [LocalChange] {
         let found = try runner.run(query, in: transaction).documents
         var changes = found.map {
-            LocalViewChange(
+            LocalChange(
                 path: $0.path, before: documents.document(at: $0.path), after: $0)
         }
         let paths = Set(found.map(\.path))
         for old in documents where !paths.contains(old.path) {
             let now = try transaction.document(at: old.path, asSeenBy: user)
-            changes.append(LocalViewChange(path: old.path, before: old, after: now))
+            changes.append(LocalChange(path: old.path, before: old, after: now))
         }
         return changes
     }

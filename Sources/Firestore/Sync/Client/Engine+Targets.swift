@@ -94,11 +94,11 @@ extension Engine {
     /// Discards the state of targets, as the store has.
     ///
     /// - Returns: the changes to their views.
-    func forget(_ ids: [Int32]) -> [ViewID: ViewTargetChange] {
-        var changes: [ViewID: ViewTargetChange] = [:]
+    func forget(_ ids: [Int32]) -> [ViewID: View.TargetChange] {
+        var changes: [ViewID: View.TargetChange] = [:]
         for id in ids where targets[id] != nil {
             let keys = Array(remoteKeys(of: id))
-            for view in targets.views(of: id) { changes[view] = ViewTargetChange(removed: keys) }
+            for view in targets.views(of: id) { changes[view] = View.TargetChange(removed: keys) }
             targets.forgetContents(of: id)
         }
         return changes

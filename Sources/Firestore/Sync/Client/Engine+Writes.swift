@@ -9,13 +9,13 @@ extension Engine {
         let group = writes
         writes.removeAll(keepingCapacity: true)
         guard !isTerminated else { return refuse(group, Client.terminated) }
-        let results: [Result<(id: Int64, changes: [LocalViewChange]), LarderError>]
+        let results: [Result<(id: Int64, changes: [LocalChange]), LarderError>]
         do throws(LarderError) {
             results = try localStore.write(group)
         } catch {
             return refuse(group, error)
         }
-        var changes: [LocalViewChange] = []
+        var changes: [LocalChange] = []
         for (queued, result) in zip(group, results) {
             guard case .success(let batch) = result else { continue }
             completions.add(queued.acknowledged, for: batch.id)
@@ -52,14 +52,14 @@ extension Engine {
     // MARK: Responses
 
     /// Takes batches that the backend has committed out of the queue, in one commit.
-    func acknowledge(_ acknowledgements: inout [BatchAcknowledgement]) {
-        guard !acknowledgements.isEmpty else { return }
-        let group = acknowledgements
-        acknowledgements = []
+    func acknowledge(_ commits: inout [(batchID: Int64, response: CommitResponse)]) {
+        guard !commits.isEmpty else { return }
+        let group = commits
+        commits = []
         attempt(committed: group.map(\.batchID)) { (engine) throws(LarderError) in
             let changes = try engine.localStore.acknowledge(group)
             engine.refusedWork.backoff.reset()
-            for acknowledgement in group { engine.settle(acknowledgement.batchID, .success(())) }
+            for commit in group { engine.settle(commit.batchID, .success(())) }
             engine.finishWrites(changes)
         }
     }
@@ -103,7 +103,7 @@ extension Engine {
                 error.kind, "given up after \(count) attempts: \(error.message)", cause: error))
     }
 
-    private func finishWrites(_ changes: [LocalViewChange]) {
+    private func finishWrites(_ changes: [LocalChange]) {
         apply(changes)
         collect()
         observers.pendingWrites.noteChange()
@@ -139,7 +139,7 @@ extension Engine {
     // MARK: The queue
 
     func observePendingWrites(
-        _ id: ID, _ deliver: @escaping ListObservers<PendingBatch>.Deliver
+        _ id: ID, _ deliver: @escaping ListObservers<MutationBatch>.Deliver
     ) {
         observers.pendingWrites.add(id, deliver) { () throws(LarderError) in
             try localStore.pendingBatches()
@@ -230,7 +230,7 @@ extension Engine {
         guard !refusedWork.hasCommitted(batchID) else { return false }
         let isOwn = user == session.user
         if isOwn, !remoteStore.forget(batchID: batchID) { return false }
-        let changes: [LocalViewChange]
+        let changes: [LocalChange]
         do throws(LarderError) {
             changes = try localStore.as(user).cancel([batchID])
         } catch {

@@ -96,7 +96,7 @@ actor Engine {
 
     init(
         _ store: Store, _ session: Session, _ configuration: ClientConfiguration,
-        _ inbox: Requests, journal: Journal?, ownsStore: Bool
+        _ inbox: Requests, journal: SharedJournal?, ownsStore: Bool
     ) throws(LarderError) {
         self.store = store
         self.ownsStore = ownsStore
@@ -232,16 +232,17 @@ actor Engine {
         while true {
             let effects = remoteStore.takeEffects()
             if effects.isEmpty { return }
-            var acknowledged: [BatchAcknowledgement] = []
+            // Consecutive acknowledgements share a commit.
+            var commits: [(batchID: Int64, response: CommitResponse)] = []
             for effect in effects {
-                if case .acknowledge(let acknowledgement) = effect {
-                    acknowledged.append(acknowledgement)
+                if case .acknowledge(let batchID, let response) = effect {
+                    commits.append((batchID, response))
                 } else {
-                    acknowledge(&acknowledged)
+                    acknowledge(&commits)
                     perform(effect)
                 }
             }
-            acknowledge(&acknowledged)
+            acknowledge(&commits)
         }
     }
 
@@ -290,7 +291,7 @@ private final class PublishedState: Sendable {
 
 /// The observers of an engine.
 struct EngineObservers {
-    var pendingWrites = ListObservers<PendingBatch>()
+    var pendingWrites = ListObservers<MutationBatch>()
     var deadLetters = ListObservers<DeadLetter>()
     var network = Observers<NetworkState>()
     var snapshotsInSync = Observers<Void>()

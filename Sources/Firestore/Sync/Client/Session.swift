@@ -17,7 +17,7 @@ struct Session: Sendable {
 /// A query's result, with what the store knows of its target.
 struct LoadedQuery: Sendable {
     /// What the result means for the query's view.
-    let changes: ViewDocumentChanges
+    let changes: View.Update
     /// How the result was found.
     let execution: QueryExecution
     /// Documents that the backend is known to have in the target.
@@ -30,7 +30,7 @@ struct LoadedQuery: Sendable {
 
 extension Session {
     /// The first session of a client.
-    init(_ store: Store, _ configuration: ClientConfiguration, _ journal: Journal?) {
+    init(_ store: Store, _ configuration: ClientConfiguration, _ journal: SharedJournal?) {
         localStore = LocalStore(
             store: store, user: configuration.user, databaseID: configuration.databaseID,
             guarding: configuration.guarding, journal: journal)

@@ -121,12 +121,12 @@ struct TouchedViews {
     /// - Parameter revertsWrites: whether writes are gone that no backend has made.
     func changes<T: ReadableTransaction & ~Copyable>(
         in transaction: borrowing T, revertsWrites: Bool = false
-    ) throws(LarderError) -> [LocalViewChange] {
-        var changes: [LocalViewChange] = []
+    ) throws(LarderError) -> [LocalChange] {
+        var changes: [LocalChange] = []
         changes.reserveCapacity(paths.count)
         for path in paths {
             changes.append(
-                LocalViewChange(
+                LocalChange(
                     path: path, before: before[path] ?? nil,
                     after: try transaction.document(at: path, asSeenBy: user),
                     revertsWrites: revertsWrites))

@@ -37,7 +37,7 @@ extension LocalStore {
     ///
     /// - Returns: the documents that have changed, as the user sees them.
     package func applyBundledDocuments(_ documents: [DocumentReading], targetID: Int32)
-        throws(LarderError) -> [LocalViewChange]
+        throws(LarderError) -> [LocalChange]
     {
         try begin(.loadBundle)
         let builder = try RecordBuilder()

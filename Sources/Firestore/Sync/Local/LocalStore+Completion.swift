@@ -1,5 +1,6 @@
 import LarderDocumentStore
 package import LarderModel
+package import LarderRemote
 
 extension LocalStore {
     /// Applies batches that the backend has committed, and takes them out of the queue; one
@@ -10,24 +11,22 @@ extension LocalStore {
     ///
     /// - Returns: every document that the batches name, once.
     /// - Throws: `internal` where an acknowledgement does not fit its batch; nothing is changed.
-    package func acknowledge(_ acknowledgements: [BatchAcknowledgement])
-        throws(LarderError) -> [LocalViewChange]
+    package func acknowledge(_ commits: [(batchID: Int64, response: CommitResponse)])
+        throws(LarderError) -> [LocalChange]
     {
         try begin(.acknowledgeBatch)
         let refresh = OverlayRefresh(user: user, builder: try RecordBuilder())
         return try commit(forAll: true) { (transaction, shared) throws(LarderError) in
             var (touched, cached) = (TouchedViews(of: user), CachedDocuments())
-            for acknowledgement in acknowledgements {
-                guard
-                    let batch = try transaction.mutationBatch(
-                        acknowledgement.batchID, of: user)
-                else { continue }
+            for (batchID, response) in commits {
+                guard let batch = try transaction.mutationBatch(batchID, of: user) else {
+                    continue
+                }
                 for document in batch.documents {
                     try touched.note(document.path, in: transaction)
                 }
                 try apply(
-                    acknowledgement, of: BatchContents(payload: batch.payload).mutations,
-                    to: &cached, in: transaction, using: refresh.builder)
+                    response, to: batch, in: transaction, &cached, using: refresh.builder)
                 try transaction.removeMutationBatch(batch.id, of: user)
                 shared?.batches.append(SharedChange.Batch(batch.id, .acknowledged))
             }
@@ -51,17 +50,17 @@ extension LocalStore {
     }
 
     private func apply<T: ReadableTransaction & ~Copyable>(
-        _ acknowledgement: BatchAcknowledgement, of mutations: [Mutation],
-        to cached: inout CachedDocuments, in transaction: borrowing T,
-        using builder: RecordBuilder
+        _ response: CommitResponse, to batch: MutationRow, in transaction: borrowing T,
+        _ cached: inout CachedDocuments, using builder: RecordBuilder
     ) throws(LarderError) {
-        guard acknowledgement.results.count == mutations.count else {
+        let mutations = try MutationPayload(batch.payload).mutations
+        guard response.results.count == mutations.count else {
             throw LarderError(
                 .internal,
-                "\(acknowledgement.results.count) results for the \(mutations.count) mutations "
-                    + "of batch \(acknowledgement.batchID)")
+                "\(response.results.count) results for the \(mutations.count) mutations "
+                    + "of batch \(batch.id)")
         }
-        let results = acknowledgement.results.map { $0.versioned(by: acknowledgement) }
+        let results = response.results.map { $0.versioned(by: response.commitVersion) }
         // The version that the batch leaves a document with is that of its last mutation.
         var versions: [DocumentPath: SnapshotVersion] = [:]
         for (mutation, result) in zip(mutations, results) {
@@ -77,18 +76,16 @@ extension LocalStore {
             isNewer[mutation.path] = applies
             guard applies else { continue }
             try document.apply(mutation, committedAs: result, using: builder)
-            cached.replace(
-                mutation.path, with: document, readTime: acknowledgement.commitVersion)
+            cached.replace(mutation.path, with: document, readTime: response.commitVersion)
         }
     }
 }
 
 extension MutationResult {
     /// The result with the commit's version where it has none of its own.
-    fileprivate func versioned(by acknowledgement: BatchAcknowledgement) -> MutationResult {
-        guard version.isNone else { return self }
-        return MutationResult(
-            version: acknowledgement.commitVersion, transformResults: transformResults)
+    fileprivate func versioned(by commitVersion: SnapshotVersion) -> MutationResult {
+        version.isNone
+            ? MutationResult(version: commitVersion, transformResults: transformResults) : self
     }
 }
 
@@ -104,7 +101,7 @@ extension LocalStore {
     ///   - time: when, by the local clock.
     /// - Returns: every document that the batches name, once.
     package func reject(_ batchIDs: [Int64], because error: LarderError, at time: Timestamp)
-        throws(LarderError) -> [LocalViewChange]
+        throws(LarderError) -> [LocalChange]
     {
         try drop(batchIDs, as: .rejected(error)) { (batch, transaction) throws(LarderError) in
             try transaction.putNamedValue(
@@ -119,14 +116,14 @@ extension LocalStore {
     /// Batches that are not in the queue are passed over. Nothing is kept of the others.
     ///
     /// - Returns: every document that the batches name, once.
-    package func cancel(_ batchIDs: [Int64]) throws(LarderError) -> [LocalViewChange] {
+    package func cancel(_ batchIDs: [Int64]) throws(LarderError) -> [LocalChange] {
         try drop(batchIDs, as: .cancelled) { (_, _) throws(LarderError) in }
     }
 
     private func drop(
         _ batchIDs: [Int64], as state: SharedChange.Batch.State,
-        keep: (MutationBatch, inout WriteTransaction) throws(LarderError) -> Void
-    ) throws(LarderError) -> [LocalViewChange] {
+        keep: (MutationRow, inout WriteTransaction) throws(LarderError) -> Void
+    ) throws(LarderError) -> [LocalChange] {
         try begin(.rejectBatch)
         let refresh = OverlayRefresh(user: user, builder: try RecordBuilder())
         return try commit(forAll: true) { (transaction, shared) throws(LarderError) in
@@ -144,22 +141,5 @@ extension LocalStore {
             shared?.note(touched.paths)
             return try touched.changes(in: transaction, revertsWrites: true)
         }
-    }
-}
-
-/// The backend's word that it has committed a batch.
-package struct BatchAcknowledgement: Sendable {
-    /// The batch.
-    package let batchID: Int64
-    /// When the backend committed it.
-    package let commitVersion: SnapshotVersion
-    /// What each mutation did, in the order of the batch.
-    package let results: [MutationResult]
-
-    /// A batch that the backend has committed.
-    package init(batchID: Int64, commitVersion: SnapshotVersion, results: [MutationResult]) {
-        self.batchID = batchID
-        self.commitVersion = commitVersion
-        self.results = results
     }
 }

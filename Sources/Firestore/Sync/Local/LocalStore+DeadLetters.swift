@@ -45,7 +45,7 @@ extension LocalStore {
     /// - Returns: the new batch; nil where there is no such dead letter.
     /// - Throws: what makes the write impossible; the dead letter then stays.
     package func retryDeadLetter(_ batchID: Int64, localWriteTime: Timestamp)
-        throws(LarderError) -> (id: Int64, changes: [LocalViewChange])?
+        throws(LarderError) -> (id: Int64, changes: [LocalChange])?
     {
         try begin(.writeMutations)
         let builder = try RecordBuilder()
@@ -162,7 +162,7 @@ extension DeadLetter {
         }
         self.init(
             batchID: id, user: user, localWriteTime: written,
-            mutations: try BatchContents(payload: batch).mutations,
+            mutations: try MutationPayload(batch).mutations,
             error: LarderError(LarderError.Code(rawValue: Int(code)), message),
             attemptCount: Int(attempts), rejectionTime: stored.version.timestamp)
     }
@@ -170,7 +170,7 @@ extension DeadLetter {
 
 extension DeadLetter {
     /// The bytes under which a refused batch is kept.
-    static func payload(_ batch: MutationBatch, because error: LarderError)
+    static func payload(_ batch: MutationRow, because error: LarderError)
         throws(LarderError) -> [UInt8]
     {
         let message = String(decoding: error.message.utf8.prefix(maxMessageBytes), as: UTF8.self)

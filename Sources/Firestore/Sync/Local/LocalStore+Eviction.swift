@@ -4,7 +4,7 @@ package import LarderModel
 /// What taking documents out of the cache did.
 package struct Evicted: Sendable {
     /// The documents that went.
-    package fileprivate(set) var changes: [LocalViewChange] = []
+    package fileprivate(set) var changes: [LocalChange] = []
     /// What they occupied, in bytes.
     package fileprivate(set) var freedBytes: Int64 = 0
     /// Documents that stayed because pending writes touch them.
@@ -31,7 +31,7 @@ extension LocalStore {
                 try transaction.remove(document.path)
                 evicted.freedBytes += document.storedBytes
                 evicted.changes.append(
-                    LocalViewChange(path: document.path, before: document, after: nil))
+                    LocalChange(path: document.path, before: document, after: nil))
             }
             evicted.targetIDs = targets.sorted()
             for id in evicted.targetIDs { try transaction.forgetContents(ofTarget: id) }

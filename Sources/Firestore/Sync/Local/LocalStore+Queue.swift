@@ -5,7 +5,7 @@ extension LocalStore {
     /// The user's queue, in order.
     ///
     /// - Throws: `dataLoss` for a damaged batch.
-    package func pendingBatches() throws(LarderError) -> [PendingBatch] {
+    package func pendingBatches() throws(LarderError) -> [MutationBatch] {
         try batches(after: 0, limit: .max)
     }
 
@@ -17,16 +17,16 @@ extension LocalStore {
     ///   - maxBytes: no others once so many bytes were read, but the first in any case.
     /// - Throws: `dataLoss` for a damaged batch.
     package func batches(after id: Int64, limit: Int, maxBytes: Int = .max)
-        throws(LarderError) -> [PendingBatch]
+        throws(LarderError) -> [MutationBatch]
     {
         try store.read { (transaction) throws(LarderError) in
-            var batches: [PendingBatch] = []
+            var batches: [MutationBatch] = []
             var sizeBytes = 0
             while batches.count < limit, sizeBytes < maxBytes || batches.isEmpty,
                 let batch = try transaction.nextMutationBatch(
                     after: batches.last?.id ?? id, of: user)
             {
-                batches.append(try PendingBatch(batch))
+                batches.append(try MutationBatch(batch))
                 sizeBytes += batch.payload.count
             }
             return batches
@@ -72,18 +72,18 @@ extension LocalStore {
     }
 }
 
-extension PendingBatch {
-    fileprivate init(_ batch: MutationBatch) throws(LarderError) {
+extension MutationBatch {
+    fileprivate init(_ batch: MutationRow) throws(LarderError) {
         self.init(
             id: batch.id, localWriteTime: batch.localWriteTime,
-            mutations: try BatchContents(payload: batch.payload).mutations,
+            mutations: try MutationPayload(batch.payload).mutations,
             attemptCount: batch.attemptCount, lastAttempt: batch.lastAttempt,
             lastError: batch.lastError, sizeBytes: batch.payload.count)
     }
 }
 
 /// A batch of the queue, as it waits for the backend.
-package struct PendingBatch: Sendable {
+package struct MutationBatch: Sendable {
     /// The batch's id: it rises over all users and is never used again.
     package let id: Int64
     /// When it was written, by the local clock.

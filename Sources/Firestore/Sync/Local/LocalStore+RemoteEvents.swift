@@ -6,7 +6,7 @@ import OrderedCollections
 /// What a remote event has done to the local store.
 package struct AppliedRemoteEvent: Sendable {
     /// Documents that changed in the cache, as the user sees them.
-    package let changes: [LocalViewChange]
+    package let changes: [LocalChange]
     /// All targets that were given, with what the event says of them.
     package let targets: [Int32: TargetData]
 }
@@ -187,7 +187,7 @@ extension LocalStore {
     /// - Returns: the documents whose updates counted, as the user sees them.
     package func applyRemoteDocuments(
         _ updates: [DocumentReading], readTime: SnapshotVersion
-    ) throws(LarderError) -> [LocalViewChange] {
+    ) throws(LarderError) -> [LocalChange] {
         let builder = try RecordBuilder()
         return try commit { (transaction, shared) throws(LarderError) in
             let changes = try apply(
@@ -203,7 +203,7 @@ extension LocalStore {
     func apply(
         _ updates: some Sequence<DocumentReading>, readTime: SnapshotVersion?,
         in transaction: inout WriteTransaction, using builder: RecordBuilder
-    ) throws(LarderError) -> [LocalViewChange] {
+    ) throws(LarderError) -> [LocalChange] {
         var cached = CachedDocuments()
         for update in updates {
             let known = try cached.document(at: update.path, in: transaction)
@@ -219,7 +219,7 @@ extension LocalStore {
         try followForOthers(changes, in: &transaction, using: builder)
         let after = isPending ? try transaction.overlays(of: changes, by: user) : nil
         return changes.indices.map {
-            LocalViewChange(
+            LocalChange(
                 path: changes[$0].path, before: before?[$0] ?? changes[$0].before,
                 after: after?[$0] ?? changes[$0].after)
         }

@@ -13,12 +13,12 @@ extension LocalStore {
     /// - Returns: for each write the batch's id, 0 without mutations, and the changed documents.
     /// - Throws: the store's error if nothing was committed.
     package func write(_ writes: [QueuedWrite])
-        throws(LarderError) -> [Result<(id: Int64, changes: [LocalViewChange]), LarderError>]
+        throws(LarderError) -> [Result<(id: Int64, changes: [LocalChange]), LarderError>]
     {
         try begin(.writeMutations)
         let builder = try RecordBuilder()
         return try commit { (transaction, shared) throws(LarderError) in
-            var outcomes: [Result<(id: Int64, changes: [LocalViewChange]), LarderError>] = []
+            var outcomes: [Result<(id: Int64, changes: [LocalChange]), LarderError>] = []
             outcomes.reserveCapacity(writes.count)
             for write in writes {
                 let outcome = try append(write, to: &transaction, using: builder)
@@ -39,7 +39,7 @@ extension LocalStore {
     /// - Throws: an error after which the transaction must not be committed.
     func append(
         _ write: QueuedWrite, to transaction: inout WriteTransaction, using builder: RecordBuilder
-    ) throws(LarderError) -> Result<(id: Int64, changes: [LocalViewChange]), LarderError> {
+    ) throws(LarderError) -> Result<(id: Int64, changes: [LocalChange]), LarderError> {
         let payload: [UInt8]
         let effects: [DocumentEffect]
         do throws(LarderError) {
@@ -60,7 +60,7 @@ extension LocalStore {
             guard error.kind == .invalidArgument else { throw error }
             return .failure(error)
         }
-        var changes: [LocalViewChange] = []
+        var changes: [LocalChange] = []
         changes.reserveCapacity(effects.count)
         for effect in effects {
             let before = effect.document.view
@@ -72,7 +72,7 @@ extension LocalStore {
                 after = effect.after.document(
                     at: effect.path, readTime: .none, largestBatchID: id)
             }
-            changes.append(LocalViewChange(path: effect.path, before: before, after: after))
+            changes.append(LocalChange(path: effect.path, before: before, after: after))
         }
         return .success((id: id, changes: changes))
     }
@@ -80,7 +80,7 @@ extension LocalStore {
 
 extension SharedChange {
     /// Adds a batch that was queued.
-    mutating func addBatch(_ id: Int64, changing changes: [LocalViewChange]) {
+    mutating func addBatch(_ id: Int64, changing changes: [LocalChange]) {
         guard id != 0 else { return }
         batches.append(Batch(id, .pending))
         note(changes.map(\.path))
@@ -129,8 +129,8 @@ extension LocalStore {
             guard let document = working.documents[mutation.path] else { continue }
             if let base = try mutation.base(over: document, using: builder) { bases.append(base) }
         }
-        let contents = BatchContents(baseMutations: bases, mutations: write.mutations)
-        let payload = try contents.payload(using: builder)
+        let contents = MutationPayload(baseMutations: bases, mutations: write.mutations)
+        let payload = try contents.bytes(using: builder)
         guard payload.count <= DeadLetter.maxBatchBytes else {
             throw LarderError(
                 .invalidArgument, "the writes together are larger than a batch may be",

@@ -19,7 +19,7 @@ package struct LocalStore: Sendable {
     /// Called before each operation, which fails with what it throws.
     package let guarding: Guard?
     /// How other clients of the store hear of what is done; nil when there can be none.
-    let journal: Journal?
+    let journal: SharedJournal?
 
     /// What is asked before an operation, with its name.
     package typealias Guard = @Sendable (LocalOperation) throws(LarderError) -> Void
@@ -34,7 +34,8 @@ package struct LocalStore: Sendable {
 
     /// The pending writes of a user in a store that clients share.
     init(
-        store: Store, user: UserID, databaseID: DatabaseID, guarding: Guard?, journal: Journal?
+        store: Store, user: UserID, databaseID: DatabaseID, guarding: Guard?,
+        journal: SharedJournal?
     ) {
         self.store = store
         self.user = user
@@ -84,10 +85,10 @@ extension LocalStore {
     /// and by the other.
     ///
     /// Nothing is written. Linear in the batches of both users.
-    package func changes(whenUserBecomes user: UserID) throws(LarderError) -> [LocalViewChange] {
+    package func changes(whenUserBecomes user: UserID) throws(LarderError) -> [LocalChange] {
         try begin(.changeUser)
         return try store.read { (transaction) throws(LarderError) in
-            var (changes, seen) = ([LocalViewChange](), Set<DocumentPath>())
+            var (changes, seen) = ([LocalChange](), Set<DocumentPath>())
             // Where no batch touches a document, everybody sees what is cached.
             for owner in [self.user, user] {
                 var last: Int64 = 0
@@ -99,7 +100,7 @@ extension LocalStore {
                         let after = try transaction.document(at: document.path, asSeenBy: user)
                         guard before != after else { continue }
                         changes.append(
-                            LocalViewChange(
+                            LocalChange(
                                 path: document.path, before: before, after: after,
                                 revertsWrites: true))
                     }

@@ -118,8 +118,8 @@ struct WorkingSet {
     /// than when the batch was written: the increment may be in that one. As long as the cache
     /// has the same, the increment counts from what the batches before it leave, so that it stays
     /// right when one of those is cancelled.
-    mutating func apply(_ batch: MutationBatch) throws(LarderError) {
-        let contents = try BatchContents(payload: batch.payload)
+    mutating func apply(_ batch: MutationRow) throws(LarderError) {
+        let contents = try MutationPayload(batch.payload)
         if !contents.baseMutations.isEmpty {
             var moved = Set<DocumentPath>()
             for touched in batch.documents

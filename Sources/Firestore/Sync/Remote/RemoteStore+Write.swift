@@ -12,7 +12,7 @@ extension RemoteStore {
     ///
     /// Older batches and those without room are left out. An empty array means that the queue has
     /// no more; if the pipeline is empty too, the stream becomes idle.
-    package mutating func add(_ batches: [PendingBatch]) {
+    package mutating func add(_ batches: [MutationBatch]) {
         guard canUseNetwork else { return }
         for batch in pipeline.append(batches) where writeToken != nil { send(batch) }
         if pipeline.batches.isEmpty {
@@ -116,7 +116,7 @@ extension RemoteStore {
             writeOnline.answered(at: now, awaitsMore: awaitsMore), of: .write)
     }
 
-    private mutating func send(_ batch: PendingBatch) {
+    private mutating func send(_ batch: MutationBatch) {
         guard let writeToken else { return }
         send(batch.mutations, writeToken)
         report(writeOnline.asked(), of: .write)
@@ -147,11 +147,7 @@ extension RemoteStore {
         isWritingInVain = false
         _ = pipeline.remove(batch.id)
         recordWriteAnswer()
-        effects.append(
-            .acknowledge(
-                BatchAcknowledgement(
-                    batchID: batch.id, commitVersion: response.commitVersion,
-                    results: response.results)))
+        effects.append(.acknowledge(batchID: batch.id, response))
         wantsWrites = true
     }
 

@@ -11,7 +11,7 @@ struct WritePipeline: Sendable {
     /// From so many bytes on no others are taken.
     static let maxBytes = 4 << 20
 
-    private(set) var batches: ArraySlice<PendingBatch> = []
+    private(set) var batches: ArraySlice<MutationBatch> = []
     private var sizeBytes = 0
     /// The youngest batch that ever was in it, since it was cleared; 0 for none.
     private(set) var cursor: Int64 = 0
@@ -28,7 +28,7 @@ struct WritePipeline: Sendable {
     /// Takes batches that are younger than all that were in it, as far as there is room.
     ///
     /// - Returns: those that it took.
-    mutating func append(_ candidates: [PendingBatch]) -> ArraySlice<PendingBatch> {
+    mutating func append(_ candidates: [MutationBatch]) -> ArraySlice<MutationBatch> {
         let end = batches.endIndex
         for batch in candidates where batch.id > cursor && room > 0 {
             batches.append(batch)

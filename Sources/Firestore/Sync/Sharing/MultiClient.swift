@@ -56,7 +56,7 @@ struct MultiClient {
         var completions: [@Sendable (Result<Bool, LarderError>) -> Void] = []
     }
 
-    let journal: Journal
+    let journal: SharedJournal
     /// Whether the client is in the foreground; foreground clients are preferred as primary.
     var isForeground: Bool
     /// Whether it may use the network.
@@ -94,7 +94,7 @@ struct MultiClient {
     private var joined: ClientScan?
 
     init(
-        _ journal: Journal, isForeground: Bool, usesNetwork: Bool, evicts: Bool,
+        _ journal: SharedJournal, isForeground: Bool, usesNetwork: Bool, evicts: Bool,
         joined: ClientScan
     ) {
         self.journal = journal

@@ -27,7 +27,7 @@ struct ActiveView: Sendable {
     ///
     /// - Returns: whether it makes the view another, so that it is to be applied; a view that
     ///   still waits for its result is none yet.
-    mutating func hear(_ target: ViewTargetChange) -> Bool {
+    mutating func hear(_ target: View.TargetChange) -> Bool {
         guard !isLoading else { return false }
         if view.isTouched(by: target) { return true }
         view.confirm(by: target)
@@ -35,7 +35,7 @@ struct ActiveView: Sendable {
     }
 
     /// Keeps changes until the first result is there.
-    mutating func miss(_ updates: [LocalViewChange]) {
+    mutating func miss(_ updates: [LocalChange]) {
         for update in updates { missed?.updateValue(update.after, forKey: update.path) }
     }
 
@@ -45,16 +45,16 @@ struct ActiveView: Sendable {
     }
 
     /// Gives the changes that came while the query ran; nil when it is not running.
-    mutating func finishLoading(remoteKeys: TreeSet<DocumentPath>) -> [LocalViewChange]? {
+    mutating func finishLoading(remoteKeys: TreeSet<DocumentPath>) -> [LocalChange]? {
         guard let missed else { return nil }
         self.missed = nil
         view.syncedDocuments = remoteKeys
-        return missed.map { LocalViewChange(path: $0.key, before: nil, after: $0.value) }
+        return missed.map { LocalChange(path: $0.key, before: nil, after: $0.value) }
     }
 
     /// Adds a listener, and shows it what is there.
     mutating func add(
-        _ id: ActiveViews.ListenerID, _ listener: QueryListener, _ step: inout ViewEffects
+        _ id: ActiveViews.ListenerID, _ listener: QueryListener, _ step: inout ActiveViews.Effects
     ) {
         var listener = listener
         if let current = view.currentSnapshot, let raised = listener.onSnapshot(current) {
@@ -69,7 +69,7 @@ struct ActiveView: Sendable {
     }
 
     /// Shows a snapshot to all listeners.
-    mutating func deliver(_ snapshot: ViewSnapshot, _ step: inout ViewEffects) {
+    mutating func deliver(_ snapshot: ViewSnapshot, _ step: inout ActiveViews.Effects) {
         for index in listeners.indices {
             if let raised = listeners[index].listener.onSnapshot(snapshot) {
                 step.deliver(raised, to: listeners[index].id)
@@ -78,7 +78,7 @@ struct ActiveView: Sendable {
     }
 
     /// Tells all listeners the online state.
-    mutating func deliver(_ onlineState: OnlineState, _ step: inout ViewEffects) {
+    mutating func deliver(_ onlineState: OnlineState, _ step: inout ActiveViews.Effects) {
         for index in listeners.indices {
             if let raised = listeners[index].listener.onOnlineState(onlineState) {
                 step.deliver(raised, to: listeners[index].id)

@@ -21,11 +21,11 @@ extension ActiveViews {
     ///   - refill: runs the query again, on the store as it is now, and gives its documents in
     ///     order, the limit applied.
     package mutating func load(
-        _ view: ViewID, _ result: ViewDocumentChanges, remoteKeys: TreeSet<DocumentPath> = [],
-        target: ViewTargetChange? = nil,
+        _ view: ViewID, _ result: View.Update, remoteKeys: TreeSet<DocumentPath> = [],
+        target: View.TargetChange? = nil,
         refill: (Query) throws(LarderError) -> [Document]
-    ) -> ViewEffects {
-        var step = ViewEffects()
+    ) -> ActiveViews.Effects {
+        var step = ActiveViews.Effects()
         guard let missed = views[view]?.finishLoading(remoteKeys: remoteKeys) else { return step }
         loading.remove(view)
         do throws(LarderError) {
@@ -52,12 +52,12 @@ extension ActiveViews {
     ///   - refill: runs a query again, on the store with all of these changes, and gives its
     ///     documents in order, the limit applied.
     package mutating func apply(
-        _ changes: [LocalViewChange], knowsFormerStates: Bool = true,
-        targets: [ViewID: ViewTargetChange] = [:],
+        _ changes: [LocalChange], knowsFormerStates: Bool = true,
+        targets: [ViewID: View.TargetChange] = [:],
         pendingResets: Set<ViewID> = [],
         refill: (Query) throws(LarderError) -> [Document]
-    ) -> ViewEffects {
-        var step = ViewEffects()
+    ) -> ActiveViews.Effects {
+        var step = ActiveViews.Effects()
         guard !views.isEmpty else { return step }
         var touched = route(changes, alsoTo: knowsFormerStates ? [] : loading)
         examinedViewCount += touched.count
@@ -90,11 +90,11 @@ extension ActiveViews {
 
     /// The views that changes may touch, each with the new states of the documents that do.
     private func route(
-        _ changes: [LocalViewChange], alsoTo others: Set<ViewID>
-    ) -> [ViewID: [LocalViewChange]] {
-        var touched: [ViewID: [LocalViewChange]] = [:]
+        _ changes: [LocalChange], alsoTo others: Set<ViewID>
+    ) -> [ViewID: [LocalChange]] {
+        var touched: [ViewID: [LocalChange]] = [:]
         for change in changes.merged {
-            func append(to updates: inout [LocalViewChange]) {
+            func append(to updates: inout [LocalChange]) {
                 // One change may name a view several times, but only in a row.
                 if updates.last?.path != change.path { updates.append(change) }
             }
@@ -110,9 +110,9 @@ extension ActiveViews {
     }
 
     private mutating func compute(
-        _ updates: [LocalViewChange], for id: ViewID, after previous: ViewDocumentChanges?,
+        _ updates: [LocalChange], for id: ViewID, after previous: View.Update?,
         _ refill: (Query) throws(LarderError) -> [Document]
-    ) throws(LarderError) -> ViewDocumentChanges {
+    ) throws(LarderError) -> View.Update {
         guard let view = views[id]?.view else {
             throw LarderError(.internal, "a view has ended while changes were computed for it")
         }
@@ -122,22 +122,22 @@ extension ActiveViews {
         let result = try refill(view.query)
         // The result is all that the limit lets in, so that no further refill can be needed.
         return view.computeChanges(
-            result.lazy.map { LocalViewChange(path: $0.path, before: nil, after: $0) },
+            result.lazy.map { LocalChange(path: $0.path, before: nil, after: $0) },
             matcher: nil, after: changes)
     }
 }
 
-extension [LocalViewChange] {
+extension [LocalChange] {
     /// The same with one change for each document: from the first state to the last.
-    fileprivate var merged: [LocalViewChange] {
+    fileprivate var merged: [LocalChange] {
         // One commit changes a document once.
         if Set(lazy.map(\.path)).count == count { return self }
         var positions: [DocumentPath: Int] = [:]
-        var merged: [LocalViewChange] = []
+        var merged: [LocalChange] = []
         merged.reserveCapacity(count)
         for change in self {
             if let position = positions[change.path] {
-                merged[position] = LocalViewChange(
+                merged[position] = LocalChange(
                     path: change.path, before: merged[position].before, after: change.after,
                     revertsWrites: merged[position].revertsWrites || change.revertsWrites)
             } else {

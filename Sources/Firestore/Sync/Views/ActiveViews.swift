@@ -94,8 +94,9 @@ package struct ActiveViews: Sendable {
     ///
     /// - Parameter isSilent: whether the backend is offline only in that an open stream is silent:
     ///   first snapshots come from the cache then, and what is current stays so.
-    package mutating func apply(_ state: OnlineState, isSilent: Bool = false) -> ViewEffects {
-        var step = ViewEffects()
+    package mutating func apply(_ state: OnlineState, isSilent: Bool = false) -> ActiveViews.Effects
+    {
+        var step = ActiveViews.Effects()
         guard state != onlineState || isSilent != self.isSilent else { return step }
         onlineState = state
         self.isSilent = isSilent
@@ -139,8 +140,8 @@ package struct ActiveViews: Sendable {
 
     /// Applies changes to a view.
     mutating func apply(
-        _ changes: ViewDocumentChanges, to id: ViewID, target: ViewTargetChange?,
-        isPendingReset: Bool = false, _ step: inout ViewEffects
+        _ changes: View.Update, to id: ViewID, target: View.TargetChange?,
+        isPendingReset: Bool = false, _ step: inout ActiveViews.Effects
     ) {
         guard let index = views.index(forKey: id) else { return }
         let update = views.values[index].view.apply(
@@ -163,7 +164,7 @@ package struct ActiveViews: Sendable {
     /// Passes on what applying changes to a view gave.
     mutating func deliver(
         _ update: (snapshot: ViewSnapshot?, limboChanges: [LimboChange]), of id: ViewID,
-        _ step: inout ViewEffects
+        _ step: inout ActiveViews.Effects
     ) {
         if !update.limboChanges.isEmpty { step.limboChanges.append((id, update.limboChanges)) }
         guard var snapshot = update.snapshot, let index = views.index(forKey: id) else { return }
@@ -196,7 +197,7 @@ package struct AddedListener: Sendable {
     /// Whether the backend is to be asked for the query, once it has its result.
     package let startsRemote: Bool
     /// What is told at once.
-    package let step: ViewEffects
+    package let step: ActiveViews.Effects
 }
 
 /// What removing a listener asks of the caller.
@@ -208,7 +209,7 @@ package struct RemovedListener: Sendable {
     /// Whether the backend is no longer to be asked for the query.
     package let stopsRemote: Bool
     /// What has changed; tells no listener anything.
-    package let step: ViewEffects
+    package let step: ActiveViews.Effects
 }
 
 extension ActiveViews {
@@ -225,7 +226,7 @@ extension ActiveViews {
         let known = viewsByQuery[query]
         let view = known ?? beginView(of: query)
         let hadRemote = views[view]?.wantsRemote ?? false
-        var step = ViewEffects()
+        var step = ActiveViews.Effects()
         views[view]?.view.confirm(through: snapshotVersion)
         views[view]?.add(id, QueryListener(options: options, onlineState: onlineState), &step)
         viewsByListener[id] = view
@@ -269,15 +270,15 @@ extension ActiveViews {
         let endsView = !keepsView && !hasListeners(view)
         let stopsRemote = hadRemote && !(views[view]?.wantsRemote ?? false)
         if endsView { end(view) }
-        var step = ViewEffects()
+        var step = ActiveViews.Effects()
         step.pinnedPaths = documentIndex.takeChange()
         return RemovedListener(
             view: view, endsView: endsView, stopsRemote: stopsRemote, step: step)
     }
 
     /// Ends a view that nobody listens to.
-    mutating func endView(_ view: ViewID) -> ViewEffects {
-        var step = ViewEffects()
+    mutating func endView(_ view: ViewID) -> ActiveViews.Effects {
+        var step = ActiveViews.Effects()
         end(view)
         step.endedViews.append(view)
         step.pinnedPaths = documentIndex.takeChange()
@@ -286,16 +287,16 @@ extension ActiveViews {
 
     /// Ends a view whose query could not be run or was rejected: its listeners are told and
     /// forgotten.
-    package mutating func fail(_ view: ViewID, _ error: LarderError) -> ViewEffects {
-        var step = ViewEffects()
+    package mutating func fail(_ view: ViewID, _ error: LarderError) -> ActiveViews.Effects {
+        var step = ActiveViews.Effects()
         fail(view, error, &step)
         step.pinnedPaths = documentIndex.takeChange()
         return step
     }
 
     /// Tells listeners that still wait for a first snapshot that there will be none.
-    func failWaiting(_ error: LarderError) -> ViewEffects {
-        var step = ViewEffects()
+    func failWaiting(_ error: LarderError) -> ActiveViews.Effects {
+        var step = ActiveViews.Effects()
         for id in views.keys.sorted() {
             for listener in views[id]?.listeners ?? [] where listener.listener.isWaiting {
                 step.deliver(error, to: listener.id)
@@ -304,7 +305,7 @@ extension ActiveViews {
         return step
     }
 
-    mutating func fail(_ view: ViewID, _ error: LarderError, _ step: inout ViewEffects) {
+    mutating func fail(_ view: ViewID, _ error: LarderError, _ step: inout ActiveViews.Effects) {
         for listener in views[view]?.listeners ?? [] { step.deliver(error, to: listener.id) }
         end(view)
         step.endedViews.append(view)

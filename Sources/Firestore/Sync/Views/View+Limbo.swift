@@ -6,7 +6,7 @@ extension View {
     /// Brings limbo up to date, unless the backend's answer is incomplete: then limbo stays as it
     /// was.
     mutating func updateLimbo(
-        _ changes: DocumentViewChanges, _ target: ViewTargetChange?, isPendingReset: Bool
+        _ changes: DocumentViewChanges, _ target: View.TargetChange?, isPendingReset: Bool
     ) -> [LimboChange] {
         guard isCurrent, !isPendingReset else {
             isLimboExact = false

@@ -112,7 +112,7 @@ extension View {
     ///
     /// O(n) for documents in the query's order; they are not matched again, but the limit is
     /// kept.
-    package func computeInitialChanges(_ result: [Document]) -> ViewDocumentChanges {
+    package func computeInitialChanges(_ result: [Document]) -> View.Update {
         var documents = DocumentSet(result, comparator: documents.comparator)
         switch query.limit {
         case .first(let count) where documents.count > count:
@@ -123,7 +123,7 @@ extension View {
                 Array(documents.suffix(count)), comparator: documents.comparator)
         default: break
         }
-        return ViewDocumentChanges(
+        return View.Update(
             documents: documents, mutatedKeys: TreeSet(documents.pathsWithLocalMutations),
             unconfirmedCommits: [:], lost: [], moved: [],
             changes: DocumentViewChanges(adding: documents), needsRefill: false)
@@ -138,9 +138,9 @@ extension View {
     ///   - matcher: the query's matcher; nil when all documents are known to match.
     ///   - previous: changes that come before these and are not applied yet.
     package func computeChanges(
-        _ updates: some Sequence<LocalViewChange>, matcher: QueryMatcher?,
-        after previous: ViewDocumentChanges? = nil
-    ) -> ViewDocumentChanges {
+        _ updates: some Sequence<LocalChange>, matcher: QueryMatcher?,
+        after previous: View.Update? = nil
+    ) -> View.Update {
         var computation = ViewComputation(
             limit: query.limit, documents: previous?.documents ?? documents,
             mutatedKeys: previous?.mutatedKeys ?? mutatedKeys, lost: previous?.lost ?? [],
@@ -155,7 +155,7 @@ extension View {
                 isRemote: isRemote)
         }
         computation.finish()
-        return ViewDocumentChanges(
+        return View.Update(
             documents: computation.documents, mutatedKeys: computation.mutatedKeys,
             unconfirmedCommits: computation.unconfirmedCommits, lost: computation.lost,
             moved: computation.moved, changes: computation.changes.sorted(by: documents.comparator),
@@ -175,7 +175,7 @@ extension View {
     ///   - isPendingReset: the backend's count of documents did not agree, and its target is
     ///     asked for anew.
     package mutating func apply(
-        _ changes: ViewDocumentChanges, target: ViewTargetChange? = nil,
+        _ changes: View.Update, target: View.TargetChange? = nil,
         isPendingReset: Bool = false
     ) -> (snapshot: ViewSnapshot?, limboChanges: [LimboChange]) {
         let oldDocuments = documents
@@ -215,7 +215,7 @@ extension View {
         }
         isCurrent = false
         return apply(
-            ViewDocumentChanges(
+            View.Update(
                 documents: documents, mutatedKeys: mutatedKeys,
                 unconfirmedCommits: unconfirmedCommits, lost: [], moved: [], changes: .none,
                 needsRefill: false))
@@ -223,7 +223,7 @@ extension View {
 
     /// Whether the view is another once the backend has told this of its target, and nothing of
     /// documents.
-    func isTouched(by target: ViewTargetChange) -> Bool {
+    func isTouched(by target: View.TargetChange) -> Bool {
         !target.added.isEmpty || !target.removed.isEmpty || isCurrent != target.isCurrent
             || isLimboExact != isCurrent || isShort
             || syncState != (isCurrent && limboDocuments.isEmpty ? .synced : .local)
@@ -231,12 +231,12 @@ extension View {
 
     /// Takes how far the backend has told of the view's target; enough where that does not touch
     /// the view.
-    mutating func confirm(by target: ViewTargetChange) {
+    mutating func confirm(by target: View.TargetChange) {
         setWatched(true)
         if !target.readTime.isNone { readTime = target.readTime }
     }
 
-    private mutating func apply(_ target: ViewTargetChange?, isPendingReset: Bool) {
+    private mutating func apply(_ target: View.TargetChange?, isPendingReset: Bool) {
         if let target { confirm(by: target) }
         if isPendingReset { readTime = .none }
         guard let target else { return }

@@ -1,7 +1,7 @@
 import Foundation
-package import HashTreeCollections
-package import LarderModel
-package import LarderQuery
+import HashTreeCollections
+import LarderModel
+import LarderQuery
 
 /// The result of a query while changes of documents are worked into it: each document once, then
 /// ``finish()``.
@@ -155,23 +155,4 @@ struct ViewComputation {
             forgetCommit(of: surplus.path)
         }
     }
-}
-
-/// What changes of documents mean for a view, before they are applied to it.
-package struct ViewDocumentChanges: Sendable {
-    /// The new result.
-    package let documents: DocumentSet
-    /// Documents of the new result with pending writes.
-    package let mutatedKeys: TreeSet<DocumentPath>
-    /// Documents of the new result that show a pending write which the backend has committed.
-    let unconfirmedCommits: [DocumentPath: UnconfirmedCommit]
-    /// Documents that a limited result has lost by what the backend told, and not by a write here.
-    let lost: [DocumentPath]
-    /// Documents that the backend has moved beyond the edge of a full, limited result.
-    let moved: [DocumentPath]
-    /// What has changed since the view's result.
-    package let changes: DocumentViewChanges
-    /// Whether documents beyond the limit may have to come in: run the query again and compute
-    /// with its result after this.
-    package let needsRefill: Bool
 }

@@ -182,7 +182,7 @@ struct CloudStreamTests {
         try await server.close()
     }
 
-    @Test("a write that has no message ends its stream behind the writes before it")
+    @Test("A write that has no message ends its stream after the writes before it")
     func unsendable() async throws {
         let server = try await TestServer.started()
         let cloud = try server.client()

@@ -98,7 +98,7 @@ struct ConnectFailureHandlerTests {
         }
     }
 
-    @Test("end for what stands behind HTTP/2, and others end as ever", arguments: [false, true])
+    @Test("end for handlers after HTTP/2, and others end as before", arguments: [false, true])
     func end(answers: Bool) throws {
         let ends = Ends()
         let channel = EmbeddedChannel()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LarderGRPC
 
-@Suite("Databases that are told where their backend is", .timeLimit(.minutes(10)))
+@Suite("Databases configured with their backend", .timeLimit(.minutes(10)))
 struct ConnectorTests {
     private static let id = DatabaseID(project: "p", database: "second")
 

@@ -93,7 +93,7 @@ struct EndToEndTests {
         try await server.close()
     }
 
-    @Test("a listener hears of others' changes, also of those while it was cut off")
+    @Test("A listener receives others' changes, including those while it was disconnected")
     func listening() async throws {
         let server = try await TestServer.started()
         let cloud = try server.client()

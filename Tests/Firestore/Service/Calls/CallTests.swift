@@ -68,7 +68,7 @@ struct CallTests {
         #expect(try await client.sent().isEmpty && client.budget.heldBytes == 0)
     }
 
-    @Test("Who bears the token is served, and so is what says that it is not encoded")
+    @Test("Calls with the token are served, and so are identity-encoded messages")
     func admitted() async throws {
         let client = try await TestConnection(token: BearerToken("secret"))
         try await client.open(
@@ -184,7 +184,7 @@ struct CallTests {
 
     // MARK: Time
 
-    @Test("The time that a client gives a call is its to the end, which it is told of")
+    @Test("A client's timeout applies to the whole call, which fails with deadline exceeded")
     func deadline() async throws {
         let client = try await TestConnection()
         try await client.open("Listen", ["grpc-timeout": "1500m"])
@@ -231,7 +231,7 @@ struct CallTests {
 
     // MARK: How far one side may be ahead
 
-    @Test("What is written waits while its client is far behind")
+    @Test("Writes wait while the client reads slowly")
     func behind() async throws {
         let client = try await TestConnection()
         try await client.open("RunQuery")
@@ -251,7 +251,7 @@ struct CallTests {
         try await writer.value
     }
 
-    @Test("Who waits for a client that leaves hears of it")
+    @Test("A writer waiting for a client that disconnects is resumed")
     func behindAndGone() async throws {
         let client = try await TestConnection()
         try await client.open("RunQuery")

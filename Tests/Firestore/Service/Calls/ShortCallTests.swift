@@ -202,7 +202,7 @@ struct ShortCallTests {
         #expect(answer.messages.isEmpty && answer.ending["grpc-status"] == ["5"])
     }
 
-    @Test("What has begun is answered when it is told, with what is made of it or an error")
+    @Test("A call begun is answered by its completion, with a message or an error")
     func begun() async throws {
         for isRefused in [false, true] {
             let (client, tell) = try await beginning()
@@ -231,7 +231,7 @@ struct ShortCallTests {
         #expect(try await client.answer().messages == [[3]])
     }
 
-    @Test("An error is told with its words and details, as headers have them")
+    @Test("An error is sent with its message and details as headers")
     func failed() async throws {
         let client = try await rollback {
             throw RPCError(
@@ -246,14 +246,14 @@ struct ShortCallTests {
             ])
     }
 
-    @Test("What nobody has thought of is an error of the server")
+    @Test("An unexpected error is reported as internal")
     func unexpected() async throws {
         struct Failure: Error {}
         let client = try await rollback { throw Failure() }
         #expect(try await client.answer().ending["grpc-status"] == ["13"])
     }
 
-    @Test("Work for a client that leaves hears of it, and its answer goes nowhere")
+    @Test("Work for a client that disconnects is cancelled, and its response is dropped")
     func left() async throws {
         let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
         let (cancelled, hasCancelled) = AsyncStream.makeStream(of: Void.self)

@@ -114,7 +114,7 @@ struct StreamCallTests {
 
     // MARK: Listen
 
-    @Test("A listener is told of changes until it goes")
+    @Test("A listener receives changes until it ends")
     func listens() async throws {
         let client = try await connect()
         try await client.open("Listen")
@@ -332,7 +332,7 @@ struct StreamCallTests {
         #expect(try await client.answer().ending["grpc-status"] == ["3"])
     }
 
-    @Test("A target of some fields is told of these, and others of the stream of theirs")
+    @Test("A target with a projection receives its fields, other targets theirs")
     func fields() async throws {
         let client = try await connect()
         try await client.open("Listen")
@@ -366,7 +366,7 @@ struct StreamCallTests {
         #expect(groups.map { Set($0) } == [[1, 5], [2], [3, 6], [4]])
     }
 
-    @Test("A target that is asked for once ends when all of it has been told")
+    @Test("A `once` target ends when all of it has been sent")
     func once() async throws {
         let client = try await connect()
         try await client.open("Listen")
@@ -391,7 +391,7 @@ struct StreamCallTests {
         }
     }
 
-    @Test("A client that is far behind is told less often, and of everything")
+    @Test("A slow client receives fewer snapshots, and every change")
     func behind() async throws {
         let client = try await connect()
         try await client.open("Listen")
@@ -429,7 +429,7 @@ struct StreamCallTests {
         #expect(zip(times, times.dropFirst()).allSatisfy { $0 <= $1 })
     }
 
-    @Test("What was asked before something wrong is answered, and what comes behind it is not done")
+    @Test("Requests before a malformed one are answered, later ones are not executed")
     func wrong() async throws {
         for wrong in [TestConnection.framed([0xff]), try write(-1)] {
             let test = ServiceUnderTest()

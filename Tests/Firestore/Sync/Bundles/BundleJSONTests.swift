@@ -24,7 +24,7 @@ struct BundleJSONTests {
         #expect(try node.members("b").isEmpty && node.array("c").isEmpty)
     }
 
-    @Test("names are told apart by their bytes; of equal ones the last counts")
+    @Test("Names are distinguished by their bytes; of equal ones the last is used")
     func names() throws {
         let node = try parse(#"{"é":1,"e\#u{301}":2,"x":3,"x":4}"#)
         #expect(try node.integer("\u{e9}") == 1 && node.integer("e\u{301}") == 2)

@@ -14,7 +14,7 @@ struct BundleLoaderTests {
         fixture = try LocalStoreFixture()
     }
 
-    @Test("6.11: documents are cached, queries named, and each document is progress")
+    @Test("Documents are cached, queries named, and each document is progress")
     func loading() throws {
         let query = Query(.collection(try CollectionPath("c")), limit: .last(2))
         var text = BundleText()
@@ -43,7 +43,7 @@ struct BundleLoaderTests {
         #expect(try fixture.local.namedQuery("q")?.query == query)
     }
 
-    @Test("6.11: a bundle that is not newer than a loaded one is done at once")
+    @Test("A bundle that is not newer than a loaded one is done at once")
     func loadedBefore() throws {
         var text = BundleText()
         text.add("c/a", ["x": 1], at: 3)
@@ -58,7 +58,7 @@ struct BundleLoaderTests {
         #expect(try fixture.view("c/b")?.exists == true)
     }
 
-    @Test("6.11: a newer bundle takes the place of the older one's documents in the target")
+    @Test("A newer bundle takes the place of the older one's documents in the target")
     func replacing() throws {
         var old = BundleText()
         for name in ["a", "b"] { old.add("c/\(name)", ["x": 1], at: 3) }
@@ -72,7 +72,7 @@ struct BundleLoaderTests {
         #expect(try fixture.view("c/a")?.exists == true)
     }
 
-    @Test("6.11, 4.4: what is cached already is not overwritten by older documents")
+    @Test("What is cached already is not overwritten by older documents")
     func olderDocuments() throws {
         try fixture.learn("c/a", ["x": 9], at: 9)
         try fixture.write(.update("c/b", ["y": 1]))
@@ -85,7 +85,7 @@ struct BundleLoaderTests {
         #expect(try fixture.view("c/b")?.fields == ["x": 1, "y": 1])
     }
 
-    @Test("6.11: what is no whole bundle is an error, and the bundle does not count as loaded")
+    @Test("What is no whole bundle is an error, and the bundle does not count as loaded")
     func malformed() throws {
         var text = BundleText()
         text.add("c/a", ["x": 1], at: 3)
@@ -148,7 +148,7 @@ struct BundleLoaderTests {
         #expect(progress.map(\.documentsLoaded) == [0, 1, 1])
     }
 
-    @Test("6.11: an active target that is further keeps what is known of it")
+    @Test("An active target that is further keeps what is known of it")
     func activeTargets() throws {
         let query = Query(.collection(try CollectionPath("c")))
         var active = try fixture.local.allocateTarget(query.target)
@@ -174,7 +174,7 @@ struct BundleLoaderTests {
         #expect(throws: LarderError.self) { while try loader.step() != nil {} }
     }
 
-    @Test("8.5: a disk that fails ends the loading with its error")
+    @Test("A disk that fails ends the loading with its error")
     func guarding() throws {
         var text = BundleText()
         text.add("c/a", ["x": 1], at: 3)

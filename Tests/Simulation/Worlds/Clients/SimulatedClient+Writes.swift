@@ -85,7 +85,7 @@ extension SimulatedClient {
 
     /// Compares the queue of the present user as the client tells it with what became of its
     /// writes.
-    func check(_ batches: [PendingBatch]) {
+    func check(_ batches: [MutationBatch]) {
         journal.expect(
             zip(batches, batches.dropFirst()).allSatisfy { $0.id < $1.id },
             "the queue is out of order: \(batches.map(\.id))")

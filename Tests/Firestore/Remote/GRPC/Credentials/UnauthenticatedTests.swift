@@ -67,7 +67,7 @@ struct UnauthenticatedTests {
         try await server.close()
     }
 
-    @Test("never makes a log tell the token")
+    @Test("never writes the token to a log")
     func logs() async throws {
         let lines = Awaited<[String]>([])
         var logger = Logger(label: "test") { _ in RecordingHandler(lines: lines) }

@@ -5,8 +5,8 @@ import Testing
 
 @testable import LarderSync
 
-@Suite("What clients of a store tell each other")
-struct SharingNewsTests {
+@Suite("Changes that clients of a store share")
+struct SharedChangeTests {
     private func path(_ random: inout SeededRandom) -> DocumentPath {
         DocumentPath(unchecked: "c\(random.below(3))/d\(random.below(100))")
     }
@@ -24,7 +24,8 @@ struct SharingNewsTests {
                 .pending, .acknowledged, .cancelled, .kept,
                 .rejected(LarderError(.permissionDenied, "no")),
             ]
-            change.batches.append(SharedChange.Batch(Int64(random.below(1_000)), random.pick(states)))
+            change.batches.append(
+                SharedChange.Batch(Int64(random.below(1_000)), random.pick(states)))
         }
         for _ in 0..<random.below(3) {
             change.targets[Int32(random.below(100))] = SharedChange.Target(

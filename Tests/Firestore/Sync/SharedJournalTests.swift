@@ -6,7 +6,7 @@ import Testing
 @testable import LarderSync
 
 @Suite("The journal of a store that clients share")
-struct SharingJournalTests {
+struct SharedJournalTests {
     private let store: Store
     private let hub = SignalHub()
 
@@ -14,14 +14,14 @@ struct SharingJournalTests {
         store = try Store(.inMemory())
     }
 
-    private func journal(_ id: String) -> Journal { Journal(clientID: id, signal: hub) }
+    private func journal(_ id: String) -> SharedJournal { SharedJournal(clientID: id, signal: hub) }
 
     private func row(_ id: String, _ seconds: Int, heard: UInt64 = 0) -> ClientRow<Int32> {
         ClientRow(id: id, time: .seconds(seconds), appliedCommit: heard)
     }
 
     @discardableResult
-    private func tell(_ journal: Journal, _ path: String) throws -> Bool {
+    private func tell(_ journal: SharedJournal, _ path: String) throws -> Bool {
         var change = SharedChange()
         change.note([DocumentPath(unchecked: path)])
         return try store.write { (transaction) throws(LarderError) in
@@ -30,7 +30,7 @@ struct SharingJournalTests {
     }
 
     private func heard(
-        _ journal: Journal, after commit: UInt64, limit: Int = 100
+        _ journal: SharedJournal, after commit: UInt64, limit: Int = 100
     ) throws -> (entries: [ChangeLog.Entry], last: UInt64) {
         try store.read { (transaction) throws(LarderError) in
             try journal.log.entries(after: commit, limit: limit, in: transaction)
@@ -45,7 +45,7 @@ struct SharingJournalTests {
         }
     }
 
-    @Test("Who waited for another's commit takes its time from then, and the other for alive")
+    @Test("A client that waited for another's commit reads the clock afterwards")
     func waiting() throws {
         let (a, b) = (journal("a"), journal("b"))
         #expect(try a.join(row("a", 1), at: { .seconds(10) }, in: store).hasLease)
@@ -57,7 +57,7 @@ struct SharingJournalTests {
             try !b.renew(row("b", 5), at: { .seconds(13) }, isForced: false, in: store).hasLease)
     }
 
-    @Test("A client alone writes none; each hears the others, not itself, in order")
+    @Test("A client alone writes no entries; each client reads those of the others, in order")
     func others() throws {
         let (a, b) = (journal("a"), journal("b"))
         let joined = try a.join(row("a", 1), in: store)
@@ -81,7 +81,7 @@ struct SharingJournalTests {
         #expect(try heard(a, after: joined.commit).entries.count == 1)
     }
 
-    @Test("A transaction that fails tells nothing")
+    @Test("A transaction that fails shares nothing")
     func failure() throws {
         let a = journal("a")
         _ = try a.join(row("a", 1), in: store)
@@ -97,7 +97,7 @@ struct SharingJournalTests {
         #expect(try entryCount == 0)
     }
 
-    @Test("What all have heard is forgotten; one that is asleep holds nothing back")
+    @Test("Entries that all have applied are removed; a sleeping client keeps none")
     func trimming() throws {
         let (a, b) = (journal("a"), journal("b"))
         _ = try a.join(row("a", 1), in: store)
@@ -121,7 +121,7 @@ struct SharingJournalTests {
             } > half)
     }
 
-    @Test("The first client forgets what former ones left; a lost client must look anew")
+    @Test("The first client removes the rows of former ones; a lost client must resync")
     func leftovers() throws {
         let (a, b, c) = (journal("a"), journal("b"), journal("c"))
         _ = try a.join(row("a", 1), in: store)
@@ -152,7 +152,7 @@ struct SharingJournalTests {
             } == renewed.commit)
     }
 
-    @Test("Names of commits that are still to come hold nobody back, and go when a client comes")
+    @Test("Entries of future commits hold no client back, and are removed when a client joins")
     func copied() throws {
         let (a, b) = (journal("a"), journal("b"))
         _ = try a.join(row("a", 1), in: store)
@@ -225,7 +225,7 @@ struct SharingJournalTests {
     }
 }
 
-extension Journal {
+extension SharedJournal {
     /// Joins at the time of the client's row.
     fileprivate func join(_ own: ClientRow<Int32>, in store: Store) throws(LarderError)
         -> ClientScan

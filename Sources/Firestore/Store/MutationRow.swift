@@ -17,7 +17,7 @@ public struct TouchedDocument: Hashable, Sendable {
 }
 
 /// Pending writes of one user that are sent to the backend together.
-public struct MutationBatch: Hashable, Sendable {
+public struct MutationRow: Hashable, Sendable {
     /// The batch ID: increasing across all users and never reused.
     public let id: Int64
     /// The time of the writes, by the local clock.
@@ -65,14 +65,14 @@ extension UserID: Hashable {
 
 extension ReadableTransaction where Self: ~Copyable {
     /// A batch of a user's queue; nil if there is no such batch.
-    public func mutationBatch(_ id: Int64, of user: UserID) throws(LarderError) -> MutationBatch? {
+    public func mutationBatch(_ id: Int64, of user: UserID) throws(LarderError) -> MutationRow? {
         var batch = larder_batch()
         let status = try call { failure in
             withBytes(user.string) {
                 larder_mutation_get(snapshot.reader, $0, id, &batch, failure)
             }
         }
-        return status == .ok ? try MutationBatch(batch) : nil
+        return status == .ok ? try MutationRow(batch) : nil
     }
 
     /// The first batch of a user's queue with an ID above the given one; nil at the end of the
@@ -80,7 +80,7 @@ extension ReadableTransaction where Self: ~Copyable {
     ///
     /// 0 returns the head of the queue.
     public func nextMutationBatch(after id: Int64 = 0, of user: UserID)
-        throws(LarderError) -> MutationBatch?
+        throws(LarderError) -> MutationRow?
     {
         var batch = larder_batch()
         let status = try call { failure in
@@ -88,12 +88,12 @@ extension ReadableTransaction where Self: ~Copyable {
                 larder_mutation_next(snapshot.reader, $0, id, &batch, failure)
             }
         }
-        return status == .ok ? try MutationBatch(batch) : nil
+        return status == .ok ? try MutationRow(batch) : nil
     }
 
     /// All batches of a user's queue, in order.
-    public func mutationBatches(of user: UserID) throws(LarderError) -> [MutationBatch] {
-        var batches: [MutationBatch] = []
+    public func mutationBatches(of user: UserID) throws(LarderError) -> [MutationRow] {
+        var batches: [MutationRow] = []
         while let batch = try nextMutationBatch(after: batches.last?.id ?? 0, of: user) {
             batches.append(batch)
         }
@@ -161,7 +161,7 @@ extension ReadableTransaction where Self: ~Copyable {
     }
 }
 
-extension MutationBatch {
+extension MutationRow {
     fileprivate init(_ batch: larder_batch) throws(LarderError) {
         var batch = batch
         var documents: [TouchedDocument] = []

@@ -12,7 +12,7 @@ struct BatchContentsTests {
         paths = try ["c/a", "名前/é", "c/a/d/__id7__"].map { try DocumentPath($0) }
     }
 
-    private func contents(_ random: inout SeededRandom) throws -> BatchContents {
+    private func contents(_ random: inout SeededRandom) throws -> MutationPayload {
         let versions = (0..<3).map { _ in SnapshotVersion(random.timestamp()) }
         let mutations = try (0..<random.below(5)).map { _ in
             try random.mutation(at: random.pick(paths), versions: versions)
@@ -23,7 +23,7 @@ struct BatchContentsTests {
                 state: .found(try Record(random.map(depth: 1))), version: .none)
             if let base = try mutation.base(over: document, using: builder) { bases.append(base) }
         }
-        return BatchContents(baseMutations: bases, mutations: mutations)
+        return MutationPayload(baseMutations: bases, mutations: mutations)
     }
 
     @Test("what a batch does comes back from its payload, records byte for byte")
@@ -31,10 +31,10 @@ struct BatchContentsTests {
         var random = SeededRandom()
         for _ in 0..<1000 {
             let contents = try contents(&random)
-            let payload = try contents.payload(using: builder)
-            let read = try BatchContents(payload: payload)
+            let payload = try contents.bytes(using: builder)
+            let read = try MutationPayload(payload)
             #expect(read == contents, "\(random)")
-            #expect(try read.payload(using: builder) == payload, "\(random)")
+            #expect(try read.bytes(using: builder) == payload, "\(random)")
             #expect(
                 read.mutations.map { $0.record?.bytes }
                     == contents.mutations.map { $0.record?.bytes })
@@ -43,15 +43,15 @@ struct BatchContentsTests {
 
     @Test("a verification comes back, too, though no queue takes it")
     func verify() throws {
-        let contents = BatchContents(mutations: [Mutation(.verify, at: paths[0])])
-        #expect(try BatchContents(payload: contents.payload(using: builder)) == contents)
+        let contents = MutationPayload(mutations: [Mutation(.verify, at: paths[0])])
+        #expect(try MutationPayload(contents.bytes(using: builder)) == contents)
     }
 
     @Test("a set of a small document has a payload of known bytes")
     func golden() throws {
         let record = try Record(["a": 1])
-        let payload = try BatchContents(mutations: [Mutation(.set(record), at: paths[0])])
-            .payload(using: builder)
+        let payload = try MutationPayload(mutations: [Mutation(.set(record), at: paths[0])])
+            .bytes(using: builder)
         #expect(
             payload == [1, 0, 1, 0, 3] + Array("c/a".utf8) + [UInt8(record.byteCount)]
                 + record.bytes)
@@ -62,7 +62,7 @@ struct BatchContentsTests {
         var random = SeededRandom()
         var refused = 0
         for _ in 0..<20_000 {
-            var payload = try contents(&random).payload(using: builder)
+            var payload = try contents(&random).bytes(using: builder)
             switch random.below(4) {
             case 0: payload.removeLast(random.below(payload.count) + 1)
             case 1: payload.append(UInt8(random.below(256)))
@@ -72,17 +72,17 @@ struct BatchContentsTests {
                 }
             }
             do {
-                _ = try BatchContents(payload: payload)
+                _ = try MutationPayload(payload)
             } catch {
                 refused += 1
                 #expect(error.kind == .dataLoss, "\(random)")
             }
         }
         #expect(refused > 1000)
-        #expect(throws: LarderError.self) { try BatchContents(payload: []) }
-        #expect(throws: LarderError.self) { try BatchContents(payload: [2, 0, 0]) }
+        #expect(throws: LarderError.self) { try MutationPayload([]) }
+        #expect(throws: LarderError.self) { try MutationPayload([2, 0, 0]) }
         #expect(throws: LarderError.self) {
-            try BatchContents(payload: [1, 0] + [UInt8](repeating: 0xff, count: 12))
+            try MutationPayload([1, 0] + [UInt8](repeating: 0xff, count: 12))
         }
     }
 

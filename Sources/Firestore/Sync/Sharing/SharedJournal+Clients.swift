@@ -17,7 +17,7 @@ struct ClientScan: Sendable {
     var lostClients: [String] = []
 }
 
-extension Journal {
+extension SharedJournal {
     /// Enters a client into a store, as its primary when there is none that is better.
     ///
     /// The first one forgets what former clients left; so does any one where their commits are
@@ -145,7 +145,7 @@ extension Journal {
     }
 }
 
-extension Journal {
+extension SharedJournal {
     /// The journal of a client; nil for one that does not share its store.
     ///
     /// - Throws: `invalidArgument` for a store in memory without a signal, or a client's id that

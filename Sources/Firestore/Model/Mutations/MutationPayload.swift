@@ -1,6 +1,6 @@
 /// The contents of a batch of pending writes: the application's mutations, and base values of their
 /// increments.
-package struct BatchContents: Sendable, Equatable {
+package struct MutationPayload: Sendable, Equatable {
     /// Patches that are applied before the mutations whenever the batch is applied, and that are
     /// never sent; see ``Mutation/base(over:using:)``.
     package let baseMutations: [Mutation]
@@ -32,10 +32,10 @@ package struct BatchContents: Sendable, Equatable {
 /// consists of its plain bytes, so that nothing is encoded or decoded again between queue, overlay
 /// and backend. A time has 8 bytes of seconds and 4 of nanoseconds, little-endian. Unknown formats,
 /// kinds and bits are errors, so that later versions can use them.
-extension BatchContents {
+extension MutationPayload {
     private static let format: UInt8 = 1
 
-    package func payload(using builder: RecordBuilder) throws(LarderError) -> [UInt8] {
+    package func bytes(using builder: RecordBuilder) throws(LarderError) -> [UInt8] {
         var size = 16
         for mutation in mutations { size += 64 + (mutation.record?.byteCount ?? 0) }
         var writer = PayloadWriter(capacity: size)
@@ -48,11 +48,11 @@ extension BatchContents {
     }
 
     /// - Throws: `dataLoss` for malformed bytes.
-    package init(payload: [UInt8]) throws(LarderError) {
-        let result: Result<BatchContents, LarderError> = payload.withUnsafeBytes { bytes in
+    package init(_ bytes: [UInt8]) throws(LarderError) {
+        let result: Result<MutationPayload, LarderError> = bytes.withUnsafeBytes { bytes in
             Result { () throws(LarderError) in
                 var reader = PayloadReader(bytes)
-                return try BatchContents(from: &reader)
+                return try MutationPayload(from: &reader)
             }
         }
         self = try result.get()

@@ -3,7 +3,7 @@ import LarderModel
 
 /// The changes that a client shares with the other clients of its store, and those they share with
 /// it.
-struct Journal: Sendable {
+struct SharedJournal: Sendable {
     /// The entries, whose payloads are ``SharedChange``.
     let log: ChangeLog
     /// Wakes the other clients.
@@ -50,7 +50,7 @@ struct Journal: Sendable {
     }
 
     /// Removes entries that every client has applied, and the oldest beyond
-    /// ``Journal/maxEntries``.
+    /// ``SharedJournal/maxEntries``.
     func trim(applied: UInt64, in transaction: inout WriteTransaction) throws(LarderError) {
         let floor = try log.trim(
             applied: applied, maxEntries: Self.maxEntries, in: &transaction)

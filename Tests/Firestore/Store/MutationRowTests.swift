@@ -4,7 +4,7 @@ import LarderTestSupport
 import Testing
 
 @Suite("Mutations")
-struct MutationBatchTests {
+struct MutationRowTests {
     private let store: Store
     private let time = Timestamp(seconds: 100, nanoseconds: 5)
     private let alice = UserID("alice")

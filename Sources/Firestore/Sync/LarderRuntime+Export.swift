@@ -1,2 +1,0 @@
-// Modules that import the engine see the runtime that it is built on.
-@_exported public import LarderRuntime
