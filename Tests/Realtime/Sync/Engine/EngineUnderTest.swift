@@ -46,8 +46,14 @@ final class EngineUnderTest {
         }
     }
 
-    func note(_ text: String) {
-        log.withLock { $0.append(text) }
+    /// Evicts all that can be, and records how many queries went.
+    func evict() {
+        let log = log
+        client.evict(toBytes: 0) { result in
+            let count = (try? result.get())?.queryCount ?? -1
+            log.withLock { $0.append("evicted \(count)") }
+        }
+        scheduler.drain()
     }
 
     /// Accepts the newest connection.
