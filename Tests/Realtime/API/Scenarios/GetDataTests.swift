@@ -16,7 +16,9 @@ struct GetDataTests {
         }
     }
 
-    @Test("The server is asked, unless an observer keeps the data up to date", arguments: TestStorage.allCases)
+    @Test(
+        "The server is asked, unless an observer keeps the data up to date",
+        arguments: TestStorage.allCases)
     func server(_ storage: TestStorage) throws {
         let world = DatabaseWorld(storage)
         try world.put("a", .object([JSONMember("x", .integer(1)), JSONMember("y", .integer(2))]))
@@ -49,7 +51,8 @@ struct GetDataTests {
         #expect(world.read(client) == [#"get {"x":1,"y":2}"#])
     }
 
-    @Test("Offline it ends after three seconds, with what is known", arguments: TestStorage.allCases)
+    @Test(
+        "Offline it ends after three seconds, with what is known", arguments: TestStorage.allCases)
     func offline(_ storage: TestStorage) throws {
         let world = DatabaseWorld(storage)
         let client = try world.client()
@@ -83,7 +86,8 @@ struct GetDataTests {
         #expect(world.read(client) == ["get 1"])
     }
 
-    @Test("A server that is silent is given up after half a minute", arguments: TestStorage.allCases)
+    @Test(
+        "A server that is silent is given up after half a minute", arguments: TestStorage.allCases)
     func silence(_ storage: TestStorage) throws {
         let world = DatabaseWorld(storage)
         let client = try world.client()

@@ -7,7 +7,9 @@ import Testing
 
 @Suite("Presence")
 struct PresenceTests {
-    @Test("Operations for the end of the connection are performed by the server, and shown at once", arguments: TestStorage.allCases)
+    @Test(
+        "Operations for the end of the connection are performed by the server, and shown at once",
+        arguments: TestStorage.allCases)
     func operations(_ storage: TestStorage) throws {
         let world = DatabaseWorld(storage)
         try world.put(
@@ -43,7 +45,8 @@ struct PresenceTests {
         #expect(world.read(reader).last == "other " + result)
     }
 
-    @Test("They are performed once, also when the connection breaks", arguments: TestStorage.allCases)
+    @Test(
+        "They are performed once, also when the connection breaks", arguments: TestStorage.allCases)
     func once(_ storage: TestStorage) throws {
         let world = DatabaseWorld(storage)
         let client = try world.client()
@@ -60,7 +63,9 @@ struct PresenceTests {
         #expect(world.data(at: "status") == #""on""#, "it was not armed again")
     }
 
-    @Test("The recipe leaves no ghost, and the time when the user was seen last", arguments: TestStorage.allCases)
+    @Test(
+        "The recipe leaves no ghost, and the time when the user was seen last",
+        arguments: TestStorage.allCases)
     func recipe(_ storage: TestStorage) async throws {
         for usesTokens in [false, true] {
             let world = DatabaseWorld(storage)
@@ -82,7 +87,9 @@ struct PresenceTests {
         }
     }
 
-    @Test("Operations armed before a write reach the server before it, also while connecting", arguments: TestStorage.allCases)
+    @Test(
+        "Operations armed before a write reach the server before it, also while connecting",
+        arguments: TestStorage.allCases)
     func order(_ storage: TestStorage) throws {
         let world = DatabaseWorld(storage)
         let client = try world.client()
@@ -100,7 +107,9 @@ struct PresenceTests {
 
     @Test("A refused operation is reported", arguments: TestStorage.allCases)
     func refusal(_ storage: TestStorage) throws {
-        let world = DatabaseWorld(storage) { $0.rules = { $0.operation == .write ? .deny : .allow } }
+        let world = DatabaseWorld(storage) {
+            $0.rules = { $0.operation == .write ? .deny : .allow }
+        }
         let client = try world.client()
         client.database.reference(withPath: "a").onDisconnectSetValue(
             1, withCompletionBlock: client.completion("arm"))

@@ -52,7 +52,9 @@ struct SynchronizationTests {
             ])
     }
 
-    @Test("Offline writes are shown at once, and sent in order on the next connection", arguments: TestStorage.allCases)
+    @Test(
+        "Offline writes are shown at once, and sent in order on the next connection",
+        arguments: TestStorage.allCases)
     func offline(_ storage: TestStorage) throws {
         let world = DatabaseWorld(storage)
         let client = try world.client()
@@ -74,7 +76,9 @@ struct SynchronizationTests {
         #expect(world.data(at: "a") == #"{"x":1,"y":2}"#)
     }
 
-    @Test("A write of another client while offline arrives on the next connection", arguments: TestStorage.allCases)
+    @Test(
+        "A write of another client while offline arrives on the next connection",
+        arguments: TestStorage.allCases)
     func missedWrites(_ storage: TestStorage) throws {
         let world = DatabaseWorld(storage)
         try world.put("a", .object([JSONMember("x", .integer(1)), JSONMember("y", .integer(2))]))
@@ -90,7 +94,9 @@ struct SynchronizationTests {
             world.read(client) == ["childRemoved x 1", "childChanged y 3", #"value {"y":3}"#])
     }
 
-    @Test("A write the rules forbid is reverted, reported, and a dead letter", arguments: TestStorage.allCases)
+    @Test(
+        "A write the rules forbid is reverted, reported, and a dead letter",
+        arguments: TestStorage.allCases)
     func refusedWrites(_ storage: TestStorage) async throws {
         let world = DatabaseWorld(storage) { configuration in
             configuration.rules = { $0.operation == .write ? .deny : .allow }
@@ -154,7 +160,9 @@ struct SynchronizationTests {
         #expect(world.data(at: "n") == "102")
     }
 
-    @Test("Updates change several places at once; deep keys and priorities count", arguments: TestStorage.allCases)
+    @Test(
+        "Updates change several places at once; deep keys and priorities count",
+        arguments: TestStorage.allCases)
     func updates(_ storage: TestStorage) throws {
         let world = DatabaseWorld(storage)
         let client = try world.client()
@@ -174,7 +182,9 @@ struct SynchronizationTests {
         #expect(world.read(client) == ["ancestor failed 9999", "nothing done"])
     }
 
-    @Test("A lost connection costs nothing: everything is sent again", arguments: TestStorage.allCases)
+    @Test(
+        "A lost connection costs nothing: everything is sent again", arguments: TestStorage.allCases
+    )
     func lostConnection(_ storage: TestStorage) throws {
         let world = DatabaseWorld(storage)
         let client = try world.client()
@@ -193,7 +203,9 @@ struct SynchronizationTests {
         #expect(world.read(client) == ["on value true", "set done"])
     }
 
-    @Test("Outstanding writes are cancelled in order, and their effects reverted", arguments: TestStorage.allCases)
+    @Test(
+        "Outstanding writes are cancelled in order, and their effects reverted",
+        arguments: TestStorage.allCases)
     func purge(_ storage: TestStorage) async throws {
         let world = DatabaseWorld(storage)
         try world.put("a", .string("old"))
@@ -220,7 +232,9 @@ struct SynchronizationTests {
         #expect(world.data(at: "a") == #""old""#)
     }
 
-    @Test("Overwritten writes are merged only if that is wanted, and only if they may be", arguments: TestStorage.allCases)
+    @Test(
+        "Overwritten writes are merged only if that is wanted, and only if they may be",
+        arguments: TestStorage.allCases)
     func merging(_ storage: TestStorage) async throws {
         for isWanted in [true, false] {
             let world = DatabaseWorld(storage)

@@ -38,7 +38,9 @@ struct RealtimeTransactionTests {
         #expect(world.data(at: "n") == "42")
     }
 
-    @Test("The output is shown at once; the next transaction runs on it, once", arguments: TestStorage.allCases)
+    @Test(
+        "The output is shown at once; the next transaction runs on it, once",
+        arguments: TestStorage.allCases)
     func chain(_ storage: TestStorage) throws {
         let world = DatabaseWorld(storage)
         try world.put("n", .integer(1))
@@ -55,7 +57,9 @@ struct RealtimeTransactionTests {
         #expect(world.data(at: "n") == "3")
     }
 
-    @Test("Offline transactions wait, show their output, and run again if the data is another", arguments: TestStorage.allCases)
+    @Test(
+        "Offline transactions wait, show their output, and run again if the data is another",
+        arguments: TestStorage.allCases)
     func offline(_ storage: TestStorage) throws {
         let world = DatabaseWorld(storage)
         try world.put("n", .integer(1))
@@ -90,7 +94,9 @@ struct RealtimeTransactionTests {
         #expect(world.read(client) == ["true false 1"])
     }
 
-    @Test("A write at the place, above or below ends it; an update only if it overlaps", arguments: TestStorage.allCases)
+    @Test(
+        "A write at the place, above or below ends it; an update only if it overlaps",
+        arguments: TestStorage.allCases)
     func conflicts(_ storage: TestStorage) throws {
         let world = DatabaseWorld(storage)
         let client = try world.client()
@@ -111,7 +117,9 @@ struct RealtimeTransactionTests {
         #expect(world.read(client) == ["cc failed 9999 -", "dd failed 9999 -"])
     }
 
-    @Test("One in the outbox that is overridden commits on its data, and is not run again", arguments: TestStorage.allCases)
+    @Test(
+        "One in the outbox that is overridden commits on its data, and is not run again",
+        arguments: TestStorage.allCases)
     func overriddenInOutbox(_ storage: TestStorage) throws {
         for (isStale, outcome) in [(false, "t true 2"), (true, "t failed 9999 -")] {
             let world = DatabaseWorld(storage)
@@ -132,7 +140,9 @@ struct RealtimeTransactionTests {
         }
     }
 
-    @Test("Without local events observers see what the server has accepted only", arguments: TestStorage.allCases)
+    @Test(
+        "Without local events observers see what the server has accepted only",
+        arguments: TestStorage.allCases)
     func withoutLocalEvents(_ storage: TestStorage) throws {
         let world = DatabaseWorld(storage)
         try world.put("n", .integer(1))
@@ -149,7 +159,9 @@ struct RealtimeTransactionTests {
         #expect(world.read(client) == ["value 2", "t true 2"])
     }
 
-    @Test("One that was sent ends with the connection, one that was not survives it", arguments: TestStorage.allCases)
+    @Test(
+        "One that was sent ends with the connection, one that was not survives it",
+        arguments: TestStorage.allCases)
     func lostConnection(_ storage: TestStorage) throws {
         let world = DatabaseWorld(storage)
         try world.put("n", .integer(1))
@@ -193,9 +205,13 @@ struct RealtimeTransactionTests {
         #expect(lines.last?.contains("aborted") == true && count.value == 25)
     }
 
-    @Test("A transaction the rules forbid fails, and its output is reverted", arguments: TestStorage.allCases)
+    @Test(
+        "A transaction the rules forbid fails, and its output is reverted",
+        arguments: TestStorage.allCases)
     func refusal(_ storage: TestStorage) throws {
-        let world = DatabaseWorld(storage) { $0.rules = { $0.operation == .write ? .deny : .allow } }
+        let world = DatabaseWorld(storage) {
+            $0.rules = { $0.operation == .write ? .deny : .allow }
+        }
         let client = try world.client()
         let place = client.database.reference(withPath: "n")
         client.observe(place, [.value])

@@ -210,7 +210,8 @@ extension RealtimeRequest {
         case .put(let path, let node, let hash):
             "put \(path) \(node.text)" + (hash.map { " if \($0)" } ?? "")
         case .merge(let path, let values):
-            "merge \(path) " + values.map { "\($0.path.text)=\($0.node.text)" }.joined(separator: " ")
+            "merge \(path) "
+                + values.map { "\($0.path.text)=\($0.node.text)" }.joined(separator: " ")
         case .onDisconnectPut(let path, let node): "onDisconnect put \(path) \(node.text)"
         case .onDisconnectMerge(let path, let values):
             "onDisconnect merge \(path) "
