@@ -180,7 +180,8 @@ struct MirrorTests {
         #expect(client.misplaced.isEmpty, "\(random)")
         for listen in client.listens {
             let expected = listen.query.parameters.filtered(tree.node(at: listen.query.path))
-            #expect(listen.content == expected, "\(random)\n\(listen.query)\n\(tree)")
+            // Integers beyond 2^53 may differ and have one hash.
+            #expect(listen.content.hash == expected.hash, "\(random)\n\(listen.query)\n\(tree)")
         }
     }
 }

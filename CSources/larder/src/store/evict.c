@@ -190,7 +190,7 @@ int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documen
     }
     atomic_fetch_add(&env->evicted_count, result->evicted_count);
     atomic_fetch_add(&env->evicted_bytes, result->freed_bytes);
-    if (result->evicted_count + result->target_count > 0)
+    if (s.removed_holder || result->evicted_count + result->target_count > 0)
         atomic_store(&env->eviction_commit, commit);
     if (is_through) atomic_store(&env->pinned_bytes, state->pinned_bytes);
     /* Rows that the walk passed may go now that what kept them went (larder__env_released_rows). */

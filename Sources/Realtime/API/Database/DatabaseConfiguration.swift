@@ -74,6 +74,9 @@ public struct DatabaseConfiguration: Sendable {
     /// Creates the connection when the database opens, if ``backend`` is nil.
     public var connector: RealtimeRemoteConnector?
 
+    /// True if the database makes no connection until ``Database/goOnline()``.
+    public var startsOffline = false
+
     /// Fetches the token that the database authenticates with; nil for none.
     public var tokenProvider: TokenProvider?
 
@@ -154,6 +157,7 @@ extension DatabaseConfiguration {
             var client = DatabaseClientConfiguration(storage: try store)
             client.remote = try remote
             client.tokens = tokenProvider.map { TokenProviderSource($0) }
+            client.startsOffline = startsOffline
             client.keepsToken = keepsToken
             client.mergesOverwrittenWrites = mergesOverwrittenWrites
             client.getTimeout = serverWait

@@ -30,15 +30,27 @@ extension Node {
         }
     }
 
-    /// The node with several other children, as if they were set one after the other.
+    /// The node with several other children, all at once: it keeps its priority unless it is empty
+    /// then.
+    ///
+    /// - Parameter changes: children of different keys, none of them `.priority`; empty ones are
+    ///   removed.
     ///
     /// Complexity: linear in the count of changes and logarithmic in that of children, or linear in
     /// both where that is less.
     package func settingChildren(_ changes: [Child]) -> Node {
-        guard changes.count > 8, changes.count > childCount / 8,
-            !changes.contains(where: { $0.key == .priority })
-        else { return changes.reduce(self) { $0.settingChild($1.key, to: $1.node) } }
-        let result = Node(children: Array(children) + changes, priority: priority)
-        return result.isEmpty && isLeaf ? self : result
+        if changes.count > 8, changes.count > childCount / 8 {
+            let result = Node(children: Array(children) + changes, priority: priority)
+            return result.isEmpty && isLeaf ? self : result
+        }
+        // A node that became empty in between would lose its priority.
+        var result = self
+        for change in changes where !change.node.isEmpty {
+            result = result.settingChild(change.key, to: change.node)
+        }
+        for change in changes where change.node.isEmpty {
+            result = result.settingChild(change.key, to: .empty)
+        }
+        return result
     }
 }

@@ -15,18 +15,15 @@ extension Node {
     ///
     /// Priorities are written last, and to nodes that are not empty then.
     package func setting(_ values: [PathValue]) -> Node {
-        // A node that became empty in between would lose its priority.
-        var result = self
-        for value in values where !value.path.isPriority && !value.node.isEmpty {
-            result = result.setting(value.path, to: value.node)
+        if values.count == 1 { return setting(values[0].path, to: values[0].node) }
+        var groups: [ChildKey: [PathValue]] = [:]
+        for value in values {
+            guard let key = value.path.first else { return value.node }
+            groups[key, default: []].append(PathValue(value.path.dropFirst(), value.node))
         }
-        for value in values where !value.path.isPriority && value.node.isEmpty {
-            result = result.setting(value.path, to: .empty)
-        }
-        for value in values where value.path.isPriority {
-            result = result.setting(value.path, to: value.node)
-        }
-        return result
+        let priority = groups.removeValue(forKey: .priority)?.first?.node
+        let result = settingChildren(groups.map { Child($0, child($0).setting($1)) })
+        return priority.map { result.settingChild(.priority, to: $0) } ?? result
     }
 }
 

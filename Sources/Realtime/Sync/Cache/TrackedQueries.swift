@@ -42,6 +42,13 @@ package struct TrackedQueries: Sendable {
         queries[query.path]?[query.parameters.normalized]
     }
 
+    /// All tracked queries, in no order.
+    package var all: [TrackedQuery] {
+        var all: [TrackedQuery] = []
+        queries.forEach { _, here in all += here.values }
+        return all
+    }
+
     /// Queries that were added or have changed since the last call.
     package mutating func takeChanged() -> [TrackedQuery] {
         defer { changed = [] }

@@ -242,6 +242,33 @@ extension DatabaseClient {
     }
 }
 
+// MARK: - The cache
+
+extension DatabaseClient {
+    /// What the client holds.
+    package func usage(completion: @escaping Completion<DatabaseUsage>) {
+        perform(
+            { $0.usage(completion) },
+            otherwise: { completion(.failure(Self.terminated)) })
+    }
+
+    /// Evicts data that nothing needs, least recently used first, down to a size.
+    package func evict(toBytes goal: Int64, completion: @escaping Completion<DatabaseEviction>) {
+        perform(
+            { $0.evict(toBytes: goal, completion) },
+            otherwise: { completion(.failure(Self.terminated)) })
+    }
+
+    /// Keeps a location from eviction until the closure that this returns is called.
+    package func pin(_ path: TreePath) -> @Sendable () -> Void {
+        perform { $0.setPinned(true, path) }
+        let work = ScheduledWork { [weak self] in
+            self?.perform { $0.setPinned(false, path) }
+        }
+        return { work.perform() }
+    }
+}
+
 // MARK: - The network
 
 extension DatabaseClient {

@@ -37,6 +37,9 @@ package struct DatabaseClientConfiguration: Sendable {
     /// The server; nil for none.
     package var remote: (any RealtimeRemote)?
 
+    /// True if no connection is made until ``DatabaseClient/goOnline()``.
+    package var startsOffline = false
+
     /// Where tokens come from; nil for no authentication.
     package var tokens: (any TokenSource)?
 
@@ -58,6 +61,9 @@ package struct DatabaseClientConfiguration: Sendable {
 
     /// The local clock, for server values and the times of writes.
     package var clock: @Sendable () -> Timestamp = { Timestamp.now() }
+
+    /// Called before each commit, which fails with what it throws; for tests.
+    package var guarding: (@Sendable () throws(LarderError) -> Void)?
 
     /// Receives warnings.
     package var log: @Sendable (String) -> Void = { _ in }

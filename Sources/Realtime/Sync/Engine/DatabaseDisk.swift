@@ -1,56 +1,319 @@
 import LarderCore
 import LarderRealtimeModel
+import LarderRealtimeStore
 import LarderRuntime
 import LarderStorage
-
-/// What an earlier run has left.
-enum SavedWork {
-    case write(PendingWrite, Timestamp)
-    case transaction(SavedTransaction, Timestamp, wasSent: Bool)
-}
 
 /// The store of a database, and the changes of the turn that are to be committed; without a store
 /// everything is kept in memory.
 final class DatabaseDisk {
+    /// What an earlier run has left.
+    enum SavedWork {
+        case write(PendingWrite, Timestamp)
+        case transaction(SavedTransaction, Timestamp, wasSent: Bool)
+    }
+
+    private struct Stored {
+        let store: Store
+        let tree: TreeNumber
+        /// The last commit that evicted data, as far as the sync tree knows.
+        var evictionCommit: UInt64
+    }
+
+    private var stored: Stored?
+    private let uncommitted = UncommittedChanges()
+    private var transactions: [TransactionID: StoredWrite] = [:]
+    private var refused: [WriteID: DeadWrite] = [:]
     private(set) var token: String?
-    private(set) var deadWrites: [DeadWrite] = []
+    private let log: @Sendable (String) -> Void
+    private let guarding: (@Sendable () throws(LarderError) -> Void)?
 
-    init(_ configuration: StoreConfiguration?) throws(LarderError) {
+    /// The time of the turn, by the local clock.
+    var time = Timestamp.now()
+
+    /// The one tree of a client's store.
+    private static let treeName = "database"
+
+    /// Opens the store, if there is to be one. Blocks on disk I/O.
+    init(_ configuration: DatabaseClientConfiguration) throws(LarderError) {
+        log = configuration.log
+        guarding = configuration.guarding
+        guard let storage = configuration.storage else { return }
+        let store = try Store(storage)
+        let tree = try store.write { (transaction) throws(LarderError) in
+            try transaction.obtainTree(named: Self.treeName)
+        }
+        stored = Stored(store: store, tree: tree, evictionCommit: store.lastEvictionCommit)
+        try load(store, tree)
     }
 
+    private func load(_ store: Store, _ tree: TreeNumber) throws(LarderError) {
+        let (refused, token) = try store.read { (transaction) throws(LarderError) in
+            (
+                try transaction.refusedWrites(in: tree),
+                try transaction.namedValue(.global, Self.tokenName)
+            )
+        }
+        for write in refused { self.refused[WriteID(write.write.id)] = DeadWrite(write) }
+        self.token = token.map { String(decoding: $0.payload, as: UTF8.self) }
+    }
+
+    fileprivate static let tokenName = "realtime.token"
+
+    /// The store; nil if everything is kept in memory.
+    var store: Store? { stored?.store }
+
+    /// A sync tree over what is stored.
     func makeTree(now: Int64) throws(LarderError) -> SyncTree {
-        SyncTree()
+        guard let stored else { return SyncTree() }
+        let tree = stored.tree
+        let (queries, lastID) = try stored.store.read { (transaction) throws(LarderError) in
+            (
+                try transaction.trackedQueries(in: tree),
+                try transaction.highestWriteID(in: tree)
+            )
+        }
+        let cache = StoreTreeCache(store: stored.store, tree: tree, uncommitted: uncommitted)
+        var syncTree = SyncTree(
+            StoredTree(cache, tracked: TrackedQueries(restoring: queries, now: now)))
+        syncTree.note(WriteID(lastID))
+        return syncTree
     }
 
-    func savedWork() throws(LarderError) -> [SavedWork] { [] }
+    /// The writes and transactions that an earlier run has left, in their order.
+    func savedWork() throws(LarderError) -> [SavedWork] {
+        guard let stored else { return [] }
+        let tree = stored.tree
+        let writes = try stored.store.read { (transaction) throws(LarderError) in
+            try transaction.pendingWrites(in: tree)
+        }
+        return writes.map { write in
+            switch write.content {
+            case .overwrite(let path, let node):
+                return .write(
+                    PendingWrite(WriteID(write.id), at: path, .overwrite(node)), write.time)
+            case .merge(let path, let values):
+                return .write(
+                    PendingWrite(WriteID(write.id), at: path, .merge(values)), write.time)
+            case .transaction(let transaction):
+                transactions[TransactionID(write.id)] = write
+                return .transaction(
+                    SavedTransaction(
+                        TransactionID(write.id), at: transaction.path,
+                        baseHash: transaction.baseHash, output: transaction.output,
+                        isVisible: transaction.isVisible),
+                    write.time, wasSent: transaction.wasSent)
+            }
+        }
+    }
 
-    func save(_ transaction: SavedTransaction, _ time: Timestamp) {}
+    /// Refuses calls from now on and closes the store.
+    func close(_ completion: @escaping Completion<Void>) {
+        guard let store = stored?.store else { return completion(.success(())) }
+        stored = nil
+        store.closeWhenIdle(completion)
+    }
+}
 
-    func forget(_ transaction: TransactionID) {}
+// MARK: - Changes
 
-    func noteSent(_ transaction: TransactionID) {}
+extension DatabaseDisk {
+    private func record(_ change: UncommittedChanges.Change) {
+        if stored != nil { uncommitted.record(change) }
+    }
 
+    /// Stores a transaction in place of what was stored of it.
+    func save(_ saved: SavedTransaction, _ time: Timestamp) {
+        let transaction = StoredTransaction(
+            at: saved.path, baseHash: saved.baseHash, output: saved.output,
+            isVisible: saved.isVisible, wasSent: false)
+        save(StoredWrite(saved.id.rawValue, at: time, .transaction(transaction)))
+    }
+
+    /// Notes that a transaction is about to be sent.
+    func noteSent(_ id: TransactionID) {
+        guard var write = transactions[id], case .transaction(var transaction) = write.content,
+            !transaction.wasSent
+        else { return }
+        transaction.wasSent = true
+        write.content = .transaction(transaction)
+        save(write)
+    }
+
+    private func save(_ write: StoredWrite) {
+        guard stored != nil else { return }
+        transactions[TransactionID(write.id)] = write
+        record(.saveTransaction(write))
+    }
+
+    /// Removes what was stored of a transaction.
+    func forget(_ id: TransactionID) {
+        if transactions.removeValue(forKey: id) != nil { record(.forgetTransaction(id)) }
+    }
+
+    /// Keeps the last accepted token, or forgets it.
     func setToken(_ token: String?) {
+        guard token != self.token else { return }
         self.token = token
+        record(.setToken(token))
     }
 
+    /// Some writes of the turn were not made after all.
+    func drop(_ writes: Set<WriteID>) {
+        uncommitted.drop(writes)
+    }
+
+    // MARK: Refused writes
+
+    /// The refused writes, in their order.
+    var deadWrites: [DeadWrite] { refused.valuesInOrder }
+
+    /// Keeps a refused write.
     func add(_ write: DeadWrite) {
-        deadWrites.append(write)
+        refused[write.id] = write
+        record(.saveRefused(RefusedWrite(write)))
     }
 
+    /// Forgets a refused write; false if there is none.
     func removeDeadWrite(_ id: WriteID) -> Bool {
-        guard let index = deadWrites.firstIndex(where: { $0.id == id }) else { return false }
-        deadWrites.remove(at: index)
+        guard refused.removeValue(forKey: id) != nil else { return false }
+        record(.removeRefused(id))
         return true
     }
+}
 
-    func drop(_ ids: Set<WriteID>) {
-    }
+// MARK: - Commits
 
+extension DatabaseDisk {
+    /// Commits the changes of the turn, all or none.
     func commit() throws(LarderError) {
+        guard let stored, !uncommitted.isEmpty else { return }
+        let (tree, time, changes) = (stored.tree, time, uncommitted.changes)
+        let log = log
+        try guarding?()
+        try stored.store.write { (transaction) throws(LarderError) in
+            for change in changes {
+                do throws(LarderError) {
+                    try transaction.apply(change, in: tree, at: time)
+                } catch {
+                    // What no store can keep must not stand in the way of everything else.
+                    guard error.kind == .invalidArgument || error.kind == .notFound else {
+                        throw error
+                    }
+                    log("a change cannot be stored: \(error.message)")
+                }
+            }
+        }
+        uncommitted.clear()
     }
 
-    func close(_ completion: @escaping Completion<Void>) {
-        completion(.success(()))
+    /// The queries that are left of those that were tracked; nil if nothing was evicted since the
+    /// last call.
+    func queriesAfterEviction() throws(LarderError) -> Set<TrackedQueryID>? {
+        guard let stored, stored.store.lastEvictionCommit != stored.evictionCommit else {
+            return nil
+        }
+        self.stored?.evictionCommit = stored.store.lastEvictionCommit
+        let tree = stored.tree
+        return try stored.store.read { (transaction) throws(LarderError) in
+            Set(try transaction.trackedQueries(in: tree).map(\.id))
+        }
+    }
+
+    /// Evicts data that nothing needs, down to a size, in small commits.
+    ///
+    /// - Returns: the freed bytes.
+    func evict(toBytes goal: Int64) throws(LarderError) -> Int64 {
+        guard let stored else { return 0 }
+        var freedBytes: Int64 = 0
+        while true {
+            let step = try stored.store.evict(toBytes: goal)
+            freedBytes += step.freedBytes
+            if !step.hasMore { return freedBytes }
+        }
+    }
+
+    /// Keeps a location from eviction until the store is closed or it is released as often.
+    func setPinned(_ isPinned: Bool, _ path: TreePath) throws(LarderError) {
+        guard let stored else { return }
+        if isPinned {
+            try stored.store.pin(path, in: stored.tree)
+        } else {
+            try stored.store.unpin(path, in: stored.tree)
+        }
+    }
+}
+
+extension WriteTransaction {
+    fileprivate mutating func apply(
+        _ change: UncommittedChanges.Change, in tree: TreeNumber, at time: Timestamp
+    ) throws(LarderError) {
+        switch change {
+        case .cache(let change): try apply(change, in: tree, at: time)
+        case .saveTransaction(let write): try savePending(write, in: tree)
+        case .forgetTransaction(let id): try removePending(id.rawValue, in: tree)
+        case .saveRefused(let write): try saveRefused(write, in: tree)
+        case .removeRefused(let id): try removeRefused(id.rawValue, in: tree)
+        case .setToken(let token?):
+            try putNamedValue(.global, DatabaseDisk.tokenName, Array(token.utf8))
+        case .setToken(nil): try removeNamedValue(.global, DatabaseDisk.tokenName)
+        }
+    }
+
+    private mutating func apply(
+        _ change: CacheChange, in tree: TreeNumber, at time: Timestamp
+    ) throws(LarderError) {
+        switch change {
+        case .overwrite(let path, let node): try overwrite(path, with: node, in: tree)
+        case .merge(let path, let values): try merge(values, at: path, in: tree)
+        case .saveQuery(let query): try save(query, in: tree)
+        case .setKeys(let id, let keys): try setTrackedKeys(of: id, to: keys, in: tree)
+        case .updateKeys(let id, let added, let removed):
+            try changeTrackedKeys(of: id, adding: added, removing: removed, in: tree)
+        case .saveWrite(let write):
+            try savePending(StoredWrite(write, at: time), in: tree)
+        case .removeWrite(let id): try removePending(id.rawValue, in: tree)
+        case .removeAllWrites: try removeAllPending(in: tree)
+        }
+    }
+}
+
+// MARK: - Rows
+
+extension StoredWrite {
+    fileprivate init(_ write: PendingWrite, at time: Timestamp) {
+        let content: Content =
+            switch write.change {
+            case .overwrite(let node): .overwrite(write.path, node)
+            case .merge(let values): .merge(write.path, values)
+            }
+        self.init(write.id.rawValue, at: time, content)
+    }
+}
+
+extension RefusedWrite {
+    fileprivate init(_ write: DeadWrite) {
+        let content: StoredWrite.Content =
+            switch write.request {
+            case .overwrite(let path, let node): .overwrite(path, node)
+            case .merge(let path, let values): .merge(path, values)
+            }
+        self.init(
+            StoredWrite(write.id.rawValue, at: write.writeTime, content), write.error,
+            at: write.refusalTime)
+    }
+}
+
+extension DeadWrite {
+    fileprivate init(_ refused: RefusedWrite) {
+        let request: WriteRequest =
+            switch refused.write.content {
+            case .overwrite(let path, let node): .overwrite(path, node)
+            case .merge(let path, let values): .merge(path, values)
+            case .transaction(let transaction): .overwrite(transaction.path, transaction.output)
+            }
+        self.init(
+            id: WriteID(refused.write.id), request: request, error: refused.error,
+            writeTime: refused.write.time, refusalTime: refused.time)
     }
 }

@@ -17,6 +17,7 @@ extension DatabaseEngine {
         let requests = planRequests()
         do throws(LarderError) {
             try disk.commit()
+            forgetEvicted()
             deliver()
             for planned in requests { connection?.send(planned.request, number: planned.number) }
         } catch {
@@ -86,6 +87,7 @@ extension DatabaseEngine {
     private func retryCommit() {
         do throws(LarderError) {
             try disk.commit()
+            forgetEvicted()
             recoveryBackoff.reset()
             performAll(machine.resume(.storeFailure, at: scheduler.uptime))
         } catch {

@@ -109,7 +109,7 @@ actor DatabaseEngine {
         scheduler = configuration.scheduler
         networkStateLock = Mutex(
             NetworkState(configuration.remote == nil ? .offline : .unknown, .notAsked))
-        disk = try DatabaseDisk(configuration.storage)
+        disk = try DatabaseDisk(configuration)
         tree = try disk.makeTree(now: configuration.clock().milliseconds)
     }
 
@@ -134,9 +134,9 @@ actor DatabaseEngine {
                 $0.setInfo("connected", false)
                 $0.setInfo("authenticated", false)
                 $0.restoreWrites()
-                if $0.configuration.remote != nil {
-                    $0.performAll($0.machine.start(at: $0.scheduler.uptime))
-                }
+                if $0.configuration.remote == nil { return }
+                if $0.configuration.startsOffline { $0.goOffline() }
+                $0.performAll($0.machine.start(at: $0.scheduler.uptime))
             })
     }
 
@@ -158,7 +158,8 @@ actor DatabaseEngine {
     /// Serves the waiting requests; requests that this leads to are served next.
     private func serve() {
         inbox.take(&commands)
-        tree.now = configuration.clock().milliseconds
+        disk.time = configuration.clock()
+        tree.now = disk.time.milliseconds
         transactions.time = serverMilliseconds
         for (index, command) in commands.enumerated() {
             if index > 0, index % Self.commandsPerCommit == 0 { endTurn() }

@@ -16,9 +16,11 @@ struct GetDataTests {
         }
     }
 
-    @Test("The server is asked, unless an observer keeps the data up to date")
-    func server() throws {
-        let world = DatabaseWorld()
+    @Test(
+        "The server is asked, unless an observer keeps the data up to date",
+        arguments: TestStorage.allCases)
+    func server(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         try world.put("a", .object([JSONMember("x", .integer(1)), JSONMember("y", .integer(2))]))
         let client = try world.client()
         let place = client.database.reference(withPath: "a")
@@ -34,9 +36,9 @@ struct GetDataTests {
         #expect(client.read() == [#"get {"x":1,"y":2}"#, "child 1", #"first {"x":1}"#])
     }
 
-    @Test("Pending writes are part of the answer")
-    func pendingWrites() throws {
-        let world = DatabaseWorld { $0.rules = { _ in .allow } }
+    @Test("Pending writes are part of the answer", arguments: TestStorage.allCases)
+    func pendingWrites(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage) { $0.rules = { _ in .allow } }
         try world.put("a", .object([JSONMember("x", .integer(1))]))
         let client = try world.client()
         world.backend.holdResponses(true)
@@ -49,9 +51,10 @@ struct GetDataTests {
         #expect(world.read(client) == [#"get {"x":1,"y":2}"#])
     }
 
-    @Test("Offline it ends after three seconds, with what is known")
-    func offline() throws {
-        let world = DatabaseWorld()
+    @Test(
+        "Offline it ends after three seconds, with what is known", arguments: TestStorage.allCases)
+    func offline(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         let client = try world.client()
         client.database.goOffline()
         world.drain()
@@ -68,9 +71,9 @@ struct GetDataTests {
         #expect(local.read() == ["get failed 2"], "there is no server to wait for")
     }
 
-    @Test("One that a lost connection interrupts is sent again")
-    func lostConnection() throws {
-        let world = DatabaseWorld()
+    @Test("One that a lost connection interrupts is sent again", arguments: TestStorage.allCases)
+    func lostConnection(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         try world.put("a", .integer(1))
         let client = try world.client()
         world.backend.holdResponses(true)
@@ -83,9 +86,10 @@ struct GetDataTests {
         #expect(world.read(client) == ["get 1"])
     }
 
-    @Test("A server that is silent is given up after half a minute")
-    func silence() throws {
-        let world = DatabaseWorld()
+    @Test(
+        "A server that is silent is given up after half a minute", arguments: TestStorage.allCases)
+    func silence(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         let client = try world.client()
         world.backend.holdResponses(true)
         world.drain()
@@ -96,17 +100,17 @@ struct GetDataTests {
         #expect(world.read(client) == ["get failed 2"])
     }
 
-    @Test("A refused get is an error")
-    func refusal() throws {
-        let world = DatabaseWorld { $0.rules = { $0.operation == .read ? .deny : .allow } }
+    @Test("A refused get is an error", arguments: TestStorage.allCases)
+    func refusal(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage) { $0.rules = { $0.operation == .read ? .deny : .allow } }
         let client = try world.client()
         get(client.database.reference(withPath: "a"), client)
         #expect(world.read(client) == ["get failed 1"])
     }
 
-    @Test("Data kept in sync is there without an observer")
-    func keepSynced() throws {
-        let world = DatabaseWorld()
+    @Test("Data kept in sync is there without an observer", arguments: TestStorage.allCases)
+    func keepSynced(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         try world.put("a", .integer(1))
         let client = try world.client()
         let place = client.database.reference(withPath: "a")
@@ -125,6 +129,7 @@ struct GetDataTests {
         place.keepSynced(false)
         get(place, client)
         world.advance(by: .seconds(3))
-        #expect(client.read() == ["get failed 2"])
+        #expect(
+            client.read() == [storage == .memory ? "get failed 2" : "get 2 from cache"])
     }
 }

@@ -7,9 +7,11 @@ import Testing
 
 @Suite("Presence")
 struct PresenceTests {
-    @Test("Operations for the end of the connection are performed by the server, and shown at once")
-    func operations() throws {
-        let world = DatabaseWorld()
+    @Test(
+        "Operations for the end of the connection are performed by the server, and shown at once",
+        arguments: TestStorage.allCases)
+    func operations(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         try world.put(
             "p",
             .object([
@@ -43,9 +45,10 @@ struct PresenceTests {
         #expect(world.read(reader).last == "other " + result)
     }
 
-    @Test("They are performed once, also when the connection breaks")
-    func once() throws {
-        let world = DatabaseWorld()
+    @Test(
+        "They are performed once, also when the connection breaks", arguments: TestStorage.allCases)
+    func once(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         let client = try world.client()
         let place = client.database.reference(withPath: "status")
         place.setValue("on")
@@ -60,31 +63,35 @@ struct PresenceTests {
         #expect(world.data(at: "status") == #""on""#, "it was not armed again")
     }
 
-    @Test("The recipe leaves no ghost, and the time when the user was seen last")
-    func recipe() throws {
+    @Test(
+        "The recipe leaves no ghost, and the time when the user was seen last",
+        arguments: TestStorage.allCases)
+    func recipe(_ storage: TestStorage) async throws {
         for usesTokens in [false, true] {
-            let world = DatabaseWorld()
+            let world = DatabaseWorld(storage)
             let client = try world.client {
                 if usesTokens { $0.tokenProvider = { _ in "morgan" } }
             }
             let board = ScoreBoard(client.database)
             board.bePresent()
             board.followConnection()
-            try waitUntil(world) { board.isConnected }
+            await world.wait { board.isConnected }
             world.drain()
             #expect(world.data(at: "users/morgan/connections").contains("true"))
             world.dropConnections()
             #expect(world.data(at: "users/morgan/connections") == "null")
             #expect(world.data(at: "users/morgan/lastOnline") == "1700000000000")
             world.advance(by: .seconds(2))
-            try waitUntil(world) { board.isConnected }
+            await world.wait { board.isConnected }
             #expect(world.data(at: "users/morgan/connections").contains("true"), "armed again")
         }
     }
 
-    @Test("Operations armed before a write reach the server before it, also while connecting")
-    func order() throws {
-        let world = DatabaseWorld()
+    @Test(
+        "Operations armed before a write reach the server before it, also while connecting",
+        arguments: TestStorage.allCases)
+    func order(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         let client = try world.client()
         client.database.goOffline()
         world.drain()
@@ -98,18 +105,20 @@ struct PresenceTests {
         #expect(world.data(at: "a") == #""gone""#)
     }
 
-    @Test("A refused operation is reported")
-    func refusal() throws {
-        let world = DatabaseWorld { $0.rules = { $0.operation == .write ? .deny : .allow } }
+    @Test("A refused operation is reported", arguments: TestStorage.allCases)
+    func refusal(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage) {
+            $0.rules = { $0.operation == .write ? .deny : .allow }
+        }
         let client = try world.client()
         client.database.reference(withPath: "a").onDisconnectSetValue(
             1, withCompletionBlock: client.completion("arm"))
         #expect(world.read(client) == ["arm failed 1"])
     }
 
-    @Test("The guide's lines do what it says")
-    func guide() throws {
-        let world = DatabaseWorld()
+    @Test("The guide's lines do what it says", arguments: TestStorage.allCases)
+    func guide(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         let client = try world.client()
         let board = ScoreBoard(client.database)
         board.followClock()
@@ -123,15 +132,5 @@ struct PresenceTests {
         #expect(world.data(at: "farewell") == "null")
         #expect(world.data(at: "users/morgan/lastOnline") == "1700000060000")
         #expect(board.lines.isEmpty)
-    }
-
-    /// Runs the world until a token that is fetched on another thread has done its work.
-    private func waitUntil(_ world: DatabaseWorld, _ condition: () -> Bool) throws {
-        for _ in 0..<1_000_000 {
-            world.drain()
-            if condition() { return }
-            sched_yield()
-        }
-        Issue.record("it does not become true")
     }
 }

@@ -6,9 +6,9 @@ import Testing
 
 @Suite("Clients and a backend")
 struct SynchronizationTests {
-    @Test("What one client writes, another observes")
-    func twoClients() throws {
-        let world = DatabaseWorld()
+    @Test("What one client writes, another observes", arguments: TestStorage.allCases)
+    func twoClients(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         let (writer, reader) = (try world.client(), try world.client())
         let scores = reader.database.reference(withPath: "scores")
         reader.observe(scores.queryOrderedByValue())
@@ -27,9 +27,9 @@ struct SynchronizationTests {
             ])
     }
 
-    @Test("A window is refilled when its children leave or move")
-    func windows() throws {
-        let world = DatabaseWorld()
+    @Test("A window is refilled when its children leave or move", arguments: TestStorage.allCases)
+    func windows(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         try world.put("s", .object((1...6).map { JSONMember("k\($0)", .integer(Int64($0))) }))
         let (writer, reader) = (try world.client(), try world.client())
         let top = reader.database.reference(withPath: "s").queryOrderedByValue()
@@ -52,9 +52,11 @@ struct SynchronizationTests {
             ])
     }
 
-    @Test("Offline writes are shown at once, and sent in order on the next connection")
-    func offline() throws {
-        let world = DatabaseWorld()
+    @Test(
+        "Offline writes are shown at once, and sent in order on the next connection",
+        arguments: TestStorage.allCases)
+    func offline(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         let client = try world.client()
         let place = client.database.reference(withPath: "a")
         client.observe(place, [.value])
@@ -74,9 +76,11 @@ struct SynchronizationTests {
         #expect(world.data(at: "a") == #"{"x":1,"y":2}"#)
     }
 
-    @Test("A write of another client while offline arrives on the next connection")
-    func missedWrites() throws {
-        let world = DatabaseWorld()
+    @Test(
+        "A write of another client while offline arrives on the next connection",
+        arguments: TestStorage.allCases)
+    func missedWrites(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         try world.put("a", .object([JSONMember("x", .integer(1)), JSONMember("y", .integer(2))]))
         let client = try world.client()
         client.observe(client.database.reference(withPath: "a"))
@@ -90,9 +94,11 @@ struct SynchronizationTests {
             world.read(client) == ["childRemoved x 1", "childChanged y 3", #"value {"y":3}"#])
     }
 
-    @Test("A write the rules forbid is reverted, reported, and a dead letter")
-    func refusedWrites() async throws {
-        let world = DatabaseWorld { configuration in
+    @Test(
+        "A write the rules forbid is reverted, reported, and a dead letter",
+        arguments: TestStorage.allCases)
+    func refusedWrites(_ storage: TestStorage) async throws {
+        let world = DatabaseWorld(storage) { configuration in
             configuration.rules = { $0.operation == .write ? .deny : .allow }
         }
         let client = try world.client()
@@ -120,9 +126,9 @@ struct SynchronizationTests {
         #expect(await client.wait { database in await (try? database.deadLetters()) ?? [] }.isEmpty)
     }
 
-    @Test("A listen the rules forbid cancels its observers")
-    func refusedListens() throws {
-        let world = DatabaseWorld { configuration in
+    @Test("A listen the rules forbid cancels its observers", arguments: TestStorage.allCases)
+    func refusedListens(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage) { configuration in
             configuration.rules = { $0.path.hasPrefix("/secret") ? .deny : .allow }
         }
         let client = try world.client()
@@ -133,9 +139,9 @@ struct SynchronizationTests {
         #expect(world.read(client) == ["open cancelled 1"])
     }
 
-    @Test("Server values are estimated, then the server's")
-    func serverValues() throws {
-        let world = DatabaseWorld()
+    @Test("Server values are estimated, then the server's", arguments: TestStorage.allCases)
+    func serverValues(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         try world.put("n", .integer(5))
         let client = try world.client()
         let counter = client.database.reference(withPath: "n")
@@ -154,9 +160,11 @@ struct SynchronizationTests {
         #expect(world.data(at: "n") == "102")
     }
 
-    @Test("Updates change several places at once; deep keys and priorities count")
-    func updates() throws {
-        let world = DatabaseWorld()
+    @Test(
+        "Updates change several places at once; deep keys and priorities count",
+        arguments: TestStorage.allCases)
+    func updates(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         let client = try world.client()
         let place = client.database.reference(withPath: "a")
         client.observe(place, [.value])
@@ -174,9 +182,11 @@ struct SynchronizationTests {
         #expect(world.read(client) == ["ancestor failed 9999", "nothing done"])
     }
 
-    @Test("A lost connection costs nothing: everything is sent again")
-    func lostConnection() throws {
-        let world = DatabaseWorld()
+    @Test(
+        "A lost connection costs nothing: everything is sent again", arguments: TestStorage.allCases
+    )
+    func lostConnection(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         let client = try world.client()
         client.observe(client.database.reference(withPath: ".info/connected"), as: "on", [.value])
         let place = client.database.reference(withPath: "a")
@@ -193,9 +203,11 @@ struct SynchronizationTests {
         #expect(world.read(client) == ["on value true", "set done"])
     }
 
-    @Test("Outstanding writes are cancelled in order, and their effects reverted")
-    func purge() async throws {
-        let world = DatabaseWorld()
+    @Test(
+        "Outstanding writes are cancelled in order, and their effects reverted",
+        arguments: TestStorage.allCases)
+    func purge(_ storage: TestStorage) async throws {
+        let world = DatabaseWorld(storage)
         try world.put("a", .string("old"))
         let client = try world.client()
         let place = client.database.reference(withPath: "a")
@@ -220,10 +232,12 @@ struct SynchronizationTests {
         #expect(world.data(at: "a") == #""old""#)
     }
 
-    @Test("Overwritten writes are merged only if that is wanted, and only if they may be")
-    func merging() async throws {
+    @Test(
+        "Overwritten writes are merged only if that is wanted, and only if they may be",
+        arguments: TestStorage.allCases)
+    func merging(_ storage: TestStorage) async throws {
         for isWanted in [true, false] {
-            let world = DatabaseWorld()
+            let world = DatabaseWorld(storage)
             let client = try world.client { $0.mergesOverwrittenWrites = isWanted }
             client.database.goOffline()
             world.drain()

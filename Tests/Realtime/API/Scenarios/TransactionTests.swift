@@ -28,9 +28,9 @@ struct RealtimeTransactionTests {
         place.runTransactionBlock(block, andCompletionBlock: completion)
     }
 
-    @Test("The block sees null first, then the server's data")
-    func staleData() throws {
-        let world = DatabaseWorld()
+    @Test("The block sees null first, then the server's data", arguments: TestStorage.allCases)
+    func staleData(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         try world.put("n", .integer(41))
         let client = try world.client()
         run(client.database.reference(withPath: "n"), client, as: "t")
@@ -38,9 +38,11 @@ struct RealtimeTransactionTests {
         #expect(world.data(at: "n") == "42")
     }
 
-    @Test("The output is shown at once; the next transaction runs on it, once")
-    func chain() throws {
-        let world = DatabaseWorld()
+    @Test(
+        "The output is shown at once; the next transaction runs on it, once",
+        arguments: TestStorage.allCases)
+    func chain(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         try world.put("n", .integer(1))
         let client = try world.client()
         let place = client.database.reference(withPath: "n")
@@ -55,9 +57,11 @@ struct RealtimeTransactionTests {
         #expect(world.data(at: "n") == "3")
     }
 
-    @Test("Offline transactions wait, show their output, and run again if the data is another")
-    func offline() throws {
-        let world = DatabaseWorld()
+    @Test(
+        "Offline transactions wait, show their output, and run again if the data is another",
+        arguments: TestStorage.allCases)
+    func offline(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         try world.put("n", .integer(1))
         let client = try world.client()
         let place = client.database.reference(withPath: "n")
@@ -74,9 +78,9 @@ struct RealtimeTransactionTests {
         #expect(world.data(at: "n") == "11")
     }
 
-    @Test("An abort tells what was found")
-    func abort() throws {
-        let world = DatabaseWorld()
+    @Test("An abort tells what was found", arguments: TestStorage.allCases)
+    func abort(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         try world.put("n", .integer(1))
         let client = try world.client()
         let place = client.database.reference(withPath: "n")
@@ -90,9 +94,11 @@ struct RealtimeTransactionTests {
         #expect(world.read(client) == ["true false 1"])
     }
 
-    @Test("A write at the place, above or below ends it; an update only if it overlaps")
-    func conflicts() throws {
-        let world = DatabaseWorld()
+    @Test(
+        "A write at the place, above or below ends it; an update only if it overlaps",
+        arguments: TestStorage.allCases)
+    func conflicts(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         let client = try world.client()
         client.database.goOffline()
         world.drain()
@@ -111,10 +117,12 @@ struct RealtimeTransactionTests {
         #expect(world.read(client) == ["cc failed 9999 -", "dd failed 9999 -"])
     }
 
-    @Test("One in the outbox that is overridden commits on its data, and is not run again")
-    func overriddenInOutbox() throws {
+    @Test(
+        "One in the outbox that is overridden commits on its data, and is not run again",
+        arguments: TestStorage.allCases)
+    func overriddenInOutbox(_ storage: TestStorage) throws {
         for (isStale, outcome) in [(false, "t true 2"), (true, "t failed 9999 -")] {
-            let world = DatabaseWorld()
+            let world = DatabaseWorld(storage)
             try world.put("n", .integer(1))
             let client = try world.client()
             let place = client.database.reference(withPath: "n")
@@ -132,9 +140,11 @@ struct RealtimeTransactionTests {
         }
     }
 
-    @Test("Without local events observers see what the server has accepted only")
-    func withoutLocalEvents() throws {
-        let world = DatabaseWorld()
+    @Test(
+        "Without local events observers see what the server has accepted only",
+        arguments: TestStorage.allCases)
+    func withoutLocalEvents(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         try world.put("n", .integer(1))
         let client = try world.client()
         let place = client.database.reference(withPath: "n")
@@ -149,9 +159,11 @@ struct RealtimeTransactionTests {
         #expect(world.read(client) == ["value 2", "t true 2"])
     }
 
-    @Test("One that was sent ends with the connection, one that was not survives it")
-    func lostConnection() throws {
-        let world = DatabaseWorld()
+    @Test(
+        "One that was sent ends with the connection, one that was not survives it",
+        arguments: TestStorage.allCases)
+    func lostConnection(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         try world.put("n", .integer(1))
         let client = try world.client()
         let place = client.database.reference(withPath: "n")
@@ -169,9 +181,9 @@ struct RealtimeTransactionTests {
         #expect(world.read(client).last == "waiting true 3", "the first one was applied")
     }
 
-    @Test("A transaction is given up after twenty-five attempts")
-    func retries() throws {
-        let world = DatabaseWorld()
+    @Test("A transaction is given up after twenty-five attempts", arguments: TestStorage.allCases)
+    func retries(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         let client = try world.client()
         let place = client.database.reference(withPath: "n")
         let count = Counter()
@@ -193,9 +205,13 @@ struct RealtimeTransactionTests {
         #expect(lines.last?.contains("aborted") == true && count.value == 25)
     }
 
-    @Test("A transaction the rules forbid fails, and its output is reverted")
-    func refusal() throws {
-        let world = DatabaseWorld { $0.rules = { $0.operation == .write ? .deny : .allow } }
+    @Test(
+        "A transaction the rules forbid fails, and its output is reverted",
+        arguments: TestStorage.allCases)
+    func refusal(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage) {
+            $0.rules = { $0.operation == .write ? .deny : .allow }
+        }
         let client = try world.client()
         let place = client.database.reference(withPath: "n")
         client.observe(place, [.value])
@@ -205,9 +221,9 @@ struct RealtimeTransactionTests {
             world.read(client) == ["t sees null", "value 1", "value null", "t failed 1 -"])
     }
 
-    @Test("Unusual keys and arrays pass through a transaction")
-    func unusualData() throws {
-        let world = DatabaseWorld()
+    @Test("Unusual keys and arrays pass through a transaction", arguments: TestStorage.allCases)
+    func unusualData(_ storage: TestStorage) throws {
+        let world = DatabaseWorld(storage)
         try world.put("x", .object([JSONMember("ü😀\u{FFFD}", .array([.integer(1), .integer(2)]))]))
         let client = try world.client()
         client.database.reference(withPath: "x").runTransactionBlock(

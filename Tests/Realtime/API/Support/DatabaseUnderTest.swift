@@ -89,6 +89,9 @@ final class DatabaseUnderTest {
         lines.append(line)
     }
 
+    /// True if a line was recorded since the last reading.
+    func has(_ line: String) -> Bool { lines.contains(line) }
+
     /// What has happened since the last call.
     func read() -> [String] {
         drain()

@@ -6,14 +6,33 @@ import LarderRealtimeModel
 import LarderSharedTestSupport
 import Testing
 
+/// Where clients keep their data.
+enum TestStorage: CaseIterable {
+    /// In memory, what is needed only.
+    case memory
+    /// In a store in memory.
+    case cacheInMemory
+    /// In a store in a directory.
+    case disk
+}
+
 /// A backend and clients on one manual clock, all run on the test's thread.
 final class DatabaseWorld {
     let clock = ManualClock()
     let backend: RealtimeBackend
     private let scheduler: ManualScheduler<RealtimeBackend.Timer>
     private(set) var clients: [DatabaseUnderTest] = []
+    private var lastClient = 0
 
-    init(_ configure: (inout RealtimeBackendConfiguration) -> Void = { _ in }) {
+    private let storage: TestStorage
+    private let directory: TemporaryDirectory?
+
+    init(
+        _ storage: TestStorage = .memory,
+        _ configure: (inout RealtimeBackendConfiguration) -> Void = { _ in }
+    ) {
+        self.storage = storage
+        directory = storage == .disk ? try? TemporaryDirectory() : nil
         let scheduler = ManualScheduler<RealtimeBackend.Timer>(clock: clock)
         var configuration = RealtimeBackendConfiguration()
         configuration.scheduler = scheduler
@@ -25,17 +44,29 @@ final class DatabaseWorld {
     }
 
     /// A new client of the backend.
+    ///
+    /// - Parameter name: that of its store; one of that name that was closed is opened again.
     func client(
-        _ storage: DatabaseConfiguration.Storage = .memoryWithoutUnused,
-        _ configure: (inout DatabaseConfiguration) -> Void = { _ in }
+        named name: String? = nil, _ configure: (inout DatabaseConfiguration) -> Void = { _ in }
     ) throws -> DatabaseUnderTest {
-        let client = try DatabaseUnderTest(storage, clock: clock) {
+        lastClient += 1
+        let client = try DatabaseUnderTest(
+            kind(name ?? "client \(lastClient)"), clock: clock
+        ) {
             $0.backend = backend.connection
             configure(&$0)
         }
         clients.append(client)
         drain()
         return client
+    }
+
+    private func kind(_ name: String) -> DatabaseConfiguration.Storage {
+        switch storage {
+        case .memory: .memoryWithoutUnused
+        case .cacheInMemory: .memory
+        case .disk: .directory(directory?.file(name) ?? "")
+        }
     }
 
     /// Ends a client, as the end of its process does; what it has stored stays.
@@ -51,6 +82,15 @@ final class DatabaseWorld {
             let ranBackend = scheduler.drain()
             let ranClients = clients.map { $0.drainOnce() }.contains(true)
             if !ranBackend, !ranClients { return }
+        }
+    }
+
+    /// Runs everything until a condition holds that depends on a task, such as that of a token.
+    nonisolated(nonsending) func wait(until condition: () -> Bool) async {
+        while true {
+            drain()
+            if condition() { return }
+            await Task.yield()
         }
     }
 

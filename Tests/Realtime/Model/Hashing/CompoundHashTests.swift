@@ -106,9 +106,10 @@ struct CompoundHashTests {
             }
             let hash = CompoundHash(client, rangeLength: random.pick([1, 20, 100, 1000]))
             let merges = hash.rangeMerges(to: server)
-            #expect(merges.isEmpty == (client == server), "\(random)")
+            // Integers beyond 2^53 may differ and have one hash.
+            #expect(merges.isEmpty == (client.hash == server.hash), "\(random)")
             let merged = merges.reduce(client) { $1.applied(to: $0) }
-            #expect(merged == server, "\(random)\n\(client)\n\(hash.posts)")
+            #expect(merged.hash == server.hash, "\(random)\n\(client)\n\(hash.posts)")
         }
     }
 

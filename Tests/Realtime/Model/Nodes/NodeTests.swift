@@ -48,16 +48,43 @@ struct NodeTests {
         #expect(node.child(.priority) == Node(.integer(3)))
     }
 
-    @Test("several children at once are as if set one after the other")
+    @Test("several children at once are as if set one after the other, removals last")
     func bulkChanges() {
         var random = SeededRandom()
         for _ in 0..<300 {
             let node = random.node()
-            let changes = (0..<random.below(40)).map { _ in
-                Child(random.oneIn(20) ? .priority : random.key(), random.node(depth: 1))
+            let count = random.below(40)
+            let changes = Set((0..<count).map { _ in random.key() }).map {
+                Child($0, random.node(depth: 1))
             }
-            let expected = changes.reduce(node) { $0.settingChild($1.key, to: $1.node) }
+            let ordered = changes.filter { !$0.node.isEmpty } + changes.filter(\.node.isEmpty)
+            let expected = ordered.reduce(node) { $0.settingChild($1.key, to: $1.node) }
             #expect(node.settingChildren(changes) == expected, "\(random)\n\(node)")
+        }
+    }
+
+    @Test("several nodes at once are as if set one after the other, removals and priorities last")
+    func bulkWrites() {
+        var random = SeededRandom()
+        for _ in 0..<500 {
+            let node = random.node()
+            var values: [PathValue] = []
+            for _ in 0..<random.below(30) {
+                var value = PathValue(random.path(maximumDepth: 4), random.node(depth: 1))
+                if random.oneIn(8) {
+                    value = PathValue(value.path.child(.priority), Node(random.priority()))
+                }
+                if (try? (values + [value]).checkDisjoint()) != nil { values.append(value) }
+            }
+            let rank = { (value: PathValue) in
+                value.path.isPriority ? 2 : value.node.isEmpty ? 1 : 0
+            }
+            let expected = values.sorted { rank($0) < rank($1) }.reduce(node) {
+                $0.setting($1.path, to: $1.node)
+            }
+            let result = node.setting(values)
+            #expect(result == expected, "\(random)\n\(node)\n\(values)")
+            result.check()
         }
     }
 

@@ -1,4 +1,5 @@
 import LarderRealtimeModel
+import LarderRealtimeStore
 import LarderRealtimeSync
 
 /// A cache in memory, which outlives the sync trees that use it.

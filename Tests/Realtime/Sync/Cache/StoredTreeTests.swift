@@ -1,4 +1,5 @@
 import LarderRealtimeModel
+import LarderRealtimeStore
 import LarderRealtimeSync
 import LarderRealtimeTestSupport
 import Testing

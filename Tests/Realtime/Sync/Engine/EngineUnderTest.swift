@@ -46,8 +46,14 @@ final class EngineUnderTest {
         }
     }
 
-    func note(_ text: String) {
-        log.withLock { $0.append(text) }
+    /// Evicts all that can be, and records how many queries went.
+    func evict() {
+        let log = log
+        client.evict(toBytes: 0) { result in
+            let count = (try? result.get())?.queryCount ?? -1
+            log.withLock { $0.append("evicted \(count)") }
+        }
+        scheduler.drain()
     }
 
     /// Accepts the newest connection.
@@ -204,7 +210,8 @@ extension RealtimeRequest {
         case .put(let path, let node, let hash):
             "put \(path) \(node.text)" + (hash.map { " if \($0)" } ?? "")
         case .merge(let path, let values):
-            "merge \(path) " + values.map { "\($0.path.text)=\($0.node.text)" }.joined(separator: " ")
+            "merge \(path) "
+                + values.map { "\($0.path.text)=\($0.node.text)" }.joined(separator: " ")
         case .onDisconnectPut(let path, let node): "onDisconnect put \(path) \(node.text)"
         case .onDisconnectMerge(let path, let values):
             "onDisconnect merge \(path) "

@@ -1,0 +1,74 @@
+import LarderCore
+import LarderRealtimeModel
+import LarderRealtimeStore
+import LarderRuntime
+package import LarderStorage
+
+/// The result of an eviction.
+package struct DatabaseEviction: Sendable {
+    /// The queries that were forgotten, with the data that no other query needs.
+    package let queryCount: Int
+    /// The freed size in bytes.
+    package let freedBytes: Int64
+}
+
+/// What a client holds, in memory and on disk.
+package struct DatabaseUsage: Sendable {
+    /// The store; nil for a database without one.
+    package let store: StoreStatistics?
+    package let listenerCount: Int
+    package let pendingWriteCount: Int
+    package let deadWriteCount: Int
+    package let trackedQueryCount: Int
+}
+
+extension DatabaseEngine {
+    /// The queries whose data a commit has evicted are not known any more.
+    func forgetEvicted() {
+        do throws(LarderError) {
+            guard let left = try disk.queriesAfterEviction() else { return }
+            for query in tree.stored?.tracked.all ?? [] where !left.contains(query.id) {
+                tree.stored?.evicted(query.query)
+            }
+        } catch {
+            log("the queries that are left after an eviction cannot be read: \(error.message)")
+        }
+    }
+
+    /// Evicts data that nothing needs, least recently used first, down to a size.
+    func evict(toBytes goal: Int64, _ completion: @escaping Completion<DatabaseEviction>) {
+        guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
+        let queryCount = tree.stored?.tracked.all.count ?? 0
+        let result = Result { () throws(LarderError) -> DatabaseEviction in
+            // What was recorded in this turn is part of what may go.
+            try disk.commit()
+            let freedBytes = try disk.evict(toBytes: goal)
+            forgetEvicted()
+            let left = tree.stored?.tracked.all.count ?? 0
+            return DatabaseEviction(queryCount: queryCount - left, freedBytes: freedBytes)
+        }
+        call(later: { completion(result) })
+    }
+
+    func usage(_ completion: @escaping Completion<DatabaseUsage>) {
+        guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
+        let result = Result { () throws(LarderError) -> DatabaseUsage in
+            DatabaseUsage(
+                store: try disk.store?.statistics(), listenerCount: listeners.count,
+                pendingWriteCount: writes.count + transactionWork.count,
+                deadWriteCount: disk.deadWrites.count,
+                trackedQueryCount: tree.stored?.tracked.all.count ?? 0)
+        }
+        call(later: { completion(result) })
+    }
+
+    /// Keeps a location from eviction, or ends that.
+    func setPinned(_ isPinned: Bool, _ path: TreePath) {
+        guard !isTerminated else { return }
+        do throws(LarderError) {
+            try disk.setPinned(isPinned, path)
+        } catch {
+            log("\(path) cannot be \(isPinned ? "pinned" : "unpinned"): \(error.message)")
+        }
+    }
+}
