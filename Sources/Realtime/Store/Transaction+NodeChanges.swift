@@ -3,8 +3,9 @@ package import LarderRealtimeModel
 package import LarderStorage
 
 extension WriteTransaction {
-    /// Replaces the content of a location; an empty node deletes it. The path may end in
-    /// `.priority`.
+    /// Replaces the content of a location; an empty node deletes it.
+    ///
+    /// The path may end in `.priority`.
     ///
     /// Complexity: that of the new content. What it replaces is freed by this commit and later
     /// ones, some rows at a time.

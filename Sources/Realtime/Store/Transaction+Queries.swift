@@ -56,7 +56,9 @@ extension ReadableTransaction where Self: ~Copyable {
 }
 
 extension WriteTransaction {
-    /// Adds a tracked query or replaces it; its tracked keys stay. Counts as a use.
+    /// Adds a tracked query or replaces it; its tracked keys stay.
+    ///
+    /// Counts as a use.
     ///
     /// A query that is not active is evicted when it was not used for the longest time, with the
     /// data that no other query keeps. A complete filtered query keeps its tracked keys, any other
@@ -83,8 +85,9 @@ extension WriteTransaction {
         }
     }
 
-    /// Removes a tracked query with its keys. The data stays until space is needed, unless another
-    /// query keeps it.
+    /// Removes a tracked query with its keys.
+    ///
+    /// The data stays until space is needed, unless another query keeps it.
     ///
     /// - Returns: true if it was there.
     @discardableResult

@@ -51,7 +51,9 @@ struct WritePushes {
     ) {
         if values.contains(where: \.path.isEmpty) { return visitWritten(location, body) }
         var byChild: [ChildKey: [PathValue]] = [:]
-        for value in values { byChild[value.path[value.path.startIndex], default: []].append(value) }
+        for value in values {
+            byChild[value.path[value.path.startIndex], default: []].append(value)
+        }
         for group in location.place.orderedGroups {
             if group.parameters.loadsAllData {
                 send(values, at: location.path, to: group, body)

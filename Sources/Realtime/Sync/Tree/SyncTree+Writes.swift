@@ -71,7 +71,9 @@ extension SyncTree {
 
 extension SyncTree {
     /// The content of a location with all pending writes, hidden ones included: what a transaction
-    /// starts from and an increment adds to. Empty where nothing is known.
+    /// starts from and an increment adds to.
+    ///
+    /// Empty where nothing is known.
     ///
     /// - Parameter excluded: writes that are left out.
     package func latestNode(
