@@ -7,7 +7,6 @@ package import LarderQuery
 /// Blocks the calling thread while reading. A value: copies can be used concurrently.
 package struct QueryRunner: Sendable {
     package let user: UserID
-    /// The database of references.
     package let databaseID: DatabaseID
     private let indexes: IndexCatalog
 
@@ -60,7 +59,6 @@ package struct QueryRunner: Sendable {
         return execution
     }
 
-    /// Chooses the plan for a query.
     func plan<T: ReadableTransaction & ~Copyable>(
         _ query: Query, _ ordering: ResultOrdering, from target: TargetDocuments? = nil,
         countsOnly: Bool = false, in transaction: borrowing T
@@ -82,7 +80,6 @@ package struct QueryRunner: Sendable {
 }
 
 extension DocumentIDScan.Place {
-    /// The collection group.
     fileprivate var groupID: String {
         switch self {
         case .collection(let path): path.id

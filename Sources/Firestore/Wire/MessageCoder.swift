@@ -39,7 +39,6 @@ package final class MessageCoder {
     /// Created on first use, because many coders only encode.
     private var knownBuilder: RecordBuilder?
 
-    /// A coder for a database.
     package convenience init(_ database: DatabaseID, limits: Limits = Limits()) {
         self.init(DatabaseNames(database), limits: limits)
     }
@@ -51,7 +50,6 @@ package final class MessageCoder {
 
     package var database: DatabaseID { names.id }
 
-    /// The common prefix of document names.
     var documentsPrefix: String { names.documentsPrefix }
 
     /// - Throws: `resourceExhausted` if out of memory.

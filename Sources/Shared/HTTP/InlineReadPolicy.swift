@@ -75,7 +75,6 @@ package final class InlineReadPolicy: Sendable {
         return isWatched.map { Reading(start: start, usage: $0 ? usage() : nil) }
     }
 
-    /// Ends an inline read.
     @usableFromInline
     package func end(_ reading: Reading) {
         let end = now()

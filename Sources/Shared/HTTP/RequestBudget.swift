@@ -107,13 +107,11 @@ package final class RequestMeter {
     private var unanswered: Deque<Int> = []
     private var wait: (id: UInt64, bytes: Int, resume: () -> Void)?
 
-    /// A call without requests.
     package init(_ budget: RequestBudget, _ loop: any EventLoop) {
         self.budget = budget
         self.loop = loop
     }
 
-    /// Whether a request waits for budget.
     package var isWaiting: Bool { wait != nil }
 
     /// Holds budget for a request.
@@ -136,7 +134,6 @@ package final class RequestMeter {
         if let id { wait = (id, bytes, resume) } else { heldBytes += bytes }
     }
 
-    /// Releases the oldest requests.
     package func release(requests: Int) {
         var bytes = 0
         for _ in 0..<requests { bytes += unanswered.popFirst() ?? 0 }

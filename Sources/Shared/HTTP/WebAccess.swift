@@ -29,7 +29,6 @@ package struct WebAccess: Sendable {
             self.site = site
         }
 
-        /// Whether a browser sent it.
         package var isOfBrowser: Bool { origin != nil || site != nil }
     }
 

@@ -75,7 +75,6 @@ package final class QueryMatcher: Sendable {
         return true
     }
 
-    /// Whether a document exists and matches.
     package func matches(_ document: Document) -> Bool {
         guard document.exists, let record = document.record else { return false }
         // The bytes were validated when the record was created, so that reading cannot fail.

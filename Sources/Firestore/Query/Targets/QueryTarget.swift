@@ -13,9 +13,7 @@ package struct QueryTarget: Sendable, Hashable {
     package let orders: [Order]
     /// The maximum number of documents from the start; nil for all.
     package let limit: Int?
-    /// The start in the query's order.
     package let start: Bound?
-    /// The end in the query's order.
     package let end: Bound?
 
     init(

@@ -161,7 +161,6 @@ final class StreamDemand: Sendable {
 
     private let state = Mutex(State())
 
-    /// Adds demand.
     func add(_ count: Int) {
         guard count > 0 else { return }
         let waiter = state.withLock { state -> Waiter? in

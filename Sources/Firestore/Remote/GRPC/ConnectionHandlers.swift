@@ -9,7 +9,6 @@ final class FlushHandler: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Whether a flush is scheduled.
     private var isDue = false
 
     func flush(context: ChannelHandlerContext) {

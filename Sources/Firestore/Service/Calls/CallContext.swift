@@ -148,7 +148,6 @@ protocol LiveCall: AnyObject {
     /// Whether the next request must wait for the previous one.
     var isBusy: Bool { get }
 
-    /// Serves a request.
     func take(_ request: [UInt8])
 
     /// Called at the end of the requests.

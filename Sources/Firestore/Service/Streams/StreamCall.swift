@@ -35,23 +35,19 @@ protocol StreamHandler: SendableMetatype {
     /// Whether the next request must wait for a response.
     var isFull: Bool { get }
 
-    /// Sends a request to the backend.
     mutating func send(_ request: Request) throws(LarderError)
 
-    /// Converts an event to responses.
     mutating func answer(to event: Event) throws -> StreamResponse
 
     /// Called when the client has received the responses to some events.
     mutating func noteTaken(_ count: Int)
 
-    /// Closes the backend's stream.
     func close()
 }
 
 /// The responses to an event.
 enum StreamResponse {
     case nothing
-    /// Encoded responses.
     case responses([[UInt8]])
     /// The end of the stream, by an error or with success.
     case end(LarderError?)

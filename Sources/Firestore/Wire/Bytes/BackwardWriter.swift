@@ -38,13 +38,11 @@ struct BackwardWriter: ~Copyable {
         writeNumber(field << 3 | 2)
     }
 
-    /// Writes a varint field.
     mutating func write(_ number: UInt64, field: UInt64) {
         writeNumber(number)
         writeNumber(field << 3)
     }
 
-    /// Writes a 64-bit field.
     mutating func write(_ number: Double, field: UInt64) {
         makeRoom(8)
         start -= 8

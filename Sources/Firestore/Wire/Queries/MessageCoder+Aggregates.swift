@@ -4,7 +4,6 @@ import SwiftProtobuf
 
 /// An aggregation in a request.
 package struct NamedAggregate: Sendable, Hashable {
-    /// The name in the response.
     package var alias: String
     package var aggregate: Aggregate
     /// The maximum count; nil for none.

@@ -108,9 +108,7 @@ extension MessageCoder {
 extension VectorValue {
     /// The key of the entry that marks a map as another type.
     static let typeName = "__type__"
-    /// The value of that entry for a vector.
     static let typeText = "__vector__"
-    /// The key of the components.
     static let componentsName = "value"
 
     /// The vector that a map represents; nil for any other map.

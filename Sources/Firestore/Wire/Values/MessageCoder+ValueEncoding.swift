@@ -173,7 +173,6 @@ extension Google_Firestore_V1_MapValue {
         fields = entries
     }
 
-    /// The map that represents a vector.
     fileprivate init(_ vector: VectorValue) {
         self.init()
         var type = FieldsEntry()
