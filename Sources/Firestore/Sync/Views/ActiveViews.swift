@@ -61,10 +61,11 @@ package struct ActiveViews: Sendable {
     /// The view that a listener listens to.
     func view(of listener: ListenerID) -> ViewID? { viewsByListener[listener] }
 
-    /// Whether the backend has told that a document is in the target of a view, and the view is up
-    /// to date.
+    /// True if a document is in the target of a view that the backend is asked for.
+    ///
+    /// A target that is resumed counts, too: the backend does not send again what it has sent.
     func isVouchedFor(_ path: DocumentPath) -> Bool {
-        views.values.contains { $0.view.isCurrent && $0.view.syncedDocuments.contains(path) }
+        views.values.contains { $0.wantsRemote && $0.view.syncedDocuments.contains(path) }
     }
 
     /// Whether somebody listens to a view here.
