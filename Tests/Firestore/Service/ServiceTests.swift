@@ -72,7 +72,7 @@ struct ServiceTests {
         #expect(responses.first?.skippedResults == 10)
     }
 
-    @Test("A count stops where it is told, and leaves an offset out")
+    @Test("A count respects `up_to` and an offset")
     func counts() async throws {
         try await test.fill("c", 0..<10)
         var request = Google_Firestore_V1_RunAggregationQueryRequest()
@@ -95,7 +95,7 @@ struct ServiceTests {
         #expect(try await counts() == ["all": 0, "some": 0])
     }
 
-    @Test("A query for no documents tells its read time and keeps out no change")
+    @Test("A query with a limit of 0 returns its read time and conflicts with no change")
     func nothing() async throws {
         try await test.fill("c", 0..<3)
         let database = try await test.service.database(test.root)
@@ -137,7 +137,7 @@ struct ServiceTests {
             await asyncCode { try await test.service.listDocuments(request) } == .invalidArgument)
     }
 
-    @Test("A page ends early behind what an answer may hold", arguments: [false, true])
+    @Test("A page ends early at the size limit of a response", arguments: [false, true])
     func longPages(showMissing: Bool) async throws {
         let test = ServiceUnderTest { $0.bytesAhead = 1 }
         try await test.fill("c", 0..<3)

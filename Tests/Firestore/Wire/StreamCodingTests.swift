@@ -72,7 +72,7 @@ struct StreamCodingTests {
         #expect(try coder.decode(message).request == request)
     }
 
-    @Test("What is told of a target's documents, and how long it lasts, is read with it")
+    @Test("A target is decoded with its field mask and `once`")
     func selections() throws {
         let coder = try testCoder()
         let whole = try coder.decode(target { _ in })

@@ -11,7 +11,7 @@ private struct City: Codable, Hashable {
     var twin: DocumentReference?
 }
 
-@Suite("9.9: @DocumentID and references in Codable types")
+@Suite("@DocumentID and references in Codable types")
 struct DocumentIDTests {
     @Test("@DocumentID takes ID and reference from the document and ignores the data")
     func decoding() throws {
@@ -68,7 +68,7 @@ struct DocumentIDTests {
     }
 }
 
-@Suite("9.9: @ServerTimestamp and @ExplicitNull")
+@Suite("@ServerTimestamp and @ExplicitNull")
 struct PropertyWrappersTests {
     private struct Times: Codable, Hashable {
         @ServerTimestamp var date: Date?

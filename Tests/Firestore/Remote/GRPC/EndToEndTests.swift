@@ -23,7 +23,7 @@ struct EndToEndTests {
         try server.backend.document(at: try DocumentPath(path))?.fields["n"]
     }
 
-    @Test("what was written offline is acknowledged once there is a server")
+    @Test("offline writes are acknowledged once there is a server")
     func offlineWrites() async throws {
         let server = try await TestServer.started()
         await server.stop()
@@ -93,7 +93,7 @@ struct EndToEndTests {
         try await server.close()
     }
 
-    @Test("a listener hears of others' changes, also of those while it was cut off")
+    @Test("a listener receives changes of others, including those during a disconnection")
     func listening() async throws {
         let server = try await TestServer.started()
         let cloud = try server.client()

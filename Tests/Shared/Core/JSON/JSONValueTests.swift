@@ -144,7 +144,7 @@ struct JSONValueTests {
         }
     }
 
-    @Test("equality tells apart what the texts do")
+    @Test("values are equal only if their texts are equivalent")
     func equality() throws {
         let texts = [
             "null", "true", "false", "1", "1.0", "0", "0.0", "-0.0", #""1""#, "[]", "{}", #"[""]"#,
