@@ -107,7 +107,7 @@ final class ServerProcess {
     /// Starts Google's emulator on a free port, and waits until it listens.
     ///
     /// - Parameter program: the path of its script; the archive beside it is run directly, without
-    /// a shell.
+    ///   a shell.
     static func emulator(_ program: String) throws -> ServerProcess {
         let archive = URL(fileURLWithPath: program).resolvingSymlinksInPath()
             .deletingLastPathComponent().appendingPathComponent("cloud-firestore-emulator.jar")

@@ -32,7 +32,7 @@ package struct QueryRunner: Sendable {
     ///
     /// - Parameters:
     ///   - query: the query.
-    /// - target: the documents of an earlier result of the query, if any; a plan may use them.
+    ///   - target: the documents of an earlier result of the query, if any; a plan may use them.
     ///   - transaction: a read or write transaction of the store.
     /// - Throws: `dataLoss` for a damaged row, naming the document; `invalidArgument` for a query
     ///   that validation refuses, too.

@@ -6,9 +6,9 @@ package import LarderModel
 /// messages and records. Input is limited, and malformed input always ends in an error:
 ///
 /// - in a request `invalidArgument`, or `unimplemented` for features of Firestore that Larder
-/// lacks;
+///   lacks;
 /// - in a response `internal`, which a client attributes to the backend and never mistakes for a
-/// refusal of its request.
+///   refusal of its request.
 ///
 /// Not thread-safe, because buffers are reused: use one coder for each stream or call.
 package final class MessageCoder {

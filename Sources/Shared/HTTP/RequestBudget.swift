@@ -4,8 +4,8 @@ import Synchronization
 
 /// Limits the bytes of requests in progress; any thread may use it.
 ///
-/// Requests beyond the limit wait in order of arrival. Small ones never wait, so that large requests
-/// do not delay them.
+/// Requests beyond the limit wait in order of arrival. Small ones never wait, so that large
+/// requests do not delay them.
 package final class RequestBudget: Sendable {
     /// The size up to which a request never waits.
     package static let smallBytes = 64 << 10
@@ -97,8 +97,8 @@ package final class RequestBudget: Sendable {
 /// The part of a budget that one call's requests hold, from their announced length until they are
 /// served.
 ///
-/// The request of a unary call is released at its end; in a stream each response releases the oldest
-/// request. Confined to one event loop.
+/// The request of a unary call is released at its end; in a stream each response releases the
+/// oldest request. Confined to one event loop.
 package final class RequestMeter {
     private let budget: RequestBudget
     private let loop: any EventLoop

@@ -61,7 +61,7 @@ package struct DispatchIndex: Sendable {
     /// possibly repeated, and with false positives.
     ///
     /// - Parameter states: the fields of the document before and after a change, as far as it
-    /// existed.
+    ///   existed.
     package func forEachView(
         of path: DocumentPath, states: [Record], _ body: (ViewID) -> Void
     ) {

@@ -20,7 +20,7 @@ package final class QueryMatcher: Sendable {
     /// - Parameters:
     ///   - query: the query to match; its limit is ignored.
     ///   - isSourceKnown: whether all candidates are in the query's scope, so that their paths are
-    /// not tested.
+    ///     not tested.
     /// - Throws: `invalidArgument` for values that ``Query/validate()`` rejects.
     package init(_ query: Query, isSourceKnown: Bool = false) throws(LarderError) {
         var fields = PreparedFields()

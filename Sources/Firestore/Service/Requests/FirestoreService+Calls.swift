@@ -94,8 +94,8 @@ struct MessageCall<Request: Message, Output: Message>: UnaryCall {
 
     /// An RPC that a closure serves.
     ///
-    /// - Parameter begin: begins to serve an encoded request on the connection's event loop; returns
-    ///   false, without effect, if that would block or the request is malformed.
+    /// - Parameter begin: begins to serve an encoded request on the connection's event loop;
+    ///   returns false, without effect, if that would block or the request is malformed.
     init(
         _ method: MethodDescriptor, _ monitor: CallMonitor,
         begin: @escaping @Sendable ([UInt8], @escaping ShortCall.Reply<[[UInt8]]>) throws -> Bool =

@@ -61,8 +61,8 @@ extension LiveMethod {
 
 /// A client's stream.
 ///
-/// Each request is decoded in a task; the next one waits for it. Events of the backend are sent from
-/// the event loop, unless the client is far behind.
+/// Each request is decoded in a task; the next one waits for it. Events of the backend are sent
+/// from the event loop, unless the client is far behind.
 private final class StreamCall<Stream: StreamHandler>: LiveCall {
     private let service: FirestoreService
     private let call: Call

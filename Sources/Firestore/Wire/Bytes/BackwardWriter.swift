@@ -96,7 +96,7 @@ extension BackwardWriter {
     /// Writes the fields of a record, in UTF-8 order of their names.
     ///
     /// - Throws: `dataLoss` for a damaged record; `invalidArgument` for values that exist only
-    /// locally.
+    ///   locally.
     mutating func write(_ record: Record, field: UInt64) throws(LarderError) {
         try record.withView { view throws(LarderError) in
             try view.forEachFieldFromLast { name, value throws(LarderError) in

@@ -21,7 +21,7 @@ package final class Deadlines: @unchecked Sendable {
     }
 
     /// - Parameter queue: runs the actions. Actions cancelled on this queue do not run; actions
-    /// cancelled elsewhere may already be running.
+    ///   cancelled elsewhere may already be running.
     package init(_ queue: DispatchQueue) {
         timer = DispatchSource.makeTimerSource(queue: queue)
         timer.setEventHandler { [weak self] in self?.perform() }
