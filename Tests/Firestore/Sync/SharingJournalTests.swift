@@ -22,10 +22,10 @@ struct SharingJournalTests {
 
     @discardableResult
     private func tell(_ journal: Journal, _ path: String) throws -> Bool {
-        var news = StoreNews()
-        news.note([DocumentPath(unchecked: path)])
+        var change = SharedChange()
+        change.note([DocumentPath(unchecked: path)])
         return try store.write { (transaction) throws(LarderError) in
-            try journal.append(news, to: &transaction)
+            try journal.append(change, to: &transaction)
         }
     }
 
@@ -70,14 +70,14 @@ struct SharingJournalTests {
         #expect(try tell(a, "c/2"))
         #expect(try tell(b, "c/3"))
         #expect(try tell(a, "c/4"))
-        let news = try heard(b, after: other.commit)
-        #expect(news.entries.map { $0.news?.documents?.first?.string } == ["c/2", "c/4"])
-        #expect(news.entries.allSatisfy { $0.origin == "a" && $0.commit > other.commit })
-        #expect(try heard(b, after: news.last).entries.isEmpty)
+        let change = try heard(b, after: other.commit)
+        #expect(change.entries.map { $0.change?.documents?.first?.string } == ["c/2", "c/4"])
+        #expect(change.entries.allSatisfy { $0.origin == "a" && $0.commit > other.commit })
+        #expect(try heard(b, after: change.last).entries.isEmpty)
 
         let first = try heard(b, after: other.commit, limit: 1)
         #expect(first.entries.count == 1)
-        #expect(try heard(b, after: first.last).entries.map(\.commit) == [news.last])
+        #expect(try heard(b, after: first.last).entries.map(\.commit) == [change.last])
         #expect(try heard(a, after: joined.commit).entries.count == 1)
     }
 
@@ -88,9 +88,9 @@ struct SharingJournalTests {
         _ = try journal("b").join(row("b", 1), in: store)
         #expect(throws: LarderError.self) {
             try store.write { (transaction) throws(LarderError) in
-                var news = StoreNews()
-                news.note([DocumentPath(unchecked: "c/1")])
-                _ = try a.append(news, to: &transaction)
+                var change = SharedChange()
+                change.note([DocumentPath(unchecked: "c/1")])
+                _ = try a.append(change, to: &transaction)
                 throw LarderError(.aborted, "not now")
             }
         }
@@ -160,8 +160,8 @@ struct SharingJournalTests {
         try store.write { (transaction) throws(LarderError) in
             try transaction.putNamedValue(.journal, "00000000000fffff:x", [4])
         }
-        let news = try heard(b, after: joined.commit, limit: 1)
-        #expect(news.entries.isEmpty && news.last == joined.commit + 1)
+        let change = try heard(b, after: joined.commit, limit: 1)
+        #expect(change.entries.isEmpty && change.last == joined.commit + 1)
 
         let other = try b.join(row("b", 2), in: store)
         #expect(other.hasLease)
@@ -193,8 +193,8 @@ struct SharingJournalTests {
         }
         let other = try heard(b, after: waiting.commit).last
         try a.leave(store)
-        let news = try heard(b, after: other).entries.map(\.news)
-        #expect(news.first??.hasLeft == true && news.first??.freesLease == true)
+        let change = try heard(b, after: other).entries.map(\.change)
+        #expect(change.first??.hasLeft == true && change.first??.freesLease == true)
         let taken = try b.renew(row("b", 4), isForced: false, in: store)
         #expect(!taken.hadLease && taken.hasLease)
     }
@@ -221,26 +221,26 @@ struct SharingJournalTests {
         }
         let entries = try heard(b, after: joined.commit).entries
         #expect(entries.map(\.origin) == ["x"])
-        #expect(entries.first?.news == nil)
+        #expect(entries.first?.change == nil)
     }
 }
 
 extension Journal {
     /// Joins at the time of the client's row.
     fileprivate func join(_ own: ClientRow<Int32>, in store: Store) throws(LarderError)
-        -> ClientLook
+        -> ClientScan
     {
         try join(own, at: { own.time }, in: store)
     }
 
     /// Renews at the time of the client's row.
     fileprivate func renew(_ own: ClientRow<Int32>, isForced: Bool, in store: Store)
-        throws(LarderError) -> ClientLook
+        throws(LarderError) -> ClientScan
     {
         try renew(own, at: { own.time }, isForced: isForced, in: store)
     }
 }
 
 extension ChangeLog.Entry {
-    fileprivate var news: StoreNews? { StoreNews(payload: payload) }
+    fileprivate var change: SharedChange? { SharedChange(payload: payload) }
 }

@@ -11,37 +11,37 @@ struct SharingNewsTests {
         DocumentPath(unchecked: "c\(random.below(3))/d\(random.below(100))")
     }
 
-    private func news(_ random: inout SeededRandom) -> StoreNews {
-        var news = StoreNews()
-        news.user = UserID(random.pick(["", "alice", "böb"]))
+    private func change(_ random: inout SeededRandom) -> SharedChange {
+        var change = SharedChange()
+        change.user = UserID(random.pick(["", "alice", "böb"]))
         if random.oneIn(10) {
-            news.documents = nil
+            change.documents = nil
         } else {
-            news.note((0..<random.below(5)).map { _ in path(&random) })
+            change.note((0..<random.below(5)).map { _ in path(&random) })
         }
         for _ in 0..<random.below(4) {
-            let states: [StoreNews.Batch.State] = [
+            let states: [SharedChange.Batch.State] = [
                 .pending, .acknowledged, .cancelled, .kept,
                 .rejected(LarderError(.permissionDenied, "no")),
             ]
-            news.batches.append(StoreNews.Batch(Int64(random.below(1_000)), random.pick(states)))
+            change.batches.append(SharedChange.Batch(Int64(random.below(1_000)), random.pick(states)))
         }
         for _ in 0..<random.below(3) {
-            news.targets[Int32(random.below(100))] = StoreNews.Target(
+            change.targets[Int32(random.below(100))] = SharedChange.Target(
                 isCurrent: random.oneIn(2), added: [path(&random)], removed: [path(&random)],
                 isReset: random.oneIn(2))
         }
-        if random.oneIn(3) { news.rejections[4] = LarderError(.unavailable, "gone") }
-        if random.oneIn(3) { news.network = network(&random) }
-        news.begunTargets = Set((0..<random.below(3)).map { _ in Int32(random.below(1 << 30)) })
-        news.endedTargets = Set((0..<random.below(3)).map { Int32.max - Int32($0) })
-        if random.oneIn(3) { news.cancellations = [7, 9] }
-        news.hasLeft = random.oneIn(4)
-        news.freesLease = random.oneIn(4)
-        news.takesLease = random.oneIn(4)
+        if random.oneIn(3) { change.rejections[4] = LarderError(.unavailable, "gone") }
+        if random.oneIn(3) { change.network = network(&random) }
+        change.begunTargets = Set((0..<random.below(3)).map { _ in Int32(random.below(1 << 30)) })
+        change.endedTargets = Set((0..<random.below(3)).map { Int32.max - Int32($0) })
+        if random.oneIn(3) { change.cancellations = [7, 9] }
+        change.hasLeft = random.oneIn(4)
+        change.freesLease = random.oneIn(4)
+        change.takesLease = random.oneIn(4)
         // Whose batches they are is told with batches alone.
-        if news.batches.isEmpty && news.cancellations.isEmpty { news.user = .unauthenticated }
-        return news
+        if change.batches.isEmpty && change.cancellations.isEmpty { change.user = .unauthenticated }
+        return change
     }
 
     private func network(_ random: inout SeededRandom) -> NetworkState {
@@ -59,46 +59,46 @@ struct SharingNewsTests {
     func roundTrip() throws {
         var random = SeededRandom()
         for _ in 0..<500 {
-            let news = news(&random)
-            let read = StoreNews(payload: try news.payload())
-            #expect(read == news, "\(random)")
+            let change = change(&random)
+            let read = SharedChange(payload: try change.payload())
+            #expect(read == change, "\(random)")
         }
     }
 
-    @Test("Bytes that are no news are none, and nothing worse")
+    @Test("Bytes that are no change are none, and nothing worse")
     func damage() throws {
         var random = SeededRandom()
         for _ in 0..<500 {
-            var bytes = try news(&random).payload()
+            var bytes = try change(&random).payload()
             if random.oneIn(2) {
                 bytes[random.below(bytes.count)] = UInt8(random.below(256))
             } else {
                 bytes.removeLast(1 + random.below(bytes.count))
             }
-            _ = StoreNews(payload: bytes)
+            _ = SharedChange(payload: bytes)
         }
-        #expect(StoreNews(payload: []) == nil)
+        #expect(SharedChange(payload: []) == nil)
         let other: MapValue = ["version": .integer(2)]
-        #expect(StoreNews(payload: try Record(other).bytes) == nil)
+        #expect(SharedChange(payload: try Record(other).bytes) == nil)
     }
 
     @Test("More documents than can be listed are any")
     func manyDocuments() {
-        var news = StoreNews()
-        let paths = (0..<StoreNews.maxDocuments).map { DocumentPath(unchecked: "c/\($0)") }
-        news.note(paths)
-        #expect(news.documents?.count == paths.count)
-        news.note([DocumentPath(unchecked: "c/x")])
-        #expect(news.documents == nil)
-        #expect(!news.isEmpty)
+        var change = SharedChange()
+        let paths = (0..<SharedChange.maxDocuments).map { DocumentPath(unchecked: "c/\($0)") }
+        change.note(paths)
+        #expect(change.documents?.count == paths.count)
+        change.note([DocumentPath(unchecked: "c/x")])
+        #expect(change.documents == nil)
+        #expect(!change.isEmpty)
     }
 
-    @Test("Whose batches they are is no news without batches")
+    @Test("Whose batches they are is no change without batches")
     func emptiness() {
-        var news = StoreNews()
-        news.user = UserID("alice")
-        #expect(news.isEmpty)
-        news.batches = [StoreNews.Batch(1, .pending)]
-        #expect(!news.isEmpty)
+        var change = SharedChange()
+        change.user = UserID("alice")
+        #expect(change.isEmpty)
+        change.batches = [SharedChange.Batch(1, .pending)]
+        #expect(!change.isEmpty)
     }
 }

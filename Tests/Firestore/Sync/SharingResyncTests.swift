@@ -8,7 +8,7 @@ import Testing
 
 @testable import LarderSync
 
-@Suite("Clients that share a store: news that cannot be read")
+@Suite("Clients that share a store: change that cannot be read")
 struct SharingResyncTests {
     @Test("The primary asks anew for targets whose documents have gone meanwhile")
     func forgottenTargets() throws {
@@ -54,7 +54,7 @@ struct SharingResyncTests {
         b.client.cancelWrite(try #require(outcome.id)) { result in answer.withLock { $0 = result } }
         b.scheduler.drain()
 
-        // It sleeps longer than others keep news for it.
+        // It sleeps longer than others keep change for it.
         world.kill(b)
         world.settle()
         world.pass(.seconds(31 * 60))

@@ -1,18 +1,74 @@
-import LarderDocumentStore
+package import LarderDocumentStore
 package import LarderModel
+package import LarderPlanning
 package import LarderQuery
 
-/// What evicting by hand did.
-package struct EvictionSummary: Sendable, Hashable {
-    /// Documents that went from the cache.
-    package let documentCount: Int
-    /// What they occupied, in bytes.
-    package let freedBytes: Int64
-    /// Documents that stayed because pending writes touch them.
-    package let keptCount: Int
-}
-
 extension Client {
+    /// Makes these the indexes: equal ones stay, others go, new ones are filled in the
+    /// background.
+    package func configureIndexes(
+        _ configuration: IndexConfiguration,
+        completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
+    ) {
+        perform(
+            { $0.configureIndexes(configuration, completion) },
+            otherwise: { completion(.failure(Self.terminated)) })
+    }
+
+    /// Makes indexes by themselves from now on for queries that scan much and find little.
+    ///
+    /// - Parameter persistently: also after the next start.
+    package func enableAutomaticIndexes(
+        persistently: Bool = false,
+        completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
+    ) {
+        perform(
+            { engine in
+                completion(
+                    Result { () throws(LarderError) in
+                        try engine.indexing.automatic.enable(persistently: persistently)
+                    })
+            },
+            otherwise: { completion(.failure(Self.terminated)) })
+    }
+
+    /// Makes no indexes by themselves from now on, nor after the next start; those that are there
+    /// stay.
+    package func disableAutomaticIndexes(
+        completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
+    ) {
+        perform(
+            { engine in
+                completion(
+                    Result { () throws(LarderError) in try engine.indexing.automatic.disable() })
+            },
+            otherwise: { completion(.failure(Self.terminated)) })
+    }
+
+    /// Removes every index.
+    package func deleteAllIndexes(
+        completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
+    ) {
+        configureIndexes(IndexConfiguration([]), completion: completion)
+    }
+
+    /// The indexes as they are in the store.
+    package func indexes() throws(LarderError) -> [IndexInfo] {
+        try checkOpen()
+        return try engine.indexing.maintenance.indexes()
+    }
+
+    /// Calls a closure when every index that is being filled, or removed, is through.
+    package func waitForIndexes(
+        _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
+    ) {
+        perform(
+            { $0.waitForIndexes(completion) },
+            otherwise: { completion(.failure(Self.terminated)) })
+    }
+
+    // MARK: Cache
+
     /// Takes what matches a query out of the cache, apart from documents with pending writes;
     /// listeners see it go.
     ///
@@ -50,4 +106,14 @@ extension Client {
         guard case .directory(let directory) = configuration.storage.location else { return }
         try Store.remove(directory: directory, errorDomain: LarderError.firestoreDomain)
     }
+}
+
+/// What evicting by hand did.
+package struct EvictionSummary: Sendable, Hashable {
+    /// Documents that went from the cache.
+    package let documentCount: Int
+    /// What they occupied, in bytes.
+    package let freedBytes: Int64
+    /// Documents that stayed because pending writes touch them.
+    package let keptCount: Int
 }

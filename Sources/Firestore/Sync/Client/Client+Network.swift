@@ -33,8 +33,13 @@ extension Client {
         _ deliver: @escaping @Sendable (NetworkState) -> Void
     ) -> ClientRegistration {
         let id = engine.newID()
-        perform { $0.addNetworkObserver(id, deliver) }
-        return ClientRegistration { [weak self] in self?.perform { $0.removeNetworkObserver(id) } }
+        perform {
+            $0.observers.network.add(id, deliver)
+            deliver($0.networkState)
+        }
+        return ClientRegistration { [weak self] in
+            self?.perform { $0.observers.network.remove(id) }
+        }
     }
 
     /// Whose writes are made and seen.
@@ -51,5 +56,31 @@ extension Client {
         perform(
             { $0.setUser(user, completion) },
             otherwise: { completion(.failure(Self.terminated)) })
+    }
+
+    // MARK: Sharing
+
+    /// Says whether somebody looks at the client, who then is preferred as primary.
+    ///
+    /// Does nothing for a client that does not share its store.
+    package func setForeground(_ isForeground: Bool) {
+        perform { engine in
+            engine.multiClient?.isForeground = isForeground
+            engine.renewLease()
+        }
+    }
+
+    /// Makes the client the primary, whoever is it now: another loses the network when it next
+    /// looks.
+    ///
+    /// Nothing changes for a client that does not share its store.
+    package func takeLease(
+        _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
+    ) {
+        perform(
+            { engine in
+                engine.renewLease(isForced: true)
+                completion(.success(()))
+            }, otherwise: { completion(.failure(Self.terminated)) })
     }
 }

@@ -2,6 +2,7 @@ package import LarderDocumentStore
 package import LarderModel
 import LarderPlanning
 import LarderQuery
+import LarderRuntime
 
 /// A database as one application sees it: documents with pending writes over them, in a store.
 ///
@@ -17,7 +18,7 @@ package final class Client: Sendable {
 
     let store: Store
     let clock: @Sendable () -> Timestamp
-    let inbox = EngineInbox()
+    let inbox = Engine.Requests()
     let engine: Engine
     let mayEvict: Bool
 
@@ -44,7 +45,7 @@ package final class Client: Sendable {
         engine = try Engine(
             store, Session(store, configuration, journal), configuration, inbox, journal: journal,
             ownsStore: shared == nil)
-        engine.start(configuration.storage.access)
+        engine.start()
     }
 
     /// Whether the client has ended: ``terminate(_:)`` was called, or its store was closed under
@@ -75,5 +76,21 @@ package final class Client: Sendable {
     ) {
         inbox.end()
         perform({ $0.terminate(completion) }, otherwise: { completion(.success(())) })
+    }
+}
+
+/// Something that a client calls until it is removed; letting go of this does not remove it.
+package final class ClientRegistration: Sendable {
+    private let work: ScheduledWork
+
+    init(_ remove: @escaping @Sendable () -> Void) {
+        work = ScheduledWork(remove)
+    }
+
+    /// Ends it; a second call does nothing.
+    ///
+    /// What is being delivered on another thread at this moment may still arrive there.
+    package func remove() {
+        work.perform()
     }
 }

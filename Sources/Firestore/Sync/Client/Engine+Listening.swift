@@ -4,6 +4,47 @@ import LarderModel
 import LarderPlanning
 import LarderQuery
 
+/// A listener on its way to the view of its query.
+struct QueuedListener: Sendable {
+    let id: Engine.ID
+    let query: Query
+    let options: ListenOptions
+    let deliver: @Sendable (Result<ViewSnapshot, LarderError>) -> Void
+}
+
+/// The first queries of new views that are running.
+struct LoadingQueries {
+    private var count = 0
+    private var waiters: [@Sendable () -> Void] = []
+
+    mutating func begin() {
+        count += 1
+    }
+
+    mutating func end() {
+        count -= 1
+    }
+
+    /// Calls a closure when no query is running.
+    mutating func wait(_ body: @escaping @Sendable () -> Void) {
+        waiters.append(body)
+        releaseIfDone()
+    }
+
+    /// Releases the waiting callers if no query is running.
+    mutating func releaseIfDone() {
+        guard count == 0 else { return }
+        let released = waiters
+        waiters = []
+        for body in released { body() }
+    }
+
+    mutating func cancel() {
+        count = 0
+        releaseIfDone()
+    }
+}
+
 extension Engine {
     /// Adds listeners; the targets of their queries are stored in one commit.
     func addListeners(_ listeners: inout [QueuedListener]) {
@@ -41,19 +82,17 @@ extension Engine {
         }
     }
 
-    /// Runs the query of a new view beside the engine, on a commit that is at least as new as
-    /// what the view has missed nothing of; the result is prepared there, too.
+    /// Runs the query of a new view, and computes its first result, concurrently with the engine.
     func load(_ id: ViewID, _ targetID: Int32?) {
         guard let view = views.view(id) else { return }
-        loadingCount += 1
+        loading.begin()
         let (session, evictionCommit) = (session, store.lastEvictionCommit)
         scheduler.read {
             let result = Result { () throws(LarderError) in try session.load(view, targetID) }
             _ = self.add(
                 .perform {
                     $0.finishLoading(
-                        id, view, targetID,
-                        $0.store.lastEvictionCommit == evictionCommit
+                        id, view, targetID, $0.store.lastEvictionCommit == evictionCommit
                             ? result : $0.reload(id, view, targetID))
                 })
         }
@@ -63,15 +102,12 @@ extension Engine {
         _ id: ViewID, _ view: View, _ targetID: Int32?,
         _ result: Result<LoadedQuery, LarderError>
     ) {
-        // Who waited has been told, and nothing is counted any more.
         guard !isTerminated else { return }
-        loadingCount -= 1
-        if membership?.staleViews.remove(id) != nil, !views.isLoaded(id) {
-            return load(id, targetID)
-        }
+        loading.end()
+        if multiClient?.takeStale(id) == true, !views.isLoaded(id) { return load(id, targetID) }
         switch result {
-        case .success(let loaded) where loaded.commit < followedCommit:
-            // What has gone since then went while the view was empty.
+        case .success(let loaded) where loaded.commit < follower.commit:
+            // Documents removed since were removed while the view was empty.
             load(id, targetID)
         case .success(let loaded):
             let (remoteKeys, change) = targetState(of: id, loaded)
@@ -83,7 +119,7 @@ extension Engine {
         case .failure(let error):
             finish(views.fail(id, error))
         }
-        if loadingCount == 0 { releaseLoadingWaiters() }
+        loading.releaseIfDone()
     }
 
     /// Runs the query of a new view again because documents were evicted meanwhile: they are pinned
@@ -97,20 +133,18 @@ extension Engine {
         return Result { () throws(LarderError) in try session.load(view, targetID) }
     }
 
-    /// What is known of a new view's target: the documents in it, and what it says as a whole.
+    /// The documents and the state of a new view's target.
     ///
-    /// Another view of the target may know more than the store did when the query ran; where the
-    /// store is shared, all is in it.
+    /// Another view of the target may know more than the store did when the query ran; a shared
+    /// store has everything.
     private func targetState(
         of view: ViewID, _ loaded: LoadedQuery
     ) -> (remoteKeys: TreeSet<DocumentPath>, change: ViewTargetChange?) {
         let stored = loaded.remoteKeys
         guard let id = targets.id(of: view), let entry = targets[id] else { return (stored, nil) }
-        if let membership {
-            if loaded.commit > membership.heardCommit {
-                self.membership?.loadedCommits[view] = loaded.commit
-            }
-            // What nobody listens to here is asked of the backend anew.
+        if multiClient != nil {
+            multiClient?.loaded(view, from: loaded.commit)
+            // A view without listeners here asks the backend again.
             let isCurrent = loaded.isCurrent && views.hasListeners(view)
             let change = ViewTargetChange(
                 isCurrent: isCurrent && !views.isCutOff,
@@ -130,22 +164,10 @@ extension Engine {
         )
     }
 
-    private func releaseLoadingWaiters() {
-        let waiters = loadingWaiters
-        loadingWaiters = []
-        for waiter in waiters { waiter() }
-    }
-
-    /// Tells listeners that still wait for a first snapshot that there will be none.
+    /// Fails listeners that still wait for a first snapshot.
     func failWaitingListeners() {
         finish(views.failWaiting(Client.terminated))
-        loadingCount = 0
-        releaseLoadingWaiters()
-    }
-
-    /// Calls the closure when no new listener waits for its first result.
-    func whenLoaded(_ body: @escaping @Sendable () -> Void) {
-        if loadingCount == 0 { body() } else { loadingWaiters.append(body) }
+        loading.cancel()
     }
 
     func removeListener(_ id: ID) {
@@ -162,11 +184,12 @@ extension Engine {
         }
     }
 
-    /// Tells the views what a commit did, and the listeners what that means to them.
+    /// Shows a commit's changes to the views and their listeners.
     func apply(_ changes: [LocalViewChange]) {
         finish(views.apply(changes, refill: refill))
     }
 
+    /// Runs the query of a view whose limit has to be filled again.
     var refill: (Query) throws(LarderError) -> [Document] {
         let session = session
         return { (query) throws(LarderError) in
@@ -176,7 +199,7 @@ extension Engine {
         }
     }
 
-    /// Carries out what a step of the views has led to.
+    /// Performs the effects of a step of the views.
     func finish(_ step: ViewEffects) {
         track(step.limboChanges)
         for view in step.endedViews { detach(view) }
@@ -184,59 +207,9 @@ extension Engine {
             deliveries[delivery.listener]?(delivery.result)
             if case .failure = delivery.result { deliveries[delivery.listener] = nil }
         }
-        // Pins fail only for a store that is closed, and then there is nothing to keep.
+        // Pins fail only for a closed store, which has nothing to keep.
         try? store.pin(step.pinnedPaths.entered)
         try? store.unpin(step.pinnedPaths.left)
-        guard step.firesSnapshotsInSync else { return }
-        for deliver in inSyncListeners.valuesInOrder { deliver() }
-    }
-
-    func addInSyncListener(_ id: ID, _ deliver: @escaping @Sendable () -> Void) {
-        inSyncListeners[id] = deliver
-        deliver()
-    }
-
-    func removeInSyncListener(_ id: ID) {
-        inSyncListeners[id] = nil
-    }
-
-    /// Brings the views up to date with commits of another process.
-    ///
-    /// - Returns: whether all of them are.
-    func refresh() -> Bool {
-        var isComplete = true
-        let (runner, user) = (session.runner, session.user)
-        for query in views.queries {
-            guard let view = views.view(of: query) else { continue }
-            do throws(LarderError) {
-                let changes = try store.read { (transaction) throws(LarderError) in
-                    try view.changes(to: transaction, running: runner, of: user)
-                }
-                apply(changes)
-            } catch {
-                log("a listener could not follow another process: \(error)")
-                isComplete = false
-            }
-        }
-        return isComplete
-    }
-}
-
-extension View {
-    /// How the documents of the view's query differ in a store from those of the view.
-    func changes<T: ReadableTransaction & ~Copyable>(
-        to transaction: borrowing T, running runner: QueryRunner, of user: UserID
-    ) throws(LarderError) -> [LocalViewChange] {
-        let found = try runner.run(query, in: transaction).documents
-        var changes = found.map {
-            LocalViewChange(
-                path: $0.path, before: documents.document(at: $0.path), after: $0)
-        }
-        let paths = Set(found.map(\.path))
-        for old in documents where !paths.contains(old.path) {
-            let now = try transaction.document(at: old.path, asSeenBy: user)
-            changes.append(LocalViewChange(path: old.path, before: old, after: now))
-        }
-        return changes
+        if step.firesSnapshotsInSync { observers.snapshotsInSync.send(()) }
     }
 }

@@ -1,51 +1,71 @@
+import HashTreeCollections
 import LarderDocumentStore
 import LarderModel
 import LarderQuery
 import LarderRemote
+import OrderedCollections
 
-extension Engine {
-    /// Responses of the watch stream that may be on their way at a time.
+/// The streams to the backend that are open.
+struct OpenStreams {
+    /// The maximum number of responses of the watch stream on their way.
     private static let watchDemand = 1_000
 
-    /// Carries out what the network side asks for, until it asks for nothing.
-    func pump() {
-        guard !isPumping else { return }
-        isPumping = true
-        defer { isPumping = false }
-        while true {
-            let effects = remoteStore.takeEffects()
-            if effects.isEmpty { return }
-            var acknowledged: [BatchAcknowledgement] = []
-            for effect in effects {
-                if case .acknowledge(let acknowledgement) = effect {
-                    acknowledged.append(acknowledgement)
-                    continue
-                }
-                acknowledge(&acknowledged)
-                perform(effect)
-            }
-            acknowledge(&acknowledged)
-        }
+    var watch: (any WatchStream)?
+    var write: (any WriteStream)?
+    /// Responses of the watch stream that were served since more were requested.
+    private var servedCount = 0
+
+    mutating func open(_ stream: (any WatchStream)?) {
+        servedCount = 0
+        watch = stream
+        watch?.demand(Self.watchDemand)
     }
 
-    private func perform(_ effect: RemoteStore.Effect) {
+    mutating func noteServed() {
+        servedCount += 1
+        guard servedCount == Self.watchDemand / 2 else { return }
+        watch?.demand(servedCount)
+        servedCount = 0
+    }
+
+    mutating func closeWatch() {
+        watch?.close()
+        watch = nil
+    }
+
+    mutating func closeWrite() {
+        write?.close()
+        write = nil
+    }
+}
+
+extension Engine {
+    var credentials: Credentials { Credentials(userID: session.user.string) }
+
+    /// Performs an effect of the remote store.
+    func perform(_ effect: RemoteStore.Effect) {
         switch effect {
-        case .openWatchStream(let generation): openWatchStream(generation)
-        case .closeWatchStream:
-            watchStream?.close()
-            watchStream = nil
+        case .openWatchStream(let generation):
+            streams.closeWatch()
+            streams.open(
+                remote?.openWatchStream(as: credentials) { [weak self] event in
+                    _ = self?.add(.watchStream(event, generation: generation))
+                })
+        case .closeWatchStream: streams.closeWatch()
         case .sendWatch(let request):
-            noteAsked(request)
-            watchStream?.send(request)
-        case .openWriteStream(let generation): openWriteStream(generation)
-        case .closeWriteStream:
-            writeStream?.close()
-            writeStream = nil
-        case .sendWrite(let request): writeStream?.send(request)
+            if case .add(let target) = request { noteRequested(target.id) }
+            streams.watch?.send(request)
+        case .openWriteStream(let generation):
+            streams.closeWrite()
+            streams.write = remote?.openWriteStream(as: credentials) { [weak self] event in
+                _ = self?.add(.writeStream(event, generation: generation))
+            }
+        case .closeWriteStream: streams.closeWrite()
+        case .sendWrite(let request): streams.write?.send(request)
         case .schedule(let timer, let delay): schedule(timer, after: delay)
         case .cancel(let timer): timers.removeValue(forKey: timer)?()
         case .invalidateToken: remote?.invalidateToken()
-        case .onlineState(let state): apply(own: state)
+        case .onlineState(let state): applyOwn(state)
         case .apply(let event): apply(event)
         case .rejectTarget(let id, let error): reject(id, error)
         case .acknowledge(let acknowledgement):
@@ -59,16 +79,7 @@ extension Engine {
         }
     }
 
-    private func openWatchStream(_ generation: Int) {
-        watchStream?.close()
-        servedResponseCount = 0
-        watchStream = remote?.openWatchStream(as: credentials) { [weak self] event in
-            _ = self?.add(.watchStream(event, generation: generation))
-        }
-        watchStream?.demand(Self.watchDemand)
-    }
-
-    /// Takes what a watch stream says; what an older one says is dropped.
+    /// Handles an event of a watch stream; those of former streams are dropped.
     func receive(_ event: WatchEvent, _ generation: Int) {
         guard remoteStore.watchStream.isCurrent(generation) else { return }
         do throws(LarderError) {
@@ -79,24 +90,22 @@ extension Engine {
         } catch {
             recover(from: error)
         }
-        guard case .response = event else { return }
-        servedResponseCount += 1
-        if servedResponseCount == Self.watchDemand / 2 {
-            watchStream?.demand(servedResponseCount)
-            servedResponseCount = 0
-        }
+        if case .response = event { streams.noteServed() }
     }
 
-    private func openWriteStream(_ generation: Int) {
-        writeStream?.close()
-        writeStream = remote?.openWriteStream(as: credentials) { [weak self] event in
-            _ = self?.add(.writeStream(event, generation: generation))
-        }
+    /// Ends every stream and timer for good.
+    func endNetwork() {
+        remoteStore.shutdown()
+        pump()
+        for cancel in timers.values { cancel() }
+        timers = [:]
+        streams.closeWatch()
+        streams.closeWrite()
     }
 
-    var credentials: Credentials { Credentials(userID: session.user.string) }
+    // MARK: Timers
 
-    /// Wakes the engine once some time has passed; replaces the timer that is set.
+    /// Sets a timer, replacing the one that is set.
     func schedule(_ timer: EngineTimer, after delay: Duration) {
         timers.removeValue(forKey: timer)?()
         timers[timer] = scheduler.schedule(timer, after: delay) { [weak self] in
@@ -109,13 +118,85 @@ extension Engine {
         remoteStore.now = scheduler.uptime
         switch timer {
         case .recovery: retryRefusedWork()
-        case .following: catchUp(nextDelay: followingDelay)
+        case .following: catchUp(nextDelay: follower.delay)
         case .lease: renewLease()
         default: remoteStore.fire(timer)
         }
-        pump()
-        tellOthers()
-        tellQueueObservers()
+        endStep()
+    }
+
+    // MARK: Snapshots
+
+    /// Applies a snapshot of the backend to the store, then to the views.
+    func apply(_ event: RemoteEvent) {
+        do throws(LarderError) {
+            try applied(event)
+        } catch {
+            recover(from: error)
+            // The targets resume from the store's state, so that the backend sends it again.
+            for id in event.targets.keys { listenAgain(id) }
+        }
+    }
+
+    private func applied(_ event: RemoteEvent) throws(LarderError) {
+        let applied = try localStore.apply(event, to: targets.data)
+        refusedWork.backoff.reset()
+        targets.replaceAll(applied.targets)
+        limbo.update(by: event.targets)
+        views.note(event.version)
+        var changes: [ViewID: ViewTargetChange] = [:]
+        changes.reserveCapacity(event.targets.count)
+        for (id, change) in event.targets {
+            let index = applied.targets.index(forKey: id)
+            let version = index.map { applied.targets.values[$0].snapshotVersion }
+            for view in targets.views(of: id) {
+                if multiClient != nil, !views.isLoaded(view) { multiClient?.markStale(view) }
+                changes[view] = ViewTargetChange(
+                    added: Array(change.added), removed: Array(change.removed),
+                    isCurrent: change.isCurrent, hasResumeToken: !change.resumeToken.isEmpty,
+                    readTime: version ?? .none)
+            }
+        }
+        let resets = event.mismatches.keys.flatMap { targets.views(of: $0) }
+        finish(
+            views.apply(
+                applied.changes, targets: changes, pendingResets: Set(resets), refill: refill))
+        let changed = event.targets.filter { id, change in
+            change.hasDocuments || targets.data[id]?.limboFreeVersion.isNone == true
+        }
+        noteSynced(changed.keys)
+        collect()
+    }
+
+    /// Handles the refusal of a target; the target of a query ends with its views.
+    private func reject(_ id: Int32, _ error: LarderError) {
+        if let path = limbo.path(of: id) { return rejectLimbo(id, path) }
+        guard let entry = targets[id] else { return }
+        targets.setRemote(id, false)
+        multiClient?.rejected(id, error)
+        for view in entry.views { finish(views.fail(view, error)) }
+    }
+
+    /// A document in limbo that may not be read counts as deleted, unless the backend has it in
+    /// another target: views that have it in limbo then keep showing it from the cache.
+    private func rejectLimbo(_ id: Int32, _ path: DocumentPath) {
+        if views.isVouchedFor(path) {
+            limbo.reject(id)
+            return resolveLimbo()
+        }
+        let gone = DocumentReading(path: path, contents: .absent, version: .none)
+        let event = RemoteEvent(
+            version: .none, documents: [path: gone], resolvedLimboDocuments: [path])
+        do throws(LarderError) {
+            try applied(event)
+        } catch {
+            // Requested, and refused, once more when the store works.
+            recover(from: error)
+            listenAgain(id)
+            return
+        }
+        limbo.reject(id)
+        resolveLimbo()
     }
 }
 

@@ -1,54 +1,71 @@
 import LarderDocumentStore
 import LarderModel
 
+/// Performs the effects and tasks of ``MultiClient``.
 extension Engine {
-    /// Whether the client uses the network: for itself, or for all that share its store.
-    var isPrimary: Bool { membership?.isPrimary ?? true }
-
-    /// Takes part in a store that is shared.
+    /// Takes part in a shared store.
     func startSharing() {
-        guard let membership else { return }
+        guard let journal = multiClient?.journal else { return }
         do throws(LarderError) {
-            self.membership?.signal = try membership.journal.signal.listen(
-                as: membership.journal.clientID, on: scheduler
-            ) { [weak self] in
-                _ = self?.add(.perform { $0.share(.hear) })
+            watch = try journal.signal.listen(as: journal.clientID, on: scheduler) {
+                [weak self] in
+                _ = self?.add(.perform { $0.run(.applyChanges) })
             }
         } catch {
             log("commits of other clients will be heard of seconds later: \(error)")
         }
-        if let arrival { look(at: arrival) }
-        share(.hear)
+        perform(multiClient?.start())
+        run(.applyChanges)
     }
 
-    /// Takes leave of the other clients.
+    /// Leaves a shared store.
     func stopSharing() {
-        guard let membership else { return }
+        guard var multiClient else { return }
         do throws(LarderError) {
-            try membership.journal.leave(store)
+            try multiClient.journal.leave(store)
         } catch {
-            // The others find out when they have not heard of it for long.
+            // The others find out when its row has become old.
             log("other clients do not know that this one has ended: \(error)")
         }
-        for completion in membership.cancellations.valuesInOrder.flatMap(\.completions) {
-            completion(.failure(Client.terminated))
+        for (_, cancelled) in multiClient.takeCancellations() {
+            for completion in cancelled.completions { completion(.failure(Client.terminated)) }
         }
-        self.membership = nil
+        self.multiClient = nil
     }
 
-    /// Does something about others, now or when the disk lets it; once at a time.
-    func share(_ task: Membership.Task) {
-        guard !isTerminated, membership?.tasks.insert(task).inserted == true else { return }
+    func perform(_ effects: [MultiClient.Effect]?) {
+        for effect in effects ?? [] {
+            switch effect {
+            case .renewLease(let delay):
+                if multiClient != nil { schedule(.lease, after: delay) }
+            case .run(let task): run(task)
+            case .releaseNetwork: releaseNetwork()
+            case .show(let network): show(network)
+            case .forget(let client):
+                attempt([]) { (engine) throws(LarderError) in
+                    let ended = engine.multiClient?.others.targets(of: client) ?? []
+                    try engine.release(ended, of: client)
+                }
+            case .evictSurplus: evictSurplus()
+            }
+        }
+    }
+
+    // MARK: Tasks
+
+    /// Runs a task, now or when the disk permits it.
+    private func run(_ task: MultiClient.Task) {
+        guard !isTerminated, multiClient?.begin(task) == true else { return }
         let work = StoreWork(cause: []) { (engine) throws(LarderError) in
             do throws(LarderError) {
-                try engine.run(task)
+                try engine.perform(task)
             } catch {
                 guard error.isLeaseLost else { throw error }
-                // What is left of it is not for the primary.
-                engine.loseLease()
-                try engine.run(task)
+                // The rest of it is not for the primary.
+                engine.perform(engine.multiClient?.lostLease())
+                try engine.perform(task)
             }
-            engine.membership?.tasks.remove(task)
+            engine.multiClient?.end(task)
         }
         do throws(LarderError) {
             try work.body(self)
@@ -57,53 +74,108 @@ extension Engine {
         }
     }
 
-    private func run(_ task: Membership.Task) throws(LarderError) {
+    private func perform(_ task: MultiClient.Task) throws(LarderError) {
         switch task {
-        case .hear: try hear()
-        case .tell: try tell()
+        case .applyChanges: try applyOtherClientsChanges()
+        case .publish: try publish()
         case .becomePrimary: try becomePrimary()
         case .resync: try resync()
         }
     }
 
-    // MARK: What others are told
-
-    /// Notes that a target may be wanted now, or no longer.
-    func noteTarget(_ id: Int32) {
-        membership?.changedTargets.insert(id)
+    /// Publishes what no commit has told the other clients.
+    func publishChanges() {
+        perform(multiClient?.collectTargets { isWantedHere($0) })
     }
 
-    /// Tells others what no commit has told them.
-    func tellOthers() {
-        guard let membership else { return }
-        for id in membership.changedTargets {
-            let isWanted = isWantedHere(id)
-            guard isWanted != membership.ownTargets.contains(id) else { continue }
-            if isWanted {
-                self.membership?.ownTargets.insert(id)
-                self.membership?.unsent.begunTargets.insert(id)
-            } else {
-                endOwnTarget(id)
+    private func publish() throws(LarderError) {
+        guard let multiClient, !multiClient.unsent.isEmpty else { return }
+        var change = multiClient.unsent
+        if change.cancellations.isEmpty { change.user = session.user }
+        try multiClient.journal.post(
+            change, of: multiClient.row(at: scheduler.uptime), in: store)
+        self.multiClient?.unsent = SharedChange()
+    }
+
+    // MARK: The lease
+
+    /// Renews the client's row, and takes, renews or gives up the lease of the network.
+    ///
+    /// - Parameter isForced: whether it takes the lease from another client.
+    func renewLease(isForced: Bool = false) {
+        guard let multiClient else { return }
+        do throws(LarderError) {
+            try localStore.begin(.renewLease)
+            let scan = try multiClient.journal.renew(
+                multiClient.row(at: scheduler.uptime), at: { scheduler.uptime },
+                isForced: isForced, in: store)
+            perform(self.multiClient?.found(scan))
+            // A signal may have been lost.
+            run(.applyChanges)
+        } catch {
+            // Work for all clients checks the lease itself.
+            log("the lease of the network could not be renewed: \(error)")
+            schedule(.lease, after: Lease.renewal)
+        }
+    }
+
+    /// Uses the network for all clients from now on.
+    ///
+    /// The former primary's changes are applied first. The targets of all clients are listened to
+    /// from the store's state.
+    private func becomePrimary() throws(LarderError) {
+        guard let clientID = multiClient?.journal.clientID, multiClient?.role == .owner else {
+            return
+        }
+        try applyOtherClientsChanges()
+        let (clients, commit) = try store.read { (transaction) throws(LarderError) in
+            (try transaction.clients(), transaction.commitNumber)
+        }
+        let others = TargetRegistry(clients.filter { $0.id != clientID })
+        let known = targets.data.valuesInOrder.map(\.target)
+        let fresh = try known.isEmpty ? [] : localStore.allocateTargets(known)
+        let missing = try findTargets(others.all.filter { targets[$0] == nil })
+        try store.write { (transaction) throws(LarderError) in
+            try transaction.removeCurrentTargets(except: others.all.union(targets.data.keys))
+        }
+
+        targets.update(Dictionary(fresh.map { ($0.id, $0) }) { $1 })
+        multiClient?.becamePrimary(others, at: commit)
+        views.forgetLimbo()
+        remoteStore.enableNetwork(reason: .notPrimary)
+        for id in targets.data.keys.sorted() where targets[id]?.isRemote == true || isWanted(id) {
+            targets.setRemote(id, true)
+            listen(to: id)
+        }
+        for data in missing { keepView(of: data) }
+        for (id, cancelled) in multiClient?.takeCancellations() ?? [] {
+            let result = Result { () throws(LarderError) in try cancel(id, of: cancelled.user) }
+            for completion in cancelled.completions { completion(result) }
+        }
+    }
+
+    private func releaseNetwork() {
+        remoteStore.disableNetwork(reason: .notPrimary)
+        for id in limbo.active.values { remoteStore.unlisten(id) }
+        limbo.removeAll()
+        for id in targets.data.keys.sorted() {
+            remoteStore.unlisten(id)
+            targets.setRemote(id, isWantedHere(id))
+            for view in targets.views(of: id) where !views.hasListeners(view) {
+                finish(views.endView(view))
             }
         }
-        self.membership?.changedTargets = []
-        if self.membership?.unsent.isEmpty == false { share(.tell) }
     }
 
-    /// The client does not want to hear of a target, even if it will at once again.
-    func endOwnTarget(_ id: Int32) {
-        guard membership?.ownTargets.remove(id) != nil else { return }
-        if membership?.unsent.begunTargets.remove(id) == nil {
-            membership?.unsent.endedTargets.insert(id)
+    /// Evicts documents beyond the budget: the primary knows which targets are in use.
+    private func evictSurplus() {
+        guard let multiClient, multiClient.isPrimary, multiClient.evicts else { return }
+        do throws(LarderError) {
+            guard try store.evict().hasMore else { return }
+        } catch {
+            log("cannot evict documents: \(error)")
+            return
         }
-    }
-
-    private func tell() throws(LarderError) {
-        guard let membership, !membership.unsent.isEmpty else { return }
-        var news = membership.unsent
-        if news.cancellations.isEmpty { news.user = session.user }
-        try membership.journal.post(
-            news, of: membership.row(at: scheduler.uptime), in: store)
-        self.membership?.unsent = StoreNews()
+        _ = add(.perform { $0.evictSurplus() })
     }
 }

@@ -3,43 +3,42 @@ import LarderModel
 import LarderRemote
 
 extension Engine {
-    /// Makes writes in one commit, then tells everybody whom they concern.
+    /// Makes writes in one commit, then updates views and completes callers.
     func commit(_ writes: inout [QueuedWrite]) {
         guard !writes.isEmpty else { return }
         let group = writes
         writes.removeAll(keepingCapacity: true)
-        guard !isTerminated else {
-            release(group.count)
-            for queued in group { queued.committed(.failure(Client.terminated)) }
-            return
-        }
+        guard !isTerminated else { return refuse(group, Client.terminated) }
         let results: [Result<(id: Int64, changes: [LocalViewChange]), LarderError>]
         do throws(LarderError) {
             results = try localStore.write(group)
         } catch {
-            release(group.count)
-            for queued in group { queued.committed(.failure(error)) }
-            return
+            return refuse(group, error)
         }
         var changes: [LocalViewChange] = []
         for (queued, result) in zip(group, results) {
             guard case .success(let batch) = result else { continue }
-            acknowledgements[batch.id] = queued.acknowledged
+            completions.add(queued.acknowledged, for: batch.id)
             changes += batch.changes
         }
         release(group.count)
         apply(changes)
         for (queued, result) in zip(group, results) { queued.committed(result.map { $0.id }) }
-        pendingObservers.noteChange()
+        observers.pendingWrites.noteChange()
         if remote != nil { remoteStore.fillWritePipeline() }
     }
 
-    /// Lets reads go on that waited for writes.
+    private func refuse(_ writes: [QueuedWrite], _ error: LarderError) {
+        release(writes.count)
+        for queued in writes { queued.committed(.failure(error)) }
+    }
+
+    /// Releases reads that waited for writes.
     func release(_ count: Int) {
         for body in inbox.finish(count) { scheduler.read(body) }
     }
 
-    /// Hands the next pending writes to the network side.
+    /// Hands the next pending writes to the write pipeline.
     func sendWrites(after batchID: Int64, _ count: Int) {
         do throws(LarderError) {
             let maxBytes = count > WritePipeline.leastDepth ? WritePipeline.maxBytes : .max
@@ -50,58 +49,53 @@ extension Engine {
         }
     }
 
-    // MARK: What becomes of them
+    // MARK: Responses
 
-    /// The backend has committed batches: takes them out of the queue in one commit.
+    /// Takes batches that the backend has committed out of the queue, in one commit.
     func acknowledge(_ acknowledgements: inout [BatchAcknowledgement]) {
         guard !acknowledgements.isEmpty else { return }
         let group = acknowledgements
         acknowledgements = []
         attempt(committed: group.map(\.batchID)) { (engine) throws(LarderError) in
-            try engine.applied(group)
+            let changes = try engine.localStore.acknowledge(group)
+            engine.refusedWork.backoff.reset()
+            for acknowledgement in group { engine.settle(acknowledgement.batchID, .success(())) }
+            engine.finishWrites(changes)
         }
     }
 
-    private func applied(_ group: [BatchAcknowledgement]) throws(LarderError) {
-        let changes = try localStore.acknowledge(group)
-        recoveryBackoff.reset()
-        for acknowledgement in group { settle(acknowledgement.batchID, .success(())) }
-        finishWrites(changes)
-    }
-
-    /// The backend refuses a batch for good.
+    /// Takes a batch that the backend has rejected out of the queue.
     func reject(batchID: Int64, _ error: LarderError) {
-        attempt { (engine) throws(LarderError) in try engine.rejected(batchID, error) }
+        attempt { (engine) throws(LarderError) in
+            let changes = try engine.localStore.reject(
+                [batchID], because: error, at: engine.configuration.clock())
+            engine.settle(batchID, .failure(error))
+            engine.observers.deadLetters.noteChange()
+            engine.finishWrites(changes)
+        }
     }
 
-    private func rejected(_ batchID: Int64, _ error: LarderError) throws(LarderError) {
-        let changes = try localStore.reject([batchID], because: error, at: clock())
-        settle(batchID, .failure(error))
-        deadLetterObservers.noteChange()
-        finishWrites(changes)
-    }
-
-    /// A batch could not be sent this time.
+    /// Records a failed attempt to send a batch.
     ///
-    /// - Parameter wasSent: whether it was on its way, or there was no stream to send it on.
+    /// - Parameter wasSent: false if there was no stream to send it on.
     func noteAttempt(_ batchID: Int64, _ error: LarderError, wasSent: Bool) {
         do throws(LarderError) {
-            try localStore.recordAttempt(toSend: batchID, at: clock(), failure: error.message)
+            try localStore.recordAttempt(
+                toSend: batchID, at: configuration.clock(), failure: error.message)
         } catch {
-            // It is only told to those who look at the queue.
+            // Shown to those who look at the queue, and not used otherwise.
             log("an attempt to send a write could not be noted: \(error)")
         }
-        pendingObservers.noteChange()
+        observers.pendingWrites.noteChange()
         if wasSent { giveUpIfPoisoned(batchID, error) }
     }
 
-    /// Gives up on a batch that was sent too often, so that those behind it go on.
+    /// Gives up on a batch after too many attempts, so that those after it are sent.
     ///
-    /// A connection that was lost, or never came about, says nothing about the batch.
+    /// A connection that was lost, or was never established, does not count against the batch.
     private func giveUpIfPoisoned(_ batchID: Int64, _ error: LarderError) {
-        guard let limit = maxWriteAttempts else { return }
-        let count = sentCounts[batchID, default: 0] + 1
-        sentCounts[batchID] = count
+        guard let limit = configuration.maxWriteAttempts else { return }
+        let count = completions.countAttempt(batchID)
         guard error.kind != .unavailable, count >= limit else { return }
         remoteStore.reject(
             batchID: batchID,
@@ -109,21 +103,19 @@ extension Engine {
                 error.kind, "given up after \(count) attempts: \(error.message)", cause: error))
     }
 
-    func finishWrites(_ changes: [LocalViewChange]) {
+    private func finishWrites(_ changes: [LocalViewChange]) {
         apply(changes)
         collect()
-        pendingObservers.noteChange()
+        observers.pendingWrites.noteChange()
     }
 
-    /// Tells who waits for a batch that it is no longer pending.
+    /// Completes callers waiting for a batch that has left the queue.
     func settle(_ batchID: Int64, _ result: Result<Void, LarderError>) {
-        sentCounts[batchID] = nil
-        acknowledgements.removeValue(forKey: batchID)?(result)
-        answerCancellation(batchID, .success(false))
-        // Waiting for pending writes ends well also when a write was rejected.
-        for waiter in pendingWaiters.removeValue(forKey: batchID) ?? [] {
-            wait(upTo: batchID, waiter)
-        }
+        let (acknowledged, waiters) = completions.remove(batchID)
+        acknowledged?(result)
+        multiClient?.answer(batchID, .success(false))
+        // Waiting for pending writes succeeds for rejected writes, too.
+        for waiter in waiters { wait(upTo: batchID, waiter) }
     }
 
     func waitForPendingWrites(_ completion: @escaping Completion) {
@@ -131,24 +123,124 @@ extension Engine {
         wait(upTo: .max, completion)
     }
 
-    /// Waits for the last batch that is pending among those up to an id: a later one may be
-    /// taken back before it.
+    /// Waits for the last pending batch up to an id: a later one may be cancelled before it.
     private func wait(upTo batchID: Int64, _ completion: @escaping Completion) {
         do throws(LarderError) {
             guard let last = try localStore.highestPendingBatchID(upTo: batchID) else {
                 completion(.success(()))
                 return
             }
-            pendingWaiters[last, default: []].append(completion)
+            completions.addWaiter(completion, for: last)
         } catch {
             completion(.failure(error))
         }
     }
 
-    /// Tells everybody who waits for pending writes that they wait no longer.
-    func failPendingWaiters(_ error: LarderError) {
-        let waiters = pendingWaiters.sorted { $0.key < $1.key }.flatMap(\.value)
-        pendingWaiters = [:]
-        for waiter in waiters { waiter(.failure(error)) }
+    // MARK: The queue
+
+    func observePendingWrites(
+        _ id: ID, _ deliver: @escaping ListObservers<PendingBatch>.Deliver
+    ) {
+        observers.pendingWrites.add(id, deliver) { () throws(LarderError) in
+            try localStore.pendingBatches()
+        }
+    }
+
+    func observeDeadLetters(_ id: ID, _ deliver: @escaping ListObservers<DeadLetter>.Deliver) {
+        observers.deadLetters.add(id, deliver) { () throws(LarderError) in
+            try localStore.deadLetters()
+        }
+    }
+
+    /// Sends the queue and the dead letters to their observers, if they have changed.
+    func sendQueueChanges() {
+        observers.pendingWrites.sendChange { () throws(LarderError) in
+            try localStore.pendingBatches()
+        }
+        observers.deadLetters.sendChange { () throws(LarderError) in
+            try localStore.deadLetters()
+        }
+    }
+
+    /// Puts the mutations of a dead letter into the queue once more.
+    ///
+    /// - Parameters:
+    ///   - committed: called with the new batch's id; nil when there is no such dead letter.
+    ///   - acknowledged: called when the backend has answered, if there is a new batch.
+    func retryDeadLetter(
+        _ batchID: Int64, committed: @Sendable (Result<Int64?, LarderError>) -> Void,
+        acknowledged: @escaping Completion
+    ) {
+        guard !isTerminated else { return committed(.failure(Client.terminated)) }
+        do throws(LarderError) {
+            guard
+                let batch = try localStore.retryDeadLetter(
+                    batchID, localWriteTime: configuration.clock())
+            else { return committed(.success(nil)) }
+            completions.add(acknowledged, for: batch.id)
+            observers.deadLetters.noteChange()
+            finishWrites(batch.changes)
+            committed(.success(batch.id))
+            if remote != nil { remoteStore.fillWritePipeline() }
+        } catch {
+            committed(.failure(error))
+        }
+    }
+
+    func discardDeadLetters(
+        _ batchIDs: [Int64], _ completion: @Sendable (Result<Int, LarderError>) -> Void
+    ) {
+        observers.deadLetters.noteChange()
+        completion(
+            Result { () throws(LarderError) in try localStore.discardDeadLetters(batchIDs) })
+    }
+
+    // MARK: Cancelling
+
+    /// Takes a write out of the queue, unless it may have been sent.
+    ///
+    /// Only the client that uses the network knows which were sent: the others ask it.
+    func cancelWrite(
+        _ batchID: Int64, _ completion: @escaping @Sendable (Result<Bool, LarderError>) -> Void
+    ) {
+        let user = session.user
+        do throws(LarderError) {
+            let isPending = try store.read { (transaction) throws(LarderError) in
+                try transaction.mutationBatch(batchID, of: user) != nil
+            }
+            guard isPending else { return completion(.success(false)) }
+        } catch {
+            return completion(.failure(error))
+        }
+        guard isPrimary else {
+            multiClient?.cancel(batchID, of: user, completion)
+            return
+        }
+        completion(Result { () throws(LarderError) in try cancel(batchID, of: user) })
+    }
+
+    /// Completes callers waiting for a batch that was cancelled.
+    func settleCancelled(_ batchID: Int64) {
+        multiClient?.answer(batchID, .success(true))
+        settle(batchID, .failure(LarderError(.cancelled, "the write was cancelled")))
+    }
+
+    /// - Returns: false for a write that may have been sent, or is no longer pending.
+    func cancel(_ batchID: Int64, of user: UserID) throws(LarderError) -> Bool {
+        guard !refusedWork.hasCommitted(batchID) else { return false }
+        let isOwn = user == session.user
+        if isOwn, !remoteStore.forget(batchID: batchID) { return false }
+        let changes: [LocalViewChange]
+        do throws(LarderError) {
+            changes = try localStore.as(user).cancel([batchID])
+        } catch {
+            // The batch stays in the queue, so that the pipeline must get it again.
+            if isOwn { recover(from: error) }
+            throw error
+        }
+        guard !changes.isEmpty else { return false }
+        settleCancelled(batchID)
+        if isOwn { finishWrites(changes) }
+        return true
     }
 }

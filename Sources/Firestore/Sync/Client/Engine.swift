@@ -5,18 +5,17 @@ import LarderQuery
 import LarderRemote
 import Synchronization
 
-typealias EngineInbox = Inbox<Engine.Command, QueuedWrite>
-
-/// The one place where a client's writes are committed, its listeners told and its backend spoken
-/// to, one thing after the other.
+/// Commits a client's writes, feeds its listeners and talks to its backend, strictly in order.
 ///
-/// Requests come through the ``Inbox``; everything that is there when the engine looks is served
-/// in order, and writes next to each other share a commit. What it decides depends on the order
-/// of requests and events alone: time, chance, disk and network come through its scheduler,
-/// store and remote.
+/// The engine feeds events to state machines (``ActiveViews``, ``RemoteStore``, ``LimboResolver``,
+/// ``MultiClient``) and performs their effects on store, remote and listeners. Requests arrive
+/// through the ``Inbox``; all that wait are served in one turn, and consecutive writes share a
+/// commit. Time, random numbers, disk and network come from the scheduler, store and remote, so
+/// that its decisions depend on the order of requests and events alone.
 actor Engine {
     typealias ID = UInt64
     typealias Completion = @Sendable (Result<Void, LarderError>) -> Void
+    typealias Requests = Inbox<Command, QueuedWrite>
 
     /// One request.
     enum Command: Sendable {
@@ -28,7 +27,7 @@ actor Engine {
         case watchStream(WatchEvent, generation: Int)
         /// An event of the write stream; consecutive responses share a commit.
         case writeStream(WriteEvent, generation: Int)
-        /// Anything else, on the engine.
+        /// Anything else.
         case perform(@Sendable (isolated Engine) -> Void)
 
         fileprivate var write: QueuedWrite? {
@@ -38,79 +37,42 @@ actor Engine {
 
     nonisolated let store: Store
     /// Whether the store is closed with the client.
-    nonisolated let ownsStore: Bool
-    nonisolated let scheduler: any Scheduler<EngineTimer>
-    nonisolated let remote: (any Remote)?
-    nonisolated let automaticIndexes: AutomaticIndexes
-    nonisolated let maintenance: IndexMaintenance
-    nonisolated let collectsEagerly: Bool
-    nonisolated let maxWriteAttempts: Int?
-    /// How long a read or a commit at the backend may take.
-    nonisolated let callTimeout: Duration
-    /// The local clock, for the times of writes.
-    nonisolated let clock: @Sendable () -> Timestamp
-    nonisolated let inbox: EngineInbox
-    private nonisolated let sessionLock: Mutex<Session>
-    private nonisolated let networkStateLock: Mutex<NetworkState>
-    private nonisolated let log: (@Sendable (StoreConfiguration.LogLevel, String) -> Void)?
-    private nonisolated let lastID = Atomic<ID>(0)
+    private nonisolated let ownsStore: Bool
+    nonisolated let configuration: ClientConfiguration
+    nonisolated let inbox: Requests
+    nonisolated let indexing: Indexing
+    private nonisolated let published: PublishedState
 
-    // What is listened to.
+    // Listeners.
     var views: ActiveViews
-    var deliveries: [ID: @Sendable (Result<ViewSnapshot, LarderError>) -> Void] = [:]
-    var inSyncListeners: [ID: @Sendable () -> Void] = [:]
-    /// Views whose first query is running.
-    var loadingCount = 0
-    var loadingWaiters: [@Sendable () -> Void] = []
     var targets = ActiveTargets()
     var limbo: LimboResolver
+    var deliveries: [ID: @Sendable (Result<ViewSnapshot, LarderError>) -> Void] = [:]
+    var loading = LoadingQueries()
+    var observers = EngineObservers()
 
-    // Bundles.
-    /// Those that are being loaded.
-    var bundles: [ID: BundleLoad] = [:]
-    /// Targets that keep what bundles have brought.
-    var bundleTargets: Set<Int32> = []
-
-    // What is written.
-    var pendingObservers = ListObservers<PendingBatch>()
-    var deadLetterObservers = ListObservers<DeadLetter>()
-    /// Whom to tell when the backend has answered, by batch.
-    var acknowledgements: [Int64: Completion] = [:]
-    /// How often batches were sent in vain since the client began, where that is limited.
-    var sentCounts: [Int64: Int] = [:]
-    /// Who waits until a batch is no longer pending, by batch.
-    var pendingWaiters: [Int64: [Completion]] = [:]
+    // Writes and bundles.
+    var completions = WriteCompletions()
+    var bundles = BundleLoads()
 
     // The backend.
     var remoteStore: RemoteStore
-    var watchStream: (any WatchStream)?
-    var writeStream: (any WriteStream)?
-    /// Responses of the watch stream that were served since more were asked for.
-    var servedResponseCount = 0
-    var timers: [EngineTimer: @Sendable () -> Void] = [:]
-    var isPumping = false
-    /// What the disk has refused, oldest first.
-    var refusedWork: [StoreWork] = []
-    var recoveryBackoff = Backoff.firestore
-    /// The calls of the backend, and the waits for the next one, that have not ended.
+    var streams = OpenStreams()
     var calls: [ID: ServerCall] = [:]
-    var networkObservers: [ID: @Sendable (NetworkState) -> Void] = [:]
+    var timers: [EngineTimer: @Sendable () -> Void] = [:]
+    private var isPumping = false
+    var refusedWork = RefusedWork()
 
-    // Other clients, other processes.
-    /// The part in a store that several share; nil for one that has it alone.
-    var membership: Membership?
-    /// What it found when it came.
-    let arrival: ClientLook?
+    // Other clients and processes.
+    /// The part in a store that several clients share; nil for a store with one client.
+    var multiClient: MultiClient?
+    var follower = Follower()
+    /// Keeps the watch for commits of others.
     var watch: AnyObject?
-    /// The commit that a client which only reads has told its listeners of.
-    var followedCommit: UInt64 = 0
-    /// How long the next look for a commit waits.
-    var followingDelay = Duration.zero
 
-    // Background work and the end.
-    var indexWaiters: [Completion] = []
-    private var isMaintaining = false
-    /// What is being served.
+    /// The callers waiting for background work to end; nil while none runs.
+    var maintenanceWaiters: [Completion]?
+    /// The requests of this turn.
     private var commands: [Command] = []
     private(set) var isTerminated = false
 
@@ -118,41 +80,31 @@ actor Engine {
         scheduler.executor.asUnownedSerialExecutor()
     }
 
-    /// Whose view of the store it shows.
-    nonisolated var session: Session { sessionLock.withLock { $0 } }
+    nonisolated var scheduler: any Scheduler<EngineTimer> { configuration.scheduler }
+    nonisolated var remote: (any Remote)? { configuration.remote }
+    nonisolated var session: Session { published.session.withLock { $0 } }
     nonisolated var localStore: LocalStore { session.localStore }
     nonisolated var runner: QueryRunner { session.runner }
+    /// Whether the backend is reachable.
+    nonisolated var networkState: NetworkState { published.networkState.withLock { $0 } }
+    var isPrimary: Bool { multiClient?.isPrimary ?? true }
 
-    /// Whether the backend can be reached.
-    nonisolated var networkState: NetworkState {
-        get { networkStateLock.withLock { $0 } }
-        set { networkStateLock.withLock { $0 = newValue } }
-    }
-
-    /// At most so many writes go into one commit, so that a flood cannot outgrow a transaction.
+    /// The maximum number of writes in one commit, which bounds the transaction.
     private static let writesPerCommit = 2_000
-    /// A list of more requests than this is not kept for those to come.
+    /// The capacity for requests that is kept between turns.
     private static let keptCommandCount = 1_000
 
     init(
         _ store: Store, _ session: Session, _ configuration: ClientConfiguration,
-        _ inbox: EngineInbox,
-        journal: Journal?, ownsStore: Bool
+        _ inbox: Requests, journal: Journal?, ownsStore: Bool
     ) throws(LarderError) {
         self.store = store
         self.ownsStore = ownsStore
+        self.configuration = configuration
         self.inbox = inbox
-        sessionLock = Mutex(session)
-        scheduler = configuration.scheduler
-        remote = configuration.remote
-        collectsEagerly = configuration.collectsEagerly
-        maxWriteAttempts = configuration.maxWriteAttempts
-        callTimeout = OnlineStateTracker.silence(configuration.answerTimeout)
-        clock = configuration.clock
-        log = configuration.storage.log
-        // Without a remote a client is as one that is offline.
+        // Without a remote a client is offline.
         views = ActiveViews(onlineState: configuration.remote == nil ? .offline : .unknown)
-        networkStateLock = Mutex(NetworkState(views.onlineState, .notAsked))
+        published = PublishedState(session, NetworkState(views.onlineState, .notAsked))
         limbo = LimboResolver(limit: configuration.maxConcurrentLimboResolutions)
         remoteStore = RemoteStore(
             databaseID: configuration.databaseID,
@@ -161,30 +113,16 @@ actor Engine {
                 remembersOutages: configuration.remembersOutages),
             writePipelineDepth: configuration.remote?.writePipelineDepth ?? 0,
             jitter: configuration.scheduler.random)
-        maintenance = IndexMaintenance(store: store)
-        automaticIndexes = try AutomaticIndexes(store: store)
-        if configuration.makesIndexes { try automaticIndexes.enable() }
-        guard let journal else {
-            arrival = nil
-            return
-        }
-        let sharing = configuration.sharing ?? Sharing()
+        indexing = try Indexing(store, makesIndexes: configuration.makesIndexes)
+        guard let journal else { return }
         remoteStore.disableNetwork(reason: .notPrimary)
         try session.localStore.begin(.renewLease)
-        let clock = scheduler
-        let look = try journal.join(
-            ClientRow(
-                id: journal.clientID, time: clock.uptime, usesNetwork: remote != nil,
-                isForeground: sharing.isForeground), at: { clock.uptime }, in: store)
-        arrival = look
-        membership = Membership(
-            journal, isForeground: sharing.isForeground, usesNetwork: remote != nil,
-            evicts: ownsStore && configuration.evictsWithinBudget, look)
+        multiClient = try journal.join(configuration, store, evicts: ownsStore)
     }
 
     /// A number that no other request of this engine has.
     nonisolated func newID() -> ID {
-        lastID.wrappingAdd(1, ordering: .relaxed).newValue
+        published.lastID.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
     /// Adds a request and wakes the engine for it.
@@ -196,41 +134,35 @@ actor Engine {
         return true
     }
 
-    /// Goes on with what an earlier process left: indexes that are being filled or removed,
-    /// writes that the backend has not seen.
+    /// Resumes what an earlier process left: indexes being filled or removed, pending writes.
     ///
-    /// A client that only reads follows the process that writes instead.
-    nonisolated func start(_ access: StoreConfiguration.Access) {
+    /// A client that only reads follows the writing process instead.
+    nonisolated func start() {
         _ = add(
             .perform {
-                if access == .readOnly {
+                if $0.configuration.storage.access == .readOnly {
                     $0.follow()
                 } else {
                     $0.maintain()
                     $0.startSharing()
-                    $0.startNetwork()
+                    if $0.remote != nil { $0.remoteStore.fillWritePipeline() }
                 }
             })
     }
 
     nonisolated func log(_ message: String) {
-        log?(.warning, message)
+        configuration.storage.log?(.warning, message)
     }
 
-    /// Shows the view of another user from now on.
-    func replaceSession(_ session: Session) {
-        sessionLock.withLock { $0 = session }
+    func publish(_ session: Session) {
+        published.session.withLock { $0 = session }
     }
 
-    /// Lets go of documents that nothing needs, for a cache that is to hold no others.
-    func collect() {
-        guard collectsEagerly else { return }
-        do throws(LarderError) {
-            while try store.evict(toBytes: 0).hasMore {}
-        } catch {
-            log("cannot collect documents: \(error)")
-        }
+    func publish(_ networkState: NetworkState) {
+        published.networkState.withLock { $0 = networkState }
     }
+
+    // MARK: Turns
 
     private nonisolated func wake() {
         scheduler.run { self.takeTurn() }
@@ -243,7 +175,7 @@ actor Engine {
         unsafeBitCast(serve, to: ((Engine) -> Void).self)(self)
     }
 
-    /// Serves what has come; requests that this leads to are served next.
+    /// Serves the waiting requests; those that this leads to are served next.
     private func serve() {
         inbox.take(&commands)
         serveCommands()
@@ -277,57 +209,40 @@ actor Engine {
                 receive(event, generation)
                 pump()
             case .writeStream(let event, let generation):
-                // Several answers of the backend share a commit.
                 remoteStore.handle(event, generation: generation)
             }
         }
         commit(&writes)
         addListeners(&listeners)
+        endStep()
+    }
+
+    /// Performs what is left of a turn or a timer.
+    func endStep() {
         pump()
-        tellOthers()
-        tellQueueObservers()
+        publishChanges()
+        sendQueueChanges()
     }
 
-    // MARK: Background work
-
-    /// Begins bounded steps of background work, between which requests are served.
-    func maintain() {
-        guard !isMaintaining, !isTerminated else { return }
-        isMaintaining = true
-        scheduleStep()
-    }
-
-    private func scheduleStep() {
-        scheduler.run { self.assumeIsolated { $0.step() } }
-    }
-
-    private func step() {
-        guard !isTerminated else { return }
-        let hasMore: Bool
-        do throws(LarderError) {
-            hasMore = try !maintenance.step().isComplete
-        } catch {
-            finishMaintenance(.failure(error))
-            return
+    /// Performs the effects of the remote store until there are none.
+    func pump() {
+        guard !isPumping else { return }
+        isPumping = true
+        defer { isPumping = false }
+        while true {
+            let effects = remoteStore.takeEffects()
+            if effects.isEmpty { return }
+            var acknowledged: [BatchAcknowledgement] = []
+            for effect in effects {
+                if case .acknowledge(let acknowledgement) = effect {
+                    acknowledged.append(acknowledgement)
+                } else {
+                    acknowledge(&acknowledged)
+                    perform(effect)
+                }
+            }
+            acknowledge(&acknowledged)
         }
-        if hasMore { scheduleStep() } else { finishMaintenance(.success(())) }
-    }
-
-    private func finishMaintenance(_ result: Result<Void, LarderError>) {
-        isMaintaining = false
-        let waiters = indexWaiters
-        indexWaiters = []
-        for waiter in waiters { waiter(result) }
-    }
-
-    /// Calls the closure when no background work is left.
-    func waitForIndexes(_ completion: @escaping Completion) {
-        guard !isTerminated else {
-            completion(.failure(Client.terminated))
-            return
-        }
-        indexWaiters.append(completion)
-        maintain()
     }
 
     // MARK: The end
@@ -346,21 +261,37 @@ actor Engine {
         }
         endNetwork()
         let end = LarderError(.cancelled, "the client was terminated")
-        failPendingWaiters(end)
-        for acknowledged in acknowledgements.valuesInOrder { acknowledged(.failure(end)) }
-        failRefusedWork(end)
+        completions.failWaiters(end)
+        completions.failAcknowledgements(end)
+        refusedWork.fail(end)
         failCalls(end)
-        failBundles(end)
+        bundles.fail(end)
         finishMaintenance(.failure(end))
         failWaitingListeners()
         stopSharing()
-        acknowledgements = [:]
         deliveries = [:]
-        inSyncListeners = [:]
-        pendingObservers = ListObservers()
-        deadLetterObservers = ListObservers()
-        networkObservers = [:]
+        observers = EngineObservers()
         watch = nil
         if ownsStore { store.closeWhenIdle(completion) } else { completion(.success(())) }
     }
+}
+
+/// The state of an engine that other threads read.
+private final class PublishedState: Sendable {
+    let session: Mutex<Session>
+    let networkState: Mutex<NetworkState>
+    let lastID = Atomic<Engine.ID>(0)
+
+    init(_ session: Session, _ networkState: NetworkState) {
+        self.session = Mutex(session)
+        self.networkState = Mutex(networkState)
+    }
+}
+
+/// The observers of an engine.
+struct EngineObservers {
+    var pendingWrites = ListObservers<PendingBatch>()
+    var deadLetters = ListObservers<DeadLetter>()
+    var network = Observers<NetworkState>()
+    var snapshotsInSync = Observers<Void>()
 }

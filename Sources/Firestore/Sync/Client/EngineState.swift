@@ -38,7 +38,7 @@ extension Engine {
     }
 
     private var activeClientCount: Int {
-        guard membership != nil else { return 1 }
+        guard multiClient != nil else { return 1 }
         let clients = try? store.read { (transaction) throws(LarderError) in
             try transaction.clients()
         }

@@ -35,20 +35,20 @@ extension LocalStore {
     ///
     /// A target that is no longer stored takes none.
     ///
-    /// - Returns: the documents that were news, as the user sees them.
+    /// - Returns: the documents that have changed, as the user sees them.
     package func applyBundledDocuments(_ documents: [DocumentReading], targetID: Int32)
         throws(LarderError) -> [LocalViewChange]
     {
         try begin(.loadBundle)
         let builder = try RecordBuilder()
-        return try commit { (transaction, news) throws(LarderError) in
+        return try commit { (transaction, shared) throws(LarderError) in
             if try transaction.target(targetID) != nil {
                 try transaction.changeDocuments(
                     ofTarget: targetID, adding: documents.filter(\.exists).map(\.path))
             }
             let changes = try apply(
                 documents, readTime: nil, in: &transaction, using: builder)
-            news?.note(changes.map(\.path))
+            shared?.note(changes.map(\.path))
             return changes
         }
     }

@@ -15,7 +15,7 @@ extension LocalStore {
     {
         try begin(.acknowledgeBatch)
         let refresh = OverlayRefresh(user: user, builder: try RecordBuilder())
-        return try commit(forAll: true) { (transaction, news) throws(LarderError) in
+        return try commit(forAll: true) { (transaction, shared) throws(LarderError) in
             var (touched, cached) = (TouchedViews(of: user), CachedDocuments())
             for acknowledgement in acknowledgements {
                 guard
@@ -29,12 +29,12 @@ extension LocalStore {
                     acknowledgement, of: BatchContents(payload: batch.payload).mutations,
                     to: &cached, in: transaction, using: refresh.builder)
                 try transaction.removeMutationBatch(batch.id, of: user)
-                news?.batches.append(StoreNews.Batch(batch.id, .acknowledged))
+                shared?.batches.append(SharedChange.Batch(batch.id, .acknowledged))
             }
             let changes = try cached.write(to: &transaction)
             try refresh.replay(touched.paths, in: &transaction)
             try followForOthers(changes, in: &transaction, using: refresh.builder)
-            news?.note(touched.paths)
+            shared?.note(touched.paths)
             return try touched.changes(in: transaction)
         }
     }
@@ -124,12 +124,12 @@ extension LocalStore {
     }
 
     private func drop(
-        _ batchIDs: [Int64], as state: StoreNews.Batch.State,
+        _ batchIDs: [Int64], as state: SharedChange.Batch.State,
         keep: (MutationBatch, inout WriteTransaction) throws(LarderError) -> Void
     ) throws(LarderError) -> [LocalViewChange] {
         try begin(.rejectBatch)
         let refresh = OverlayRefresh(user: user, builder: try RecordBuilder())
-        return try commit(forAll: true) { (transaction, news) throws(LarderError) in
+        return try commit(forAll: true) { (transaction, shared) throws(LarderError) in
             var touched = TouchedViews(of: user)
             for id in batchIDs {
                 guard let batch = try transaction.mutationBatch(id, of: user) else { continue }
@@ -138,10 +138,10 @@ extension LocalStore {
                 }
                 try keep(batch, &transaction)
                 try transaction.removeMutationBatch(id, of: user)
-                news?.batches.append(StoreNews.Batch(id, state))
+                shared?.batches.append(SharedChange.Batch(id, state))
             }
             try refresh.replay(touched.paths, in: &transaction)
-            news?.note(touched.paths)
+            shared?.note(touched.paths)
             return try touched.changes(in: transaction, revertsWrites: true)
         }
     }

@@ -50,13 +50,13 @@ extension LocalStore {
         try begin(.writeMutations)
         let builder = try RecordBuilder()
         let name = DeadLetter.name(of: batchID, of: user)
-        return try commit { (transaction, news) throws(LarderError) in
+        return try commit { (transaction, shared) throws(LarderError) in
             guard let stored = try transaction.namedValue(.deadLetter, name) else { return nil }
             let letter = try DeadLetter(stored, of: user)
             try transaction.removeNamedValue(.deadLetter, name)
             let write = QueuedWrite(mutations: letter.mutations, localWriteTime: localWriteTime)
             let batch = try append(write, to: &transaction, using: builder).get()
-            news?.addBatch(batch.id, changing: batch.changes)
+            shared?.addBatch(batch.id, changing: batch.changes)
             return batch
         }
     }

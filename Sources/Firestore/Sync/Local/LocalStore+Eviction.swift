@@ -19,7 +19,7 @@ extension LocalStore {
     /// Targets that hold one of them lose their documents and what resumes them: the backend
     /// would not tell again what it has told.
     package func evict(_ documents: [Document]) throws(LarderError) -> Evicted {
-        try commit { (transaction, news) throws(LarderError) in
+        try commit { (transaction, shared) throws(LarderError) in
             var (evicted, targets) = (Evicted(), Set<Int32>())
             let users = try transaction.usersWithMutations()
             for document in documents {
@@ -35,8 +35,8 @@ extension LocalStore {
             }
             evicted.targetIDs = targets.sorted()
             for id in evicted.targetIDs { try transaction.forgetContents(ofTarget: id) }
-            news?.note(evicted.changes.map(\.path))
-            news?.forgottenTargets = targets
+            shared?.note(evicted.changes.map(\.path))
+            shared?.forgottenTargets = targets
             return evicted
         }
     }

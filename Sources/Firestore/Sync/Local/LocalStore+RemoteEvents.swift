@@ -24,7 +24,7 @@ extension LocalStore {
         try begin(.applyRemoteEvent)
         let builder = try RecordBuilder()
         for path in event.resolvedLimboDocuments { try store.touch(path) }
-        return try commit(forAll: true) { (transaction, news) throws(LarderError) in
+        return try commit(forAll: true) { (transaction, shared) throws(LarderError) in
             var (told, written) = (targets, [TargetData]())
             for (id, change) in event.targets where event.mismatches[id] == nil {
                 guard let index = told.index(forKey: id) else { continue }
@@ -43,8 +43,8 @@ extension LocalStore {
             let changes = try apply(
                 readings, readTime: event.version, in: &transaction, using: builder)
             try transaction.raiseLastSnapshotVersion(to: event.version)
-            news?.note(changes.map(\.path))
-            news?.note(event, of: targets)
+            shared?.note(changes.map(\.path))
+            shared?.note(event, of: targets)
             return AppliedRemoteEvent(changes: changes, targets: told)
         }
     }
@@ -134,7 +134,7 @@ extension TargetData {
     }
 }
 
-extension StoreNews {
+extension SharedChange {
     /// Notes what an event says of active targets.
     fileprivate mutating func note(_ event: RemoteEvent, of active: [Int32: TargetData]) {
         for id in Set(event.targets.keys).union(event.mismatches.keys) where active[id] != nil {
@@ -189,10 +189,10 @@ extension LocalStore {
         _ updates: [DocumentReading], readTime: SnapshotVersion
     ) throws(LarderError) -> [LocalViewChange] {
         let builder = try RecordBuilder()
-        return try commit { (transaction, news) throws(LarderError) in
+        return try commit { (transaction, shared) throws(LarderError) in
             let changes = try apply(
                 updates, readTime: readTime, in: &transaction, using: builder)
-            news?.note(changes.map(\.path))
+            shared?.note(changes.map(\.path))
             return changes
         }
     }

@@ -17,13 +17,13 @@ extension LocalStore {
     {
         try begin(.writeMutations)
         let builder = try RecordBuilder()
-        return try commit { (transaction, news) throws(LarderError) in
+        return try commit { (transaction, shared) throws(LarderError) in
             var outcomes: [Result<(id: Int64, changes: [LocalViewChange]), LarderError>] = []
             outcomes.reserveCapacity(writes.count)
             for write in writes {
                 let outcome = try append(write, to: &transaction, using: builder)
                 if case .success(let batch) = outcome {
-                    news?.addBatch(batch.id, changing: batch.changes)
+                    shared?.addBatch(batch.id, changing: batch.changes)
                 }
                 outcomes.append(outcome)
             }
@@ -78,7 +78,7 @@ extension LocalStore {
     }
 }
 
-extension StoreNews {
+extension SharedChange {
     /// Adds a batch that was queued.
     mutating func addBatch(_ id: Int64, changing changes: [LocalViewChange]) {
         guard id != 0 else { return }

@@ -59,29 +59,22 @@ package struct LocalStore: Sendable {
     ///
     /// - Parameters:
     ///   - isForAll: whether only the client that has the network may do it.
-    ///   - body: the changes; it is given news to add to where the store is shared.
+    ///   - body: makes the changes, and describes them to the other clients of a shared store.
     /// - Throws: what the closure and the store throw; ``LarderCore/LarderError/leaseLost``.
     func commit<R>(
         forAll isForAll: Bool = false,
-        _ body: (inout WriteTransaction, inout StoreNews?) throws(LarderError) -> R
+        _ body: (inout WriteTransaction, inout SharedChange?) throws(LarderError) -> R
     ) throws(LarderError) -> R {
-        guard let journal else {
-            return try store.write { (transaction) throws(LarderError) in
-                var nobody: StoreNews?
-                return try body(&transaction, &nobody)
-            }
+        var isShared = false
+        let result = try store.write { (transaction) throws(LarderError) in
+            if isForAll { try journal?.requireLease(in: transaction) }
+            var shared = journal == nil ? nil : SharedChange()
+            shared?.user = user
+            let result = try body(&transaction, &shared)
+            if let journal, let shared { isShared = try journal.append(shared, to: &transaction) }
+            return result
         }
-        let (result, isNews) = try store.write { (transaction) throws(LarderError) in
-            if isForAll { try journal.requireLease(in: transaction) }
-            var news: StoreNews? = StoreNews()
-            news?.user = user
-            let result = try body(&transaction, &news)
-            let isNews = try news.map { (news) throws(LarderError) in
-                try journal.append(news, to: &transaction)
-            }
-            return (result, isNews ?? false)
-        }
-        if isNews { journal.announce() }
+        if isShared { journal?.announce() }
         return result
     }
 }

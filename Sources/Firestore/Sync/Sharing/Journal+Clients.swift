@@ -2,7 +2,7 @@ import LarderDocumentStore
 import LarderModel
 
 /// What a client finds when it comes, or looks again.
-struct ClientLook: Sendable {
+struct ClientScan: Sendable {
     /// Whether it had the lease of the network until now.
     var hadLease: Bool
     /// Whether it has it now.
@@ -26,7 +26,7 @@ extension Journal {
     /// - Parameter now: the time. It is asked once nobody else writes: one from before that would
     ///   take what others wrote meanwhile for something of before the machine's last start.
     func join(_ own: ClientRow<Int32>, at now: () -> Duration, in store: Store)
-        throws(LarderError) -> ClientLook
+        throws(LarderError) -> ClientScan
     {
         let look = try store.write { (transaction) throws(LarderError) in
             var own = own
@@ -39,7 +39,7 @@ extension Journal {
                 try transaction.setJournalFloor(transaction.commitNumber)
             }
             own.appliedCommit = transaction.commitNumber
-            return try lookAround(as: own, isForced: false, in: &transaction)
+            return try scan(as: own, isForced: false, in: &transaction)
         }
         announce()
         return look
@@ -47,18 +47,18 @@ extension Journal {
 
     /// Says that a client is still there, and takes or renews the lease of the network if it may.
     ///
-    /// The primary forgets clients that were not heard of for long, and news that all have heard.
+    /// The primary forgets clients that were not heard of for long, and change that all have heard.
     ///
     /// - Parameters:
     ///   - now: the time, as for ``join(_:at:in:)``.
     ///   - isForced: whether the client takes the lease whoever has it.
     func renew(_ own: ClientRow<Int32>, at now: () -> Duration, isForced: Bool, in store: Store)
-        throws(LarderError) -> ClientLook
+        throws(LarderError) -> ClientScan
     {
         let look = try store.write { (transaction) throws(LarderError) in
             var own = own
             own.time = now()
-            return try lookAround(as: own, isForced: isForced, in: &transaction)
+            return try scan(as: own, isForced: isForced, in: &transaction)
         }
         if look.hadLease && !look.hasLease { announce() }
         return look
@@ -67,14 +67,14 @@ extension Journal {
     /// Takes a client out of a store.
     func leave(_ store: Store) throws(LarderError) {
         try store.write { (transaction) throws(LarderError) in
-            var news = StoreNews()
-            news.hasLeft = true
+            var change = SharedChange()
+            change.hasLeft = true
             if try transaction.lease()?.owner == clientID {
                 try transaction.removeLease()
-                news.freesLease = true
-                news.network = NetworkState(.unknown, .notAsked)
+                change.freesLease = true
+                change.network = NetworkState(.unknown, .notAsked)
             }
-            _ = try append(news, to: &transaction)
+            _ = try append(change, to: &transaction)
             try transaction.removeNamedValue(.client, clientID)
         }
         announce()
@@ -84,13 +84,14 @@ extension Journal {
     ///
     /// - Throws: ``LarderCore/LarderError/leaseLost`` for what only a client that has the network
     ///   can tell, from one that has it no longer.
-    func post(_ news: StoreNews, of own: ClientRow<Int32>, in store: Store) throws(LarderError) {
+    func post(_ change: SharedChange, of own: ClientRow<Int32>, in store: Store) throws(LarderError)
+    {
         try store.write { (transaction) throws(LarderError) in
-            if news.isOfPrimary { try requireLease(in: transaction) }
-            if !news.begunTargets.isEmpty || !news.endedTargets.isEmpty {
+            if change.isOfPrimary { try requireLease(in: transaction) }
+            if !change.begunTargets.isEmpty || !change.endedTargets.isEmpty {
                 try transaction.put(own)
             }
-            _ = try append(news, to: &transaction)
+            _ = try append(change, to: &transaction)
         }
         announce()
     }
@@ -100,13 +101,13 @@ extension Journal {
         signal.announce(from: clientID)
     }
 
-    private func lookAround(
+    private func scan(
         as own: ClientRow<Int32>, isForced: Bool, in transaction: inout WriteTransaction
-    ) throws(LarderError) -> ClientLook {
+    ) throws(LarderError) -> ClientScan {
         let others = try transaction.clients().filter { $0.id != own.id }
         let lease = try transaction.lease()
         let isOwner = lease?.owner == own.id
-        var look = ClientLook(
+        var look = ClientScan(
             hadLease: isOwner,
             hasLease: isForced
                 || Lease.mayBelong(to: own, lease: lease, others: others, at: own.time),
@@ -120,9 +121,9 @@ extension Journal {
             try trim(applied: applied ?? transaction.commitNumber, in: &transaction)
         } else if isOwner {
             try transaction.removeLease()
-            var news = StoreNews()
-            news.freesLease = true
-            _ = try append(news, to: &transaction)
+            var change = SharedChange()
+            change.freesLease = true
+            _ = try append(change, to: &transaction)
         } else if let lease, lease.isValid(at: own.time) {
             let left = Lease.validity - (own.time - lease.time)
             look.nextLook = min(Lease.renewal, left + .milliseconds(1))
@@ -141,5 +142,47 @@ extension Journal {
         for id in lost { try transaction.removeNamedValue(.client, id) }
         try transaction.setJournalFloor(transaction.commitNumber)
         return lost
+    }
+}
+
+extension Journal {
+    /// The journal of a client; nil for one that does not share its store.
+    ///
+    /// - Throws: `invalidArgument` for a store in memory without a signal, or a client's id that
+    ///   the store does not take.
+    init?(_ configuration: ClientConfiguration, directory: String?) throws(LarderError) {
+        let isShared = configuration.storage.access == .shared
+        guard let sharing = configuration.sharing ?? (isShared ? Sharing() : nil) else {
+            return nil
+        }
+        guard (1...1_000).contains(sharing.clientID.utf8.count) else {
+            throw .invalidArgument("a client's id has 1 to 1,000 bytes")
+        }
+        if let signal = sharing.signal {
+            self.init(clientID: sharing.clientID, signal: signal)
+        } else if let directory {
+            self.init(
+                clientID: sharing.clientID,
+                signal: try FileSignal(
+                    directory: directory, errorDomain: LarderError.firestoreDomain))
+        } else {
+            throw .invalidArgument("a store in memory is shared by a signal")
+        }
+    }
+
+    /// Enters the client of a configuration into a store.
+    func join(
+        _ configuration: ClientConfiguration, _ store: Store, evicts: Bool
+    ) throws(LarderError) -> MultiClient {
+        let isForeground = configuration.sharing?.isForeground ?? true
+        let usesNetwork = configuration.remote != nil
+        let scheduler = configuration.scheduler
+        let own = ClientRow<Int32>(
+            id: clientID, time: scheduler.uptime, usesNetwork: usesNetwork,
+            isForeground: isForeground)
+        return MultiClient(
+            self, isForeground: isForeground, usesNetwork: usesNetwork,
+            evicts: evicts && configuration.evictsWithinBudget,
+            joined: try join(own, at: { scheduler.uptime }, in: store))
     }
 }

@@ -4,7 +4,7 @@ import LarderModel
 /// The changes that a client shares with the other clients of its store, and those they share with
 /// it.
 struct Journal: Sendable {
-    /// The entries, whose payloads are ``StoreNews``.
+    /// The entries, whose payloads are ``SharedChange``.
     let log: ChangeLog
     /// Wakes the other clients.
     let signal: any StoreSignal
@@ -23,16 +23,16 @@ struct Journal: Sendable {
     /// Shares what a transaction does, if there are other clients.
     ///
     /// - Returns: whether there is something to apply.
-    func append(_ news: StoreNews, to transaction: inout WriteTransaction)
+    func append(_ change: SharedChange, to transaction: inout WriteTransaction)
         throws(LarderError) -> Bool
     {
-        for id in news.forgottenTargets { try transaction.setCurrent(false, target: id) }
-        for (id, target) in news.targets {
+        for id in change.forgottenTargets { try transaction.setCurrent(false, target: id) }
+        for (id, target) in change.targets {
             try transaction.setCurrent(target.isCurrent && !target.isReset, target: id)
         }
-        if let network = news.network { try transaction.put(network, of: clientID) }
-        guard !news.isEmpty, try hasOthers(in: transaction) else { return false }
-        try log.append(try news.payload(), to: &transaction)
+        if let network = change.network { try transaction.put(network, of: clientID) }
+        guard !change.isEmpty, try hasOthers(in: transaction) else { return false }
+        try log.append(try change.payload(), to: &transaction)
         return true
     }
 

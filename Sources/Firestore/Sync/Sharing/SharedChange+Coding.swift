@@ -12,10 +12,10 @@ package import LarderModel
 ///     begun, ended, forgotten  targets, four bytes each, the least significant first
 ///     cancellations            batches
 ///     left, free, taken        true
-extension StoreNews {
+extension SharedChange {
     private static let version: Int64 = 1
 
-    /// The bytes under which the news is kept.
+    /// The bytes under which the change is kept.
     package func payload() throws(LarderError) -> [UInt8] {
         var fields: [(name: String, value: Value)] = [("version", .integer(Self.version))]
         if let documents {
@@ -56,7 +56,7 @@ extension StoreNews {
 
     /// Reads what is kept.
     ///
-    /// - Returns: nil for anything that is no news, or that a newer version wrote.
+    /// - Returns: nil for anything that is no change, or that a newer version wrote.
     package init?(payload: [UInt8]) {
         guard let fields = try? Record(validating: payload, maxBytes: .max).loadedFields(),
             fields["version"] == .integer(Self.version)
@@ -97,7 +97,7 @@ extension StoreNews {
     }
 }
 
-extension StoreNews.Batch {
+extension SharedChange.Batch {
     fileprivate var value: Value {
         var fields: MapValue = ["id": .integer(id)]
         switch state {
@@ -125,7 +125,7 @@ extension StoreNews.Batch {
     }
 }
 
-extension StoreNews.Target {
+extension SharedChange.Target {
     fileprivate func value(of id: Int32) -> Value {
         .map([
             "id": .integer(Int64(id)), "current": .boolean(isCurrent), "reset": .boolean(isReset),

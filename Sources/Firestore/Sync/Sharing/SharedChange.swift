@@ -2,7 +2,7 @@ package import LarderDocumentStore
 package import LarderModel
 
 /// What a commit of one client tells the others that share its store.
-package struct StoreNews: Sendable, Equatable {
+package struct SharedChange: Sendable, Equatable {
     /// Documents of which the cache, or somebody's pending writes, have changed; nil for any.
     package var documents: [DocumentPath]? = []
     /// Whose batches ``batches`` are.
@@ -109,7 +109,7 @@ package struct StoreNews: Sendable, Equatable {
 
     /// Whether nobody needs to hear of it.
     package var isEmpty: Bool {
-        var nothing = StoreNews()
+        var nothing = SharedChange()
         nothing.user = user
         return self == nothing
     }
