@@ -36,22 +36,22 @@ c_library := $(MAKE) --no-print-directory -j$(jobs) -C CSources/larder
 
 help:
 	@echo 'make run      build the tool; import, query, change and watch a sample of real cities;'
-	@echo '              a database loses its network and its process, and comes back'
+	@echo '              a database loses its network and its process, and recovers'
 	@echo 'make demo     the same with the server, over gRPC'
 	@echo 'make serve    build the server of google.firestore.v1 and run it: PORT=$(PORT) DATA=$(DATA)'
 	@echo 'make test     C and Swift tests'
 	@echo 'make check    everything else: formats, layers, installation, sanitizers, crash tests,'
 	@echo '              fuzzers, the server with other clients (half an hour; make test first)'
-	@echo 'make soak     what takes hours: clients and a server over breaking connections and the'
+	@echo 'make soak     long-running checks: clients and a server over breaking connections, the'
 	@echo '              simulator with new seeds (MINUTES=$(MINUTES) together), longer fuzzing, kills and'
 	@echo '              power cuts, all tests under both sanitizers'
 	@echo 'make bench    benchmarks in release mode, against raw LMDB, SQLite, GRDB and, where it is'
 	@echo "              installed, Google's Firestore emulator"
 	@echo 'make generate Swift of the .proto files; needs protoc, or PROTOC=COMMAND'
 	@echo 'make install  C library, header and pkg-config file, and the tool: PREFIX=$(PREFIX) DESTDIR='
-	@echo 'make clean    remove everything that was built'
+	@echo 'make clean    remove all build products'
 	@echo
-	@echo 'run, test, check and bench first install what is missing of these Debian packages:'
+	@echo 'run, test, check and bench first install the missing ones of these Debian packages:'
 	@echo '  $(sort $(check_packages) $(bench_packages))'
 
 packages:

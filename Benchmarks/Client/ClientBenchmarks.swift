@@ -1,7 +1,7 @@
 import Foundation
 import Measuring
 
-/// Measures the document client beside its peers, and judges it by its limits.
+/// Measures the document client in comparison with its peers, and checks its limits.
 @main
 struct ClientBenchmarks {
     static func main() async {
@@ -28,7 +28,7 @@ struct ClientBenchmarks {
 
     private static func measure(_ options: Options) async throws -> Int {
         for name in options.operations where !operations.contains(name) {
-            throw Options.Problem(sentence: "There is no operation \(name); --list shows them.")
+            throw Options.Problem(sentence: "There is no operation \(name); see --list.")
         }
         let run = try Run(options)
         defer { run.removeDirectory() }
@@ -55,13 +55,13 @@ struct ClientBenchmarks {
 struct Options {
     var sizes = [10_000, 100_000]
     var rounds = 5
-    /// Point reads a round, writes, pending writes and listeners: a quick run takes fewer.
+    /// Fewer point reads, writes, pending writes and listeners per round.
     var isQuick = false
     var operations: Set<String> = []
     var systems = Set(System.allCases)
     var json: String?
     var isStrict = false
-    /// The program that acknowledges pending writes, which public API does not reach.
+    /// The program that acknowledges pending writes, which the public API cannot do.
     var acknowledgement: String?
     /// The program that measures the engine between a store and a backend, for the same reason.
     var sync: String?
@@ -83,7 +83,7 @@ struct Options {
           --list                  the operations
         """
 
-    /// A sentence about what is wrong with the arguments.
+    /// An error in the arguments.
     struct Problem: Error { let sentence: String }
 
     init(_ arguments: [String]) throws(Problem) {
@@ -106,7 +106,7 @@ struct Options {
             case "--dir": parent = try Self.value(of: option, &rest)
             case "--json": json = try Self.value(of: option, &rest)
             case "--strict": isStrict = true
-            default: throw Problem(sentence: "There is no option \(option).\n\n\(Self.help)")
+            default: throw Problem(sentence: "Unknown option \(option).\n\n\(Self.help)")
             }
         }
     }
@@ -120,7 +120,7 @@ struct Options {
         of option: String, _ rest: inout ArraySlice<String>
     ) throws(Problem) -> String {
         guard let value = rest.popFirst() else {
-            throw Problem(sentence: "\(option) needs a value.")
+            throw Problem(sentence: "\(option) requires a value.")
         }
         return value
     }
@@ -132,7 +132,7 @@ struct Options {
     private static func numbers(_ text: String) throws(Problem) -> [Int] {
         let numbers = list(text).compactMap { Int($0) }.filter { $0 > 0 }
         guard !numbers.isEmpty, numbers.count == list(text).count else {
-            throw Problem(sentence: "\(text) is not a list of numbers above zero.")
+            throw Problem(sentence: "\(text) is not a list of positive numbers.")
         }
         return numbers
     }
@@ -141,11 +141,11 @@ struct Options {
         var systems: Set<System> = []
         for name in list(text) {
             guard let system = System(rawValue: name) else {
-                throw Problem(sentence: "There is no system \(name): larder, floor or grdb.")
+                throw Problem(sentence: "Unknown system \(name): use larder, floor or grdb.")
             }
             systems.insert(system)
         }
-        // What Larder's other figures are compared with is Larder's, too.
+        // The reference measurements are Larder's own.
         if systems.contains(.larder) { systems.insert(.reference) }
         return systems
     }

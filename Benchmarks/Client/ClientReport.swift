@@ -14,7 +14,7 @@ final class Report {
         let entry: Entry
         let limit: String
         let reached: Double
-        /// The same by processor time, where wall-clock time decides.
+        /// The value by processor time, if wall-clock time decides.
         let processor: Double?
         let isReached: Bool
     }
@@ -32,15 +32,15 @@ final class Report {
         }
     }
 
-    /// The measurements of a row, to compare another row with.
+    /// The measurements of a row, for comparison with another row.
     func series(_ id: String, count: Int, _ system: System) -> Series? {
         entries.first { $0.row.id == id && $0.count == count }?.series[system]
     }
 
     // MARK: Judging
 
-    /// The verdicts of each row at the largest number of documents; smaller numbers serve to judge
-    /// growth.
+    /// The verdicts of each row at the largest number of documents; smaller numbers are for
+    /// measuring growth.
     var verdicts: [Verdict] {
         entries.filter { entry in
             !entries.contains { $0.row.id == entry.row.id && $0.count > entry.count }
@@ -84,7 +84,7 @@ final class Report {
         return quantity == .processor ? name + ", by processor time" : name
     }
 
-    /// The largest number of documents against the smallest, in the row of the largest.
+    /// The ratio of the largest to the smallest number of documents.
     private func judgeGrowth(_ entry: Entry) -> Verdict? {
         let same = entries.filter { $0.row.id == entry.row.id }
         guard entry.row.isIndependentOfCount, let first = same.first, same.count > 1,
@@ -101,7 +101,7 @@ final class Report {
 // MARK: - Printing
 
 extension Report {
-    /// Prints a row with every system's figures.
+    /// Prints a row with the results of every system.
     func printRow(_ id: String, count: Int) {
         guard let entry = entries.first(where: { $0.row.id == id && $0.count == count }) else {
             return
@@ -123,12 +123,13 @@ extension Report {
         flushOutput()
     }
 
-    /// Prints every limit with what was reached.
+    /// Prints every limit with the value reached.
     ///
-    /// - Returns: how many were missed.
+    /// - Returns: the number of missed limits.
     func printSummary() -> Int {
         let verdicts = verdicts
-        print("\nReach and limit (medians of the rounds' ratios; in brackets by processor time)\n")
+        print(
+            "\nLimits and values (medians of the rounds' ratios; in brackets by processor time)\n")
         print(
             "    " + "operation".padded(58) + "N".leftPadded(8) + "Larder".leftPadded(10)
                 + "floor".leftPadded(10) + "GRDB".leftPadded(10) + "  " + "unit".padded(7)
@@ -151,7 +152,7 @@ extension Report {
         return missed
     }
 
-    /// Writes everything for programs.
+    /// Writes all results as JSON.
     func writeJSON(to path: String, machine: [(name: String, text: String)]) throws {
         let rows = entries.map { entry in
             var row: [String: Any] = [
@@ -185,7 +186,7 @@ extension Report {
 
 /// A row of the report: an operation at a number of documents.
 struct Row {
-    /// What a limit looks at.
+    /// The quantity that a limit applies to.
     enum Quantity {
         case wall, processor
     }
@@ -228,7 +229,7 @@ struct Row {
     var isIndependentOfCount = false
 }
 
-/// The figures of one system in one row, a round each.
+/// The results of one system in one row, one per round.
 struct Series {
     private(set) var rounds: [Elapsed] = []
 
@@ -240,7 +241,7 @@ struct Series {
 
     func summary(_ quantity: Row.Quantity) -> Summary? { summary(of: figures(quantity)) }
 
-    /// This series over another, round by round: what slows the machine down slows both.
+    /// The ratio to another series, round by round: variations of the machine affect both.
     func ratio(to other: Series, _ quantity: Row.Quantity) -> Summary? {
         let pairs = zip(figures(quantity), other.figures(quantity))
         return summary(of: pairs.filter { $0.1 > 0 }.map { $0.0 / $0.1 })

@@ -72,14 +72,14 @@ final class Run {
     }
 }
 
-/// The same documents in each of the systems that were asked for.
+/// The same documents in each of the selected systems.
 final class Stores {
     let count: Int
     let larder: LarderPeer?
     let floor: FloorPeer?
     let grdb: GRDBPeer?
 
-    /// Opens copies of the stores of that many documents.
+    /// Opens copies of the stores with that many documents.
     init(_ run: Run, count: Int) throws {
         self.count = count
         let systems = run.options.systems
@@ -97,7 +97,7 @@ final class Stores {
         try grdb?.close()
     }
 
-    /// Makes the closed stores that operations copy: without indexes, nothing pending.
+    /// Creates the closed stores that operations copy: without indexes and pending writes.
     static func build(_ run: Run, count: Int) throws {
         guard run.built.insert(count).inserted else { return }
         if run.options.systems.contains(.larder) {
@@ -114,7 +114,7 @@ final class Stores {
         }
     }
 
-    /// One way each, of the systems that are open.
+    /// One implementation for each of the open systems.
     func bodies(
         larder: @escaping (LarderPeer) async throws -> Int,
         floor: @escaping (FloorPeer) -> Int,
@@ -128,12 +128,11 @@ final class Stores {
     }
 }
 
-/// A program of Larder's own package that measures what the public API does not show.
+/// A program of Larder's package that measures what the public API does not expose.
 struct MeasuringProgram {
-    /// Where it is.
     let path: String
 
-    /// Runs it to its end, and reads what it has measured from its standard output.
+    /// Runs the program and decodes its standard output.
     func run<Figures: Decodable>(_ arguments: [String]) throws -> Figures {
         let process = Process()
         let output = Pipe()

@@ -3,10 +3,10 @@ import Foundation
 import GRDB
 import Workload
 
-/// What a Swift developer would pick: JSON documents in SQLite through GRDB, expression indexes,
-/// `Codable` types.
+/// The usual choice of a Swift developer: JSON documents in SQLite through GRDB, expression
+/// indexes, `Codable` types.
 final class GRDBPeer {
-    /// A document as the developer declares it; dates stay text, which flatters decoding.
+    /// A typical declaration of a document; dates remain text, which makes decoding faster.
     struct CityRecord: Codable {
         struct Location: Codable {
             var latitude: Double
@@ -31,12 +31,12 @@ final class GRDBPeer {
     private let decoder = JSONDecoder()
     private let encoder = JSONEncoder()
 
-    /// Opens a database; durable means that each commit is on disk.
+    /// Opens a database; with `isDurable` each commit is on disk.
     init(directory: String, isDurable: Bool = true) throws {
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: true)
         pool = try DatabasePool(path: directory + "/documents.sqlite")
-        // GRDB sets NORMAL when it turns the write-ahead log on, so this has to come after.
+        // GRDB sets NORMAL when it enables the write-ahead log, so this must follow.
         guard isDurable else { return }
         try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
     }
@@ -121,7 +121,7 @@ final class GRDBPeer {
             "SELECT data FROM documents WHERE collection = 'cities' ORDER BY path LIMIT ?", [limit])
     }
 
-    /// Local writes, one a commit: a row of the queue and one of the local view.
+    /// Local writes, one per commit: a row of the queue and one of the local view.
     func write(_ cities: [(path: String, city: CityRecord)]) throws {
         for (path, city) in cities {
             let text = String(decoding: try encoder.encode(city), as: UTF8.self)
@@ -135,7 +135,7 @@ final class GRDBPeer {
         }
     }
 
-    /// Documents as the developer has them before writing.
+    /// Documents in the application's representation.
     func cities(_ range: Range<Int>) throws -> [(path: String, city: CityRecord)] {
         try range.map { (City.path($0), try decode(City.json($0))) }
     }
@@ -152,12 +152,12 @@ final class GRDBPeer {
     }
 }
 
-/// The floor: hand-written loops over LMDB.
+/// The lower bound: hand-written loops over LMDB.
 final class FloorPeer {
     private let store: OpaquePointer
     private let reader: OpaquePointer
 
-    /// Opens a store; durable means that each commit is on disk.
+    /// Opens a store; with `isDurable` each commit is on disk.
     init(directory: String, isDurable: Bool = true) {
         store = floor_open(directory, isDurable)
         reader = floor_reader_open(store)
@@ -172,7 +172,7 @@ final class FloorPeer {
 
     func read(_ numbers: [Int64]) -> Int { Int(floor_read(reader, numbers, numbers.count)) }
 
-    /// A reader of its own, for a thread of its own.
+    /// Reads on a separate thread with its own reader.
     func readElsewhere(_ numbers: [Int64]) -> Int {
         let reader = floor_reader_open(store)
         defer { floor_reader_close(reader) }

@@ -4,7 +4,7 @@ import LarderDocumentStore
 import LarderModel
 import Workload
 
-/// Larder through its public API; only what is cached is put there beforehand, as a server would.
+/// Larder through its public API; only cached documents are stored directly, as a server would.
 final class LarderPeer: Sendable {
     let db: Firestore
     let cities: CollectionReference
@@ -22,7 +22,7 @@ final class LarderPeer: Sendable {
 
     func close() async throws { try await db.terminate() }
 
-    /// Puts documents into the store that a database will be opened on.
+    /// Stores the documents of a database before it is opened.
     static func fill(directory: String, count: Int) throws {
         var configuration = StoreConfiguration(directory: directory)
         configuration.durability = .lastCommitAtRisk
@@ -31,7 +31,7 @@ final class LarderPeer: Sendable {
         try store.close()
     }
 
-    /// Makes indexes and waits until they are filled.
+    /// Defines indexes and waits until they are complete.
     func defineIndexes(_ indexes: [CacheIndex]) async throws {
         try await db.setIndexes(indexes)
         while try !db.indexes().allSatisfy(\.isComplete) {
@@ -44,7 +44,7 @@ final class LarderPeer: Sendable {
         CacheIndex(City.collection, [.descending("population")]),
     ]
 
-    // MARK: Reading; the results are how many documents were found
+    // MARK: Reading; returns the number of documents found
 
     func readPopulation(_ documents: [DocumentReference]) async throws -> Int {
         var found = 0
@@ -78,14 +78,14 @@ final class LarderPeer: Sendable {
 
     func first(_ limit: Int) async throws -> Int { try await count(cities.limit(to: limit)) }
 
-    /// Takes the snapshots of the documents, too.
+    /// Includes creating the snapshots of the documents.
     private func count(_ query: Query) async throws -> Int {
         try await query.getDocuments(source: .cache).documents.count
     }
 
     // MARK: Writing
 
-    /// What an application hands to `setData`.
+    /// The arguments of `setData`.
     struct Write: @unchecked Sendable {
         let document: DocumentReference
         let fields: [String: Any]  // never changed once it is made, and of values alone
@@ -113,14 +113,14 @@ final class LarderPeer: Sendable {
         }
     }
 
-    /// Each write waits until the one before it is on disk.
+    /// Each write waits until the previous one is on disk.
     static func writeInTurn(_ writes: some Sequence<Write>) async throws {
         for write in writes {
             try await write.document.enqueueSetData(write.fields).committedLocally()
         }
     }
 
-    /// So many tasks, each writing its share in turn.
+    /// Writes from several tasks, each writing its share sequentially.
     static func write(_ writes: [Write], tasks: Int) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<tasks {
@@ -131,7 +131,7 @@ final class LarderPeer: Sendable {
         }
     }
 
-    /// All at once; returns when the last one is on disk.
+    /// Enqueues all writes; returns when the last one is on disk.
     static func writeTogether(_ writes: [Write]) async throws {
         let handles = writes.map { $0.document.enqueueSetData($0.fields) }
         for handle in handles { try await handle.committedLocally() }

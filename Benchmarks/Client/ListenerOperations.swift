@@ -5,10 +5,10 @@ import LarderModel
 import Measuring
 import Synchronization
 
-/// Many listeners: what a change costs, and what they weigh.
+/// Many listeners: the cost of a change, and their memory.
 ///
-/// The documents are small ones of a collection of their own, with an index on the field that the
-/// listeners' queries ask for, so that setting 10,000 of them up takes seconds.
+/// The documents are small, with an index on the field of the listeners' queries, so that setting
+/// up 10,000 of them takes seconds.
 struct ListenerOperations {
     let run: Run
 
@@ -54,7 +54,7 @@ struct ListenerOperations {
     }
 }
 
-/// A database of documents that each have a slot of their own, and listeners to slots.
+/// A database of documents with a slot each, and listeners to slots.
 private final class Slots {
     let db: Firestore
     private let slots: CollectionReference
@@ -88,7 +88,7 @@ private final class Slots {
         }
     }
 
-    /// Listens to slots, and waits for the first snapshots.
+    /// Listens to slots and waits for the first snapshots.
     func listen(to range: Range<Int>) async throws {
         let target = told.count + range.count
         for slot in range {
@@ -107,7 +107,7 @@ private final class Slots {
         registrations = []
     }
 
-    /// Changes documents that one listener each is interested in, and waits until it is told.
+    /// Changes documents that match one listener each, and waits for all snapshots.
     func change(_ count: Int) async throws -> Int {
         let before = told.count
         for step in 0..<count {

@@ -2,7 +2,7 @@ import Foundation
 import Measuring
 import Workload
 
-/// Reading documents and asking queries of a warm store.
+/// Reads and queries of a warm store.
 struct ReadOperations {
     let run: Run
     let count: Int
@@ -28,7 +28,7 @@ struct ReadOperations {
         id: "top.scan", title: "order by, descending, limit 50, no index", unit: .milliseconds,
         limits: [.atMost(2, times: .reference)], reference: "equality query, no index")
     private static let topMemory = Row(
-        id: "top.memory", title: "the same, memory that it adds", unit: .bytes,
+        id: "top.memory", title: "the same, additional memory", unit: .bytes,
         limits: [.value(Double(4 << 20))])
 
     func callAsFunction() async throws {
@@ -51,7 +51,7 @@ struct ReadOperations {
     private func pointReads(_ stores: Stores) async throws {
         guard run.options.includes("point-read") else { return }
         let numbers = City.randomNumbers(below: count, run.options.isQuick ? 2_000 : 20_000)
-        // The slower ones read fewer a round: figures are of one read.
+        // Slower systems read fewer documents per round: results are per read.
         let paths = numbers.prefix(2_000).map { City.path(Int($0)) }
         let references = stores.larder?.references(numbers) ?? []
         for (row, larder, grdb) in [
@@ -146,7 +146,7 @@ struct ReadOperations {
     }
 }
 
-/// Opening a store that is warm in the page cache, until the first 50 documents are there.
+/// Opening a store that is warm in the page cache, up to the first 50 documents.
 struct OpenOperation {
     let run: Run
     let count: Int

@@ -3,14 +3,14 @@ import Measuring
 
 /// The engine between a store and a backend.
 ///
-/// Public API reaches no backend that a script drives. A program of Larder's own package does it
-/// and prints its figures as JSON.
+/// The public API cannot use a scripted backend. A program of Larder's package does, and prints its
+/// results as JSON.
 struct SyncOperations {
     let run: Run
 
     static let names = ["apply", "first", "fanout", "drain", "idle"]
 
-    /// What that program prints, of each round.
+    /// The program's result of a round.
     private struct Figure: Decodable {
         let row: String
         let side: String
@@ -21,14 +21,14 @@ struct SyncOperations {
     private var isQuick: Bool { run.options.isQuick }
     private var rounds: Int { max(run.options.rounds, 3) }
 
-    /// What depends on how many documents there are.
+    /// Operations that depend on the number of documents.
     func callAsFunction(count: Int) throws {
         try measure("apply", count: count, on: count)
-        // A listener of more documents than that is none.
+        // A listener of more documents is unrealistic.
         if count <= 10_000 { try measure("first", count: count, on: count) }
     }
 
-    /// What does not.
+    /// Operations that do not.
     func callAsFunction() throws {
         try measure("fanout", count: isQuick ? 500 : 10_000)
         try measure("drain", count: isQuick ? 500 : 10_000)
@@ -38,7 +38,7 @@ struct SyncOperations {
     private func measure(_ operation: String, count: Int, on cities: Int? = nil) throws {
         guard run.options.includes(operation), run.options.systems.contains(.larder) else { return }
         guard let program = run.options.sync else {
-            print("\n    \(operation): left out, --sync names no program")
+            print("\n    \(operation): skipped, specify the program with --sync")
             return
         }
         let directory: String
@@ -56,7 +56,7 @@ struct SyncOperations {
         for figure in figures {
             guard let row = Self.rows.first(where: { $0.id == figure.row }),
                 let system = System(rawValue: figure.side)
-            else { throw Run.Wrong(description: "\(program) knows a row \(figure.row)") }
+            else { throw Run.Wrong(description: "\(program) has an unknown row \(figure.row)") }
             run.report.add(
                 row, count: count, system,
                 Elapsed(wall: figure.wall, processor: figure.processor))
@@ -84,19 +84,19 @@ struct SyncOperations {
             unit: .microseconds, limits: [.atMost(1.5, times: .reference, .processor)],
             reference: "100 listeners, a snapshot for all"),
         Row(
-            id: "fanout.examined", title: "the same: views looked at, for each of those",
+            id: "fanout.examined", title: "the same: views examined, for each of those",
             unit: .times, limits: [.value(1)]),
         Row(
-            id: "drain", title: "queued writes to a backend in the process, each",
+            id: "drain", title: "queued writes to an in-process backend, each",
             unit: .microseconds, limits: [.value(50)]),
         Row(
-            id: "drain.memory", title: "the same: growth of memory", unit: .bytes,
+            id: "drain.memory", title: "the same: memory growth", unit: .bytes,
             limits: [.value(8 * 1024 * 1024)]),
         Row(
-            id: "idle.machine", title: "allocations of a sign of life, network side",
+            id: "idle.machine", title: "allocations of a keepalive, network side",
             unit: .times, limits: [.value(0)]),
         Row(
-            id: "idle.engine", title: "allocations of a sign of life, whole engine",
+            id: "idle.engine", title: "allocations of a keepalive, whole engine",
             unit: .times, limits: [.value(0)]),
     ]
 }

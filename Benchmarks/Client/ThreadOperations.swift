@@ -20,7 +20,7 @@ struct ThreadOperations {
         unit: .microseconds, limits: [.atLeast(0.8, timesAsFastAs: .reference)],
         reference: "2 threads, no writer")
     private static let floorScaling = Row(
-        id: "threads.machine", title: "what two threads are worth here: the floor's reads",
+        id: "threads.machine", title: "scaling of this machine with two threads: raw LMDB reads",
         unit: .microseconds, limits: [])
 
     func callAsFunction() async throws {
@@ -53,7 +53,7 @@ struct ThreadOperations {
         try await peer.close()
     }
 
-    /// The time of one read when so many threads read at once: elapsed over all that were read.
+    /// The time of one read with a number of concurrent threads: elapsed time over all reads.
     private func reads(
         _ peer: LarderPeer, _ references: [DocumentReference], threads: Int
     ) async throws -> Elapsed {
@@ -69,8 +69,8 @@ struct ThreadOperations {
         return (Elapsed.now - start) / Double(threads * references.count)
     }
 
-    /// Writes one document after the other, each on disk before the next, from a thread of its
-    /// own: the readers leave Swift's tasks no thread to go on with.
+    /// Writes one document after the other, each on disk before the next, on a separate thread: the
+    /// readers occupy all of Swift's threads.
     private final class Writer: Sendable {
         private let isStopped = Mutex(false)
         private let ended = DispatchSemaphore(value: 0)
@@ -95,7 +95,7 @@ struct ThreadOperations {
         }
     }
 
-    /// The same reads from raw LMDB, on threads.
+    /// The same reads of raw LMDB, on threads.
     private struct Floor {
         private let peer: FloorPeer
         private let numbers: [Int64]
@@ -107,7 +107,7 @@ struct ThreadOperations {
         }
 
         func reads(threads: Int) -> Elapsed {
-            // Each thread opens a reader of its own.
+            // Each thread opens its own reader.
             nonisolated(unsafe) let peer = peer
             let numbers = numbers
             let start = Elapsed.now

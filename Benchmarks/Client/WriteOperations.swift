@@ -25,7 +25,7 @@ struct WriteOperations {
         if run.options.includes("pending") { try await pendingWrites() }
     }
 
-    /// Ten slices, each system writing a tenth in turn, since the disk's mood changes.
+    /// In ten slices, each system writing a tenth in turn, because the disk's speed varies.
     private func writes() async throws {
         try Stores.build(run, count: count)
         let slices = run.options.isQuick ? 2 : 10
@@ -114,7 +114,7 @@ struct WriteOperations {
         let pending = try LarderPeer(
             directory: try run.copy("larder-\(count)", to: "larder-pending"),
             durability: .lastCommitAtRisk)
-        // The same documents once more, spread over the collection: the same ones match.
+        // The same documents again, spread over the collection: the same ones match.
         let wanted = min(5_000, count / 2)
         try await LarderPeer.writeTogether(
             try pending.writes((0..<wanted).map { $0 * (count / wanted) }))
@@ -135,16 +135,15 @@ struct WriteOperations {
     }
 }
 
-/// Acknowledging pending writes.
+/// Acknowledgement of pending writes.
 ///
-/// A remote does that, so public API does not reach it. A program
-/// of Larder's own package does it and prints its figures as JSON.
+/// The public API cannot do it. A program of Larder's package does, and prints its results as JSON.
 struct AcknowledgementOperation {
     let run: Run
 
     static let name = "acknowledge"
 
-    /// What that program prints, in seconds for all together.
+    /// The program's result, in seconds for all writes together.
     private struct Figure: Decodable {
         let wall: Double
         let processor: Double
@@ -155,7 +154,7 @@ struct AcknowledgementOperation {
     func callAsFunction(count: Int) async throws {
         guard run.options.includes(Self.name), run.options.systems.contains(.larder) else { return }
         guard let program = run.options.acknowledgement else {
-            print("\n    acknowledging: left out, --acknowledgement names no program")
+            print("\n    acknowledging: skipped, specify the program with --acknowledgement")
             return
         }
         try Stores.build(run, count: count)
@@ -165,7 +164,7 @@ struct AcknowledgementOperation {
         let writes = run.options.isQuick ? 200 : 2_000
         try await LarderPeer.writeTogether(try peer.writes(0..<writes))
         try await peer.close()
-        // Firestore's own store acknowledges 2,000 a second without a sync: ten times that.
+        // Firestore's own store acknowledges 2,000 per second without a sync: ten times that.
         let kinds: [(group: Int, durability: String, limits: [Row.Limit])] = [
             (1, "risk", []), (100, "risk", [.value(50)]), (100, "disk", []),
         ]

@@ -10,7 +10,7 @@ package struct Elapsed {
         self.processor = processor
     }
 
-    /// Both clocks; only differences have a meaning.
+    /// Both clocks; only differences are meaningful.
     package static var now: Elapsed { Elapsed(wall: Clock.wall, processor: Clock.processor) }
 
     package static func - (end: Elapsed, start: Elapsed) -> Elapsed {

@@ -32,7 +32,6 @@ package final class MemoryWatch: Sendable {
         return growth
     }
 
-    /// Bytes of anonymous memory now.
     package static var anonymousBytes: Int { ProcessStatus.bytes("RssAnon") }
 }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A number in text for people, with about three significant digits.
+/// A number as text, with about three significant digits.
 package struct Number: CustomStringConvertible {
     private let value: Double
 

@@ -6,8 +6,8 @@ import LarderQuery
 import LarderRemote
 import LarderSync
 
-/// What it costs to take in a snapshot of the backend: documents that have changed and documents
-/// that are new, with three listeners, beside putting as many into the same store.
+/// The cost of applying a snapshot of the backend: documents that have changed and documents that
+/// are new, with three listeners, in comparison with storing as many documents.
 struct AppliedSnapshots {
     let client: MeasuredClient
     let figures: Figures
@@ -85,13 +85,13 @@ struct AppliedSnapshots {
 
     private enum Kind: String { case changed, new }
 
-    /// Documents as the backend has them next, in the order of their names.
+    /// The next state of documents at the backend, in the order of their names.
     private func changed(
         _ material: [Document], _ kind: Kind, _ number: Int, _ side: Figure.Side,
         _ version: SnapshotVersion
     ) throws(LarderError) -> [(reading: DocumentReading, original: DocumentPath)] {
         let step = max(1, material.count / size)
-        // What was just written is cheaper to write again: each side has documents of its own.
+        // Recently written documents are cheaper to write again: each side has its own.
         let offset = 2 * number + (side == .larder ? 0 : 1)
         var changed: [(reading: DocumentReading, original: DocumentPath)] = []
         for position in 0..<min(size, material.count) {
@@ -125,8 +125,8 @@ struct AppliedSnapshots {
     }
 }
 
-/// How long a listener waits for its first snapshot of cached documents that the backend has told
-/// of before, beside running the query alone.
+/// The latency of a listener's first snapshot of cached documents of a known target, in comparison
+/// with running the query alone.
 struct FirstSnapshots {
     let directory: String
     let figures: Figures

@@ -9,7 +9,7 @@ import LarderQuery
 import LarderRemote
 import LarderSync
 
-/// Writes that were made offline, on their way to a backend in this process.
+/// Offline writes, sent to a backend in this process.
 struct DrainedWrites {
     let directory: String
     let figures: Figures
@@ -28,7 +28,7 @@ struct DrainedWrites {
         figures.add("drain.memory", Double(memory.end()))
     }
 
-    /// Queues writes, and measures until the backend has acknowledged all.
+    /// Queues writes, and measures until the backend has acknowledged all of them.
     private func drain() throws(LarderError) -> Elapsed {
         let path = directory + "/drained"
         try? FileManager.default.removeItem(atPath: path)
@@ -76,8 +76,8 @@ struct DrainedWrites {
     private static let text = String(repeating: "a note of the usual length; ", count: 7)
 }
 
-/// How often the network side, and an engine as a whole, allocate memory when the backend says
-/// only that it is there.
+/// The number of allocations by the network side, and by a whole engine, for a keepalive of the
+/// backend.
 struct IdleTransitions {
     let directory: String
     let figures: Figures
@@ -120,7 +120,7 @@ struct IdleTransitions {
             client.backend.say(Self.heartbeat)
             scheduler.drain()
         }
-        // It has had no snapshot, and the client's end would be an error to it.
+        // The target has no snapshot, so the client's end would be reported as an error.
         registration.remove()
         client.client.terminate { _ in }
         scheduler.drain()

@@ -41,10 +41,10 @@ final class InlineScheduler: Scheduler, SerialExecutor {
         run { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
     }
 
-    /// Nothing is to be checked: there is one thread.
+    /// No check is needed with a single thread.
     func checkIsolated() {}
 
-    /// Runs what waits, and what that leads to; allocates nothing itself once it has run.
+    /// Runs the queued work and its consequences; does not allocate once warmed up.
     func drain() {
         while true {
             let count = state.withLock { state in

@@ -7,12 +7,11 @@ import LarderQuery
 import LarderRemote
 import LarderSync
 
-/// What a snapshot costs for each listener that it concerns, with many more that it does not, and
-/// with few.
+/// The cost of a snapshot for each affected listener, with many and with few unaffected ones.
 struct ManyListeners {
     let directory: String
     let figures: Figures
-    /// How many listeners, at least 100.
+    /// The number of listeners, at least 100.
     let most: Int
 
     func callAsFunction(rounds: Int) throws(LarderError) {
@@ -40,7 +39,7 @@ struct ManyListeners {
     }
 }
 
-/// Small documents that each have a slot of their own, and a listener to each of the first slots.
+/// Small documents with a slot each, and a listener to each of the first slots.
 private final class Slots {
     let client: MeasuredClient
     private let registrations: [ClientRegistration]
@@ -77,8 +76,8 @@ private final class Slots {
         ids = queries.compactMap { [client] in client.backend.targetID($0.target) }
     }
 
-    /// Changes documents that one listener each is interested in, in one snapshot, and waits
-    /// until all are told.
+    /// Changes documents that match one listener each, in one snapshot, and waits for all
+    /// listeners.
     func change(_ count: Int) throws(LarderError) -> Elapsed {
         revision += 1
         let version = client.backend.newVersion()

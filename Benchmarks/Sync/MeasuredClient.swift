@@ -11,7 +11,7 @@ final class MeasuredClient {
     let store: Store
     let client: Client
     let backend = ScriptedBackend()
-    /// Every snapshot that a listener was given.
+    /// The number of delivered snapshots.
     let told = Counter()
 
     init(directory: String, scheduler: (any Scheduler<EngineTimer>)? = nil) throws(LarderError) {
@@ -32,7 +32,7 @@ final class MeasuredClient {
         ClientConfiguration(storage: storage(directory), databaseID: databaseID)
     }
 
-    /// Listens to a query; errors end the program.
+    /// Listens to a query; errors terminate the program.
     func listen(to query: Query) -> ClientRegistration {
         client.listen(to: query, options: ListenOptions()) { [told] result in
             if case .failure(let error) = result { fatalError("a listener failed: \(error)") }
@@ -40,7 +40,7 @@ final class MeasuredClient {
         }
     }
 
-    /// Listens to queries whose documents the backend has told, too.
+    /// Listens to queries whose documents the backend has already sent.
     ///
     /// - Parameter documents: the cached documents of each query.
     func listen(to queries: [Query], with documents: [[Document]]) -> [ClientRegistration] {
@@ -64,7 +64,7 @@ final class MeasuredClient {
         return registrations
     }
 
-    /// Blocks until the engine has done all that it was asked for.
+    /// Blocks until the engine is idle.
     func settle() { _ = state }
 
     var state: EngineState? { blocking { client.inspect($0) } }
@@ -76,7 +76,7 @@ final class MeasuredClient {
 }
 
 extension Document {
-    /// The document as a backend tells it; nil where there is none.
+    /// The backend's reading of the document; nil if it does not exist.
     var reading: DocumentReading? {
         record.map {
             DocumentReading(

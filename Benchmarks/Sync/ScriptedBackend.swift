@@ -3,9 +3,9 @@ import LarderQuery
 import LarderRemote
 import Synchronization
 
-/// A backend that says on the watch stream what it is told to say, on the thread that tells it.
+/// A backend that sends scripted responses on the watch stream, on the calling thread.
 ///
-/// Targets are answered at once. Anything else it does not do.
+/// It adds targets immediately and does nothing else.
 final class ScriptedBackend: Remote {
     private struct State {
         var listener: Listener?
@@ -14,19 +14,19 @@ final class ScriptedBackend: Remote {
         var lastVersion: Int64 = 1_800_000_000
     }
 
-    /// Handed out without an allocation, as a closure alone is not.
+    /// Passed without an allocation, unlike a closure alone.
     private struct Listener {
         let hear: @Sendable (WatchEvent) -> Void
     }
 
     private let state = Mutex(State())
-    /// How many targets were asked for.
+    /// The number of added targets.
     let asked = Counter()
 
-    /// The number that a target was asked for by.
+    /// The target ID of a target.
     func targetID(_ target: QueryTarget) -> Int32? { state.withLock { $0.targets[target] } }
 
-    /// A version after all that were given before.
+    /// A version later than all earlier ones.
     func newVersion() -> SnapshotVersion {
         state.withLock { state in
             state.lastVersion += 1
@@ -34,25 +34,25 @@ final class ScriptedBackend: Remote {
         }
     }
 
-    /// Says something on the watch stream.
+    /// Sends an event on the watch stream.
     func say(_ event: WatchEvent) {
         state.withLock { $0.listener }?.hear(event)
     }
 
-    /// Says one thing after the other on the watch stream.
+    /// Sends responses on the watch stream.
     func say(_ responses: [WatchResponse]) {
         let listener = state.withLock { $0.listener }
         for response in responses { listener?.hear(.response(response)) }
     }
 
-    /// What ends a snapshot: all targets are told up to a version.
+    /// The end of a snapshot at a version.
     static func snapshot(_ version: SnapshotVersion) -> WatchResponse {
         .targets(
             TargetChange(
                 .none, resumeToken: Array("\(version.timestamp.seconds)".utf8), readTime: version))
     }
 
-    /// All that targets have was told.
+    /// Reports targets as current.
     static func current(_ ids: [Int32], _ version: SnapshotVersion) -> WatchResponse {
         .targets(
             TargetChange(

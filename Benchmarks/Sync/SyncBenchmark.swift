@@ -4,11 +4,11 @@ import Foundation
 import LarderModel
 import Synchronization
 
-/// Measures the engine between a store and a backend, and prints the figures of every round as
+/// Measures the engine between a store and a backend, and prints the results of every round as
 /// JSON.
 ///
-/// A program of Larder's own package, in none of its products, as the one that acknowledges:
-/// `ClientBenchmarks` prepares the stores, runs this, and judges.
+/// A program of Larder's package outside of its products, like that for acknowledgements:
+/// `ClientBenchmarks` prepares the stores, runs it, and checks the limits.
 @main
 struct SyncBenchmark {
     private static let usage =
@@ -43,30 +43,30 @@ struct SyncBenchmark {
     }
 }
 
-/// One round's figure of one row, as `ClientBenchmarks` reads it.
+/// The result of one round of a row, as `ClientBenchmarks` decodes it.
 struct Figure: Encodable {
     /// The measured system.
     enum Side: String, Encodable {
         case larder
-        /// What the row compares with.
+        /// The reference measurement of the row.
         case reference
     }
 
-    /// The row's id.
+    /// The row's ID.
     let row: String
     let side: Side
-    /// Seconds of one of what the row counts; or bytes, or a number.
+    /// Seconds, bytes or a number, per unit of the row.
     let wall: Double
     let processor: Double
 }
 
-/// Collects figures.
+/// Collects results.
 final class Figures {
     private(set) var all: [Figure] = []
 
     /// Adds a round of a row.
     ///
-    /// - Parameter units: how many of what the row counts the round did.
+    /// - Parameter units: the number of units in the round.
     func add(_ row: String, _ side: Figure.Side, _ watch: Elapsed, units: Int) {
         all.append(
             Figure(
@@ -74,12 +74,12 @@ final class Figures {
                 processor: watch.processor / Double(units)))
     }
 
-    /// Adds a figure that is no time.
+    /// Adds a result that is not a duration.
     func add(_ row: String, _ value: Double) {
         all.append(Figure(row: row, side: .larder, wall: value, processor: value))
     }
 
-    /// Does something and adds how long it took.
+    /// Runs a closure and adds its duration.
     func measure(
         _ row: String, _ side: Figure.Side, units: Int, _ body: () throws -> Void
     ) rethrows {
@@ -89,7 +89,7 @@ final class Figures {
     }
 }
 
-/// Counts what happens on other threads, and blocks until it has happened often enough.
+/// Counts events on other threads, and blocks until a count is reached.
 final class Counter: Sendable {
     private struct State {
         var count = 0
@@ -109,7 +109,7 @@ final class Counter: Sendable {
         if isReached { reached.signal() }
     }
 
-    /// Blocks until the count is so high.
+    /// Blocks until the count is reached.
     func wait(for target: Int) {
         let isReached = state.withLock { state in
             state.target = state.count < target ? target : Int.max
@@ -119,7 +119,7 @@ final class Counter: Sendable {
     }
 }
 
-/// Blocks until a closure was called with a result; the result.
+/// Blocks until a closure has completed with a result, and returns it.
 func blocking<T: Sendable>(_ body: (@escaping @Sendable (T) -> Void) -> Void) -> T? {
     let (result, done) = (Held<T>(), DispatchSemaphore(value: 0))
     body {

@@ -1,7 +1,7 @@
 import BenchmarkMeasuring
 import Foundation
 
-/// The everyday calls of clients beside Google's emulator.
+/// The common calls of clients, in comparison with Google's emulator.
 struct EmulatorRows {
     let run: Run
 
@@ -9,7 +9,7 @@ struct EmulatorRows {
     private static let documentCount = 2_000
     private static let factor = 3.0
 
-    /// A kind of call and how many a round makes of it: about as long as others take.
+    /// A kind of call and its number per round, chosen for similar durations.
     private struct Kind {
         let id: String
         let title: String
@@ -17,10 +17,10 @@ struct EmulatorRows {
         let call: Load.Call
     }
 
-    /// Durable ones, which those of the emulator are not.
-    private static let sets = sets("sets", "sets a second, durable beside ones in memory")
-    /// Like beside like.
-    private static let setsInMemory = sets("setsInMemory", "sets a second, both in memory")
+    /// Durable, unlike those of the emulator.
+    private static let sets = sets("sets", "sets per second, durable versus in memory")
+    /// Both in memory.
+    private static let setsInMemory = sets("setsInMemory", "sets per second, both in memory")
 
     private static func sets(_ id: String, _ title: String) -> Kind {
         Kind(
@@ -35,17 +35,17 @@ struct EmulatorRows {
     private static let kinds = [
         sets,
         Kind(
-            id: "gets", title: "gets a second", count: 24_000,
+            id: "gets", title: "gets per second", count: 24_000,
             call: Load.Call(method: "BatchGetDocuments") {
                 try Requests.get(collection, $0 % documentCount)
             }),
         Kind(
-            id: "queries", title: "queries of 20 results a second", count: 800,
+            id: "queries", title: "queries of 20 results per second", count: 800,
             call: Load.Call(method: "RunQuery") {
                 try Requests.run(Requests.query(collection, group: group($0)))
             }),
         Kind(
-            id: "listens", title: "listens of 20 results until they are current, a second",
+            id: "listens", title: "listens of 20 results until they are current, per second",
             count: 800,
             call: Load.Call(
                 method: "Listen",
@@ -61,7 +61,7 @@ struct EmulatorRows {
         guard let emulator = run.emulator else {
             run.report.add(
                 Row(
-                    id: "emulator", title: "beside Google's emulator",
+                    id: "emulator", title: "comparison with Google's emulator",
                     note: "skipped: cloud_firestore_emulator is not installed"))
             return
         }
@@ -88,7 +88,7 @@ struct EmulatorRows {
         for (_, load) in loads { try warmUp(load, kind, count: count) }
         for _ in 0..<run.rounds {
             for (server, load) in loads {
-                // What one does after its turn takes nothing from the other's.
+                // Background work of one server must not affect the other's turn.
                 for (_, server) in servers { server.rest() }
                 figures[server, default: []].append(try load.run(kind.call, count: count))
             }
@@ -98,7 +98,7 @@ struct EmulatorRows {
         let busy = Summary(zip(larderd, emulator).map { $1.processorEach / $0.processorEach })
             .median
         let generator = Row.Line(
-            label: "who asks, processor time of each",
+            label: "client, processor time of each",
             value: (larderd + emulator).map { $0.generator / Double($0.calls) }.series(1e6),
             unit: "us")
         run.report.add(
@@ -119,7 +119,7 @@ struct EmulatorRows {
                     byProcessor: busy)))
     }
 
-    /// Makes calls until that does not become faster, which a machine of Java does for a while.
+    /// Makes calls until they are no longer becoming faster, as Java's do for a while.
     private func warmUp(_ load: Load, _ kind: Kind, count: Int) throws {
         var (best, idleCount) = (0.0, 0)
         for _ in 0..<run.count(20, quick: 1) where idleCount < 3 {
@@ -129,7 +129,7 @@ struct EmulatorRows {
         }
     }
 
-    /// A call that does nothing: what HTTP/2 and gRPC take of each call.
+    /// A call without effect: the share of HTTP/2 and gRPC in each call.
     private func measureFloor(_ server: ServerProcess) throws {
         let load = try Load(server, connections: 4, callsAtATime: 8)
         let call = Load.Call(method: "Rollback") { _ in try Requests.rollBackNothing() }
@@ -139,7 +139,7 @@ struct EmulatorRows {
         run.report.add(
             Row(
                 id: "emulator.floor",
-                title: "calls of larderd that do nothing: HTTP/2's and gRPC's share",
+                title: "calls of larderd without effect: HTTP/2's and gRPC's share",
                 lines: [
                     .init(label: "larderd", value: Summary(figures.map(\.rate)), unit: "/s"),
                     .init(

@@ -34,7 +34,7 @@ struct FanOutRow {
         }
         run.report.add(
             Row(
-                id: "fanout", title: "a commit until 200 listeners on one query are told",
+                id: "fanout", title: "a commit until 200 listeners on one query are notified",
                 lines: [
                     .init(label: "one", value: figures.one.series(1e6), unit: "us"),
                     .init(label: "200", value: figures.many.series(1e6), unit: "us"),
@@ -64,14 +64,14 @@ struct FanOutRow {
 }
 
 extension [Double] {
-    /// The figures of a row, in another unit.
+    /// The results of a row, scaled.
     func series(_ scale: Double) -> Summary { Summary(map { $0 * scale }) }
 }
 
-/// Clients that listen to one query: streams over some connections, each with a thread that reads.
+/// Clients that listen to one query: streams on several connections, each with a reading thread.
 final class Listeners: Sendable {
     private struct Reader: @unchecked Sendable {
-        // Its thread's alone.
+        // Used only by its thread.
         let connection: WireConnection
     }
 
@@ -99,10 +99,10 @@ final class Listeners: Sendable {
 
     /// Waits until all listeners have received a change.
     ///
-    /// - Returns: when the last was.
+    /// - Returns: the time of the last.
     func waitUntilTold() throws -> Double {
         guard allTold.wait(timeout: .now() + 60) == .success else {
-            throw WireConnection.Problem(description: "listeners were not told of a change")
+            throw WireConnection.Problem(description: "listeners did not receive a change")
         }
         return try state.withLock { state in
             if let failure = state.failure { throw failure }
@@ -111,7 +111,7 @@ final class Listeners: Sendable {
         }
     }
 
-    /// Counts the streams that are told of a change and that it is whole, until the server ends.
+    /// Counts the streams that receive a complete change, until the server ends.
     private func read(_ connection: WireConnection) {
         var waiting: Set<UInt32> = []
         do {
@@ -142,8 +142,7 @@ final class Listeners: Sendable {
 }
 
 extension WireConnection {
-    /// Opens Listen streams and reads until they are current and have heard that their first
-    /// snapshot is whole.
+    /// Opens Listen streams and reads until they are current and their first snapshot is complete.
     func listen(_ request: [UInt8], streams count: Int) throws {
         var waiting: Set<UInt32> = []
         var current: Set<UInt32> = []

@@ -4,28 +4,27 @@ import Synchronization
 
 /// Calls to a server on several connections, each with its own thread.
 final class Load {
-    /// A call that is made again and again.
+    /// A repeated call.
     struct Call {
         let method: String
-        /// The message of a call, by its number, which no other call of a load has.
+        /// The message of a call by its number, which is unique in the load.
         let message: @Sendable (Int) throws -> [UInt8]
-        /// Whether the server goes on until it is told that it is enough: at the current target.
+        /// Whether the response continues until it is ended by the client: here at the current
+        /// target.
         var isListening = false
     }
 
     /// The cost of a number of calls.
     struct Figure {
-        /// Seconds.
         var wall: Double
-        /// Seconds of the server's threads.
+        /// The processor time of the server, in seconds.
         var processor: Double
-        /// Seconds of the threads that make the calls.
+        /// The processor time of the calling threads, in seconds.
         var generator: Double
         var calls: Int
 
-        /// Calls a second.
         var rate: Double { Double(calls) / wall }
-        /// The server's seconds of a call.
+        /// The server's processor time per call.
         var processorEach: Double { processor / Double(calls) }
     }
 
@@ -46,7 +45,7 @@ final class Load {
             all: try (0..<count).map { _ in try WireConnection(port: server.port) })
     }
 
-    /// Makes so many calls, and measures them.
+    /// Makes a number of calls and measures them.
     func run(_ call: Call, count: Int) throws -> Figure {
         let share = max(1, count / connections.all.count)
         let connections = connections
@@ -90,7 +89,7 @@ final class Load {
 
 /// Threads that may block.
 enum Threads {
-    /// Runs a closure on so many threads, with their numbers, and waits for them.
+    /// Runs a closure on a number of threads, with their indices, and waits for them.
     static func run(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
         let group = DispatchGroup()
         let failure = Failure()

@@ -3,22 +3,20 @@ import LarderModel
 import LarderWire
 import SwiftProtobuf
 
-/// The requests that are made, as the bytes of their messages.
+/// The requests as encoded messages.
 enum Requests {
     static let project = "wire"
     static let database = "projects/\(project)/databases/(default)"
     static let parent = "\(database)/documents"
-    /// How many documents of a collection have a group in common.
+    /// The number of documents of a collection with the same group.
     static let groupCount = 20
 
-    /// The name of a document.
     static func name(_ collection: String, _ number: Int) -> String {
         let digits = String(number)
         return "\(parent)/\(collection)/city"
             + String(repeating: "0", count: 6 - min(6, digits.count)) + digits
     }
 
-    /// Sets documents in one commit.
     static func commit(_ documents: [Google_Firestore_V1_Document]) throws -> [UInt8] {
         try Google_Firestore_V1_CommitRequest.with {
             $0.database = database
@@ -26,7 +24,7 @@ enum Requests {
         }.serializedBytes()
     }
 
-    /// Rolls a transaction back that is not there.
+    /// Rolls back a transaction that does not exist.
     static func rollBackNothing() throws -> [UInt8] {
         var message = Google_Firestore_V1_RollbackRequest()
         message.database = database
@@ -76,12 +74,10 @@ enum Requests {
     }
 }
 
-/// What a Listen stream says, as far as is looked at.
+/// The relevant part of a Listen response.
 enum Told {
-    /// Whether a message is of a document's change.
     static func isDocument(_ message: ArraySlice<UInt8>) -> Bool { message.first == 0x1a }
 
-    /// Whether a message says that all is told.
     static func isCurrent(_ message: ArraySlice<UInt8>) throws -> Bool {
         guard message.first == 0x12 else { return false }
         let response = try Google_Firestore_V1_ListenResponse(serializedBytes: Array(message))
@@ -89,7 +85,7 @@ enum Told {
     }
 }
 
-/// The documents that are written: the same for the same numbers.
+/// The written documents, determined by their numbers.
 extension Requests {
     private typealias Kind = Google_Firestore_V1_Value.OneOf_ValueType
 
@@ -121,7 +117,7 @@ extension Requests {
         return document
     }
 
-    /// What makes a document one of 1,000 bytes.
+    /// Fields that extend a document to 1,000 bytes.
     private static func details(_ number: Int) -> [(String, Kind)] {
         var notes = ""
         var word = number

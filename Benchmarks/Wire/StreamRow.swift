@@ -8,7 +8,7 @@ import LarderRemote
 import LarderWire
 import SwiftProtobuf
 
-/// A query of many documents over a socket, beside the same in a process.
+/// A query of many documents over a socket, in comparison with the same query in the process.
 struct StreamRow {
     let run: Run
 
@@ -52,7 +52,7 @@ struct StreamRow {
                         label: "the same, processor time of the server",
                         value: busy.series(1e3), unit: "ms"),
                     .init(
-                        label: "read and encoded in a process",
+                        label: "read and encoded in the process",
                         value: figures.floor.map(\.wall).series(1e3), unit: "ms"),
                 ],
                 verdict: .init(
@@ -61,7 +61,7 @@ struct StreamRow {
                     byProcessor: Summary(zip(busy, figures.floor).map { $0 / $1.busy }).median)))
     }
 
-    /// Reads all documents and makes the bytes of their messages, on this thread.
+    /// Reads all documents and encodes their messages on this thread.
     private func readAndEncode(
         _ backend: Backend, count: Int
     ) throws -> (wall: Double, busy: Double) {
@@ -94,7 +94,7 @@ struct IdleRow {
     func callAsFunction() throws {
         let server = try run.startServer("idle")
         try run.load(server, "cities", count: 2_000)
-        // What it needs once is there before.
+        // Excludes one-time costs.
         let first = try WireConnection(port: server.port)
         try first.listen(try request(0), streams: 1)
         let shared = try measure(
@@ -115,13 +115,13 @@ struct IdleRow {
                     reached: busy * 1e3, direction: .atMost, limit: 0, unit: "ms")))
         let own = try measure(
             server, connections: Self.count, id: "idle.connections",
-            title: "the same, each on a connection of its own")
+            title: "the same, each on its own connection")
         withExtendedLifetime((first, shared, own)) {}
     }
 
-    /// Opens listeners, and measures what the server takes for them.
+    /// Opens listeners and measures their cost on the server.
     ///
-    /// - Returns: their connections, which keep them.
+    /// - Returns: their connections, which keep them open.
     private func measure(
         _ server: ServerProcess, connections count: Int, id: String, title: String
     ) throws -> [WireConnection] {

@@ -5,18 +5,18 @@ import Larder
 import LarderGRPC
 import Synchronization
 
-/// A client that gets all documents for the first time.
+/// A client's first synchronisation of all documents.
 struct SyncRow {
     let run: Run
 
     private static let limit = 30_000.0
-    /// All of the documents take at most so many times the memory of a tenth of them.
+    /// The limit of the memory for all documents, relative to a tenth of them.
     private static let flatness = 1.25
-    /// How many listeners there are at a time: while what one was told is written, the next one's
-    /// documents come.
+    /// The number of concurrent listeners: while the results of one are written, those of the next
+    /// arrive.
     private static let width = 4
 
-    /// The name of one of so many collections.
+    /// The name of one of a number of collections.
     static func collection(_ number: Int, of count: Int) -> String { "cities\(number)of\(count)" }
 
     func callAsFunction() throws {
@@ -47,7 +47,7 @@ struct SyncRow {
                 note: "the listener's result is in memory, as long as it listens"))
     }
 
-    /// The figures of some rounds.
+    /// The results of several rounds.
     private struct Figures {
         let documents: Double
         var clients: [SyncClient.Figure] = []
@@ -121,23 +121,21 @@ struct SyncRow {
     }
 }
 
-/// A client that listens to a collection until its cache has all of it, and says what that took:
-/// a process of its own, so that its memory is its own.
+/// A client that listens to collections until its cache has all documents, and reports the cost; a
+/// separate process, to measure its memory.
 struct SyncClient: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sync-client", abstract: "A client that the row sync starts.",
+        commandName: "sync-client", abstract: "The client of the row sync.",
         shouldDisplay: false)
 
-    /// What it says.
+    /// The report.
     struct Figure: Codable {
-        /// Seconds until all documents are in the cache and told.
+        /// Seconds until all documents are cached and delivered.
         let wall: Double
-        /// Seconds of its threads.
+        /// The processor time in seconds.
         let processor: Double
-        /// How much memory that no file backs it took for the first tenth of the collections
-        /// beyond what it had, at most.
+        /// The largest growth of anonymous memory for the first tenth of the collections.
         let firstGrowth: Double
-        /// The same for all of them.
         let growth: Double
     }
 
@@ -147,13 +145,13 @@ struct SyncClient: AsyncParsableCommand {
     @Option(help: "The directory of the cache.")
     var directory: String
 
-    @Option(help: "How many collections.")
+    @Option(help: "The number of collections.")
     var collections: Int
 
-    @Option(help: "How many collections at a time.")
+    @Option(help: "The number of concurrent collections.")
     var width: Int
 
-    @Option(help: "How many documents each has.")
+    @Option(help: "The number of documents of each.")
     var count: Int
 
     func run() async throws {
@@ -166,7 +164,7 @@ struct SyncClient: AsyncParsableCommand {
         configuration.cacheSize = .unlimited
         configuration.callbackQueue = DispatchQueue(label: "callbacks")
         let db = try Firestore(configuration: configuration)
-        // Connects, and makes what is made once.
+        // Connects, and excludes one-time costs.
         _ = try await db.collection("warm").getDocuments(source: .server)
         let memory = MemoryWatch()
         let (wall, processor) = (Clock.wall, Clock.processor)
@@ -179,9 +177,9 @@ struct SyncClient: AsyncParsableCommand {
         await cloud.close()
     }
 
-    /// Listens to all collections, in turn but several at a time.
+    /// Listens to all collections in order, several at a time.
     ///
-    /// - Returns: how much memory the first tenth of them took.
+    /// - Returns: the memory growth of the first tenth.
     private func syncAll(_ db: Firestore, _ memory: MemoryWatch) async throws -> Double {
         try await withThrowingTaskGroup(of: Void.self) { group in
             var firstGrowth = 0.0
@@ -197,7 +195,7 @@ struct SyncClient: AsyncParsableCommand {
         }
     }
 
-    /// Listens until the backend's documents are all there.
+    /// Listens until all documents of the backend have arrived.
     private func sync(_ collection: CollectionReference) async throws {
         for try await snapshot in collection.snapshots where !snapshot.metadata.isFromCache {
             guard snapshot.count == count else {

@@ -2,21 +2,21 @@ import ArgumentParser
 import BenchmarkMeasuring
 import Foundation
 
-/// Measures `larderd` and the client over sockets, beside Google's emulator where it is installed.
+/// Measures `larderd` and the client over sockets, in comparison with Google's emulator if it is
+/// installed.
 ///
-/// A program of Larder's own package, in none of its products: it makes requests of the messages
-/// that the server and the client share.
+/// A program of Larder's package outside of its products, because it uses the messages shared by
+/// the server and the client.
 @main
 struct WireBenchmark: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "larderd and the client over sockets, beside Google's emulator.",
+        abstract: "larderd and the client over sockets, compared with Google's emulator.",
         subcommands: [Measure.self, SyncClient.self], defaultSubcommand: Measure.self)
 }
 
-/// Measures the rows that are asked for.
 struct Measure: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Measure; what happens unless said otherwise.",
+        abstract: "Measures the rows (the default).",
         discussion: """
             Starts the servers on free ports of this machine, with databases in a temporary
             directory, and ends them. Ratios are of one run; servers take turns in each round, each
@@ -49,28 +49,28 @@ struct Measure: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Google's emulator; else where PATH and its packages have it.", valueName: "path"))
+            "Google's emulator; by default searched in PATH and its packages.", valueName: "path"))
     var emulator: String?
 
-    @Option(help: ArgumentHelp("Rows, by name, with commas between.", valueName: "list"))
+    @Option(help: ArgumentHelp("Rows by name, separated by commas.", valueName: "list"))
     var only: String?
 
-    @Option(help: "Rounds of each row.")
+    @Option(help: "The number of rounds of each row.")
     var rounds = 5
 
-    @Flag(help: "Few calls, documents and rounds: to see that it works.")
+    @Flag(help: "Few calls, documents and rounds, as a smoke test.")
     var quick = false
 
-    @Option(help: ArgumentHelp("Where databases are kept.", valueName: "directory"))
+    @Option(help: ArgumentHelp("The directory of the databases.", valueName: "directory"))
     var dir = FileManager.default.temporaryDirectory.path
 
-    @Option(help: ArgumentHelp("The figures for programs.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write the results to this file as JSON.", valueName: "file"))
     var json: String?
 
-    @Flag(help: "Exit with 2 when a limit was missed.")
+    @Flag(help: "Exit with 2 if a limit was missed.")
     var strict = false
 
-    /// The rows that are asked for; nil for all.
+    /// The requested rows; nil for all.
     private var asked: Set<String>? {
         only.map { Set($0.split(separator: ",").map(String.init)) }
     }
@@ -79,7 +79,7 @@ struct Measure: AsyncParsableCommand {
         guard let asked else { return }
         let names = Self.rows.map(\.0)
         guard !asked.isEmpty, asked.isSubset(of: names) else {
-            throw ValidationError("--only takes of these rows: \(names.joined(separator: ", ")).")
+            throw ValidationError("--only accepts these rows: \(names.joined(separator: ", ")).")
         }
     }
 

@@ -1,23 +1,21 @@
 import Foundation
 
-/// A connection to a server of gRPC that costs next to nothing: a blocking socket and the least of
-/// HTTP/2 that calls need.
+/// A minimal gRPC connection: a blocking socket and the part of HTTP/2 that calls need.
 ///
-/// A client of gRPC takes as much of the processors as the server, and its time would hide what
-/// the servers differ in. One thread uses a connection at a time.
+/// A full gRPC client takes as much processor time as the server, which would hide the differences
+/// between servers. Used by one thread at a time.
 final class WireConnection {
-    /// What a server says.
+    /// An event from the server.
     enum Event {
         case message(stream: UInt32, bytes: ArraySlice<UInt8>)
         case ended(stream: UInt32)
     }
 
-    /// A sentence about what went wrong.
     struct Problem: Error, CustomStringConvertible { let description: String }
 
     private static let endsStream: UInt8 = 1
     private static let endsHeaders: UInt8 = 4
-    /// How much servers may send before they are told to go on: more than is looked at.
+    /// The receive window: larger than any measured response.
     private static let window: UInt32 = 1 << 30
 
     private let socket: Int32
@@ -27,9 +25,9 @@ final class WireConnection {
     private var events: [Event] = []
     private var nextEvent = 0
     private var nextStream: UInt32 = 1
-    /// What a stream has said so far that is no whole message.
+    /// Partial messages of streams.
     private var parts: [UInt32: [UInt8]] = [:]
-    /// Streams that have not said anything.
+    /// Streams without a response so far.
     private var silent: Set<UInt32> = []
     private var sendWindow = 65_535
     private var taken: UInt32 = 0
@@ -47,7 +45,7 @@ final class WireConnection {
                 socket, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self),
                 socklen_t(bytes.count))
         }
-        guard result == 0 else { throw Problem(description: "nothing listens at port \(port)") }
+        guard result == 0 else { throw Problem(description: "no server listens at port \(port)") }
         var isOn: Int32 = 1
         setsockopt(
             socket, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
@@ -68,7 +66,7 @@ final class WireConnection {
 
     /// Begins a call, sent with the next ``flush()``.
     ///
-    /// - Returns: the number of its stream.
+    /// - Returns: its stream ID.
     func open(_ method: String) -> UInt32 {
         let stream = nextStream
         nextStream += 2
@@ -84,7 +82,7 @@ final class WireConnection {
         var data: [UInt8] = [0]
         data.append(bigEndian: UInt32(message.count), count: 4)
         data += message
-        // A frame holds 16 KiB unless a server allows more.
+        // Frames are limited to 16 KiB by default.
         var start = 0
         while start < data.count {
             let end = min(start + 16_384, data.count)
@@ -95,12 +93,12 @@ final class WireConnection {
         }
     }
 
-    /// Says that a call has no more messages of the client.
+    /// Ends the client's messages of a call.
     func end(_ stream: UInt32) {
         write(.data, flags: Self.endsStream, stream: stream, [])
     }
 
-    /// Sends what waits to be sent.
+    /// Sends buffered data.
     func flush() throws {
         var start = 0
         while start < output.count {
@@ -109,13 +107,15 @@ final class WireConnection {
                     socket, $0.baseAddress.map { $0 + start }, $0.count - start,
                     Int32(MSG_NOSIGNAL))
             }
-            guard count > 0 else { throw Problem(description: "the server has hung up") }
+            guard count > 0 else {
+                throw Problem(description: "the server has closed the connection")
+            }
             start += count
         }
         output.removeAll(keepingCapacity: true)
     }
 
-    /// What the server says next; waits for it.
+    /// Waits for the next event.
     func next() throws -> Event {
         while nextEvent == events.count {
             events.removeAll(keepingCapacity: true)
@@ -131,7 +131,7 @@ final class WireConnection {
     private func receive() throws {
         try flush()
         let count = recv(socket, buffer.baseAddress, buffer.count, 0)
-        guard count > 0 else { throw Problem(description: "the server has hung up") }
+        guard count > 0 else { throw Problem(description: "the server has closed the connection") }
         reader.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         while let frame = reader.next() { try take(frame) }
     }
@@ -148,7 +148,7 @@ final class WireConnection {
             if frame.flags & Self.endsStream != 0 { finish(frame.stream) }
         case .headers where frame.flags & Self.endsStream != 0:
             guard silent.remove(frame.stream) == nil else {
-                throw Problem(description: "a call ended without an answer")
+                throw Problem(description: "a call ended without a response")
             }
             finish(frame.stream)
         case .settings where frame.flags == 0: write(.settings, flags: 1, [])
@@ -163,7 +163,6 @@ final class WireConnection {
         }
     }
 
-    /// Takes the messages that are whole with a frame.
     private func takeMessages(_ frame: FrameReader.Frame) {
         silent.remove(frame.stream)
         var bytes = parts.removeValue(forKey: frame.stream) ?? []
@@ -200,9 +199,8 @@ final class WireConnection {
     }
 }
 
-/// Cuts what comes over a connection into the frames of HTTP/2.
+/// Splits received data into HTTP/2 frames.
 struct FrameReader {
-    /// What a frame is.
     struct Kind: RawRepresentable, Equatable {
         let rawValue: UInt8
 
@@ -223,11 +221,11 @@ struct FrameReader {
         let payload: Range<Int>
     }
 
-    /// What has come and is not yet dropped.
+    /// Received data that has not been dropped.
     private(set) var bytes: [UInt8] = []
     private var position = 0
 
-    /// The next frame; nil until more has come.
+    /// The next frame; nil if it is incomplete.
     mutating func next() -> Frame? {
         guard bytes.count >= position + 9 else { return nil }
         let length = Int(bytes[position]) << 16 | Int(bytes.bigEndian(at: position + 1, count: 2))
@@ -240,7 +238,7 @@ struct FrameReader {
             payload: (position + 9)..<end)
     }
 
-    /// Takes what has come; frames that were given before are no longer there.
+    /// Appends received data; invalidates earlier frames.
     mutating func append(_ more: UnsafeRawBufferPointer) {
         bytes.removeSubrange(..<position)
         position = 0
@@ -249,12 +247,12 @@ struct FrameReader {
 }
 
 extension [UInt8] {
-    /// The number in the big-endian bytes at a position.
+    /// A big-endian number at a position.
     func bigEndian(at position: Int, count: Int) -> UInt32 {
         self[position..<position + count].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// Adds the last bytes of a number, the highest first.
+    /// Appends the low bytes of a number, big-endian.
     mutating func append(bigEndian number: UInt32, count: Int) {
         for byte in (0..<count).reversed() {
             append(UInt8(truncatingIfNeeded: number >> (8 * byte)))
@@ -262,18 +260,18 @@ extension [UInt8] {
     }
 }
 
-/// The headers of requests as HTTP/2 compresses them: each is sent in full once on a connection,
-/// and by its number after that, as clients of gRPC do.
+/// The compressed headers of requests: each is sent literally once per connection and then by
+/// index, like gRPC clients do.
 struct HeaderTable {
     private static let methodPOST: UInt8 = 0x83
     private static let schemeHTTP: UInt8 = 0x86
-    /// The last number of the headers that every connection knows.
+    /// The size of HPACK's static table.
     private static let staticCount = 61
 
-    /// What has been sent in full, the last first.
+    /// The dynamic table, latest entry first.
     private var sent: [String] = []
 
-    /// The headers of a call of a method, at most a hundred methods a connection.
+    /// The header block of a call; for at most a hundred methods per connection.
     mutating func block(for method: String) -> [UInt8] {
         var bytes = [Self.methodPOST, Self.schemeHTTP]
         add(":path", "/google.firestore.v1.Firestore/\(method)", to: &bytes)

@@ -20,7 +20,7 @@ struct Row: Encodable {
         let direction: Direction
         let limit: Double
         let unit: String
-        /// The same by processor time, if it was measured.
+        /// The value by processor time, if measured.
         var byProcessor: Double?
 
         var isReached: Bool {
@@ -28,11 +28,10 @@ struct Row: Encodable {
         }
     }
 
-    /// For programs.
     let id: String
     let title: String
     var lines: [Line] = []
-    /// nil for a row without a limit, or where nothing was measured.
+    /// Nil for a row without a limit or without measurements.
     var verdict: Verdict?
     /// A remark about the row.
     var note: String?
@@ -42,7 +41,6 @@ struct Row: Encodable {
 final class Report {
     private(set) var rows: [Row] = []
 
-    /// Adds a row and prints it.
     func add(_ row: Row) {
         rows.append(row)
         print("\n    \(row.title)")
@@ -58,11 +56,11 @@ final class Report {
         flushOutput()
     }
 
-    /// Prints every limit with what was reached.
+    /// Prints every limit with the value reached.
     ///
-    /// - Returns: how many were missed.
+    /// - Returns: the number of missed limits.
     func printSummary() -> Int {
-        print("\nReach and limit (medians of the rounds; in brackets by processor time)\n")
+        print("\nLimits and values (medians of the rounds; in brackets by processor time)\n")
         var missed = 0
         for row in rows {
             guard let verdict = row.verdict else { continue }

@@ -6,16 +6,16 @@ final class Run {
     let report = Report()
     let rounds: Int
     let isQuick: Bool
-    /// The path of Google's emulator; nil where it is not installed.
+    /// The path of Google's emulator; nil if it is not installed.
     let emulator: String?
     private let larderd: String
     private let directory: String
 
-    /// - Throws: where a program that was named is not there.
+    /// - Throws: for a missing program.
     init(larderd: String, emulator: String?, parent: String, rounds: Int, isQuick: Bool) throws {
         for path in [larderd, emulator].compactMap({ $0 }) {
             guard FileManager.default.isExecutableFile(atPath: path) else {
-                throw WireConnection.Problem(description: "there is no program \(path)")
+                throw WireConnection.Problem(description: "the program \(path) does not exist")
             }
         }
         self.larderd = larderd
@@ -25,12 +25,12 @@ final class Run {
         directory = "\(parent)/larder-wire-\(ProcessInfo.processInfo.processIdentifier)"
     }
 
-    /// Removes what was kept.
+    /// Removes the temporary directory.
     func removeDirectory() {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// A path of its own for a row.
+    /// A unique path for a row.
     func path(_ name: String) -> String { "\(directory)/\(name)" }
 
     /// Starts `larderd` with the databases of a name.
@@ -48,7 +48,7 @@ final class Run {
     /// A count, smaller in a quick run.
     func count(_ count: Int, quick: Int) -> Int { isQuick ? quick : count }
 
-    /// Sets documents in commits of some.
+    /// Sets documents in several commits.
     func load(
         _ server: ServerProcess, _ collection: String, count: Int, isLarge: Bool = false
     ) throws {
@@ -60,12 +60,12 @@ final class Run {
                     Requests.document(collection, $0, isLarge: isLarge)
                 })
         }
-        // A whole number for each connection; those behind the last document are empty.
+        // The same number for each connection; those after the last document are empty.
         _ = try load.run(commits, count: (count + size * 4 - 1) / (size * 4) * 4)
     }
 
-    /// Where Google's emulator is: in `PATH`, or in one of the usual places of its packages; nil
-    /// where there is no Java to run it.
+    /// The path of Google's emulator in `PATH` or in the usual places of its packages; nil without
+    /// Java.
     private static var installedEmulator: String? {
         let environment = ProcessInfo.processInfo.environment
         let path = (environment["PATH"] ?? "").split(separator: ":").map(String.init)
@@ -83,15 +83,14 @@ final class Run {
     }
 }
 
-/// A server in a process of its own, which ends with this object.
+/// A server process, which ends with this object.
 final class ServerProcess {
-    /// What is measured.
+    /// The measured server.
     enum Kind: String, CaseIterable {
         case larderd
         case emulator
     }
 
-    /// The port that it listens at.
     let port: Int
     private let process = Process()
 
@@ -99,7 +98,7 @@ final class ServerProcess {
     ///
     /// - Parameters:
     ///   - program: its path.
-    ///   - directory: where its databases are kept; nil for memory.
+    ///   - directory: the directory of its databases; nil for memory.
     static func larderd(_ program: String, directory: String?) throws -> ServerProcess {
         let storage = directory.map { ["--data", $0] } ?? ["--memory"]
         return try ServerProcess(program) { storage + ["--port", "\($0)"] }
@@ -107,8 +106,8 @@ final class ServerProcess {
 
     /// Starts Google's emulator on a free port, and waits until it listens.
     ///
-    /// - Parameter program: the path of its script; the archive beside it is what runs, so that
-    ///   there is no shell between.
+    /// - Parameter program: the path of its script; the archive beside it is run directly, without
+    ///   a shell.
     static func emulator(_ program: String) throws -> ServerProcess {
         let archive = URL(fileURLWithPath: program).resolvingSymlinksInPath()
             .deletingLastPathComponent().appendingPathComponent("cloud-firestore-emulator.jar")
@@ -141,7 +140,7 @@ final class ServerProcess {
 
     deinit { stop() }
 
-    /// Ends it in good order, or after a while without.
+    /// Stops the process gracefully, or kills it after a timeout.
     func stop() {
         guard process.isRunning else { return }
         process.terminate()
@@ -151,38 +150,37 @@ final class ServerProcess {
         process.waitUntilExit()
     }
 
-    /// Waits until it does nothing of its own accord, as compiling what it has run, which Java does
-    /// beside it; not for ever.
+    /// Waits for the end of background work, such as Java's compilation, for a limited time.
     func rest() {
         let deadline = Date(timeIntervalSinceNow: 5)
         var before = processorTime
         while Date() < deadline {
             usleep(200_000)
             let now = processorTime
-            // No more than a tick of the clock that counts it.
+            // At most one tick of the processor clock.
             if now - before < 0.015 { return }
             before = now
         }
     }
 
-    // MARK: What it uses
+    // MARK: Resources
 
-    /// Seconds that its threads have run so far, to a hundredth.
+    /// The processor time of its threads so far in seconds, to a hundredth.
     var processorTime: Double {
         let path = "/proc/\(process.processIdentifier)/stat"
         let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-        // Behind the program's name in brackets: user and system time are the 12th and 13th.
+        // After the program's name in brackets: user and system time are the 12th and 13th field.
         let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
         guard fields.count > 12 else { return 0 }
         return (Double(fields[11]) ?? 0) / 100 + (Double(fields[12]) ?? 0) / 100
     }
 
-    /// Bytes that lie in memory, mapped files among them.
+    /// The resident memory in bytes, including mapped files.
     var residentBytes: Double {
         Double(ProcessStatus.bytes("VmRSS", of: "\(process.processIdentifier)"))
     }
 
-    /// Bytes that lie in memory and that no file backs.
+    /// The resident memory in bytes, without mapped files.
     var anonymousBytes: Double {
         Double(ProcessStatus.bytes("RssAnon", of: "\(process.processIdentifier)"))
     }

@@ -2,16 +2,16 @@ import Floor
 public import LarderDocumentStore
 public import LarderModel
 
-/// The documents of the workload: document `number` is the same whatever their count is, and the
-/// same for every system that is measured.
+/// The documents of the workload, determined by their numbers and identical for all measured
+/// systems.
 public enum City {
     /// The collection of the documents.
     public static let collection = "cities"
 
-    /// The state that queries ask for: 2 % of the documents.
+    /// The state in queries, which matches 2 % of the documents.
     public static let wantedState = "CA"
 
-    /// The id of a document in its collection.
+    /// The ID of a document in its collection.
     public static func id(_ number: Int) -> String {
         String(path(number).dropFirst(collection.utf8.count + 1))
     }
@@ -39,10 +39,10 @@ public enum City {
             decoding: UnsafeRawBufferPointer(start: text.data, count: text.size), as: UTF8.self)
     }
 
-    /// How many of that many documents are in the wanted state.
+    /// The number of documents below a count in the wanted state.
     public static func matchCount(of count: Int) -> Int { Int(workload_matches(Int64(count))) }
 
-    /// Numbers of documents below a count, uniformly random, the same ones in each run.
+    /// Uniformly random numbers below a count, the same in each run.
     public static func randomNumbers(below count: Int, _ wanted: Int) -> [Int64] {
         [Int64](unsafeUninitializedCapacity: wanted) { buffer, size in
             workload_random(Int64(count), buffer.baseAddress, wanted)
@@ -63,7 +63,7 @@ public enum City {
         return records
     }
 
-    /// Stores documents in one commit, as the server's: nothing is pending.
+    /// Stores documents in one commit, as a server's: nothing is pending.
     public static func put(
         _ documents: [(path: DocumentPath, record: Record)], in store: Store
     ) throws(LarderError) {
@@ -75,7 +75,7 @@ public enum City {
         }
     }
 
-    /// Stores the first documents, 500 a commit.
+    /// Stores the first documents, 500 per commit.
     public static func fill(_ store: Store, count: Int) throws(LarderError) {
         for start in stride(from: 0, to: count, by: 500) {
             try put(try records(start..<min(start + 500, count)), in: store)

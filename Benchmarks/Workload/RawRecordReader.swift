@@ -8,7 +8,6 @@ struct RawRecordReader {
 
     private init(_ bytes: UnsafeRawBufferPointer.SubSequence) { rest = bytes }
 
-    /// The whole record.
     mutating func document() throws(LarderError) -> MapValue {
         var pairs: [MapValue.Element] = []
         while !rest.isEmpty {

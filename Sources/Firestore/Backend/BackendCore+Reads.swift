@@ -262,7 +262,6 @@ extension ReadTransaction {
 }
 
 extension DocumentReading {
-    /// A document that exists.
     init(found document: Document) {
         self.init(
             path: document.path,

@@ -21,12 +21,10 @@ actor BackendCore {
     nonisolated let transactions: TransactionRegistry
     /// The recent commits, for reads in the past.
     nonisolated let history: SnapshotHistory
-    /// The number of reads in progress.
     nonisolated let readCount = Atomic<Int>(0)
     private nonisolated let queue: WorkQueue
     private nonisolated let lastStreamID = Atomic<StreamID>(0)
 
-    /// The watch streams.
     let watchRegistry: WatchRegistry
     var writeSessions: [StreamID: WriteSession] = [:]
     private var commitClock: CommitClock
@@ -71,7 +69,6 @@ actor BackendCore {
             store: store, runner: runner, identity: identity, version: clock.last)
     }
 
-    /// A unique stream ID.
     nonisolated func newStreamID() -> StreamID {
         lastStreamID.wrappingAdd(1, ordering: .relaxed).newValue
     }

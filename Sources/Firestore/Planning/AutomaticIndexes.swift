@@ -27,7 +27,6 @@ package final class AutomaticIndexes: Sendable {
         enabled = Mutex(value != nil)
     }
 
-    /// True if indexes are created automatically.
     package var isEnabled: Bool { enabled.withLock { $0 } }
 
     /// Enables automatic indexes.

@@ -18,7 +18,6 @@ struct Condition: Sendable, Hashable {
 
     let path: FieldPath
     let test: Test
-    /// The type of the operand.
     let type: ValueType
     /// The ascending order bytes of the operand; empty for ``Test/otherThan(_:)``.
     let bytes: [UInt8]

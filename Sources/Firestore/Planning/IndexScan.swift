@@ -109,7 +109,6 @@ struct KeyRange: Sendable, Hashable {
         low.count <= Self.exactBytes && (high?.count ?? 0) <= Self.exactBytes
     }
 
-    /// The intersection of both ranges.
     func intersection(_ other: KeyRange) -> KeyRange {
         let low = low.lexicographicallyPrecedes(other.low) ? other.low : low
         guard let high else { return KeyRange(low: low, high: other.high) }

@@ -16,7 +16,6 @@ struct IndexScanBuilder {
     private(set) var position = 0
     /// The conditions that the ranges cover.
     private(set) var used: Set<Int> = []
-    /// True if the ranges cover the bounds.
     private(set) var coversBounds = true
     /// Whether an excluded value is too long to be recognised in entries.
     private(set) var isCut = false

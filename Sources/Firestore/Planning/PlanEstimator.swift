@@ -12,7 +12,7 @@ struct PlanEstimator {
     private let sampleSize: Int
 
     /// - Parameter rangeCount: the number of ranges to estimate: the more, the fewer entries of
-    /// each are counted.
+    ///   each are counted.
     init<T: ReadableTransaction & ~Copyable>(
         _ place: DocumentIDScan.Place, _ indexes: [IndexInfo], user: UserID, rangeCount: Int,
         in transaction: borrowing T

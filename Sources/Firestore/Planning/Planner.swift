@@ -8,7 +8,6 @@ struct Planner {
     struct Candidate: Sendable {
         let plan: QueryPlan
         let cost: Double
-        /// The estimated number of matches.
         var matches = 0.0
     }
 

@@ -17,22 +17,17 @@ package struct QueryExecution: Sendable {
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Proved empty without reading anything.
         case nothing
-        /// Documents by name.
         case documentLookup = "document look-up"
         case nameRange = "name range"
-        /// Ranges of one index.
         case indexScan = "index scan"
         /// A union of several scans.
         case union
         /// The intersection of several index scans.
         case intersection
-        /// The known documents of a target.
         case targetDocuments = "target documents"
-        /// All documents of a collection.
         case collectionScan = "collection scan"
         /// All documents of a collection group.
         case groupScan = "group scan"
-        /// The store's count of a collection.
         case collectionCount = "collection count"
     }
 
@@ -49,7 +44,6 @@ package struct QueryExecution: Sendable {
         self.countsOnly = countsOnly
     }
 
-    /// The kind of the plan.
     package let kind: Kind
 
     /// The plan as a tree, one node per line.
@@ -58,7 +52,6 @@ package struct QueryExecution: Sendable {
         return plan.text() + (countsOnly ? "\ncounted without reading documents" : "")
     }
 
-    /// The definitions of the scanned indexes.
     package var indexes: [String] { plan.indexes.map(\.definition.text) }
 
     /// The candidate plans, the chosen one first.

@@ -9,7 +9,6 @@ indirect enum QueryPlan: Sendable {
     case lookup([DocumentPath], ProvidedOrder)
     /// A range of names, or a whole collection or group.
     case documentIDs(DocumentIDScan)
-    /// Ranges of an index.
     case index(IndexScan)
     /// The intersection of several index scans of one term.
     case intersection([IndexScan], SetOrder)

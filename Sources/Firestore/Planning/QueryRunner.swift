@@ -7,7 +7,6 @@ package import LarderQuery
 /// Blocks the calling thread while reading. A value: copies can be used concurrently.
 package struct QueryRunner: Sendable {
     package let user: UserID
-    /// The database of references.
     package let databaseID: DatabaseID
     private let indexes: IndexCatalog
 
@@ -33,7 +32,7 @@ package struct QueryRunner: Sendable {
     ///
     /// - Parameters:
     ///   - query: the query.
-    /// - target: the documents of an earlier result of the query, if any; a plan may use them.
+    ///   - target: the documents of an earlier result of the query, if any; a plan may use them.
     ///   - transaction: a read or write transaction of the store.
     /// - Throws: `dataLoss` for a damaged row, naming the document; `invalidArgument` for a query
     ///   that validation refuses, too.
@@ -60,7 +59,6 @@ package struct QueryRunner: Sendable {
         return execution
     }
 
-    /// Chooses the plan for a query.
     func plan<T: ReadableTransaction & ~Copyable>(
         _ query: Query, _ ordering: ResultOrdering, from target: TargetDocuments? = nil,
         countsOnly: Bool = false, in transaction: borrowing T
@@ -82,7 +80,6 @@ package struct QueryRunner: Sendable {
 }
 
 extension DocumentIDScan.Place {
-    /// The collection group.
     fileprivate var groupID: String {
         switch self {
         case .collection(let path): path.id

@@ -2,7 +2,6 @@ package import LarderModel
 
 /// A condition on a document: a field filter or a composite.
 package indirect enum Filter: Sendable, Hashable {
-    /// A condition on one field.
     case field(FieldFilter)
     /// Conjunction; always true without filters.
     case and([Filter])

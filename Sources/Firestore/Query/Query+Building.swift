@@ -7,7 +7,7 @@ extension Query {
     /// operands of the document name become references.
     ///
     /// - Throws: `invalidArgument` for a filter that is invalid or conflicts with earlier ones, and
-    /// for references to another database.
+    ///   for references to another database.
     package func adding(_ filter: Filter, in database: DatabaseID) throws(LarderError) -> Query {
         try Filter.checkDepth(of: [filter])
         guard let simplified = filter.simplified else { return self }
@@ -126,7 +126,7 @@ extension Query {
     /// A value of the document name is an ID in the collection, or a path in a group.
     ///
     /// - Throws: `invalidArgument` for no values or more than orders, values that cannot be bounds,
-    /// and references to another database.
+    ///   and references to another database.
     package func bound(at values: [Value], isInclusive: Bool, in database: DatabaseID)
         throws(LarderError) -> Bound
     {
@@ -156,7 +156,7 @@ extension Query {
     /// A bound at the position of a document in all orders of the query.
     ///
     /// - Throws: `invalidArgument` for a document that does not exist, lacks one of the fields, or
-    /// has a pending server timestamp in one.
+    ///   has a pending server timestamp in one.
     package func bound(at document: Document, isInclusive: Bool, in database: DatabaseID)
         throws(LarderError) -> Bound
     {

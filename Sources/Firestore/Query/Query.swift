@@ -7,7 +7,6 @@ package import LarderModel
 package struct Query: Sendable {
     /// The scope of a query.
     package enum Source: Sendable, Hashable {
-        /// The documents of one collection.
         case collection(CollectionPath)
         /// The documents of all collections with an ID.
         case group(String)

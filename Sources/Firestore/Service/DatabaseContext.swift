@@ -65,7 +65,6 @@ struct DatabaseContext: Sendable {
         return try result.get()
     }
 
-    /// Decodes a transaction ID.
     func transaction(_ bytes: Data) throws(LarderError) -> TransactionID {
         guard let id = TransactionID(bytes: [UInt8](bytes)) else {
             throw LarderError(

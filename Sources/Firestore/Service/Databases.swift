@@ -9,7 +9,8 @@ import Synchronization
 
 /// The databases of a server.
 ///
-/// Each is opened on first use, and stays open until it is idle and another database needs its place.
+/// Each is opened on first use, and stays open until it is idle and another database needs its
+/// place.
 final class Databases: Sendable {
     private typealias Failures = [(id: DatabaseID, error: LarderError)]
 
@@ -43,7 +44,7 @@ final class Databases: Sendable {
     /// - Parameters:
     ///   - limit: the maximum number of open databases.
     ///   - idleTime: the idle time after which a database may be closed for another; databases in
-    /// memory stay open.
+    ///     memory stay open.
     ///   - now: the time on a monotonic clock.
     init(
         _ storage: ServerConfiguration.Storage, limit: Int, idleTime: Duration = .seconds(600),
@@ -233,8 +234,8 @@ final class Databases: Sendable {
 
 // MARK: - Folders
 
-/// The folder of a database below the server's directory: one for the project, and in it one for the
-/// database.
+/// The folder of a database below the server's directory: one for the project, and in it one for
+/// the database.
 ///
 /// Names come from clients. Letters, digits, `-`, `_`, `(`, `)` and `.` are kept, except a leading
 /// dot; every other byte becomes `%` and two hexadecimal digits. So no name escapes the directory,

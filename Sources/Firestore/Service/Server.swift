@@ -22,9 +22,9 @@ public final class Server: Service {
 
     /// Creates a server, which listens after ``run()``.
     ///
-    /// - Throws: `failedPrecondition` for a server that is reachable from other machines without TLS
-    ///   and a token; `invalidArgument` for an empty token, and for a certificate or key that cannot
-    ///   be read.
+    /// - Throws: `failedPrecondition` for a server that is reachable from other machines without
+    ///   TLS and a token; `invalidArgument` for an empty token, and for a certificate or key that
+    ///   cannot be read.
     public init(_ configuration: ServerConfiguration, logger: Logger) throws(LarderError) {
         try configuration.checkToken()
         try configuration.checkExposure()

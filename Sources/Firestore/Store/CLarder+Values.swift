@@ -94,7 +94,6 @@ func call(
     throw error(of: status, failure)
 }
 
-/// The error of a status below 0.
 func error(of status: Int32, _ failure: larder_error) -> LarderError {
     guard failure.status == status else { return LarderError(status: status) }
     let message = withUnsafeBytes(of: failure.message) { bytes in

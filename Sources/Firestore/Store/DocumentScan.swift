@@ -10,7 +10,7 @@ extension ReadableTransaction where Self: ~Copyable {
     /// entry throws(LarderError) in … }`.
     ///
     /// - Throws: errors of the closure; `notFound` for a missing index or target; `dataLoss` for a
-    /// damaged row unless `ScanOptions.skipsDamaged`.
+    ///   damaged row unless `ScanOptions.skipsDamaged`.
     public func documents(
         in source: DocumentSource, options: ScanOptions = ScanOptions(),
         _ body: (borrowing DocumentEntry) throws(LarderError) -> IterationStep

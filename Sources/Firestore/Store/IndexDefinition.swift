@@ -183,7 +183,7 @@ extension WriteTransaction {
     ///
     /// - Parameters:
     ///   - id: the index.
-    /// - maxEntries: the number of entries to remove in this call; 0 for all.
+    ///   - maxEntries: the number of entries to remove in this call; 0 for all.
     /// - Returns: true if it is removed completely.
     /// - Throws: `notFound` if there is no such index.
     public mutating func dropIndex(_ id: UInt32, maxEntries: Int64 = 0)

@@ -190,7 +190,7 @@ extension WriteTransaction {
     ///
     /// - Parameters:
     ///   - payload: the writes, in the caller's encoding; at most 64 MiB.
-    /// - documents: the documents written, with the versions on which the writes are based.
+    ///   - documents: the documents written, with the versions on which the writes are based.
     ///   - localWriteTime: the time of the writes, by the local clock.
     ///   - user: the user whose queue to append to.
     /// - Returns: the batch ID.
@@ -238,7 +238,7 @@ extension WriteTransaction {
     ///   - id: the batch.
     ///   - user: the user in whose queue the batch is.
     ///   - time: the time of the attempt.
-    /// - failureText: the error message, truncated to 1 KiB; nil if the attempt has not failed.
+    ///   - failureText: the error message, truncated to 1 KiB; nil if the attempt has not failed.
     /// - Returns: true if the batch exists.
     @discardableResult
     public mutating func recordAttempt(

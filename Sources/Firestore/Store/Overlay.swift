@@ -46,8 +46,8 @@ extension WriteTransaction {
     /// Stores a user's local view of a document; replaces an earlier one.
     ///
     /// - Parameters:
-    /// - view: the fields in the user's view; nil if the pending writes delete the document.
-    /// - payload: the mutation that produces the view, in the caller's encoding.
+    ///   - view: the fields in the user's view; nil if the pending writes delete the document.
+    ///   - payload: the mutation that produces the view, in the caller's encoding.
     ///   - path: the document.
     ///   - user: the user.
     ///   - batch: the largest pending batch that touches the document.

@@ -6,9 +6,9 @@ package import LarderModel
 /// messages and records. Input is limited, and malformed input always ends in an error:
 ///
 /// - in a request `invalidArgument`, or `unimplemented` for features of Firestore that Larder
-/// lacks;
+///   lacks;
 /// - in a response `internal`, which a client attributes to the backend and never mistakes for a
-/// refusal of its request.
+///   refusal of its request.
 ///
 /// Not thread-safe, because buffers are reused: use one coder for each stream or call.
 package final class MessageCoder {
@@ -39,7 +39,6 @@ package final class MessageCoder {
     /// Created on first use, because many coders only encode.
     private var knownBuilder: RecordBuilder?
 
-    /// A coder for a database.
     package convenience init(_ database: DatabaseID, limits: Limits = Limits()) {
         self.init(DatabaseNames(database), limits: limits)
     }
@@ -51,7 +50,6 @@ package final class MessageCoder {
 
     package var database: DatabaseID { names.id }
 
-    /// The common prefix of document names.
     var documentsPrefix: String { names.documentsPrefix }
 
     /// - Throws: `resourceExhausted` if out of memory.

@@ -5,7 +5,6 @@ import SwiftProtobuf
 private let detailsKey = "grpc-status-details-bin"
 
 extension RPCError {
-    /// The status of an error.
     package init(_ error: LarderError) {
         let status = Google_Rpc_Status(error)
         var metadata = Metadata()
@@ -41,7 +40,6 @@ extension Google_Rpc_Status {
     /// Messages are sent in headers, which are limited.
     private static let maxMessageBytes = 1024
 
-    /// The status of a success.
     package static let ok = Google_Rpc_Status()
 
     package init(_ error: LarderError) {

@@ -36,7 +36,8 @@ public final class FirebaseApp: NSObject, @unchecked Sendable {
     ///
     /// The project is the first of these that is set: `projectId` in the JSON of `FIREBASE_CONFIG`,
     /// `GOOGLE_CLOUD_PROJECT`, `GCLOUD_PROJECT`, `FIREBASE_PROJECT_ID`. If none is set, it is
-    /// `demo-larder`, which is the name of no Google Cloud project. Configuring again has no effect.
+    /// `demo-larder`, which is the name of no Google Cloud project. Configuring again has no
+    /// effect.
     public static func configure() {
         configure(options: .fromEnvironment())
     }

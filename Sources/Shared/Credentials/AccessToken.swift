@@ -51,7 +51,6 @@ public protocol AccessTokenProvider: Sendable {
 package struct ClosureTokenProvider: AccessTokenProvider {
     private let body: @Sendable (_ userID: String?, _ isForced: Bool) async throws -> AccessToken?
 
-    /// A provider that calls a closure.
     package init(
         body:
             @escaping @Sendable (_ userID: String?, _ isForced: Bool) async throws ->

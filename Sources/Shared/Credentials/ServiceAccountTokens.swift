@@ -110,7 +110,6 @@ package struct ServiceAccount: Sendable {
 }
 
 extension ServiceAccount: CustomStringConvertible, CustomReflectable {
-    /// The account's address.
     package var description: String { "ServiceAccount(\(email))" }
 
     /// Empty, so that dumps do not show the key.

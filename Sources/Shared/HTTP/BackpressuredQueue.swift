@@ -7,8 +7,8 @@ public import Synchronization
 /// query.
 ///
 /// The producer may be ahead by a number of bytes. Beyond that its thread waits, but only for a
-/// limited time: an open read transaction keeps the store from reusing space, so that a client which
-/// stops reading loses its response instead of harming others.
+/// limited time: an open read transaction keeps the store from reusing space, so that a client
+/// which stops reading loses its response instead of harming others.
 @usableFromInline
 package final class BackpressuredQueue<Element: Sendable>: Sendable {
     @usableFromInline

@@ -3,8 +3,8 @@ package import LarderCore
 
 /// The directory of a server's databases, locked while the value lives.
 ///
-/// The lock is on the directory itself, by `flock`: a killed process leaves none behind, and no lock
-/// file lies among the folders of projects.
+/// The lock is on the directory itself, by `flock`: a killed process leaves none behind, and no
+/// lock file lies among the folders of projects.
 package struct DataDirectory: ~Copyable {
     private let descriptor: CInt
 

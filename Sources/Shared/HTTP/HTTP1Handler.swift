@@ -11,7 +11,6 @@ package final class HTTP1Handler: ChannelInboundHandler {
     /// A request without its body.
     package struct Request: Sendable {
         package var method: String
-        /// The path with its query.
         package var path: String
         /// The header `authorization`.
         package var authorization: String?
@@ -30,7 +29,6 @@ package final class HTTP1Handler: ChannelInboundHandler {
     }
 
     package struct Response: Sendable, Equatable {
-        /// The status code.
         package var status: Int
         /// The header `content-type`.
         package var contentType: String

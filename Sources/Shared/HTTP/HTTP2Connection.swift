@@ -30,7 +30,6 @@ package final class HTTP2Connection: ChannelDuplexHandler {
     package typealias OutboundOut = HTTP2Frame
 
     package struct Limits: Sendable {
-        /// Concurrent streams.
         package var streams: Int
         /// Streams that a client may reset in 30 seconds.
         package var resets: Int
@@ -97,7 +96,6 @@ package final class HTTP2Connection: ChannelDuplexHandler {
     private let keepaliveData = HTTP2PingData(withInteger: .random(in: 1...UInt64.max / 2))
     private let leavingData = HTTP2PingData(withInteger: 0)
 
-    /// A connection without streams.
     package init(_ limits: Limits, now: NIODeadline, makeStream: @escaping MakeStream) {
         self.limits = limits
         self.makeStream = makeStream

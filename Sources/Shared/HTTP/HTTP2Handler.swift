@@ -20,7 +20,6 @@ final class HTTP2Handler: ChannelDuplexHandler {
     struct Limits {
         /// The receive window of a stream.
         var windowBytes = 65_535
-        /// Concurrent streams.
         var streams = 100
         /// The size of a request's headers, with 32 bytes for each field (RFC 9113, 6.5.2).
         var headerBytes = HPACKDecoder.defaultMaxHeaderListSize
@@ -38,7 +37,6 @@ final class HTTP2Handler: ChannelDuplexHandler {
         /// A frame whose stream ends or violates the protocol before its end is discarded with the
         /// stream: no other stream can see its bytes.
         var received = ByteBuffer()
-        /// Data to send.
         var data: Deque<(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)> = []
         var trailers: HPACKHeaders?
         var hasBegun = false

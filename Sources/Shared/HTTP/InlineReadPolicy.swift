@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// Reading from memory takes less time than waking another thread. A read that waits for a disk,
 /// however fast, or runs for long delays the other connections of the loop. After such a read,
-/// further reads are left to threads that may block, so that a loop is blocked for about a twentieth
-/// of the time at most.
+/// further reads are left to threads that may block, so that a loop is blocked for about a
+/// twentieth of the time at most.
 @usableFromInline
 package final class InlineReadPolicy: Sendable {
     /// The duration above which a read from memory is long.
@@ -75,7 +75,6 @@ package final class InlineReadPolicy: Sendable {
         return isWatched.map { Reading(start: start, usage: $0 ? usage() : nil) }
     }
 
-    /// Ends an inline read.
     @usableFromInline
     package func end(_ reading: Reading) {
         let end = now()

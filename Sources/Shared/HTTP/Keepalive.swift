@@ -59,7 +59,6 @@ struct PingGuard {
         (last, strikes) = (nil, 0)
     }
 
-    /// Whether a ping is within the limit.
     mutating func admits(at now: NIODeadline) -> Bool {
         guard let last, now - last < interval else {
             last = now

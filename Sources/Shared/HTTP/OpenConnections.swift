@@ -17,7 +17,6 @@ package final class OpenConnections: Sendable {
     private let work = DispatchGroup()
     private let state = Mutex(State())
 
-    /// No connections.
     package init() {}
 
     /// Registers a connection until it closes; after ``close()`` it is closed immediately.
@@ -41,7 +40,6 @@ package final class OpenConnections: Sendable {
         work.enter()
     }
 
-    /// Unregisters a call.
     package func endCall() {
         work.leave()
     }

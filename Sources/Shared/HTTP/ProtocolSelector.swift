@@ -1,6 +1,7 @@
 import NIOCore
 
-/// Selects HTTP/2 or HTTP/1.1 by the first bytes of a connection, and prepares it for that protocol.
+/// Selects HTTP/2 or HTTP/1.1 by the first bytes of a connection, and prepares it for that
+/// protocol.
 ///
 /// A connection without a request is closed after 20 seconds.
 final class ProtocolSelector: ChannelInboundHandler, RemovableChannelHandler {

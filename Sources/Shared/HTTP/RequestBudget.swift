@@ -4,8 +4,8 @@ import Synchronization
 
 /// Limits the bytes of requests in progress; any thread may use it.
 ///
-/// Requests beyond the limit wait in order of arrival. Small ones never wait, so that large requests
-/// do not delay them.
+/// Requests beyond the limit wait in order of arrival. Small ones never wait, so that large
+/// requests do not delay them.
 package final class RequestBudget: Sendable {
     /// The size up to which a request never waits.
     package static let smallBytes = 64 << 10
@@ -97,8 +97,8 @@ package final class RequestBudget: Sendable {
 /// The part of a budget that one call's requests hold, from their announced length until they are
 /// served.
 ///
-/// The request of a unary call is released at its end; in a stream each response releases the oldest
-/// request. Confined to one event loop.
+/// The request of a unary call is released at its end; in a stream each response releases the
+/// oldest request. Confined to one event loop.
 package final class RequestMeter {
     private let budget: RequestBudget
     private let loop: any EventLoop
@@ -107,13 +107,11 @@ package final class RequestMeter {
     private var unanswered: Deque<Int> = []
     private var wait: (id: UInt64, bytes: Int, resume: () -> Void)?
 
-    /// A call without requests.
     package init(_ budget: RequestBudget, _ loop: any EventLoop) {
         self.budget = budget
         self.loop = loop
     }
 
-    /// Whether a request waits for budget.
     package var isWaiting: Bool { wait != nil }
 
     /// Holds budget for a request.
@@ -136,7 +134,6 @@ package final class RequestMeter {
         if let id { wait = (id, bytes, resume) } else { heldBytes += bytes }
     }
 
-    /// Releases the oldest requests.
     package func release(requests: Int) {
         var bytes = 0
         for _ in 0..<requests { bytes += unanswered.popFirst() ?? 0 }

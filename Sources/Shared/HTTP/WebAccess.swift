@@ -11,8 +11,8 @@ import NIOCore
 ///   only the name distinguishes it. With TLS the certificate does that check.
 /// - `Origin` and `Sec-Fetch-Site`, which browsers add, must not name another site.
 ///
-/// Calls of gRPC are checked only if one of these two headers shows a browser: browsers cannot speak
-/// HTTP/2 without TLS, and other clients may reach the server under any name.
+/// Calls of gRPC are checked only if one of these two headers shows a browser: browsers cannot
+/// speak HTTP/2 without TLS, and other clients may reach the server under any name.
 package struct WebAccess: Sendable {
     /// The origin and destination of a request.
     package struct Request: Sendable {
@@ -29,7 +29,6 @@ package struct WebAccess: Sendable {
             self.site = site
         }
 
-        /// Whether a browser sent it.
         package var isOfBrowser: Bool { origin != nil || site != nil }
     }
 

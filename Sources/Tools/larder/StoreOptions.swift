@@ -86,7 +86,6 @@ enum PathArgument {
         case document(DocumentPath)
     }
 
-    /// A path of either kind.
     static func either(_ text: String) throws -> Kind {
         let segments = text.utf8.split(separator: UInt8(ascii: "/")).count
         return segments.isMultiple(of: 2)
@@ -128,13 +127,10 @@ struct DatabaseOptions: ParsableArguments {
         }
     }
 
-    /// Whether to print JSON.
     var json: Bool { options.json }
 
-    /// The store's directory.
     var directory: String { options.directory }
 
-    /// The database of references.
     var databaseID: DatabaseID {
         let defaults = FirestoreConfiguration(directory: directory)
         return DatabaseID(

@@ -20,7 +20,6 @@ struct ToolError: Error, CustomStringConvertible {
 }
 
 extension ToolError {
-    /// The error of an interrupted command.
     static let interrupted = ToolError(
         .interrupted, "interrupted", hint: "commits so far are kept")
 

@@ -110,7 +110,6 @@ struct LarderDaemon: AsyncParsableCommand {
 }
 
 extension Logger.Level {
-    /// Parses an argument.
     fileprivate init(argument: String) throws {
         guard let level = Self(rawValue: argument) else {
             throw ValidationError(

@@ -14,7 +14,7 @@ struct IndexMaintenanceTests {
         IndexDefinition(collectionGroup: "rooms", segments: segments)
     }
 
-    @Test("the command-line tools' JSON is read, what is unknown passed over")
+    @Test("the command-line tools' JSON is parsed, and unknown members are ignored")
     func json() throws {
         let configuration = try IndexConfiguration(
             json: """

@@ -155,7 +155,7 @@ struct PlannerTests {
         #expect(before.documentsScanned == 5)
     }
 
-    @Test("an equality before the order keeps both in the index, also cursors behind it")
+    @Test("an index serves an equality before the order, including cursors")
     func composite() throws {
         try world.index(Segment(a), Segment(b, .descending))
         let newest = try run(
@@ -172,7 +172,7 @@ struct PlannerTests {
         #expect(nothing.kind == .nothing && nothing.documentsScanned == 0)
     }
 
-    @Test("a fixed field behind others in a cursor decides only where those are alike")
+    @Test("a fixed field after others in a cursor matters only if those are equal")
     func fixedFieldInCursor() throws {
         try world.index(Segment(a), Segment(b))
         let even = filter(try FieldPath("c"), .equal, "even")
@@ -186,7 +186,7 @@ struct PlannerTests {
         }
     }
 
-    @Test("what lies behind a place that entries are too short for comes once")
+    @Test("documents after a bound beyond the length of entries are found once")
     func longConstants() throws {
         let long = Value.string(String(repeating: "l", count: 300))
         try world.putRooms(400..<420) { ["a": long, "b": .integer(Int64($0))] }

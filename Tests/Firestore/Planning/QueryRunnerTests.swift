@@ -7,7 +7,7 @@ import Testing
 
 @testable import LarderPlanning
 
-@Suite("every plan gives what a naive evaluation gives")
+@Suite("every plan returns the results of a naive evaluation")
 struct QueryRunnerTests {
     private func fill(_ world: PlanningWorld, _ random: inout SeededRandom, count: Int) throws {
         for number in 0..<count {

@@ -32,7 +32,7 @@ struct EvaluationTests {
         #expect(matched > 200, "random queries match something; \(random)")
     }
 
-    @Test("in what order, and which come first")
+    @Test("documents are sorted, and a limit selects the first")
     func ordering() throws {
         var random = SeededRandom()
         for _ in 0..<200 {

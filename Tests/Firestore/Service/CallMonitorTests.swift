@@ -9,7 +9,7 @@ import Testing
 
 @testable import LarderServer
 
-@Suite("Server: what it counts")
+@Suite("Server: metrics of calls")
 struct CallMonitorTests {
     private typealias Method = Google_Firestore_V1_Firestore.Method
 

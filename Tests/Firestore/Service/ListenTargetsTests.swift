@@ -6,7 +6,7 @@ import Testing
 
 @testable import LarderServer
 
-@Suite("Server: what was asked of the targets of a stream")
+@Suite("Server: the targets of a stream")
 struct ListenTargetsTests {
     private var targets = ListenTargets()
     private let snapshot = TargetChange(
@@ -71,7 +71,7 @@ struct ListenTargetsTests {
         #expect(targets.count == 0)
     }
 
-    @Test("A rejected target does not count, and the next target of its id is separate")
+    @Test("A refused target does not count towards the limit, and its ID can be reused")
     mutating func refused() throws {
         try add(5, "a")
         _ = targets.note(change(.added))
@@ -87,7 +87,7 @@ struct ListenTargetsTests {
         #expect(names() == ["b"] && targets.count == 1)
     }
 
-    @Test("A `once` target ends with the snapshot after it became current")
+    @Test("A target with `once` ends with the snapshot after it becomes current")
     mutating func once() throws {
         try add(5, isOnce: true)
         try add(6)

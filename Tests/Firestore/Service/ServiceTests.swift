@@ -72,7 +72,7 @@ struct ServiceTests {
         #expect(responses.first?.skippedResults == 10)
     }
 
-    @Test("A count stops at its limit, and skips an offset")
+    @Test("A count respects `up_to` and an offset")
     func counts() async throws {
         try await test.fill("c", 0..<10)
         var request = Google_Firestore_V1_RunAggregationQueryRequest()
@@ -95,7 +95,7 @@ struct ServiceTests {
         #expect(try await counts() == ["all": 0, "some": 0])
     }
 
-    @Test("A query for no documents has a read time and conflicts with no change")
+    @Test("A query with a limit of 0 returns its read time and conflicts with no change")
     func nothing() async throws {
         try await test.fill("c", 0..<3)
         let database = try await test.service.database(test.root)

@@ -67,7 +67,7 @@ struct TraceTests {
         #expect(span.errors.isEmpty && span.status == nil)
     }
 
-    @Test("A refused call has its status, which is no error of the server")
+    @Test("The span of a refused call has its status, without an error")
     func refused() async throws {
         await #expect(throws: RPCError.self) { try await get("\(test.root)/c/none") }
         await #expect(throws: RPCError.self) { try await get("nothing") }
@@ -77,7 +77,7 @@ struct TraceTests {
         #expect(spans.allSatisfy { $0.errors.isEmpty && $0.status == nil })
     }
 
-    @Test("What fails is an error of the server")
+    @Test("The span of a failed call has an error")
     func failed() async throws {
         struct Failure: Error {}
         await #expect(throws: RPCError.self) {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Clients and a server over connections that break", .timeLimit(.minutes(5)))
 struct WireWorldTests {
-    @Test("every promise is kept, whatever the network does", arguments: seeds)
+    @Test("every guarantee holds under network faults", arguments: seeds)
     func promises(seed: UInt64) async throws {
         try await WireWorld(seed: seed).live()
     }

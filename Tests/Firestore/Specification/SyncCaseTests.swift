@@ -19,7 +19,7 @@ struct SyncCaseTests {
         }
     }
 
-    @Test("A document that its limbo target tells of and takes back leaves with the same snapshot")
+    @Test("A document that its limbo target adds and removes leaves with the same snapshot")
     func limboTakenBack() throws {
         try run(
             #"""
@@ -56,7 +56,7 @@ struct SyncCaseTests {
             """#, [.memory, .disk])
     }
 
-    @Test("A document in limbo that may not be read stays where another target tells of it")
+    @Test("A document in limbo without read permission stays if another target contains it")
     func limboDenied() throws {
         try run(
             #"""
@@ -128,7 +128,7 @@ struct SyncCaseTests {
             """#, [.disk])
     }
 
-    @Test("A primary that does not know that it has lost the network ignores what still comes")
+    @Test("A primary that has lost the lease without knowing ignores later responses")
     func lateWatchUpdates() throws {
         let documents = #"""
             {"clientIndex": %d, "watchAck": [2]},

@@ -50,7 +50,7 @@ struct VocabularyTests {
         }
     }
 
-    @Test("What is present is an action, also where it is false or null")
+    @Test("Every member of a step is an action, even with the value false or null")
     func dispatchesByPresence() throws {
         guard case .enableNetwork(false) = try SpecStep(node(#"{"enableNetwork": false}"#)).action,
             case .changeUser("") = try SpecStep(node(#"{"changeUser": null}"#)).action,
@@ -75,7 +75,7 @@ struct VocabularyTests {
         #expect(document.fields == ["n": .integer(1)])
     }
 
-    @Test("A patch has the mask of its keys, and leaves out what it deletes")
+    @Test("A patch has the mask of its keys, and its record omits deleted fields")
     func readsPatches() throws {
         let patch = try node(#"["a/b", {"a.c": "<DELETE>", "v.w": 2, "v.x": 3}]"#).patch()
         let paths = try ["a.c", "v.w", "v.x"].map { try FieldPath(dotted: $0) }
@@ -88,7 +88,7 @@ struct VocabularyTests {
         #expect(patch.precondition == .exists(true))
     }
 
-    @Test("A query is what its parts say")
+    @Test("A query is built from its parts")
     func readsQueries() throws {
         let query = try node(
             #"{"path": "c", "limit": 2, "limitType": "LimitToLast", "filters": [["a.b", ">=", 1]], "orderBys": [["a.b", "desc"]]}"#

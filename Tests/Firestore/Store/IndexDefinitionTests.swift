@@ -160,7 +160,7 @@ struct IndexDefinitionTests {
         #expect(try store.statistics().indexes.rowCount == 0)
     }
 
-    @Test("an intersection of two indexes has what is in both")
+    @Test("an intersection of two indexes contains the documents of both")
     func intersection() throws {
         let state = IndexDefinition(
             collectionGroup: "cities",

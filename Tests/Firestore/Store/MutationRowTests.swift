@@ -18,7 +18,7 @@ struct MutationRowTests {
         try names.map { TouchedDocument(path: try DocumentPath($0), baseVersion: .at(3)) }
     }
 
-    @Test("a batch keeps what was appended, and the queue its order")
+    @Test("a batch keeps its contents, and the queue its order")
     func queueOrder() throws {
         let ids = try store.write { transaction in
             try (0..<3).map { number in
@@ -44,7 +44,7 @@ struct MutationRowTests {
         }
     }
 
-    @Test("a removed batch is gone, and its id is never used again")
+    @Test("a removed batch no longer exists, and its ID is never reused")
     func removal() throws {
         let id = try store.write { transaction in
             try transaction.appendMutations(

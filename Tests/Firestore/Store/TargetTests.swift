@@ -11,7 +11,7 @@ struct TargetTests {
         store = try Store(.inMemory())
     }
 
-    @Test("a target comes back as it was put, and is replaced by a second one of its id")
+    @Test("a target is stored unchanged, and replaced by another with its ID")
     func putting() throws {
         var target = Target(
             id: 2, query: [1, 2], canonicalID: "cities|f:", resumeToken: [3],

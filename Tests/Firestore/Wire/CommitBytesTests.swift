@@ -27,7 +27,7 @@ struct CommitBytesTests {
         return try coder.encode(committing: mutations)
     }
 
-    @Test("Sets are read without their messages, and what they say is the same")
+    @Test("Sets are decoded without messages, with equal results")
     func sets() throws {
         var random = SeededRandom()
         var plain = 0
@@ -64,7 +64,7 @@ struct CommitBytesTests {
         #expect(read > 100 && left > 100)
     }
 
-    @Test("What does more than set documents is left to the message")
+    @Test("Commits that do more than set documents are left to the messages")
     func others() throws {
         let path = try DocumentPath("c/d")
         let record = try Record(["a": 1])

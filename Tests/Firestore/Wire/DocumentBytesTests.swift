@@ -68,7 +68,7 @@ struct DocumentBytesTests {
         #expect(plain > 100, "\(random)")
     }
 
-    @Test("Bytes that are not quite a document's mean what their message means, or are refused")
+    @Test("Malformed documents are decoded like their message, or refused")
     func mutated() throws {
         var random = SeededRandom()
         var (read, refused) = (0, 0)

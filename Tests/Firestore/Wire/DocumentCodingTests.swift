@@ -108,7 +108,7 @@ struct DocumentCodingTests {
         #expect(try fields(["m.x", "m", "m.y.z"]) == ["m": record.fields["m"] ?? .null])
     }
 
-    @Test("A mask gives what its paths have, whatever the fields are")
+    @Test("A mask selects the values of its paths, for any fields")
     func randomProjection() throws {
         var random = SeededRandom()
         let coder = try testCoder()
@@ -210,7 +210,7 @@ struct DocumentCodingTests {
         expectError(.invalidArgument, "database") { _ = try coder.decode(request) }
     }
 
-    @Test("What a transaction is opened for comes back as it was")
+    @Test("Access modes of transactions survive encoding and decoding")
     func transactions() throws {
         let coder = try testCoder()
         for mode in [

@@ -120,7 +120,7 @@ struct QueryCodingTests {
         }
     }
 
-    @Test("Bounds lie before or after their values")
+    @Test("Bounds are before or after their values")
     func bounds() throws {
         let coder = try testCoder()
         let order = Order(try FieldPath("a"), isDescending: true)

@@ -19,7 +19,7 @@ struct RPCStatusTests {
         #expect(received.kind == error.kind && received.message == error.message)
     }
 
-    @Test("A success is no error; what gRPC has no number for is unknown")
+    @Test("A success is not an error; codes that gRPC lacks become unknown")
     func others() throws {
         #expect(LarderError(Google_Rpc_Status.ok) == nil)
         for number in [-1, 17, 1000] as [Int32] {
@@ -32,7 +32,7 @@ struct RPCStatusTests {
         }
     }
 
-    @Test("What the storage core met goes along")
+    @Test("Conditions of the storage core are transmitted")
     func conditions() throws {
         let error = LarderError(.resourceExhausted, "full", condition: .noSpace)
         let status = try sent(Google_Rpc_Status(error))

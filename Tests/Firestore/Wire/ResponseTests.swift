@@ -157,7 +157,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("What exists locally only is refused")
+    @Test("Values that exist only locally are refused")
     func pending() throws {
         let path = try DocumentPath("c/d")
         let pending = Value.serverTimestamp(PendingServerTimestamp(localWriteTime: .epoch))

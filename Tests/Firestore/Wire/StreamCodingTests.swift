@@ -72,7 +72,7 @@ struct StreamCodingTests {
         #expect(try coder.decode(message).request == request)
     }
 
-    @Test("A target's documents and its lifetime are decoded with it")
+    @Test("A target is decoded with its field mask and `once`")
     func selections() throws {
         let coder = try testCoder()
         let whole = try coder.decode(target { _ in })

@@ -18,7 +18,7 @@ struct ValueCodingTests {
         }
     }
 
-    @Test("Fields round-trip, with names distinguished by their bytes")
+    @Test("Fields survive encoding and decoding, with names distinguished by their bytes")
     func fields() throws {
         var random = SeededRandom()
         let coder = try testCoder()
@@ -82,7 +82,7 @@ struct ValueCodingTests {
         #expect(try coder.decode(try sent(message)) == value)
     }
 
-    @Test("What exists locally only is not sent")
+    @Test("Values that exist only locally are not sent")
     func local() throws {
         let coder = try testCoder()
         let pending = Value.serverTimestamp(PendingServerTimestamp(localWriteTime: .epoch))
@@ -123,7 +123,7 @@ struct ValueCodingTests {
         }
     }
 
-    @Test("Nesting beyond what any message has is malformed")
+    @Test("Nesting beyond the limit of messages is malformed")
     func endlessNesting() throws {
         // Each level is an array in a value: two lengths around what was there before.
         var bytes: [UInt8] = []

@@ -10,7 +10,7 @@ import Testing
 struct WatchResponseCodingTests {
     private let version = SnapshotVersion(Timestamp(seconds: 5, nanoseconds: 6000))
 
-    @Test("Every response of a watch stream round-trips")
+    @Test("All responses of a watch stream survive encoding and decoding")
     func watchResponses() throws {
         let coder = try testCoder()
         func back(_ response: WatchResponse) throws -> WatchResponse {

@@ -53,7 +53,7 @@ struct WriteCodingTests {
         }
     }
 
-    @Test("A patch sends what its mask names alone")
+    @Test("A patch sends only the fields in its mask")
     func patches() throws {
         let coder = try testCoder()
         let record = try Record(["a": 1, "b": 2, "m": .map(["x": 1, "y": 2])])
@@ -65,7 +65,7 @@ struct WriteCodingTests {
             try coder.decode(message.update).record.fields == ["a": 1, "m": .map(["x": 1])])
     }
 
-    @Test("A mask without paths is a patch, no mask is none")
+    @Test("An update with an empty mask is a patch, without a mask a set")
     func emptyMask() throws {
         let coder = try testCoder()
         let path = try DocumentPath("c/d")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Backpressured queue")
 struct BackpressuredQueueTests {
-    @Test("every element is taken once and in order, whatever the limit")
+    @Test("every element is taken once and in order, with any limit")
     func inOrder() async throws {
         let queue = BackpressuredQueue<Int>(maxBytes: 10, timeout: .seconds(600))
         let pool = WorkPool("test", limit: 1)

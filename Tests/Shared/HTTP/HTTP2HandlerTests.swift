@@ -9,7 +9,7 @@ import Testing
 
 @Suite("HTTP/2")
 struct HTTP2HandlerTests {
-    @Test("Headers go out byte for byte, whatever those of the answer before were")
+    @Test("Headers are sent byte for byte, independently of those of the previous response")
     func headersOut() throws {
         let all: [HPACKHeaders] = [
             [":status": "200", "a": "1", "b": "22"], [":status": "200", "a": "1", "b": ""],
@@ -83,7 +83,7 @@ struct HTTP2HandlerTests {
         #expect(try client.sent().last == "3 grpc-status=0.")
     }
 
-    @Test("No more is sent than the client has room for, and who writes hears when it is")
+    @Test("Sending respects the client's window, and promises complete when data is sent")
     func outbound() throws {
         let client = try HTTP2Peer()
         client.say(.settings, payload: [0, 4, 0, 0, 0, 10])
@@ -98,7 +98,7 @@ struct HTTP2HandlerTests {
         #expect(try client.sent() == ["1 5", "1 grpc-status=0."] && isSent.withLock { $0 })
     }
 
-    @Test("What the connection does not take waits")
+    @Test("Output waits while the channel is not writable")
     func writability() throws {
         let client = try HTTP2Peer()
         try client.open(1, isWhole: true)
@@ -112,7 +112,7 @@ struct HTTP2HandlerTests {
         try sent.wait()
     }
 
-    @Test("A client sends no more than it is told of, and is told of what is credited")
+    @Test("A client's window is enlarged only by credited data")
     func inbound() throws {
         let client = try HTTP2Peer { $0.windowBytes = 100 }
         client.say(.settings, 1)
@@ -142,7 +142,7 @@ struct HTTP2HandlerTests {
         #expect(client.server.heard == ["ping", "pong"])
     }
 
-    @Test("Either side ends a stream, and what is written to it afterwards fails")
+    @Test("Either side can end a stream, and later writes fail")
     func resets() throws {
         let client = try HTTP2Peer()
         for stream in [1, 3] as [UInt32] { try client.open(stream) }
@@ -158,7 +158,7 @@ struct HTTP2HandlerTests {
         #expect(try client.sent().isEmpty && client.channel.isActive)
     }
 
-    @Test("What waits on a connection that ends fails")
+    @Test("Pending writes fail when the connection ends")
     func closed() throws {
         let client = try HTTP2Peer()
         client.say(.settings, payload: [0, 4, 0, 0, 0, 0])
@@ -168,7 +168,7 @@ struct HTTP2HandlerTests {
         #expect(throws: ChannelError.self) { try sent.wait() }
     }
 
-    @Test("A client that is told to go makes no more calls, and the connection ends with its last")
+    @Test("After GOAWAY a client begins no calls, and the connection ends with its last")
     func leaving() throws {
         let client = try HTTP2Peer()
         try client.open(1, isWhole: true)

@@ -57,7 +57,7 @@ struct HTTP2ProtocolErrorTests {
         (.init(type: .headers, flags: 4, stream: 1, payload: [0xff, 0xff]), "go away 9"),
     ]
 
-    @Test("What breaks the rules ends the connection, which says why", arguments: 0..<7)
+    @Test("A protocol error ends the connection with its reason", arguments: 0..<7)
     func rules(number: Int) throws {
         let (frame, answer) = Self.broken[number]
         let client = try HTTP2Peer()

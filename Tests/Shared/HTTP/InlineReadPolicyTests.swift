@@ -61,7 +61,7 @@ struct InlineReadPolicyTests {
         #expect(try reads.run { () throws(LarderError) in 1 } == nil)
     }
 
-    @Test("The system is asked of the reads behind one that was not brief")
+    @Test("Thread usage is sampled only for reads after one that was not brief")
     func watches() async throws {
         for (time, count) in [(30, 0), (31, 0), (31, 2)] {
             #expect(try await read(.microseconds(time)))
@@ -105,7 +105,7 @@ struct InlineReadPolicyTests {
         for _ in 0..<3 { #expect(try await read(.milliseconds(8), preemptions: 1)) }
     }
 
-    @Test("An error is told, and the time that it took counts")
+    @Test("An error is rethrown, and its duration counts")
     func error() async throws {
         for _ in 0..<2 {
             await #expect(throws: LarderError.self) {
@@ -120,7 +120,7 @@ struct InlineReadPolicyTests {
         #expect(try await read() == false)
     }
 
-    @Test("The system tells what happens to a thread")
+    @Test("The system reports a thread's usage")
     func system() {
         let before = ThreadUsage.current
         let after = ThreadUsage.current

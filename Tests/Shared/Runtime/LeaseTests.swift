@@ -26,7 +26,7 @@ struct LeaseTests {
         #expect(!Lease(owner: "a", time: now + .nanoseconds(1)).isValid(at: now))
     }
 
-    @Test("A client alone may have it, whatever it is like")
+    @Test("A client without competitors may take the lease, in any state")
     func alone() {
         for network in [true, false] {
             for foreground in [true, false] {
@@ -35,7 +35,7 @@ struct LeaseTests {
         }
     }
 
-    @Test("As long as the lease of another holds, nobody else may have it")
+    @Test("While another client's lease is valid, no client may take it")
     func validLease() {
         let best = client("a", true, true)
         #expect(!mayHave(best, Lease(owner: "b", time: now - .seconds(5))))
@@ -69,7 +69,7 @@ struct LeaseTests {
         }
     }
 
-    @Test("A client that was not heard of lately keeps nobody from it")
+    @Test("A client that has not reported recently does not prevent others from taking the lease")
     func sleepers() {
         let own = client("a", true, false)
         #expect(!mayHave(own, nil, [client("b", true, true, age: .seconds(5))]))

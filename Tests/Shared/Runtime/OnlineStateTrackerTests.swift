@@ -63,7 +63,7 @@ struct OnlineStateTrackerTests {
         #expect(tracker.set(.online, .answered) == [.changed(.online)])
     }
 
-    @Test("A backend that answered has its time for each question, and for what follows an answer")
+    @Test("A responsive backend has the full time for each request and for the next response")
     func asks() {
         var tracker = OnlineStateTracker()
         #expect(tracker.asked().isEmpty, "the first stream has the timer")
@@ -113,7 +113,7 @@ struct OnlineStateTrackerTests {
         #expect(kinds(tracker.timerFired(at: .zero)) == [.warn(""), .changed(.offline)])
     }
 
-    @Test("What is set for another reason forgets what failed before")
+    @Test("A state set for another reason resets earlier failures")
     func sets() {
         var tracker = OnlineStateTracker()
         _ = tracker.streamStarted()

@@ -47,7 +47,7 @@ struct DamageTests {
         store = try Store(configuration)
     }
 
-    @Test("reading the document is an error that tells where, and is logged")
+    @Test("reading the document fails with its location, and is logged")
     func reading() throws {
         let error = #expect(throws: LarderError.self) {
             try store.read { try $0.document(at: damaged) }
@@ -58,7 +58,7 @@ struct DamageTests {
         #expect(try store.read { try $0.document(at: DocumentPath("c/4"))?.exists } == true)
     }
 
-    @Test("a scan ends with the error, or passes over the row where it is told to")
+    @Test("a scan ends with the error, or skips the row if requested")
     func scanning() throws {
         let error = #expect(throws: LarderError.self) {
             try store.read { try $0.allDocuments(in: source) }

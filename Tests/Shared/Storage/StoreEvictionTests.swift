@@ -47,7 +47,7 @@ struct StoreEvictionTests {
         #expect(try store.check().isClean)
     }
 
-    @Test("commits over budget evict by themselves unless told otherwise")
+    @Test("commits over budget evict automatically, unless disabled")
     func automatic() throws {
         let store = try store(2000, automatic: true)
         let statistics = try store.statistics()

@@ -16,7 +16,7 @@ struct StoreTests {
         #expect(throws: LarderError.self, performing: body)?.condition
     }
 
-    @Test("what was written is there after closing and opening again")
+    @Test("written data exists after closing and reopening")
     func reopening() throws {
         let path = try DocumentPath("cities/SF")
         try Store(directory: directory.file("s")).write { transaction in
@@ -68,7 +68,7 @@ struct StoreTests {
         #expect(closed?.domain == "TestDomain")
     }
 
-    @Test("a file that is no store is refused and stays as it is")
+    @Test("a file that is not a store is refused and not changed")
     func foreignFile() throws {
         let path = directory.file("s")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -140,7 +140,7 @@ struct StoreTests {
         #expect(condition { _ = try Store(configuration) } == .invalidArgument)
     }
 
-    @Test("a store in memory leaves nothing behind and has no directory")
+    @Test("a store in memory leaves no files and has no directory")
     func inMemory() throws {
         let store = try Store(.inMemory())
         #expect(store.directory == nil)

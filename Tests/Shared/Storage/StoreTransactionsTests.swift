@@ -54,7 +54,7 @@ struct StoreTransactionsTests {
         #expect(throws: Refusal()) { try store.read { _ in throw Refusal() } }
     }
 
-    @Test("a write reads what it has written")
+    @Test("a write transaction reads its own changes")
     func ownWrites() throws {
         try store.write { transaction in
             #expect(try transaction.document(at: path) == nil)
@@ -66,7 +66,7 @@ struct StoreTransactionsTests {
         }
     }
 
-    @Test("a read sees one commit, whatever is written meanwhile")
+    @Test("a read sees one commit, regardless of concurrent writes")
     func snapshotIsolation() throws {
         try put(1)
         try store.read { transaction in

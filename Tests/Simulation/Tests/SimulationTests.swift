@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Worlds of clients, networks and a backend")
 struct SimulationTests {
-    @Test("Every promise is kept, whatever happens", arguments: 1...25 as ClosedRange<UInt64>)
+    @Test("Every guarantee holds in random worlds", arguments: 1...25 as ClosedRange<UInt64>)
     func promises(seed: UInt64) {
         let outcome = Outcome(seed: seed)
         #expect(outcome.violation == nil, "swift run LarderSimulation --seed \(seed) --trace")
@@ -36,7 +36,7 @@ struct SimulationTests {
         #expect(Outcome(seed: 1, isHashing: true).hash != Outcome(seed: 2, isHashing: true).hash)
     }
 
-    @Test("A network that loses what it must not lose is noticed")
+    @Test("A network that loses data that it must deliver is detected")
     func losses() {
         let violations = (1...10).compactMap { Outcome(seed: $0, losesDocuments: true).violation }
         #expect(violations.count > 3)

@@ -42,7 +42,9 @@ import Testing
         try await db.terminate()
     }
 
-    @Test func `dead letters are listed with when, how often, what and why`() async throws {
+    @Test func `dead letters are listed with their time, attempts, documents and reason`()
+        async throws
+    {
         try await refuseTwo()
         let result = try Tool.run("dead-letters", in: folder)
         #expect(result.status == 0 && result.lines.count == 3, "\(result)")
@@ -86,7 +88,7 @@ import Testing
         #expect(both.status == 64 && both.messages.contains("both contain 2"), "\(both)")
     }
 
-    @Test func `targets are listed with their documents and what resumes them`() async throws {
+    @Test func `targets are listed with their documents and resumption points`() async throws {
         #expect(try Tool.run("target", "list", in: folder).status == 66)
         let db = try database()
         try await db.document("cities/SF").setData(["n": 1])
@@ -136,7 +138,7 @@ import Testing
         #expect(result.status == 0 && result.output.hasPrefix("loaded 3 documents"), "\(result)")
     }
 
-    @Test func `what is no bundle, or no file, is said and loses nothing`() throws {
+    @Test func `an invalid bundle or a missing file is reported and changes nothing`() throws {
         let bytes = bundle(of: BundleText.database)
         let whole = try folder.file("whole", bytes: bytes)
         let other = try load(whole, "--project", "other")

@@ -88,7 +88,7 @@ import Testing
         #expect(nothing.messages == "larder: no document of nowhere matches\n")
     }
 
-    @Test func `JSON is what an import takes back`() throws {
+    @Test func `JSON output can be imported`() throws {
         let result = try Tool.run(
             "query", "cities", "--where", "state == CA", "--json", in: folder)
         let copy = try TemporaryFolder()
@@ -103,7 +103,7 @@ import Testing
                 == #"{"$name":"cities/SF","name":"San Francisco","stats":{"area":121.4}}"# + "\n")
     }
 
-    @Test func `--explain tells plan and figures`() throws {
+    @Test func `--explain prints the plan and its statistics`() throws {
         let arguments = ["query", "cities", "--where", "population > 700000", "--explain"]
         let json = try Tool.run(arguments + ["--json", "--store", folder.store], in: folder)
         #expect(json.lines.count == 3)
@@ -126,7 +126,7 @@ import Testing
         #expect(indexed.output.contains("cities(population ASC)"), "\(indexed)")
     }
 
-    @Test func `aggregates are figures over what matches`() throws {
+    @Test func `aggregates are computed over the matches`() throws {
         func figure(_ arguments: String...) throws -> String {
             let result = try Tool.run(arguments + ["--store", folder.store], in: folder)
             #expect(result.status == 0, "\(result)")
@@ -262,7 +262,7 @@ import Testing
         #expect(try run("count", "new").output == "1\n")
     }
 
-    @Test func `every kind of value comes back from set as it went in`() throws {
+    @Test func `set stores values of every type unchanged`() throws {
         let text =
             #"{"array":[1,"x",{"y":null}],"bytes":{"$bytes":"AAE="},"double":1.0,"false":false,"#
             + #""integer":9007199254740993,"map":{"$map":{"$bytes":1}},"nan":{"$double":"NaN"},"#
@@ -299,7 +299,7 @@ import Testing
         #expect(try Tool.run("get", "cities/nowhere", in: folder).status == 1)
     }
 
-    @Test func `delete takes documents away, and cancelling brings them back`() throws {
+    @Test func `delete removes documents, and cancelling restores them`() throws {
         let before = try Tool.run("export", "cities", in: folder).output
         let deleted = try run("delete", "cities/SF", "cities/LA")
         #expect(

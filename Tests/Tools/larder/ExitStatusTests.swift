@@ -114,7 +114,7 @@ import Testing
             try Tool.run("import", folder.path, "-c", "a", in: folder), 66, "Is a directory")
     }
 
-    @Test func `a file that is no store is 65`() throws {
+    @Test func `a file that is not a store exits with 65`() throws {
         try FileManager.default.createDirectory(
             atPath: folder.store, withIntermediateDirectories: true)
         try folder.file("store/data.mdb", String(repeating: "not a store ", count: 2000))

@@ -21,7 +21,7 @@ import Testing
 
         """#
 
-    @Test func `everything comes back as it was`() throws {
+    @Test func `everything is imported unchanged`() throws {
         let file = try folder.file("in.ndjson", Self.everything)
         let first = try Tool.run("import", file, in: folder)
         #expect(first.status == 0, "\(first)")
@@ -94,7 +94,7 @@ import Testing
         #expect(nowhere.status == 73)
     }
 
-    @Test func `a generated collection comes back whole`() throws {
+    @Test func `a generated collection is imported completely`() throws {
         let file = try folder.file("in.ndjson", generatedLines(0..<3000))
         _ = try Tool.run("import", file, "-c", "c", "--id", "id", in: folder)
         let lines = try Tool.run("export", "c", "--id", "id", in: folder).lines

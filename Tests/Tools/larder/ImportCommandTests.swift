@@ -217,7 +217,7 @@ import Testing
         #expect(try Tool.run("check", in: folder).status == 0)
     }
 
-    @Test func `control-C commits what was read and says how to go on`() throws {
+    @Test func `control-C commits what was read, with a hint how to continue`() throws {
         let text = generatedLines(0..<1234)
         let arguments = ["import", "-", "-c", "c", "--id", "id", "--json", "--store", folder.store]
         let running = try RunningTool(arguments, in: folder)

@@ -68,7 +68,7 @@ import Testing
         #expect(result.status == 0, "\(result)")
     }
 
-    @Test func `--new leaves out what is there, --count ends after so many`() throws {
+    @Test func `--new skips existing documents, --count ends after a number of changes`() throws {
         let tool = try watch("cities", "--new", "--count", "2")
         #expect(tool.nextMessage()?.hasPrefix("larder: watching cities, 2 documents") == true)
         try run("update", "cities/SF", "name=SF")

@@ -69,7 +69,7 @@ import Testing
         #expect(try parse("and == or") == .field(try field("and"), .equal, .string("or")))
     }
 
-    @Test func `the document's id is text, whatever it looks like`() throws {
+    @Test func `the document ID is text in any form`() throws {
         #expect(
             try parse("__name__ in [5, x, null]")
                 == .field(
@@ -105,7 +105,7 @@ import Testing
         ("a == {\"$bytes\": 5}", 5, "base64"), ("a == 1 and2 == 3", 7, "expected 'and'"),
         ("a\\", 0, "ends with"),
     ])
-    func `what is wrong is named with its place`(text: String, offset: Int, reason: String) {
+    func `errors have their positions`(text: String, offset: Int, reason: String) {
         do throws(ExpressionFailure) {
             _ = try parse(text)
             Issue.record("'\(text)' was taken")

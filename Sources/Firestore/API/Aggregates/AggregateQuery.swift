@@ -50,7 +50,6 @@ public final class AggregateQuery: Sendable {
         }
     }
 
-    /// The aggregations without duplicates.
     private var aggregates: [Aggregate] {
         get throws(LarderError) {
             guard !fields.isEmpty else {

@@ -9,7 +9,6 @@ struct CodingLocation {
 
     private let chain: Chain
 
-    /// The number of keys.
     let depth: Int
 
     /// The maximum depth of coders: deeper than documents can be nested, and shallow enough for any
@@ -33,7 +32,6 @@ struct CodingLocation {
         appending(PlainKey(intValue: position))
     }
 
-    /// The keys from the root.
     var path: [any CodingKey] {
         var keys: [any CodingKey] = []
         keys.reserveCapacity(depth)

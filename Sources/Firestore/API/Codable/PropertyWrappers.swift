@@ -101,7 +101,6 @@ extension ServerTimestamp: Sendable where Value: Sendable {}
 
 /// A type of times that ``ServerTimestamp`` can wrap.
 public protocol ServerTimestampWrappable {
-    /// Creates a time from a timestamp.
     static func wrap(_ timestamp: Timestamp) throws -> Self
 
     /// The timestamp of a time.

@@ -41,7 +41,6 @@ struct ValueDecoding: Decoder {
         SingleValueDecoding(decoding: self)
     }
 
-    /// The decoder of a nested value.
     func below(_ key: any CodingKey, value: Any) -> ValueDecoding {
         ValueDecoding(value: value, location: location.appending(key), options: options)
     }
@@ -66,7 +65,6 @@ struct ValueDecoding: Decoder {
 // MARK: - Options
 
 extension ValueDecoding.Options {
-    /// Decodes a value from data.
     func decoded<T: Decodable>(
         _ type: T.Type, from value: Any, at location: @autoclosure () -> CodingLocation
     ) throws -> T {
@@ -161,7 +159,7 @@ extension ValueDecoding.Options {
         if let number = value as? NSDecimalNumber { return number.decimalValue }
         if case .integer(let integer)? = Value(number: value) { return Decimal(integer) }
         let number = try double(value, at: location)
-        // The shortest text of a double is what was meant; its exact value has odd digits.
+        // The shortest text of a double is the intended number; its exact value has further digits.
         return Decimal(string: number.description) ?? Decimal(number)
     }
 }

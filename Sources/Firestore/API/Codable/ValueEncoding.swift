@@ -35,12 +35,10 @@ struct ValueEncoding: Encoder {
         SingleValueEncoding(encoding: self)
     }
 
-    /// The encoder of a nested value.
     func below(_ key: any CodingKey, in slot: EncodingSlot) -> ValueEncoding {
         ValueEncoding(slot: slot, location: location.appending(key), options: options)
     }
 
-    /// The field name of a key.
     func name(of key: any CodingKey) -> String {
         guard convertsKeys else { return key.stringValue }
         switch options.key {
@@ -198,7 +196,6 @@ final class EncodingSlot {
         content = .map(entries)
     }
 
-    /// Appends an entry to a list.
     func append(_ entry: Entry) {
         guard case .list(var entries) = content else { return }
         content = .empty
@@ -218,7 +215,6 @@ final class EncodingSlot {
         return slot
     }
 
-    /// Appends a new slot to a list.
     func appendedSlot() -> EncodingSlot {
         let slot = EncodingSlot()
         append(.slot(slot))

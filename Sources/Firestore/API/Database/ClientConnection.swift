@@ -51,7 +51,6 @@ final class ClientConnection: Sendable {
         isOpened.load(ordering: .acquiring) ? openedClient : nil
     }
 
-    /// The queue that callbacks run on.
     var callbackQueue: DispatchQueue { queue.withLock { $0 } }
 
     var configuration: FirestoreConfiguration { state.withLock { $0.configuration } }
@@ -158,7 +157,6 @@ extension Logger {
         self.isVerbose.store(isVerbose, ordering: .relaxed)
     }
 
-    /// The store's log handler.
     var storeLog: @Sendable (StoreConfiguration.LogLevel, String) -> Void {
         { level, message in
             log(level: Level(level), "\(message)")

@@ -61,7 +61,6 @@ public struct CacheIndex: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// The definition for the store.
     var definition: IndexDefinition {
         get throws(LarderError) {
             IndexDefinition(

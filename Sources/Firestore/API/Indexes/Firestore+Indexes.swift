@@ -92,7 +92,6 @@ extension Firestore {
 }
 
 extension InputStream {
-    /// The rest of the stream as text.
     fileprivate func text() throws(LarderError) -> String {
         if streamStatus == .notOpen { open() }
         defer { close() }

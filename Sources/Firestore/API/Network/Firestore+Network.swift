@@ -165,7 +165,6 @@ extension Firestore {
 extension UserID {
     private static let maxBytes = 256
 
-    /// A user with an ID given by the application.
     init(validating id: String?) throws(LarderError) {
         guard let id else {
             self = .unauthenticated

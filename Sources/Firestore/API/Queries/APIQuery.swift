@@ -35,7 +35,6 @@ public class Query: @unchecked Sendable {
     /// The collection, collection group or document that is queried.
     var place: Result<LarderQuery.Query.Source, LarderError> { content.map { $0.source } }
 
-    /// A query derived from this one.
     func adding(
         _ change: (LarderQuery.Query, DatabaseID) throws(LarderError) -> LarderQuery.Query
     ) -> Query {

@@ -68,7 +68,7 @@ extension DocumentReference {
         guard let document = try client.document(at: path),
             document.state == .found || document.state == .absent
         else { return nil }
-        // What lies below pending writes was learnt at some time, too.
+        // The document below pending writes has a read time, too.
         let readTime =
             document.hasLocalMutations ? try client.readTime(of: path) : document.readTime
         return DocumentSnapshot(

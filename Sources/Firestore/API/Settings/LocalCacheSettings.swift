@@ -32,7 +32,6 @@ enum CachePolicy: Hashable, Sendable {
         }
     }
 
-    /// The settings with this meaning.
     var settings: any LocalCacheSettings & NSObjectProtocol {
         switch self {
         case .persistent(let bytes): PersistentCacheSettings(policyBytes: bytes)

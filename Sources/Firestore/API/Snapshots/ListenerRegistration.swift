@@ -26,7 +26,7 @@ final class Registration: ListenerRegistration {
     /// Attaches the client's registration, which is removed with this one.
     func attach(_ registration: ClientRegistration) {
         source.withLock { $0 = registration }
-        // It may have been removed, from its first call, before this.
+        // The first call of the listener may already have removed it.
         if !isActive { detach() }
     }
 

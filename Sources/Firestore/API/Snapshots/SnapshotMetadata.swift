@@ -63,7 +63,7 @@ public struct Freshness: Hashable, Sendable {
     /// Whether the snapshot contains everything that matched at ``readTime``.
     ///
     /// False for a query that has never been read or listened to while the backend was reachable:
-    /// its results are whatever other queries have left in the cache.
+    /// its results are those of other queries in the cache.
     public var isComplete: Bool { readTime != nil }
 
     init(isFromCache: Bool, readTime: SnapshotVersion, pendingDocumentCount: Int) {
@@ -82,7 +82,6 @@ struct SnapshotState: Sendable {
     /// The backend's snapshot version that it corresponds to, if any.
     var readTime = SnapshotVersion.none
 
-    /// The public metadata.
     func metadata(pendingDocumentCount: Int? = nil) -> SnapshotMetadata {
         SnapshotMetadata(
             hasPendingWrites: hasPendingWrites, isFromCache: isFromCache,

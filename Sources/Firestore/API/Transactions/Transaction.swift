@@ -48,7 +48,7 @@ public final class Transaction: Sendable {
         }
         let path = try writes.path(of: reference)
         let read: TransactionRead
-        // What was read once stays: whether it still holds is asked when it commits.
+        // Repeated reads return the first result, which is validated by the commit.
         if let known = reads.withLock({ $0[path] }) {
             read = known
         } else {

@@ -34,7 +34,6 @@ protocol TransactionBackend: Sendable {
 struct TransactionRead: Sendable {
     /// The document; nil if it is unknown.
     let document: Document?
-    /// The state for the snapshot's metadata.
     let state: SnapshotState
 
     var existing: Document? { document.flatMap { $0.exists ? $0 : nil } }
@@ -48,7 +47,7 @@ struct LocalTransactionBackend: TransactionBackend {
     func enter(
         attempt number: Int, _ body: @escaping @Sendable (Result<Void, LarderError>) -> Void
     ) {
-        // What this object wrote before, the closure reads.
+        // The closure reads the client's own earlier writes.
         client.afterEarlierWrites {
             gate.enter(alone: number > 1) { body(.success(())) }
         }
@@ -158,7 +157,7 @@ final class ServerTransactionBackend: TransactionBackend {
     }
 
     func isWorthRetrying(_ error: NSError, isOfClosure: Bool) -> Bool {
-        // The closure passes on what its reads gave; anything else is its own.
+        // The closure rethrows errors of its reads; all others are the application's.
         !isUnanswered.isSet && error.domain == LarderError.firestoreDomain
             && LarderError.Code(rawValue: error.code).isWorthAnotherTransaction
     }

@@ -40,7 +40,6 @@ extension FieldPath: CustomStringConvertible {
 }
 
 extension FieldPath {
-    /// The validated path.
     func resolved() throws(LarderError) -> LarderModel.FieldPath {
         try LarderModel.FieldPath(names)
     }

@@ -117,7 +117,6 @@ extension FieldValue {
 }
 
 extension FieldValue {
-    /// The sentinel of a transform.
     convenience init(for transform: FieldTransform.Operation) {
         let operation: Operation =
             switch transform {

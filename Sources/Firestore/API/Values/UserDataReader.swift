@@ -8,7 +8,6 @@ struct UserDataReader: Sendable {
     /// The database that references must belong to.
     let databaseID: DatabaseID
 
-    /// The mutation that replaces a document with the data.
     func set(
         _ data: [String: Any], at path: DocumentPath, precondition: Precondition = .none
     ) throws(LarderError) -> Mutation {

@@ -104,7 +104,6 @@ extension UserDataWriter {
 }
 
 extension ServerTimestampBehavior {
-    /// The corresponding behavior of values.
     var model: PendingServerTimestamp.Behavior {
         switch self {
         case .none: .none

@@ -165,7 +165,7 @@ extension Value {
     }
 }
 
-/// Any `Optional`, whatever it wraps.
+/// Any `Optional`, for unwrapping values of unknown types.
 private protocol OptionalValue {
     var wrapped: Any? { get }
 }
@@ -182,6 +182,5 @@ extension Optional: OptionalValue {
 /// A type that represents a document reference in data.
 protocol DocumentReferenceConvertible {
     var databaseID: DatabaseID { get }
-    /// The document's full resource name.
     var resourceName: ResourceName { get }
 }

@@ -30,7 +30,6 @@ extension UserValueParser {
         }
     }
 
-    /// The transforms in field order.
     var sortedTransforms: [FieldTransform] {
         transforms.sorted { $0.path < $1.path }
     }

@@ -8,7 +8,6 @@ struct UserValueParser {
     enum Purpose {
         /// A whole document.
         case set
-        /// A document to merge.
         case mergeSet
         /// Fields to replace.
         case update
@@ -59,7 +58,6 @@ struct UserValueParser {
         }
     }
 
-    /// Appends all entries to the builder's current map.
     mutating func appendEntries(of map: [String: Any]) throws(UserValueProblem) {
         for (name, value) in map {
             location.push(name)
@@ -85,7 +83,7 @@ struct UserValueParser {
             try appendArray(elements)
             noteLeaf()
         case .map(let entries) where Self.holdsTransformsAlone(entries):
-            // What they do to the document brings the map about.
+            // Their effects create the map.
             try descend()
             try appendEntries(of: entries)
             ascend()
@@ -182,7 +180,6 @@ extension UserValueParser {
         }
     }
 
-    /// Finishes the document.
     func finishRecord() throws(UserValueProblem) -> Record {
         do throws(LarderError) {
             return try builder.finishRecord()

@@ -2,7 +2,6 @@ import LarderModel
 
 /// The reason why an application's value cannot be stored or compared, and its position.
 struct UserValueProblem: Error, Hashable {
-    /// The reason as text.
     let text: String
 
     /// The position in the data, such as `a.b[2].c`; empty for a standalone value.

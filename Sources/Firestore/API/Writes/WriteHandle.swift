@@ -83,7 +83,7 @@ public final class WriteHandle: Sendable {
                 acknowledgement.finish(.success(()))
                 return
             }
-            // A write may be pending for long: it must not keep the database from being let go.
+            // A write can be pending for long and must not keep the database open.
             let acknowledgement = acknowledgement
             client.write(
                 mutations,
@@ -94,7 +94,6 @@ public final class WriteHandle: Sendable {
         }
     }
 
-    /// Retries a rejected write.
     func retry(_ deadLetter: Int64, _ client: Client, _ done: @escaping Completion<Int64?>) {
         let (commit, acknowledgement) = (commit, acknowledgement)
         client.retryDeadLetter(

@@ -130,7 +130,6 @@ extension Mutation {
         Mutation(operation, at: path, transforms: transforms)
     }
 
-    /// The operation for the rules.
     fileprivate func asked(of exists: Bool) -> Backend.Request.Operation {
         switch operation {
         case .set, .patch: exists ? .update(path) : .create(path)
@@ -167,9 +166,7 @@ extension WorkingDocument {
 }
 
 struct CommitResult {
-    /// The response for the client.
     let response: CommitResponse
-    /// The resulting documents without duplicates.
     let documents: [Document]
 }
 
@@ -189,7 +186,6 @@ struct CommitClock: Sendable {
     /// The last version; none before the first.
     private(set) var last: SnapshotVersion
 
-    /// Continues after a version.
     init(after last: SnapshotVersion) {
         self.last = last
     }

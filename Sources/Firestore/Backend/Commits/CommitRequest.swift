@@ -10,10 +10,8 @@ struct CommitRequest {
     var reads: ReadSet?
     /// The write stream of the commit, if any: commits of a closed stream are dropped.
     var stream: WriteSession?
-    /// Receives the result.
     let completion: (Result<CommitResult, LarderError>) -> Void
 
-    /// Whether the reads include queries.
     var hasReadQueries: Bool { reads?.hasQueries ?? false }
 
     /// The maximum size of a request in bytes.
@@ -44,7 +42,6 @@ struct CommitRequest {
 struct DocumentWrites {
     private let first: Precondition
     private let isVerified: Bool
-    /// Whether the document exists after the writes.
     private var exists: Bool
 
     init(_ mutation: Mutation) {

@@ -10,13 +10,10 @@ import LarderRemote
 struct WatchOutbox {
     /// The next step.
     enum Step {
-        /// Send a response.
         case response(WatchResponse)
-        /// Send a change.
         case change(PendingChanges.Change)
         /// Read and send documents of a target.
         case page(targetID: Int32, [DocumentPath])
-        /// Begin a snapshot.
         case snapshot
         /// Wait for an event.
         case nothing
@@ -24,9 +21,7 @@ struct WatchOutbox {
 
     /// The end of a snapshot.
     struct Ending {
-        /// The commit of the snapshot.
         let version: SnapshotVersion
-        /// The resume token.
         let token: [UInt8]
         /// The existence filters of resumed targets.
         let filters: [(targetID: Int32, response: WatchResponse)]
@@ -46,7 +41,6 @@ struct WatchOutbox {
     private var loads: [Load] = []
     /// Loaded targets, which become current with the next snapshot.
     private(set) var loaded: [Int32] = []
-    /// Current targets.
     private var current: [Int32] = []
     private var isPageNext = true
     /// Whether to send the read time even without changes.
@@ -55,7 +49,6 @@ struct WatchOutbox {
     /// The commit of the last snapshot; none before the first.
     private(set) var lastSnapshot = SnapshotVersion.none
 
-    /// Whether a target has become current.
     func isCurrent(_ targetID: Int32) -> Bool { current.contains(targetID) }
 
     // MARK: Input
@@ -63,17 +56,14 @@ struct WatchOutbox {
     /// The number of responses that wait for demand.
     var readyCount: Int { ready.count }
 
-    /// Appends a response.
     mutating func say(_ response: WatchResponse) {
         ready.append(response)
     }
 
-    /// Begins to load a target.
     mutating func load(_ targetID: Int32, _ paths: [DocumentPath]) {
         loads.append(Load(targetID: targetID, rest: paths[...]))
     }
 
-    /// Adds an effect on a target.
     mutating func tell(_ effect: WatchEffect, to targetID: Int32) {
         changes.add(effect, to: targetID)
     }
@@ -207,7 +197,6 @@ struct PendingChanges {
         changes[position].isChanged = true
     }
 
-    /// Removes a target.
     mutating func drop(_ targetID: Int32) {
         for position in changes.indices { changes[position].drop(targetID) }
     }
@@ -228,7 +217,6 @@ extension PendingChanges.Change {
         if isMember { joined.append(targetID) } else { left.append(targetID) }
     }
 
-    /// Removes a target.
     mutating func drop(_ targetID: Int32) {
         joined.removeAll { $0 == targetID }
         left.removeAll { $0 == targetID }

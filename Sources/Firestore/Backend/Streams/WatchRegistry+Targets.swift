@@ -10,7 +10,6 @@ extension WatchRegistry {
     private struct Beginning {
         /// Whether the client's state is reset.
         var resets = false
-        /// The documents to send.
         var paths: [DocumentPath]
     }
 
@@ -59,7 +58,6 @@ extension WatchRegistry {
         session.outbox.say(.targets(TargetChange(.removed(nil), targetIDs: [targetID])))
     }
 
-    /// Removes a target with an error.
     func fail(_ targetID: Int32, of session: WatchSession, _ error: LarderError) {
         drop(targetID, from: session)
         session.outbox.say(.targets(TargetChange(.removed(error), targetIDs: [targetID])))

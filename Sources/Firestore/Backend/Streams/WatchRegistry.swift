@@ -40,7 +40,6 @@ final class WatchRegistry {
     /// The stream with an ID; nil if it has ended.
     func session(_ id: StreamID) -> WatchSession? { sessions[id] }
 
-    /// Adds a stream.
     func add(_ session: WatchSession) {
         sessions[session.id] = session
         rotation.append(session.id)
@@ -58,7 +57,6 @@ final class WatchRegistry {
         if let error { session.close(error) }
     }
 
-    /// Ends all streams with an error.
     func endAll(_ error: LarderError) {
         for id in sessions.keys.sorted() { end(id, telling: error) }
     }
@@ -82,7 +80,6 @@ final class WatchRegistry {
         return query
     }
 
-    /// Unsubscribes a target from its queries.
     func unsubscribe(_ target: WatchSession.Target, _ targetID: Int32, of stream: StreamID) {
         for query in target.queries {
             query.remove(WatchedQuery.Subscriber(stream: stream, targetID: targetID))

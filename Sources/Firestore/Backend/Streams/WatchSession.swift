@@ -15,11 +15,9 @@ final class WatchSession {
         var leftCount = 0
     }
 
-    /// Its number among the streams.
     let id: StreamID
     /// The rules check of the stream's user.
     let rulesCheck: RulesCheck
-    /// The targets by ID.
     var targets: [Int32: Target] = [:]
     /// The outgoing messages.
     var outbox = WatchOutbox()
@@ -37,7 +35,6 @@ final class WatchSession {
         self.handler = handler
     }
 
-    /// Increases the demand.
     func add(demand count: Int) {
         demand = min(max(count, 0), .max - demand) + demand
     }
@@ -53,7 +50,6 @@ final class WatchSession {
         handler(.response(response))
     }
 
-    /// Queues an effect on a target.
     func tell(_ effect: WatchEffect, to targetID: Int32) {
         outbox.tell(effect, to: targetID)
         if targets[targetID]?.expectedCount != nil, !outbox.isCurrent(targetID) {

@@ -70,7 +70,6 @@ final class WatchedQuery {
         return paths
     }
 
-    /// The number of results.
     func count(_ store: Store, _ runner: QueryRunner) throws(LarderError) -> Int {
         if let window { return window.documents.count }
         return try store.read { (transaction) throws(LarderError) in
@@ -180,7 +179,6 @@ struct LimitWindow {
 /// The effect of commits on one document in a watched query.
 struct WatchEffect {
     let document: Document
-    /// Whether it is in the results.
     let isMember: Bool
     /// Whether the document itself has changed; otherwise a limit moved it in or out.
     let isChanged: Bool

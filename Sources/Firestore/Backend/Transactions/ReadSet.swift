@@ -35,7 +35,6 @@ struct ReadSet: Sendable {
         self.asOf = asOf
     }
 
-    /// The documents read by name.
     var paths: some Collection<DocumentPath> { documents.keys }
 
     /// Whether validation has to run queries again.
@@ -64,7 +63,6 @@ struct ReadSet: Sendable {
         add(beginning, matches)
     }
 
-    /// Adds aggregations over a query.
     mutating func add(_ query: Query, _ values: [Aggregate: Value]) {
         aggregates.append(AggregateRead(query: query, values: values))
     }

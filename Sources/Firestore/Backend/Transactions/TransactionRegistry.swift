@@ -11,7 +11,6 @@ final class TransactionRegistry: Sendable {
         var reads: ReadSet
         /// The pinned commit; nil before the first read, or if too many are pinned.
         var snapshot: PinnedSnapshot?
-        /// The number of reads in progress.
         var readCount = 0
 
         /// The pinned commit if it is not shared.
@@ -123,7 +122,6 @@ final class TransactionRegistry: Sendable {
         drop { _ in true }
     }
 
-    /// Whether it was closed.
     var isClosed: Bool { state.withLock(\.isClosed) }
 
     private func drop(_ isDropped: (Entry) -> Bool) {
@@ -217,7 +215,6 @@ package struct TransactionID: Hashable, Sendable {
         number = bytes.reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// The bytes for clients.
     package var bytes: [UInt8] {
         (0..<8).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     }

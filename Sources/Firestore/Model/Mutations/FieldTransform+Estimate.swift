@@ -63,8 +63,8 @@ extension FieldTransform.Operation {
         }
     }
 
-    /// The lesser or greater number; NaN has precedence over all numbers, and the field's value over
-    /// an equal operand.
+    /// The lesser or greater number; NaN has precedence over all numbers, and the field's value
+    /// over an equal operand.
     private static func extreme(
         _ previous: Value?, _ operand: Value, _ wins: (Double, Double) -> Bool
     ) -> Value {

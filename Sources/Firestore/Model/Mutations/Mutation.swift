@@ -6,7 +6,6 @@ package struct Mutation: Sendable, Equatable {
         case set(Record)
         /// Each path of the mask takes the record's value, or is deleted if the record has none.
         case patch(Record, FieldMask)
-        /// The document is deleted.
         case delete
         /// Only the precondition is checked; for transactions.
         case verify
@@ -31,7 +30,6 @@ package struct Mutation: Sendable, Equatable {
 
 /// The condition under which a mutation is applied to a document.
 package enum Precondition: Sendable, Hashable {
-    /// Nothing.
     case none
     /// The document exists, or does not.
     case exists(Bool)
@@ -53,7 +51,6 @@ package struct FieldTransform: Sendable, Hashable {
         case increment(Value)
         /// The smaller of the number and this one.
         case minimum(Value)
-        /// The larger of the number and this one.
         case maximum(Value)
     }
 

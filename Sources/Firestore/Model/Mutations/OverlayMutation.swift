@@ -8,7 +8,6 @@ package struct OverlayMutation: Sendable, Equatable {
         case set
         /// Each path of the mask takes the view's value, or is deleted if the view has none.
         case patch(FieldMask)
-        /// The document is deleted.
         case delete
     }
 

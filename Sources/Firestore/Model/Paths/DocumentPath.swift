@@ -10,7 +10,7 @@ public struct DocumentPath: Sendable {
     /// Parses a path; slashes at both ends are ignored.
     ///
     /// - Throws: `invalidArgument` for an empty path, `//`, an odd number of segments, or a segment
-    /// that Firestore forbids.
+    ///   that Firestore forbids.
     public init(_ text: String) throws(LarderError) {
         path = try ResourcePath(parsing: text, .document)
     }
@@ -18,7 +18,7 @@ public struct DocumentPath: Sendable {
     /// Parses the path of a document relative to a collection: an ID, or a longer path.
     ///
     /// - Throws: `invalidArgument` for an empty path, `//`, an even number of segments, or a
-    /// segment that Firestore forbids.
+    ///   segment that Firestore forbids.
     package init(_ text: String, below collection: CollectionPath) throws(LarderError) {
         // Parsed alone first: slashes at both ends are ignored, those in between are not.
         let below = try ResourcePath(parsing: text, .documentBelow)

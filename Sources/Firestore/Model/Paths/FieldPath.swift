@@ -92,7 +92,7 @@ extension FieldPath {
     /// Parses a path in dotted form: names separated by dots, without quoting.
     ///
     /// - Throws: `invalidArgument` for empty text, one of the characters `~*/[]`, or an empty name.
-    /// ``init(_:)-([String])`` accepts such characters.
+    ///   ``init(_:)-([String])`` accepts such characters.
     public init(dotted text: String) throws(LarderError) {
         var hasDot = false
         for byte in text.utf8 {

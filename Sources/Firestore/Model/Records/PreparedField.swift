@@ -12,7 +12,6 @@ public final class PreparedField: @unchecked Sendable {
     /// The path.
     public let path: FieldPath
 
-    /// True if the field is at the top level of the document.
     let isTopLevel: Bool
 
     private let bytes: UnsafeRawBufferPointer

@@ -30,7 +30,7 @@ public struct Record: @unchecked Sendable {
     /// Linear in the number of bytes.
     ///
     /// - Parameters:
-    /// - bytes: a plain record, as in ``bytes``.
+    ///   - bytes: a plain record, as in ``bytes``.
     ///   - maxDepth: the maximum nesting depth of maps and arrays.
     ///   - maxBytes: the maximum size of the fields, by Firestore's published rules.
     /// - Throws: `invalidArgument`, with the condition `invalidRecord`, `tooDeep` or `tooLarge`.
@@ -54,7 +54,7 @@ public struct Record: @unchecked Sendable {
     /// nor take long.
     ///
     /// - Throws: `resourceExhausted` if out of memory; `dataLoss` if the compressed part was
-    /// damaged before its checksum was computed.
+    ///   damaged before its checksum was computed.
     public func load() throws(LarderError) {
         try storage.withLoadedRecord { _ in }
     }

@@ -44,7 +44,6 @@ final class RecordStorage: ManagedBuffer<RecordStorage.Header, UInt64> {
         return try copying(&record)
     }
 
-    /// Validates and copies plain bytes.
     static func copying(validating plain: larder_bytes, maxDepth: UInt32, maxBytes: Int64)
         throws(LarderError) -> RecordStorage
     {

@@ -22,7 +22,6 @@ public struct RecordView: ~Copyable {
         loader = .scratch(scratch)
     }
 
-    /// Views the record of a storage with the given handle.
     init(_ record: UnsafePointer<larder_record>, storage handle: OpaquePointer?) {
         self.record = record
         loader = .storage(handle)

@@ -8,7 +8,7 @@ public struct EncodedValue: Sendable {
     /// Encodes a value.
     ///
     /// - Throws: `invalidArgument` for arrays and maps nested beyond 128 levels, or an empty or too
-    /// long field name.
+    ///   long field name.
     public init(_ value: Value) throws(LarderError) {
         self = try RecordBuilder().encode(value)
     }

@@ -30,7 +30,7 @@ extension Timestamp {
     /// Creates an instant from unchecked numbers.
     ///
     /// - Throws: `invalidArgument` for seconds outside ``LarderCore/Timestamp/validSeconds`` or
-    /// nanoseconds outside 0...999,999,999.
+    ///   nanoseconds outside 0...999,999,999.
     public init(validatingSeconds seconds: Int64, nanoseconds: Int32) throws(LarderError) {
         guard let valid = Timestamp(exactSeconds: seconds, nanoseconds: nanoseconds) else {
             throw .invalidArgument(

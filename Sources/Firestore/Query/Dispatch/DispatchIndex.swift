@@ -11,7 +11,6 @@ package struct DispatchIndex: Sendable {
 
     package init() {}
 
-    /// Adds the view of a query.
     package mutating func insert(_ view: ViewID, _ query: Query) {
         if case .document(let path) = query.source {
             documents.insert(view, at: path)
@@ -62,7 +61,7 @@ package struct DispatchIndex: Sendable {
     /// possibly repeated, and with false positives.
     ///
     /// - Parameter states: the fields of the document before and after a change, as far as it
-    /// existed.
+    ///   existed.
     package func forEachView(
         of path: DocumentPath, states: [Record], _ body: (ViewID) -> Void
     ) {
@@ -78,7 +77,6 @@ package struct DispatchIndex: Sendable {
 
 /// A property of every document of a query, by which a change finds the query's view.
 enum DispatchKey: Sendable, Hashable {
-    /// The document itself.
     case document(DocumentPath)
     /// A field with a value of this hash; see ``DispatchField``.
     case value(DispatchField, Int)
@@ -87,7 +85,6 @@ enum DispatchKey: Sendable, Hashable {
 /// The field in which a document has the value of a ``DispatchKey``.
 struct DispatchField: Sendable, Hashable {
     let path: FieldPath
-    /// Whether the value is an element of an array in the field.
     let isElement: Bool
 }
 

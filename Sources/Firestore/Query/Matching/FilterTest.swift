@@ -6,7 +6,6 @@ indirect enum FilterTest: Sendable {
     case compare(ComparisonTest)
     /// The field exists, is not null, and is not equivalent to the value.
     case isNotEqual(PreparedField, EncodedValue)
-    /// The field is equivalent to one of the values.
     case isIn(PreparedField, EncodedValueSet)
     /// The field exists, is not null, and is equivalent to none of the values.
     case isNotIn(PreparedField, EncodedValueSet)
@@ -124,7 +123,6 @@ struct PreparedFields {
 }
 
 extension FieldFilter {
-    /// The values of the operand's list.
     func listedValues() throws(LarderError) -> [Value] {
         guard case .array(let values) = value else {
             throw .invalidArgument("'\(op.rawValue)' requires a list of values")
@@ -137,7 +135,6 @@ extension FieldFilter {
 
 enum DocumentIDFilter: Sendable {
     case compare(DocumentPath, AcceptedOrders)
-    /// In the order of documents.
     case isIn([DocumentPath])
     case isNotIn([DocumentPath])
 

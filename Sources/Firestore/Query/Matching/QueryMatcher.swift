@@ -20,7 +20,7 @@ package final class QueryMatcher: Sendable {
     /// - Parameters:
     ///   - query: the query to match; its limit is ignored.
     ///   - isSourceKnown: whether all candidates are in the query's scope, so that their paths are
-    /// not tested.
+    ///     not tested.
     /// - Throws: `invalidArgument` for values that ``Query/validate()`` rejects.
     package init(_ query: Query, isSourceKnown: Bool = false) throws(LarderError) {
         var fields = PreparedFields()
@@ -75,7 +75,6 @@ package final class QueryMatcher: Sendable {
         return true
     }
 
-    /// Whether a document exists and matches.
     package func matches(_ document: Document) -> Bool {
         guard document.exists, let record = document.record else { return false }
         // The bytes were validated when the record was created, so that reading cannot fail.

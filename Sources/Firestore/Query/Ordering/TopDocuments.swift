@@ -19,7 +19,6 @@ package struct TopDocuments {
         self.comparator = comparator
     }
 
-    /// The number of documents held.
     package var count: Int { documents.count }
 
     /// The last document held, once the limit is reached.

@@ -117,7 +117,6 @@ package struct DocumentSet: Sendable {
         root = DocumentTree.changed(root, removed[...], added[...], comparator)
     }
 
-    /// The number of documents before a document.
     private func position(of document: StoredDocument) -> Int {
         var (node, before) = (root, 0)
         while let tree = node {

@@ -13,9 +13,7 @@ package struct QueryTarget: Sendable, Hashable {
     package let orders: [Order]
     /// The maximum number of documents from the start; nil for all.
     package let limit: Int?
-    /// The start in the query's order.
     package let start: Bound?
-    /// The end in the query's order.
     package let end: Bound?
 
     init(
@@ -93,13 +91,13 @@ extension Query: Hashable {
 ///
 /// - The path, empty for a group, and the group's ID.
 /// - `f` the filters, separated by commas. An `and` of field filters is written like separate
-/// filters; other composites as `and(…)` and `or(…)`.
+///   filters; other composites as `and(…)` and `or(…)`.
 /// - `ob` all orders; `l` the limit.
 /// - `lb` and `ub` the start and the end: `b:` if the edge is before the values, that is an
-/// inclusive start or an exclusive end, `a:` if it is after them.
+///   inclusive start or an exclusive end, `a:` if it is after them.
 /// - Strings and integers as they are, doubles as their bits, independent of number formatting;
-/// timestamps `time(seconds,nanoseconds)`; bytes in hexadecimal; references as their path below the
-/// database.
+///   timestamps `time(seconds,nanoseconds)`; bytes in hexadecimal; references as their path below
+///   the database.
 extension QueryTarget {
     /// The canonical ID, equal for equal targets.
     ///

@@ -8,7 +8,6 @@ extension Filter {
     /// they can contain many more filters than they occupy memory.
     private static let maxCount = 10_000
 
-    /// Checks the nesting depth and number of filters.
     static func checkDepth(of filters: [Filter]) throws(LarderError) {
         var (level, depth) = (filters, 0)
         while !level.isEmpty {
@@ -127,7 +126,6 @@ extension Value {
         }
     }
 
-    /// Checks that all references in the value are to a database.
     func validateReferences(to database: DatabaseID) throws(LarderError) {
         switch self {
         case .reference(let name):

@@ -4,8 +4,8 @@ extension Query {
     /// Validates the query itself.
     ///
     /// - Throws: `invalidArgument` for conflicting operators, operands that are empty or no lists,
-    /// values that cannot be compared, a limit below 1, a bound with more values than orders, or
-    /// anything but the path in a query for one document.
+    ///   values that cannot be compared, a limit below 1, a bound with more values than orders, or
+    ///   anything but the path in a query for one document.
     package func validate() throws(LarderError) {
         try validateSource()
         try Filter.checkDepth(of: filters)
@@ -21,7 +21,7 @@ extension Query {
     /// Validates the query for execution.
     ///
     /// - Throws: as ``validate()``, and `invalidArgument` for a limit from the end without an
-    /// explicit order.
+    ///   explicit order.
     package func validateForExecution() throws(LarderError) {
         try validate()
         guard !isLimitedToLast || !explicitOrders.isEmpty else {
@@ -137,8 +137,8 @@ extension Query {
     /// The messages are Firestore's, because applications display and match them.
     ///
     /// - Throws: `invalidArgument` for an order after that by document ID, two orders by one field,
-    /// an equality on the name combined with an inequality on another field only, two array filters
-    /// in a conjunction, and `not-in` combined with `or`.
+    ///   an equality on the name combined with an inequality on another field only, two array
+    ///   filters in a conjunction, and `not-in` combined with `or`.
     package func validateForService() throws(LarderError) {
         let orders = orders
         if let position = orders.firstIndex(where: \.path.isDocumentID),

@@ -46,7 +46,7 @@ final class CallLimits: Sendable {
     /// accepts connections without responding, would block it indefinitely.
     ///
     /// - Throws: `unavailable` if the call was not sent in time; `deadlineExceeded` if it did not
-    /// complete in time; the error of `call`.
+    ///   complete in time; the error of `call`.
     func during<Answer: Sendable>(
         _ call: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {

@@ -27,7 +27,7 @@ public final class CloudFirestore: Sendable {
     /// Blocks while a key file is read, if the credentials use one.
     ///
     /// - Throws: `invalidArgument` for an invalid configuration or key file; `notFound` for a
-    /// missing key file; `failedPrecondition` without credentials.
+    ///   missing key file; `failedPrecondition` without credentials.
     public init(_ configuration: CloudFirestoreConfiguration) throws(LarderError) {
         remote = try CloudRemote(configuration)
     }
@@ -89,7 +89,7 @@ extension CloudFirestore {
     ///   - body: called with each document in the query's order; the backend waits for it.
     /// - Returns: the read time.
     /// - Throws: `invalidArgument` for a query that cannot be encoded; the error of the backend,
-    /// the network or the closure.
+    ///   the network or the closure.
     package func runQuery(
         _ selection: QuerySelection, in transaction: [UInt8]? = nil,
         as credentials: Credentials = Credentials(),
@@ -128,7 +128,7 @@ extension CloudFirestore {
     /// Commits a transaction, possibly without writes.
     ///
     /// - Throws: `aborted` if a document it read has changed; the error of the backend or the
-    /// network.
+    ///   network.
     package func commit(
         _ mutations: [Mutation], in transaction: [UInt8],
         as credentials: Credentials = Credentials()

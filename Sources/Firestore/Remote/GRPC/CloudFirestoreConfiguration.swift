@@ -71,7 +71,7 @@ public struct CloudFirestoreConfiguration: Sendable {
     /// that emulator as after ``useEmulator(withHost:port:)``.
     ///
     /// - Parameters:
-    /// - project: the project ID.
+    ///   - project: the project ID.
     ///   - database: the database's name.
     ///   - environment: the variables that name an emulator and a key file.
     public init(

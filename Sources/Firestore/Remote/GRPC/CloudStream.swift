@@ -23,8 +23,8 @@ final class CloudStream<Request: Sendable, Event: Sendable>: Sendable {
 
     /// Begins a stream.
     ///
-    /// - Parameter serve: makes the call with the requests and a mailbox for events; returns the error
-    ///   that ended it, or nil.
+    /// - Parameter serve: makes the call with the requests and a mailbox for events; returns the
+    ///   error that ended it, or nil.
     init(
         _ kind: Kind, _ caller: CloudCaller, _ calls: OpenCalls,
         _ handler: @escaping @Sendable (Event) -> Void,
@@ -161,7 +161,6 @@ final class StreamDemand: Sendable {
 
     private let state = Mutex(State())
 
-    /// Adds demand.
     func add(_ count: Int) {
         guard count > 0 else { return }
         let waiter = state.withLock { state -> Waiter? in

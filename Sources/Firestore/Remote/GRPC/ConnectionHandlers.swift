@@ -9,7 +9,6 @@ final class FlushHandler: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Whether a flush is scheduled.
     private var isDue = false
 
     func flush(context: ChannelHandlerContext) {
@@ -39,8 +38,8 @@ final class FlushHandler: ChannelOutboundHandler {
 
 /// Reports a failed connect to the handlers after HTTP/2.
 ///
-/// Otherwise the transport's timers retain each other indefinitely: a leak for each attempt to reach
-/// an unreachable host.
+/// Otherwise the transport's timers retain each other indefinitely: a leak for each attempt to
+/// reach an unreachable host.
 final class ConnectFailureHandler: ChannelOutboundHandler {
     typealias OutboundIn = Never
 

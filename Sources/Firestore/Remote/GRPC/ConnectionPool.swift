@@ -7,8 +7,8 @@ import Synchronization
 
 /// The connection of all calls: created on demand, and dropped if it cannot connect.
 ///
-/// A failed transport would delay later calls by its own backoff. Callers have a backoff already, so
-/// it is dropped and each call connects immediately.
+/// A failed transport would delay later calls by its own backoff. Callers have a backoff already,
+/// so it is dropped and each call connects immediately.
 final class ConnectionPool: Sendable {
     private struct State {
         var connection: ClientConnection?
@@ -117,9 +117,9 @@ extension CloudFirestoreConfiguration {
             // See FlushHandler.
             transport.connection.flushCoalescing = nil
             transport.connection.maxIdleTime = idleTimeout
-            // Also without calls: otherwise the transport stops pinging after the last call, and does
-            // not resume with the next. Each ping restarts its timeout: an interval below the timeout
-            // would never time out.
+            // Also without calls: otherwise the transport stops pinging after the last call, and
+            // does not resume with the next. Each ping restarts its timeout: an interval below the
+            // timeout would never time out.
             transport.connection.keepalive = keepaliveInterval.map {
                 .init(
                     time: max($0, keepaliveTimeout * 1.1), timeout: keepaliveTimeout,

@@ -5,8 +5,8 @@ import LarderWire
 
 /// A query at the host, retried until the first result.
 ///
-/// Transient failures are retried with the backoff of streams. After the first document a failure is
-/// final: a retry would deliver it again.
+/// Transient failures are retried with the backoff of streams. After the first document a failure
+/// is final: a retry would deliver it again.
 struct QueryAttempts: Sendable {
     private typealias Method = Google_Firestore_V1_Firestore.Method
     private typealias Response = Google_Firestore_V1_RunQueryResponse

@@ -60,7 +60,6 @@ struct RemoteMetrics: Sendable {
         connections = Counter(label: "larder_remote_connections", factory: factory)
     }
 
-    /// Counts a new connection.
     func connected() { connections.increment() }
 
     func ended(_ method: String, _ error: LarderError?, after duration: Duration) {

@@ -16,7 +16,7 @@ package struct BloomFilter: Sendable {
     /// Validates a received filter.
     ///
     /// - Throws: `invalidArgument` for a padding outside 0...7 or without bits, or a hash count
-    /// below 0, above 1,024, or of 0 with bits.
+    ///   below 0, above 1,024, or of 0 with bits.
     package init(_ bits: BloomFilterBits) throws(LarderError) {
         guard (0...7).contains(bits.padding), bits.padding == 0 || !bits.bitmap.isEmpty else {
             throw .invalidArgument(

@@ -33,7 +33,7 @@ package protocol Remote: Sendable {
     /// Commits mutations atomically.
     ///
     /// - Parameter completion: called once. After `unavailable`, `deadlineExceeded`, `unknown` and
-    /// `internal` the mutations may have been committed.
+    ///   `internal` the mutations may have been committed.
     func commit(
         _ mutations: [Mutation], as credentials: Credentials,
         _ completion: @escaping @Sendable (Result<CommitResponse, LarderError>) -> Void)

@@ -14,7 +14,6 @@ package struct WatchTarget: Sendable, Equatable {
         case none
         /// Resumes from a token of the backend, never empty.
         case token([UInt8])
-        /// Resumes from a snapshot version.
         case readTime(SnapshotVersion)
     }
 
@@ -126,7 +125,6 @@ package struct BloomFilterBits: Sendable, Equatable {
 
 /// A request on a write stream.
 package enum WriteRequest: Sendable, Equatable {
-    /// The first request.
     case handshake
     /// Commits mutations atomically, after all earlier writes; carries the stream's last token.
     case write([Mutation], streamToken: [UInt8])

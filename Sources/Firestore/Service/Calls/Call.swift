@@ -7,8 +7,9 @@ import NIOHTTP2
 
 /// A gRPC call on a stream of HTTP/2.
 ///
-/// Decodes the requests of the stream. A ``ShortCall`` and a ``LiveCall`` are served here; any other
-/// call is passed to gRPC with its requests as a sequence. Confined to the connection's event loop.
+/// Decodes the requests of the stream. A ``ShortCall`` and a ``LiveCall`` are served here; any
+/// other call is passed to gRPC with its requests as a sequence. Confined to the connection's event
+/// loop.
 final class Call: HTTP2StreamHandler {
     private enum RequestState {
         /// No headers yet, or the call has ended.

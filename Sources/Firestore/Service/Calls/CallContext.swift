@@ -116,7 +116,8 @@ extension CallRoute {
 /// A method with one small request, served by its connection: gRPC's routing costs more than most
 /// of these calls.
 struct ShortCall: Sendable {
-    /// Called exactly once, on any thread, with a closure that builds the response on the event loop.
+    /// Called exactly once, on any thread, with a closure that builds the response on the event
+    /// loop.
     typealias Reply<Answer> = @Sendable (_ answer: @escaping @Sendable () throws -> Answer) -> Void
 
     /// The work of a request.
@@ -142,13 +143,12 @@ struct ShortCall: Sendable {
 
 /// A call with any number of requests and responses, served by its connection.
 ///
-/// gRPC needs tasks for the lifetime of a call, which is idle most of the time; here an idle call is
-/// one object. Confined to the connection's event loop.
+/// gRPC needs tasks for the lifetime of a call, which is idle most of the time; here an idle call
+/// is one object. Confined to the connection's event loop.
 protocol LiveCall: AnyObject {
     /// Whether the next request must wait for the previous one.
     var isBusy: Bool { get }
 
-    /// Serves a request.
     func take(_ request: [UInt8])
 
     /// Called at the end of the requests.

@@ -28,7 +28,6 @@ final class CallMonitor: Sendable {
     /// Extracts the caller's span from a call's headers.
     private let instrument: any Instrument
 
-    /// The span of the current task's call.
     @TaskLocal fileprivate static var span: (any Span)?
 
     /// Uses the current metrics system of the process.

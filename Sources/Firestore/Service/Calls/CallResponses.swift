@@ -50,7 +50,6 @@ struct FramedResponses: Sendable {
     private(set) var metadata = Metadata()
     /// The messages, each with its prefix.
     private(set) var bytes = ByteBuffer()
-    /// The number of messages.
     private(set) var count = 0
     /// The end of the call, if included.
     private(set) var ending: (status: Status, metadata: Metadata)?
@@ -87,10 +86,8 @@ struct FramedResponses: Sendable {
 enum ResponseHeaders {
     /// Initial headers without metadata.
     static let beginning: HPACKHeaders = [":status": "200", "content-type": "application/grpc"]
-    /// Trailers of a successful response.
     static let success: HPACKHeaders = ["grpc-status": "0"]
 
-    /// Initial headers with metadata.
     static func beginning(_ metadata: Metadata) -> HPACKHeaders {
         var headers = beginning
         add(metadata, to: &headers)
@@ -105,7 +102,6 @@ enum ResponseHeaders {
             Status(code: Status.Code(error.code), message: error.message), error.metadata, hasBegun)
     }
 
-    /// The end of a call.
     static func ending(_ status: Status, _ metadata: Metadata, _ hasBegun: Bool) -> HPACKHeaders {
         if hasBegun, status.code == .ok, status.message.isEmpty, metadata.isEmpty { return success }
         var headers = hasBegun ? HPACKHeaders() : beginning

@@ -12,7 +12,6 @@ struct MessageReader {
     enum Step: Equatable {
         /// The beginning of a message of this length.
         case begins(Int)
-        /// A complete message.
         case message([UInt8])
     }
 

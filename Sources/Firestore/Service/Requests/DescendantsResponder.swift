@@ -21,9 +21,9 @@ struct DescendantsResponder {
 
     /// Decodes a request; nil for a query of named collections.
     ///
-    /// - Throws: `invalidArgument` for filters and orders other than the name, and for malformed names
-    ///   and numbers; `unimplemented` in a transaction, at a read time, with explain options or a
-    ///   vector search.
+    /// - Throws: `invalidArgument` for filters and orders other than the name, and for malformed
+    ///   names and numbers; `unimplemented` in a transaction, at a read time, with explain options
+    ///   or a vector search.
     init?(_ request: Google_Firestore_V1_RunQueryRequest, _ database: DatabaseContext)
         throws(LarderError)
     {

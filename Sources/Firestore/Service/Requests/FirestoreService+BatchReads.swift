@@ -6,8 +6,8 @@ import LarderRemote
 import LarderWire
 
 extension FirestoreService {
-    /// The size of a batch that is read at once instead of streamed: it fits the limit of a response
-    /// in progress, and avoids a change of threads.
+    /// The size of a batch that is read at once instead of streamed: it fits the limit of a
+    /// response in progress, and avoids a change of threads.
     private static let fewDocuments = 4
 
     /// Reads documents in one snapshot, including missing ones.

@@ -57,7 +57,6 @@ extension FirestoreService: RegistrableRPCService {
         }
     }
 
-    /// Registers an RPC with one request and any number of responses.
     private func register<Request: Message, Output>(
         _ method: MethodDescriptor, with router: inout RPCRouter<some ServerTransport>,
         _ serializer: some MessageSerializer<Output>,
@@ -82,7 +81,6 @@ extension FirestoreService: RegistrableRPCService {
 
 /// An RPC with one request and one response, served by its connection or by gRPC.
 protocol UnaryCall: Sendable {
-    /// Registers it with gRPC.
     func register(with router: inout RPCRouter<some ServerTransport>)
 
     /// The form that a connection serves.
@@ -96,8 +94,8 @@ struct MessageCall<Request: Message, Output: Message>: UnaryCall {
 
     /// An RPC that a closure serves.
     ///
-    /// - Parameter begin: begins to serve an encoded request on the connection's event loop; returns
-    ///   false, without effect, if that would block or the request is malformed.
+    /// - Parameter begin: begins to serve an encoded request on the connection's event loop;
+    ///   returns false, without effect, if that would block or the request is malformed.
     init(
         _ method: MethodDescriptor, _ monitor: CallMonitor,
         begin: @escaping @Sendable ([UInt8], @escaping ShortCall.Reply<[[UInt8]]>) throws -> Bool =

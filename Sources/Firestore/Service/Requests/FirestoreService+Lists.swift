@@ -67,7 +67,6 @@ private struct DocumentList {
         }
     }
 
-    /// A page of existing documents.
     func page(_ size: Int) throws(LarderError) -> Google_Firestore_V1_ListDocumentsResponse {
         let (documents, isWhole) = try documents(size)
         var response = Google_Firestore_V1_ListDocumentsResponse()
@@ -190,7 +189,6 @@ extension FirestoreService {
 enum PageToken {
     private static let maxBytes = 64 << 10
 
-    /// The token of a position.
     static func text(_ values: [Value], _ coder: MessageCoder) throws(LarderError) -> String {
         let cursor = try coder.encode(Bound(values, isInclusive: false), isStart: true)
         guard let data: Data = try? cursor.serializedBytes() else {

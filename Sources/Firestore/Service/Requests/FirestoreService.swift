@@ -29,7 +29,6 @@ final class FirestoreService: Sendable {
         streams = StreamCount(limit: limits.streams)
     }
 
-    /// The database of a resource name.
     func database(_ resource: String) async throws(LarderError) -> DatabaseContext {
         if let database = try openDatabase(resource) { return database }
         let id = try DatabaseID(ofResource: resource)

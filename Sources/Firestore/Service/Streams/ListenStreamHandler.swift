@@ -103,7 +103,6 @@ struct ListenStreamHandler: StreamHandler {
         }
     }
 
-    /// A response for each field mask of its targets.
     private func parts(
         of response: WatchResponse
     ) -> [(response: WatchResponse, mask: FieldMask?)] {
@@ -172,7 +171,6 @@ struct ListenTargets {
 
     func mask(_ id: Int32) -> FieldMask? { active[id]?.mask }
 
-    /// Adds a request.
     mutating func add(_ selection: WatchSelection) {
         switch selection.request {
         case .add(let target):

@@ -35,23 +35,19 @@ protocol StreamHandler: SendableMetatype {
     /// Whether the next request must wait for a response.
     var isFull: Bool { get }
 
-    /// Sends a request to the backend.
     mutating func send(_ request: Request) throws(LarderError)
 
-    /// Converts an event to responses.
     mutating func answer(to event: Event) throws -> StreamResponse
 
     /// Called when the client has received the responses to some events.
     mutating func noteTaken(_ count: Int)
 
-    /// Closes the backend's stream.
     func close()
 }
 
 /// The responses to an event.
 enum StreamResponse {
     case nothing
-    /// Encoded responses.
     case responses([[UInt8]])
     /// The end of the stream, by an error or with success.
     case end(LarderError?)
@@ -65,8 +61,8 @@ extension LiveMethod {
 
 /// A client's stream.
 ///
-/// Each request is decoded in a task; the next one waits for it. Events of the backend are sent from
-/// the event loop, unless the client is far behind.
+/// Each request is decoded in a task; the next one waits for it. Events of the backend are sent
+/// from the event loop, unless the client is far behind.
 private final class StreamCall<Stream: StreamHandler>: LiveCall {
     private let service: FirestoreService
     private let call: Call

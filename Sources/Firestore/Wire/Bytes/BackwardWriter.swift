@@ -38,13 +38,11 @@ struct BackwardWriter: ~Copyable {
         writeNumber(field << 3 | 2)
     }
 
-    /// Writes a varint field.
     mutating func write(_ number: UInt64, field: UInt64) {
         writeNumber(number)
         writeNumber(field << 3)
     }
 
-    /// Writes a 64-bit field.
     mutating func write(_ number: Double, field: UInt64) {
         makeRoom(8)
         start -= 8
@@ -98,7 +96,7 @@ extension BackwardWriter {
     /// Writes the fields of a record, in UTF-8 order of their names.
     ///
     /// - Throws: `dataLoss` for a damaged record; `invalidArgument` for values that exist only
-    /// locally.
+    ///   locally.
     mutating func write(_ record: Record, field: UInt64) throws(LarderError) {
         try record.withView { view throws(LarderError) in
             try view.forEachFieldFromLast { name, value throws(LarderError) in

@@ -10,7 +10,7 @@ extension MessageCoder {
     /// Decodes a response of a Listen stream.
     ///
     /// - Throws: `internal` for malformed bytes, and as
-    /// ``decode(_:)-(Google_Firestore_V1_ListenResponse)``.
+    ///   ``decode(_:)-(Google_Firestore_V1_ListenResponse)``.
     package func decode(listenResponse bytes: [UInt8]) throws(LarderError) -> WatchResponse {
         if let plain = plain(listenResponse: bytes) { return plain }
         return try decode(ResponseDeserializer.message(bytes))

@@ -37,7 +37,6 @@ package enum Response<Message: SwiftProtobuf.Message>: Sendable {
 }
 
 package struct ResponseSerializer<Message: SwiftProtobuf.Message>: MessageSerializer {
-    /// A serializer without state.
     package init() {}
 
     package func serialize<Bytes: GRPCContiguousBytes>(
@@ -53,14 +52,12 @@ package struct ResponseSerializer<Message: SwiftProtobuf.Message>: MessageSerial
 ///
 /// gRPC's own throws `invalidArgument`, which means that the request was refused.
 package struct ResponseDeserializer<Message: SwiftProtobuf.Message>: MessageDeserializer {
-    /// A deserializer without state.
     package init() {}
 
     package func deserialize<Bytes: GRPCContiguousBytes>(_ bytes: Bytes) throws -> Message {
         try Self.message(bytes.withUnsafeBytes { [UInt8]($0) })
     }
 
-    /// Decodes a message.
     static func message(_ bytes: [UInt8]) throws(LarderError) -> Message {
         do {
             return try Message(serializedBytes: bytes)
@@ -72,7 +69,6 @@ package struct ResponseDeserializer<Message: SwiftProtobuf.Message>: MessageDese
 
 /// Passes responses on as bytes, for faster decoders.
 package struct BytesDeserializer: MessageDeserializer {
-    /// A deserializer without state.
     package init() {}
 
     package func deserialize<Bytes: GRPCContiguousBytes>(_ bytes: Bytes) -> [UInt8] {

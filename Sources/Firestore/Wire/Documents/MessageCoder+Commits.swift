@@ -103,8 +103,8 @@ extension MessageCoder {
     ///
     /// - Parameter isFirst: whether it is the first request of its stream.
     /// - Throws: `invalidArgument` for a first request with writes or of another database, and as
-    /// ``decode(_:)-(Google_Firestore_V1_Write)``; `unimplemented` for the continuation of an
-    /// earlier stream.
+    ///   ``decode(_:)-(Google_Firestore_V1_Write)``; `unimplemented` for the continuation of an
+    ///   earlier stream.
     package func decode(_ request: Google_Firestore_V1_WriteRequest, isFirst: Bool)
         throws(LarderError) -> WriteRequest
     {

@@ -7,7 +7,7 @@ extension DatabaseID {
     /// `/documents` and a path.
     ///
     /// - Throws: `invalidArgument` for any other text, and for a project or database of more than
-    /// 256 bytes or with control characters.
+    ///   256 bytes or with control characters.
     package init(ofResource name: String) throws(LarderError) {
         var rest: Substring.UTF8View? = name.utf8[...]
         /// Removes and returns the next segment; nil after the last.
@@ -112,8 +112,8 @@ extension MessageCoder {
     /// Decodes a field path.
     ///
     /// - Throws: `invalidArgument` unless it consists of names separated by dots; each name is
-    /// quoted in backticks or consists of letters, digits and underscores and does not start with a
-    /// digit.
+    ///   quoted in backticks or consists of letters, digits and underscores and does not start with
+    ///   a digit.
     package func decode(fieldPath text: String) throws(LarderError) -> FieldPath {
         guard Self.isFieldPath(text.utf8) else {
             throw .invalidName("'\(text.prefix(200))' is not a valid field path")

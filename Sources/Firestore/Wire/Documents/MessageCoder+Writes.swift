@@ -4,7 +4,7 @@ extension MessageCoder {
     /// Encodes a mutation.
     ///
     /// - Throws: `invalidArgument` for a pending server timestamp among its fields; `dataLoss` for
-    /// a damaged record.
+    ///   a damaged record.
     package func encode(_ mutation: Mutation) throws(LarderError) -> Google_Firestore_V1_Write {
         var message = Google_Firestore_V1_Write()
         switch mutation.operation {
@@ -27,7 +27,7 @@ extension MessageCoder {
     /// Decodes a mutation.
     ///
     /// - Throws: `invalidArgument` for a write without an operation, a misplaced mask or transform,
-    /// or invalid data.
+    ///   or invalid data.
     package func decode(_ write: Google_Firestore_V1_Write) throws(LarderError) -> Mutation {
         let precondition = try decode(write.currentDocument)
         if case .update(let document)? = write.operation {

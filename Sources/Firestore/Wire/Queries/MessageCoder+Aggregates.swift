@@ -4,7 +4,6 @@ import SwiftProtobuf
 
 /// An aggregation in a request.
 package struct NamedAggregate: Sendable, Hashable {
-    /// The name in the response.
     package var alias: String
     package var aggregate: Aggregate
     /// The maximum count; nil for none.
@@ -23,7 +22,7 @@ extension MessageCoder {
     /// Encodes a request for aggregations over a target at the current time.
     ///
     /// - Throws: `unimplemented` for aggregations that Firestore lacks, and as
-    /// ``encode(_:)-(QueryTarget)``.
+    ///   ``encode(_:)-(QueryTarget)``.
     package func encode(_ aggregates: [Aggregate], over target: QueryTarget)
         throws(LarderError) -> Google_Firestore_V1_RunAggregationQueryRequest
     {
@@ -45,7 +44,7 @@ extension MessageCoder {
     /// Decodes a request for aggregations.
     ///
     /// - Throws: `invalidArgument` for no or too many aggregations, long or duplicate aliases, a
-    /// count limit below 1, and as ``decode(_:below:)``.
+    ///   count limit below 1, and as ``decode(_:below:)``.
     package func decode(_ request: Google_Firestore_V1_RunAggregationQueryRequest)
         throws(LarderError) -> (aggregates: [NamedAggregate], selection: QuerySelection)
     {

@@ -21,7 +21,7 @@ extension MessageCoder {
     ///   - message: the query.
     ///   - parent: the name of the parent document, or of the root.
     /// - Throws: `invalidArgument` for an invalid query; `unimplemented` for a query of all
-    /// collections, of a collection group below a document, or for nearest vectors.
+    ///   collections, of a collection group below a document, or for nearest vectors.
     package func decode(_ message: Google_Firestore_V1_StructuredQuery, below parent: String)
         throws(LarderError) -> QuerySelection
     {
@@ -159,7 +159,7 @@ extension MessageCoder {
     /// Decodes orders in text form: `a.b desc, __name__`.
     ///
     /// - Throws: `invalidArgument` unless the text consists of field paths separated by commas,
-    /// each optionally followed by `asc` or `desc`.
+    ///   each optionally followed by `asc` or `desc`.
     package func decode(orderBy text: String) throws(LarderError) -> [Order] {
         guard text.utf8.contains(where: { $0 != UInt8(ascii: " ") }) else { return [] }
         var orders: [Order] = []

@@ -17,7 +17,7 @@ extension MessageCoder {
     /// Encodes a query with explicit orders, and the name of its parent.
     ///
     /// - Throws: `invalidArgument` for a query of one document, which has no encoding, and for
-    /// values that exist only locally.
+    ///   values that exist only locally.
     package func encode(_ selection: QuerySelection)
         throws(LarderError) -> (parent: String, query: Google_Firestore_V1_StructuredQuery)
     {

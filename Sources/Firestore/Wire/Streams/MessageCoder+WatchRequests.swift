@@ -28,7 +28,7 @@ extension MessageCoder {
     /// Decodes a request of a Listen stream.
     ///
     /// - Throws: `invalidArgument` for an empty request, another database, a target ID that is not
-    /// positive, or an invalid query; `unimplemented` for an offset or a limit of 0.
+    ///   positive, or an invalid query; `unimplemented` for an offset or a limit of 0.
     package func decode(_ request: Google_Firestore_V1_ListenRequest)
         throws(LarderError) -> WatchSelection
     {

@@ -7,7 +7,7 @@ extension MessageCoder {
     ///
     /// - Parameter mask: the fields of a document to send; nil for all.
     /// - Throws: `dataLoss` for a damaged document; `invalidArgument` for a pending server
-    /// timestamp.
+    ///   timestamp.
     package func encode(_ response: WatchResponse, mask: FieldMask? = nil)
         throws(LarderError) -> Response<Google_Firestore_V1_ListenResponse>
     {
@@ -56,7 +56,7 @@ extension MessageCoder {
     /// Decodes a response of a Listen stream; bloom filters are not validated.
     ///
     /// - Throws: `internal` for an unknown kind of message, a document without an update time, or
-    /// invalid data.
+    ///   invalid data.
     package func decode(_ response: Google_Firestore_V1_ListenResponse)
         throws(LarderError) -> WatchResponse
     {

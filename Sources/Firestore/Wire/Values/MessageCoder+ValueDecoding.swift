@@ -6,8 +6,8 @@ extension MessageCoder {
     /// Decodes a value, with the limits of document values.
     ///
     /// - Throws: `invalidArgument` for a value without a type, excessive nesting, empty, long or
-    /// duplicate map keys, times and locations out of range, references that do not name a
-    /// document, and malformed vectors.
+    ///   duplicate map keys, times and locations out of range, references that do not name a
+    ///   document, and malformed vectors.
     package func decode(_ value: Google_Firestore_V1_Value) throws(LarderError) -> Value {
         try builder.reset()
         try append(value, depth: 0)
@@ -24,7 +24,7 @@ extension MessageCoder {
     /// Decodes a document's fields.
     ///
     /// - Throws: as ``decode(_:)-(Google_Firestore_V1_Value)``, and for a document above the size
-    /// limit.
+    ///   limit.
     package func decode(_ fields: [Google_Firestore_V1_Document.FieldsEntry])
         throws(LarderError) -> Record
     {
@@ -108,9 +108,7 @@ extension MessageCoder {
 extension VectorValue {
     /// The key of the entry that marks a map as another type.
     static let typeName = "__type__"
-    /// The value of that entry for a vector.
     static let typeText = "__vector__"
-    /// The key of the components.
     static let componentsName = "value"
 
     /// The vector that a map represents; nil for any other map.

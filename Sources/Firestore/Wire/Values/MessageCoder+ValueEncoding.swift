@@ -6,7 +6,7 @@ extension MessageCoder {
     /// Encodes a value.
     ///
     /// - Throws: `invalidArgument` for values that exist only locally: pending server timestamps
-    /// and the maximum.
+    ///   and the maximum.
     package func encode(_ value: Value) throws(LarderError) -> Google_Firestore_V1_Value {
         try builder.encode(value).withView { view in
             Result { () throws(LarderError) in try Google_Firestore_V1_Value(view) }
@@ -173,7 +173,6 @@ extension Google_Firestore_V1_MapValue {
         fields = entries
     }
 
-    /// The map that represents a vector.
     fileprivate init(_ vector: VectorValue) {
         self.init()
         var type = FieldsEntry()

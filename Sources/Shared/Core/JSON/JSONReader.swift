@@ -1,6 +1,6 @@
-/// Why a text is not the JSON that was expected, and where.
+/// An error of reading JSON, and its position.
 package struct JSONError: Error, Equatable {
-    /// The byte at which reading stopped, counted from the beginning of the text.
+    /// The byte at which reading stopped, as an offset in the text.
     package var offset: Int
     /// The problem, in one line.
     package var reason: String
@@ -32,9 +32,9 @@ package enum JSONNumber: Sendable {
 
 /// A pull reader of one JSON text, strictly by RFC 8259.
 ///
-/// The caller asks for the next byte and reads a value of that kind; objects and arrays call a
-/// closure for each member, which reads that member's value. So any type is built from a text
-/// without a tree in between; ``JSONValue`` is such a tree for callers that want one.
+/// The caller peeks at the next byte and reads a value of that kind; objects and arrays call a
+/// closure for each member, which reads that member's value. So any type can be built from a text
+/// without an intermediate tree; ``JSONValue`` is such a tree for callers that need one.
 ///
 /// The reader borrows the text: it must not outlive it. No input traps. Recursion ends at
 /// `maximumDepth`; limiting the size of a text is up to the caller.
@@ -52,7 +52,7 @@ package struct JSONReader {
 
     /// Reads a text that stays valid for the reader's life.
     ///
-    /// - Parameter maximumDepth: how deep arrays and objects may be nested.
+    /// - Parameter maximumDepth: the maximum nesting of arrays and objects.
     package init(_ text: UnsafeRawBufferPointer, maximumDepth: Int = 100) {
         self.text = text
         self.maximumDepth = maximumDepth
@@ -74,7 +74,7 @@ package struct JSONReader {
     package mutating func peek() -> UInt8? {
         while offset < text.count {
             let byte = text[offset]
-            // Most bytes between tokens are none of these.
+            // Most bytes between tokens are not whitespace.
             guard byte <= 0x20 else { return byte }
             switch byte {
             case 0x20, 0x09, 0x0A, 0x0D: offset += 1

@@ -11,7 +11,7 @@ package enum JSONValue: Sendable {
     case array([JSONValue])
     case object([JSONMember])
 
-    /// The value of the last member of a name; nil where there is none or this is no object.
+    /// The value of the last member with a name; nil if there is none or this is not an object.
     ///
     /// Complexity: linear in the count of members.
     package subscript(name: String) -> JSONValue? {
@@ -57,7 +57,6 @@ extension JSONMember: Equatable {
 
 /// The treatment of names that an object has more than once.
 package enum JSONDuplicateNames: Sendable {
-    /// The text is refused.
     case refused
     /// All members are kept, in their order.
     case kept
@@ -81,7 +80,6 @@ extension JSONValue {
         try reader.finish()
     }
 
-    /// Reads a text.
     package init(
         parsing text: [UInt8], maximumDepth: Int = 100,
         duplicateNames: JSONDuplicateNames = .refused
@@ -142,12 +140,11 @@ private struct JSONTreeBuilder: ~Copyable {
         }
         let object = members.popArray(from: start)
         if refusesDuplicates, let name = Self.duplicateName(in: object) {
-            throw JSONError(offset: offset, reason: "the name '\(name)' is there twice")
+            throw JSONError(offset: offset, reason: "duplicate name '\(name)'")
         }
         return object
     }
 
-    /// A name that several members have.
     private static func duplicateName(in members: [JSONMember]) -> String? {
         guard members.count > 1 else { return nil }
         if members.count <= 8 {

@@ -1,4 +1,4 @@
-/// Appends JSON to bytes: compact, in one line, UTF-8, with only what must be escaped escaped.
+/// Appends JSON to bytes: compact, on one line, in UTF-8, with only the necessary escapes.
 package enum JSONWriter {
     /// Appends a value.
     ///
@@ -48,7 +48,6 @@ package enum JSONWriter {
 
     // MARK: Strings
 
-    /// Appends a string in quotes.
     package static func append(_ string: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         string.withUTF8Bytes { text in

@@ -1,15 +1,12 @@
 import Synchronization
 
-/// True if something has happened; any thread may use it.
+/// A flag that is set once; thread-safe.
 package final class AtomicFlag: Sendable {
     private let value = Atomic<Bool>(false)
 
-    /// It has not happened.
     package init() {}
 
-    /// True if it has happened.
     package var isSet: Bool { value.load(ordering: .relaxed) }
 
-    /// It has happened.
     package func set() { value.store(true, ordering: .relaxed) }
 }

@@ -1,11 +1,11 @@
 import HeapModule
 
-/// Actions in the order of their times; those of one time are in the order in which they came.
+/// Actions in order of their times, and of insertion for equal times.
 ///
-/// Most are taken back, so that this costs little: what is left of them goes when its time has
-/// come, or when there is more of it than of actions.
+/// Most are cancelled, so cancelling is cheap: the entry of a cancelled action is removed at its
+/// time, or when such entries outnumber the actions.
 struct DeadlineQueue<Action> {
-    /// By what an action is taken back.
+    /// Identifies an action for cancelling it.
     typealias ID = UInt64
 
     private struct Entry: Comparable {
@@ -17,7 +17,7 @@ struct DeadlineQueue<Action> {
         }
     }
 
-    /// With entries of actions that were taken back.
+    /// Includes entries of cancelled actions.
     private var entries = Heap<Entry>()
     private var actions: [ID: Action] = [:]
     private var lastID: ID = 0
@@ -35,7 +35,6 @@ struct DeadlineQueue<Action> {
             return nil
         }
     }
-
     /// Adds an action that is due at a time.
     mutating func add(_ action: Action, at time: UInt64) -> ID {
         lastID += 1
@@ -44,14 +43,14 @@ struct DeadlineQueue<Action> {
         return lastID
     }
 
-    /// Takes an action back that is still there.
+    /// Cancels an action that is not yet due.
     mutating func remove(_ id: ID) {
         guard actions.removeValue(forKey: id) != nil else { return }
         guard entries.count > 2 * actions.count + 64 else { return }
         entries = Heap(entries.unordered.filter { actions[$0.id] != nil })
     }
 
-    /// Takes the first of the actions that are due.
+    /// Removes and returns the first action that is due.
     mutating func popDue(at now: UInt64) -> Action? {
         guard let time = nextTime, time <= now else { return nil }
         return actions.removeValue(forKey: entries.removeMin().id)

@@ -1,29 +1,27 @@
 package import Dispatch
 import Synchronization
 
-/// Timers that are nearly always cancelled before they fire, such as the end of the time that a
-/// call may take, or a stream may go unused.
+/// Timers that are nearly always cancelled before they fire, such as timeouts of calls and idle
+/// streams.
 ///
-/// That costs next to nothing, and leaves nothing behind. A timer of Dispatch and a sleeping task
-/// wait in the system until their time has come, also when nobody wants them any more: of 3,000
-/// calls in a second with a minute's time each, 180,000.
+/// Adding and cancelling cost next to nothing and leave nothing behind. A timer of Dispatch or a
+/// sleeping task occupies the system until its time, even if cancelled: at 3,000 calls per second
+/// with a timeout of a minute, 180,000 of them.
 ///
+/// Thread-safe.
 /// Any thread may use it.
 package final class Deadlines: @unchecked Sendable {
-    // The timer does not change after initialisation, and any thread may set it.
+    // The timer is immutable after initialisation and thread-safe.
     private let timer: any DispatchSourceTimer
     private let state = Mutex(State())
 
     private struct State {
         var queue = DeadlineQueue<@Sendable () -> Void>()
-        /// The time at which the timer fires.
         var timerTime = UInt64.max
     }
 
-    /// No deadlines yet.
-    ///
-    /// - Parameter queue: where what is due is done. What is taken back there is not done any more;
-    ///   what is taken back elsewhere may be under way.
+    /// - Parameter queue: runs the actions. Actions cancelled on this queue do not run; actions
+    ///   cancelled elsewhere may already be running.
     package init(_ queue: DispatchQueue) {
         timer = DispatchSource.makeTimerSource(queue: queue)
         timer.setEventHandler { [weak self] in self?.perform() }
@@ -35,7 +33,7 @@ package final class Deadlines: @unchecked Sendable {
         timer.cancel()
     }
 
-    /// Does something after a delay, as long as these deadlines are there.
+    /// Runs an action after a delay, unless it is cancelled or these deadlines are released.
     package func after(_ delay: Duration, _ action: @escaping @Sendable () -> Void) -> Deadline {
         let now = DispatchTime.now().uptimeNanoseconds
         let (time, isOver) = now.addingReportingOverflow(delay.clampedNanoseconds)
@@ -50,10 +48,10 @@ package final class Deadlines: @unchecked Sendable {
         state.withLock { $0.queue.remove(id) }
     }
 
-    /// Does what is due, in order.
+    /// Runs the actions that are due, in order.
     private func perform() {
         state.withLock { $0.timerTime = .max }
-        // One by one: each may take the next ones back.
+        // One by one, because each may cancel later ones.
         while true {
             let action = state.withLock { state in
                 let action = state.queue.popDue(at: DispatchTime.now().uptimeNanoseconds)
@@ -65,7 +63,7 @@ package final class Deadlines: @unchecked Sendable {
         }
     }
 
-    /// Lets the timer fire for the first action, unless it fires before that anyway.
+    /// Sets the timer for the first action, unless it fires earlier anyway.
     private func setTimer(_ state: inout State) {
         guard let time = state.queue.nextTime, time < state.timerTime else { return }
         state.timerTime = time

@@ -2,7 +2,7 @@ public import Foundation
 
 /// An instant in nanoseconds since the Unix epoch, UTC, between the years 0001 and 9999.
 ///
-/// Firestore keeps microseconds: ``truncatedToMicroseconds`` is what it stores of a timestamp.
+/// Firestore stores microseconds: see ``truncatedToMicroseconds``.
 public struct Timestamp: Hashable, Sendable {
     /// Whole seconds since 1970-01-01T00:00:00Z; below 0 before that.
     public let seconds: Int64
@@ -16,30 +16,30 @@ public struct Timestamp: Hashable, Sendable {
     /// 1970-01-01T00:00:00Z.
     public static let epoch = Timestamp(unchecked: 0, 0)
 
-    /// Makes an instant; stops the program when it is out of range, as Apple's SDK does.
+    /// Creates an instant; terminates the process if it is out of range, like Apple's SDK.
     ///
-    /// For data from elsewhere use ``init(exactSeconds:nanoseconds:)``.
+    /// For unchecked data use ``init(exactSeconds:nanoseconds:)``.
     public init(seconds: Int64, nanoseconds: Int32) {
         precondition(
             Self.isValid(seconds, nanoseconds),
-            "A timestamp lies between years 0001 and 9999 and has 0...999,999,999 nanoseconds.")
+            "A timestamp must be between years 0001 and 9999 and have 0...999,999,999 nanoseconds.")
         self.init(unchecked: seconds, nanoseconds)
     }
 
-    /// Makes an instant from data; nil for seconds outside ``validSeconds`` or nanoseconds outside
-    /// 0...999,999,999.
+    /// Creates an instant from unchecked data; nil for seconds outside ``validSeconds`` or
+    /// nanoseconds outside 0...999,999,999.
     public init?(exactSeconds seconds: Int64, nanoseconds: Int32) {
         guard Self.isValid(seconds, nanoseconds) else { return nil }
         self.init(unchecked: seconds, nanoseconds)
     }
 
-    /// Takes what is known to be in range.
+    /// Creates an instant that is known to be in range.
     package init(unchecked seconds: Int64, _ nanoseconds: Int32) {
         self.seconds = seconds
         self.nanoseconds = nanoseconds
     }
 
-    /// The instant without the part below a microsecond, as Firestore stores it.
+    /// The instant truncated to microseconds, as Firestore stores it.
     public var truncatedToMicroseconds: Timestamp {
         Timestamp(unchecked: seconds, nanoseconds / 1000 * 1000)
     }
@@ -61,16 +61,16 @@ extension Timestamp: Comparable {
 extension Timestamp {
     /// The instant of a date.
     ///
-    /// A `Date` counts in 2^-52 parts since 2001: about 0.1 microseconds today. Digits below
-    /// that are not meaningful; ``truncatedToMicroseconds`` is what Firestore keeps.
+    /// A `Date` has a resolution of about 0.1 microseconds today; further digits are meaningless.
+    /// Firestore stores ``truncatedToMicroseconds``.
     ///
-    /// Stops the program for a date outside the years 0001 to 9999, as Apple's SDK does; use
-    /// ``init(exactDate:)`` where that can happen.
+    /// Terminates the process for a date outside the years 0001 to 9999, like Apple's SDK; use
+    /// ``init(exactDate:)`` for unchecked dates.
     public init(date: Date) {
         let parts = Self.split(date)
         precondition(
             parts.map { Self.validSeconds.contains($0.seconds) } ?? false,
-            "A timestamp lies between years 0001 and 9999.")
+            "A timestamp must be between years 0001 and 9999.")
         self.init(unchecked: parts?.seconds ?? 0, parts?.nanoseconds ?? 0)
     }
 
@@ -80,7 +80,7 @@ extension Timestamp {
         self.init(exactSeconds: parts.seconds, nanoseconds: parts.nanoseconds)
     }
 
-    /// This moment, to the system clock's resolution.
+    /// The current time, with the system clock's resolution.
     public static func now() -> Timestamp {
         Timestamp(date: Date())
     }
@@ -90,7 +90,7 @@ extension Timestamp {
         Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1e9)
     }
 
-    /// Seconds downwards and the nanoseconds after them; nil where they are no Int64.
+    /// The seconds, rounded down, and the remaining nanoseconds; nil if they exceed an Int64.
     private static func split(_ date: Date) -> (seconds: Int64, nanoseconds: Int32)? {
         let interval = date.timeIntervalSince1970
         guard let seconds = Int64(exactly: interval.rounded(.down)) else { return nil }
@@ -100,7 +100,7 @@ extension Timestamp {
 }
 
 extension Timestamp: CustomStringConvertible {
-    /// The instant in RFC 3339, with as many digits of its fraction as it needs.
+    /// The instant in RFC 3339, with as many fractional digits as necessary.
     public var description: String {
         var days = seconds / 86400
         var rest = seconds % 86400
@@ -139,9 +139,9 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Timestamp {
-    /// The instant of an RFC 3339 text with a time and a zone, `2026-01-31T12:00:00.5+01:00`;
-    /// nil for any other text, for days that do not exist, more than nine digits of a fraction
-    /// and years outside 0001 to 9999.
+    /// Parses RFC 3339 with a time and a zone, `2026-01-31T12:00:00.5+01:00`; nil for any other
+    /// text, days that do not exist, more than nine fractional digits, and years outside 0001 to
+    /// 9999.
     public init?(rfc3339 text: String) {
         var rest = text.utf8[...]
         guard text.utf8.count >= 20, let year = rest.number(4), rest.take("-"),
@@ -202,7 +202,7 @@ extension Timestamp {
 }
 
 extension Substring.UTF8View {
-    /// Takes a number of so many digits away.
+    /// Removes a number with a count of digits.
     fileprivate mutating func number(_ digits: Int) -> Int64? {
         var rest = self
         var number: Int64 = 0
@@ -216,7 +216,7 @@ extension Substring.UTF8View {
         return number
     }
 
-    /// Takes a character away where it is the next one.
+    /// Removes a character if it comes next.
     fileprivate mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard first == UInt8(ascii: character) else { return false }
         removeFirst()

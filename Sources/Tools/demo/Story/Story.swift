@@ -143,7 +143,6 @@ package struct Story {
         return name
     }
 
-    /// - Returns: the number of cities.
     private func compare(_ here: QuerySnapshot) async throws -> Int {
         var fresh = FirestoreConfiguration.inMemory
         fresh.project = Self.project

@@ -9,7 +9,6 @@ protocol AggregateCommand: AsyncParsableCommand {
 }
 
 extension AggregateCommand {
-    /// Computes and prints the aggregation.
     func print(_ field: AggregateField, named name: String, of path: String?) async throws {
         let parsed = try query.parsed(options.databaseID)
         let output = Output.standard()
@@ -36,7 +35,6 @@ extension AggregateCommand {
         ]
     }
 
-    /// Parses the field of an aggregation.
     static func field(_ text: String) throws -> LarderModel.FieldPath {
         do throws(LarderError) {
             return try LarderModel.FieldPath(canonical: text)

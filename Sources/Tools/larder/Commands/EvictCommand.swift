@@ -103,7 +103,6 @@ struct EvictionRun {
     private var elapsedMicroseconds: Int64 = 0
     private var longestMicroseconds: Int64 = 0
 
-    /// Whether the goal was reached.
     var isReached: Bool { after.totalBytes <= goalBytes }
 
     /// Runs the eviction with a progress bar.
@@ -134,7 +133,6 @@ struct EvictionRun {
         after = try store.statistics()
     }
 
-    /// The lines of text.
     var lines: [String] {
         var lines = [
             "evicted \(NumberText.things(evictedCount, "document"))"

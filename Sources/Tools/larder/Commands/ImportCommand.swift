@@ -188,7 +188,6 @@ struct ImportSummary {
         importer.seconds > 0 ? Double(importer.writtenCount) / importer.seconds : 0
     }
 
-    /// The lines of text.
     var lines: [String] {
         let into = collection.map { " into \($0)" } ?? ""
         var lines = [

@@ -11,7 +11,6 @@ struct Importer {
     enum Ending {
         /// The input was read to its end.
         case complete
-        /// A signal interrupted it.
         case interrupted
         /// Too many lines were invalid.
         case tooManyErrors
@@ -19,7 +18,6 @@ struct Importer {
         case failed(ToolError)
     }
 
-    /// The number of new documents.
     private(set) var addedCount: Int64 = 0
     /// The number of documents that replaced one with the same path.
     private(set) var replacedCount: Int64 = 0
@@ -27,7 +25,6 @@ struct Importer {
     private(set) var errorCount: Int64 = 0
     /// The number of bytes read from the input.
     private(set) var consumedBytes: Int64 = 0
-    /// The last line processed.
     private(set) var lastLine = 0
     private(set) var seconds: Double = 0
 
@@ -67,7 +64,6 @@ struct Importer {
         pending.reserveCapacity(batchCount)
     }
 
-    /// Imports all of the input.
     mutating func run(_ input: DocumentInput) -> Ending {
         defer {
             bar.finish()

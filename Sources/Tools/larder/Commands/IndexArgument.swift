@@ -44,7 +44,6 @@ struct IndexArgument {
         try IndexFill(store: store).fill(id)
     }
 
-    /// The text of the fields.
     static func text(of definition: IndexDefinition) -> String {
         definition.segments.map { segment in
             switch segment.kind {
@@ -72,7 +71,6 @@ struct IndexFill {
         for id in incomplete { try fill(id) }
     }
 
-    /// Builds one index.
     func fill(_ id: UInt32) throws(LarderError) {
         var bar = ProgressBar("index", unit: .count("documents"))
         defer { bar.finish() }

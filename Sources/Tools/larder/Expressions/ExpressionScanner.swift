@@ -235,12 +235,10 @@ struct ExpressionScanner {
 struct ExpressionFailure: Error, Equatable {
     /// The offset of the error in bytes.
     var offset: Int
-    /// The reason in one line.
     var reason: String
 }
 
 extension ToolError {
-    /// The usage error of an option's text.
     init(_ failure: ExpressionFailure, in option: String, _ text: String, hint: String = "") {
         let shown = DisplayWidth.cut(text, to: 200)
         let place = text.isEmpty ? "" : ", at character \(Self.column(failure.offset, in: text))"

@@ -82,7 +82,6 @@ struct QueryOptions: ParsableArguments {
             && startAfter == nil && endAt == nil && endBefore == nil
     }
 
-    /// The subject of errors.
     var subject: String { "query of '\(collection)'" }
 
     /// Parses all expressions before the store is opened.

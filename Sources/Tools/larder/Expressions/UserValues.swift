@@ -138,9 +138,7 @@ extension WhereExpression {
 /// The argument of `larder update`: a change of one field, such as `population=860000`.
 struct FieldChange {
     enum Content: Equatable {
-        /// Sets a value.
         case value(Value)
-        /// Deletes the field.
         case delete
         /// Sets the commit time.
         case serverTimestamp

@@ -25,7 +25,6 @@ indirect enum WhereExpression: Equatable {
         case arrayContainsAny = "array-contains-any"
         case arrayContains = "array-contains"
 
-        /// Whether the operand is a list.
         var takesList: Bool { self == .in || self == .notIn || self == .arrayContainsAny }
 
         /// Whether it is a word rather than symbols.

@@ -144,7 +144,6 @@ struct DocumentReader {
     /// The target collection; nil if each document contains its path.
     let collection: CollectionPath?
     let idField: String?
-    /// Whether the ID is kept as a field.
     let keepsIDField: Bool
     private let json: TypedJSONReader.Options
 

@@ -39,7 +39,6 @@ struct DocumentPrinter {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The lines of a table.
     func lines(_ documents: [Document], columns: Int) -> [String] {
         let title = showsPaths ? "document" : "id"
         guard !selection.isEmpty else {
@@ -64,7 +63,6 @@ struct DocumentPrinter {
         showsPaths ? document.path.string : document.id
     }
 
-    /// The selected fields of a document.
     func fields(of document: Document) -> MapValue {
         guard !selection.isEmpty else { return document.fields }
         var fields = MapValue()
@@ -109,7 +107,6 @@ extension MapValue {
 
 /// The fields of a document as text: one line each, maps indented.
 enum FieldText {
-    /// Lines of a map's entries.
     static func lines(of map: MapValue) -> [String] {
         let width = map.map { DisplayWidth.of($0.name) }.max() ?? 0
         return map.flatMap { name, value in

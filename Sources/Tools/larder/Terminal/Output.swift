@@ -19,7 +19,6 @@ final class Output {
         buffer.reserveCapacity(Self.pieceBytes + 4096)
     }
 
-    /// The process's standard output.
     static func standard() -> Output {
         Output(descriptor: 1, name: "standard output")
     }
@@ -37,7 +36,6 @@ final class Output {
         drainIfLarge()
     }
 
-    /// Appends the closure's output.
     func append(_ body: (inout [UInt8]) -> Void) {
         body(&buffer)
         drainIfLarge()
@@ -68,7 +66,6 @@ final class Output {
 
 /// Messages on standard error.
 enum Messages {
-    /// Writes one line.
     static func line(_ text: String) {
         var bytes = Array(text.utf8)
         bytes.append(UInt8(ascii: "\n"))
@@ -111,7 +108,6 @@ indirect enum JSONReport {
         number.isFinite ? .double((number * 1000).rounded() / 1000) : .null
     }
 
-    /// Appends it as one line of JSON.
     func append(to bytes: inout [UInt8]) {
         switch self {
         case .null: JSONWriter.append(raw: "null", to: &bytes)

@@ -92,7 +92,6 @@ struct ProgressBar {
 }
 
 extension Messages {
-    /// Writes text as it is.
     static func raw(_ text: String) {
         let bytes = Array(text.utf8)
         _ = bytes.withUnsafeBytes { System.write($0, to: 2) }

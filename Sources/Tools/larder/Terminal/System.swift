@@ -41,7 +41,6 @@ enum System {
         }
     }
 
-    /// Opens a file to read it.
     static func openToRead(_ path: String) throws(SystemFailure) -> Int32 {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemFailure(number: errno) }
@@ -88,7 +87,6 @@ enum System {
         return sum
     }
 
-    /// Whether a file exists.
     static func exists(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0
@@ -120,7 +118,6 @@ enum System {
         return Int(size.ws_col)
     }
 
-    /// Nanoseconds of a monotonic clock.
     static func monotonicNanoseconds() -> UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
@@ -140,13 +137,11 @@ struct SystemFailure: Error, CustomStringConvertible {
     /// The system's number, `errno`.
     let number: Int32
 
-    /// The system's message.
     var description: String { String(cString: strerror(number)) }
 
     /// Whether a component of the file's path does not exist.
     var isMissing: Bool { number == ENOENT || number == ENOTDIR }
 
-    /// Whether the system denies access.
     var isDenied: Bool { number == EACCES || number == EPERM }
 
     /// Whether the reader of the output has exited.
@@ -194,7 +189,6 @@ enum InputText {
         }
     }
 
-    /// Reads up to the end.
     static func read(descriptor: Int32, named name: String, maxBytes: Int) throws -> [UInt8] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
@@ -220,7 +214,6 @@ enum InputText {
 /// A file that is replaced atomically: written to a temporary file, which is renamed when it is
 /// complete.
 final class ReplacedFile {
-    /// The output to write to.
     let output: Output
 
     private let path: String

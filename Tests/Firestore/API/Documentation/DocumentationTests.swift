@@ -127,7 +127,7 @@ import Testing
         #expect(explanation.documentsScanned == 3)
     }
 
-    @Test("OfflineSemantics: what each source does without a network") func sources() async throws {
+    @Test("OfflineSemantics: the sources without a network") func sources() async throws {
         let db = try memoryDatabase()
         let gone = db.document("cities/gone")
         gone.enqueueSetData(["name": "Gone"])

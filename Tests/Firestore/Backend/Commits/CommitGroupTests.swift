@@ -115,7 +115,7 @@ struct CommitGroupTests {
         #expect(try codes { .updateTime(wrong) } == all(.failedPrecondition))
     }
 
-    @Test("Writes of one document that contradict each other are refused, whatever is there")
+    @Test("Contradicting writes of one document are refused, regardless of its state")
     func contradictions() throws {
         let backend = try TestBackend()
         let wrong = Precondition.updateTime(

@@ -85,7 +85,7 @@ struct WriteSessionTests {
         #expect(try backend.backend.documentCount() == 1)
     }
 
-    @Test("Writes of other streams are made whatever happens to one")
+    @Test("The end of one stream does not affect the writes of others")
     func independence() throws {
         let (stream, other) = (open(), Heard())
         let second = backend.backend.openWriteStream(as: Credentials()) { other.hear($0) }

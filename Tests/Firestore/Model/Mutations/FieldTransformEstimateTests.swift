@@ -17,7 +17,7 @@ struct FieldTransformEstimateTests {
         #expect(estimate(.increment(.integer(.min)), -1) == .integer(.min))
     }
 
-    @Test("an increment of or by a double gives a double; what is no number counts as 0")
+    @Test("an increment of or by a double is a double; a value that is not a number counts as 0")
     func incrementsOfDoubles() {
         #expect(estimate(.increment(0.5), 1) == 1.5)
         #expect(estimate(.increment(1), 0.5) == 1.5)
@@ -59,7 +59,7 @@ struct FieldTransformEstimateTests {
         #expect(estimate(.maximum(low), high) == high)
     }
 
-    @Test("a union appends what is missing, each once, by Firestore's equality")
+    @Test("a union appends missing elements without duplicates, by Firestore's equality")
     func unions() {
         #expect(estimate(.arrayUnion([2, 3, 3, 2.0]), [1, 2]) == [1, 2, 3, 2.0])
         #expect(estimate(.arrayUnion([1]), "text") == [1])
@@ -72,7 +72,7 @@ struct FieldTransformEstimateTests {
         #expect(estimate(.arrayRemove([1]), nil) == [])
     }
 
-    @Test("a server timestamp keeps what was there before, never another pending one")
+    @Test("a server timestamp keeps the previous value, but not another pending timestamp")
     func serverTimestamps() {
         let first = estimate(.serverTimestamp, "before")
         guard case .serverTimestamp(let pending) = estimate(.serverTimestamp, first) else {

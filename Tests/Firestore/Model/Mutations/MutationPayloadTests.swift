@@ -26,7 +26,7 @@ struct BatchContentsTests {
         return MutationPayload(baseMutations: bases, mutations: mutations)
     }
 
-    @Test("what a batch does comes back from its payload, records byte for byte")
+    @Test("a batch survives encoding and decoding, records byte for byte")
     func roundTrips() throws {
         var random = SeededRandom()
         for _ in 0..<1000 {
@@ -41,7 +41,7 @@ struct BatchContentsTests {
         }
     }
 
-    @Test("a verification comes back, too, though no queue takes it")
+    @Test("a verification survives encoding and decoding, although no queue accepts it")
     func verify() throws {
         let contents = MutationPayload(mutations: [Mutation(.verify, at: paths[0])])
         #expect(try MutationPayload(contents.bytes(using: builder)) == contents)
@@ -86,7 +86,7 @@ struct BatchContentsTests {
         }
     }
 
-    @Test("an overlay's change comes back from its payload, and damage is refused")
+    @Test("an overlay's change survives encoding and decoding, and damaged payloads are refused")
     func overlays() throws {
         var random = SeededRandom()
         for _ in 0..<2000 {

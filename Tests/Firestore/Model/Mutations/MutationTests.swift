@@ -9,7 +9,7 @@ struct MutationTests {
         #expect(mask.paths == (try ["a.b", "a.c", "d", "e"].map { try FieldPath(dotted: $0) }))
     }
 
-    @Test("a mask covers its paths and what is below them")
+    @Test("a mask covers its paths and all paths below")
     func covers() throws {
         let mask = FieldMask([try FieldPath("a", "b"), try FieldPath("c")])
         #expect(mask.covers(try FieldPath("a", "b")))

@@ -50,7 +50,7 @@ struct WorkingDocumentCommittingTests {
         #expect(done.results == [.integer(.max), 1.5, 2, 3, .null, .null])
     }
 
-    @Test("Transforms come after the set or patch, one over what another left")
+    @Test("Transforms follow the set or patch, each applied to the result of the previous")
     func order() throws {
         let set = try commit(.set(Record(["m": 1])), [("n", .increment(1))], over: ["n": 5])
         #expect(set.fields == ["m": 1, "n": 1])

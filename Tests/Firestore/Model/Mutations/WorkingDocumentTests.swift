@@ -84,7 +84,7 @@ struct WorkingDocumentTests {
         }
     }
 
-    @Test("transforms see what is there before the patch, and win over its values")
+    @Test("transforms read the document before the patch, and override its values")
     func transforms() throws {
         var document = try found(["n": 5, "m": ["n": 1]])
         let increment = FieldTransform(try FieldPath("n"), .increment(1))
@@ -111,7 +111,7 @@ struct WorkingDocumentTests {
         #expect(document.overlay(overFound: true)?.operation == .set)
     }
 
-    @Test("a committed set or delete counts, whatever is cached")
+    @Test("a committed set or delete takes effect on any cached state")
     func commits() throws {
         var document = WorkingDocument(nil)
         let result = MutationResult(version: version(3))
@@ -130,7 +130,7 @@ struct WorkingDocumentTests {
         #expect(document.version == version(4) && document.hasCommittedMutations)
     }
 
-    @Test("a committed patch that does not fit what is cached leaves unknown fields")
+    @Test("a committed patch that does not fit the cached document leaves unknown fields")
     func unknown() throws {
         var document = WorkingDocument(nil)
         try document.apply(
@@ -155,7 +155,7 @@ struct WorkingDocumentTests {
         #expect(document.record?.fields == ["n": 1])
     }
 
-    @Test("the base of increments is what their fields hold, 0 for what is no number")
+    @Test("the base of increments is the value of their fields, 0 for a value that is not a number")
     func bases() throws {
         let document = try found(["n": 5, "s": "text", "d": 1.5])
         let transforms = try ["n", "s", "d", "x"].map {
@@ -200,7 +200,7 @@ struct WorkingDocumentTests {
                 == ["a": 2, "b": 8, "m": ["w": 3, "x": 1, "y": [:]]])
     }
 
-    @Test("what a pending write makes of a document's contents must be made again")
+    @Test("a pending write that depends on a document's contents is applied again")
     func dependence() throws {
         let field = try FieldPath("f")
         let operations: [FieldTransform.Operation] = [

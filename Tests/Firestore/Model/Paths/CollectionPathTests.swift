@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Collection paths")
 struct CollectionPathTests {
-    @Test("an even number of segments is no collection")
+    @Test("a collection path with an even number of segments is refused")
     func parity() throws {
         #expect(try CollectionPath("a/b/c").id == "c")
         #expect(throws: LarderError.self) { try CollectionPath("a/b") }

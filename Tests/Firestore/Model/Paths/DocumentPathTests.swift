@@ -67,7 +67,7 @@ struct DocumentPathTests {
         }
     }
 
-    @Test("what looks like a numeric id but is no Int64 is reserved")
+    @Test("numeric IDs outside of Int64 are reserved")
     func oddNumericIDs() throws {
         for id in ["__id__", "__idabc__", "__id9223372036854775808__", "__id+7__", "__id-__"] {
             #expect(throws: LarderError.self) { try DocumentPath("c/" + id) }

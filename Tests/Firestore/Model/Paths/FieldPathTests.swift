@@ -67,7 +67,7 @@ struct FieldPathTests {
         #expect(paths.shuffled().sorted() == paths)
     }
 
-    @Test("parents, names behind and prefixes fit together")
+    @Test("parents, appended names and prefixes are consistent")
     func navigation() throws {
         let path = try FieldPath("a", "b")
         #expect(path.parent == (try FieldPath("a")))

@@ -21,7 +21,7 @@ struct RecordTests {
         }
     }
 
-    @Test("the previous value of a pending server timestamp comes back, too")
+    @Test("the previous value of a pending server timestamp survives encoding and decoding")
     func previousValues() throws {
         let time = Timestamp(seconds: 3, nanoseconds: 4)
         let pending = PendingServerTimestamp(localWriteTime: time, previous: ["a": [1, 2]])

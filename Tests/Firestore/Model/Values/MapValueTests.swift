@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Maps")
 struct MapValueTests {
-    @Test("entries are in UTF-8 order of their names, whatever order they come in")
+    @Test("entries are in UTF-8 order of their names, regardless of insertion order")
     func entriesAreInOrder() {
         let map: MapValue = ["b": 1, "\u{10000}": 2, "a": 3, "\u{ffff}": 4, "aa": 5]
         #expect(map.names == ["a", "aa", "b", "\u{ffff}", "\u{10000}"])

@@ -36,7 +36,7 @@ struct TimestampTests {
         }
     }
 
-    @Test("what Firestore stores is cut to microseconds")
+    @Test("Firestore stores timestamps truncated to microseconds")
     func truncation() {
         let timestamp = Timestamp(seconds: -5, nanoseconds: 123_456_789)
         #expect(
@@ -60,7 +60,7 @@ struct TimestampTests {
         }
     }
 
-    @Test("a date comes back within a tenth of a microsecond")
+    @Test("a date is preserved within a tenth of a microsecond")
     func dateRoundTrip() throws {
         let date = Date(timeIntervalSince1970: 1_763_719_017.123_456)
         let timestamp = try Timestamp(validating: date)

@@ -36,7 +36,7 @@ struct QueryMatcherTests {
         }
     }
 
-    @Test("== matches what compares the same within the type, != what does not but null")
+    @Test("== matches equivalent values of the type, != all others except null")
     func equality() throws {
         for filter in Self.samples {
             for stored in Self.samples {

@@ -110,7 +110,7 @@ struct DocumentSetTests {
         }
     }
 
-    @Test("Many changes in one pass give what they give one by one, and leave copies as they were")
+    @Test("Many changes in one pass equal the same changes one by one, and do not affect copies")
     func manyChanges() throws {
         var random = SeededRandom()
         var set = DocumentSet(comparator: try comparator())

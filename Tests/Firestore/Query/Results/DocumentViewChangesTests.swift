@@ -33,7 +33,7 @@ struct DocumentViewChangesTests {
         #expect(try merged(first, second) == [expected])
     }
 
-    @Test("what was added and is removed again never happened")
+    @Test("an addition followed by a removal is no change")
     func dropping() throws {
         #expect(try merged(.added, .removed).isEmpty)
     }

@@ -280,7 +280,8 @@ struct QueryValidationTests {
         }
     }
 
-    @Test("The service refuses orders behind the name, implied ones too, and double ones")
+    @Test(
+        "The service refuses orders after the name, including implicit ones, and duplicate orders")
     func ordersOfService() {
         let (key, byA) = (Order(.documentID), Order(a))
         let behind = "order by clause cannot contain more fields after the key"

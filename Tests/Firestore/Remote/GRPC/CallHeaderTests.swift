@@ -5,7 +5,7 @@ import LarderRemote
 import LarderTestSupport
 import Testing
 
-@Suite("What calls say of themselves", .timeLimit(.minutes(10)))
+@Suite("The headers of calls", .timeLimit(.minutes(10)))
 struct CallHeaderTests {
     /// Makes a call of each kind, and gives what the server got.
     private func calls(_ cloud: CloudFirestore, _ server: TestServer) async throws
@@ -65,7 +65,7 @@ struct CallHeaderTests {
         try await server.close()
     }
 
-    @Test("without credentials there is no proof")
+    @Test("without credentials no authorization is sent")
     func noCredentials() async throws {
         let server = try await TestServer.started()
         let cloud = try server.client { $0.credentials = .none }

@@ -46,7 +46,7 @@ struct CallLimitsTests {
         #expect(error?.code == .deadlineExceeded)
     }
 
-    @Test("let one take its time that has no other limit, and give what it gives")
+    @Test("a call without a time limit is not cancelled, and its result is returned")
     func unlimited() async throws {
         let limits = limits(.milliseconds(1), nil)
         let others = Awaited(false)
@@ -60,7 +60,7 @@ struct CallLimitsTests {
         #expect(answer == 7)
     }
 
-    @Test("give what it throws, and cancel it with who waits for it")
+    @Test("errors are rethrown, and cancelling the caller cancels the call")
     func thrown() async throws {
         let limits = limits(.seconds(3600), nil)
         let error = await #expect(throws: RPCError.self) {

@@ -37,7 +37,7 @@ import Testing
         #expect(error?.kind == .invalidArgument)
     }
 
-    @Test("what makes no sense is refused")
+    @Test("an invalid configuration is refused")
     func nonsense() {
         let changes: [@Sendable (inout CloudFirestoreConfiguration) -> Void] = [
             { $0.project = "" }, { $0.project = "a/b" }, { $0.database = "a\nb" },

@@ -15,7 +15,7 @@ struct CloudStreamTests {
         .add(WatchTarget(id: id, target: Query(.collection(try CollectionPath("c"))).target))
     }
 
-    @Test("what is sent before the stream is open goes in order")
+    @Test("requests sent before the stream is open are sent in order")
     func order() async throws {
         let server = try await TestServer.started()
         let cloud = try server.client()
@@ -146,7 +146,7 @@ struct CloudStreamTests {
         try await server.close()
     }
 
-    @Test("closing the connection ends streams with unavailable, and refuses what comes later")
+    @Test("closing the connection ends streams with unavailable, and refuses later ones")
     func closing() async throws {
         let server = try await TestServer.started()
         let cloud = try server.client()
@@ -182,7 +182,7 @@ struct CloudStreamTests {
         try await server.close()
     }
 
-    @Test("A write that has no message ends its stream after the writes before it")
+    @Test("a write that cannot be encoded ends its stream after the writes before it")
     func unsendable() async throws {
         let server = try await TestServer.started()
         let cloud = try server.client()

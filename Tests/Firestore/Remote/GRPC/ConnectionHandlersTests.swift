@@ -39,7 +39,7 @@ struct FlushHandlerTests {
         return sent
     }
 
-    @Test("What is asked in one turn of the loop is sent together, at its end")
+    @Test("Requests of one tick of the loop are sent together, at its end")
     func together() throws {
         answer("a")
         answer("b")
@@ -55,7 +55,7 @@ struct FlushHandlerTests {
         _ = try channel.finish()
     }
 
-    @Test("A connection that is closed sends what it has before")
+    @Test("A connection sends its buffered data before it closes")
     func closed() throws {
         answer("a")
         channel.close(promise: nil)
@@ -98,7 +98,9 @@ struct ConnectFailureHandlerTests {
         }
     }
 
-    @Test("end for handlers after HTTP/2, and others end as before", arguments: [false, true])
+    @Test(
+        "a failed connect is reported to the handlers after HTTP/2, and other ends are unchanged",
+        arguments: [false, true])
     func end(answers: Bool) throws {
         let ends = Ends()
         let channel = EmbeddedChannel()
@@ -128,7 +130,7 @@ struct ReadCompletionHandlerTests {
         func channelInactive(context: ChannelHandlerContext) { heard.append("end") }
     }
 
-    @Test("end what they were reading before they end")
+    @Test("a reset connection completes its read before it ends")
     func end() throws {
         let ear = Ear()
         let channel = EmbeddedChannel()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LarderGRPC
 
-@Suite("Databases configured with their backend", .timeLimit(.minutes(10)))
+@Suite("Connectors: the address of the backend", .timeLimit(.minutes(10)))
 struct ConnectorTests {
     private static let id = DatabaseID(project: "p", database: "second")
 
@@ -103,7 +103,7 @@ struct ConnectorTests {
         try await server.close()
     }
 
-    @Test("What a connection cannot be made of is an error of opening")
+    @Test("An invalid configuration is an error of opening")
     func errors() throws {
         var configuration = FirestoreConfiguration.inMemory
         configuration.project = "p"

@@ -23,7 +23,7 @@ struct EndToEndTests {
         try server.backend.document(at: try DocumentPath(path))?.fields["n"]
     }
 
-    @Test("what was written offline is acknowledged once there is a server")
+    @Test("offline writes are acknowledged once there is a server")
     func offlineWrites() async throws {
         let server = try await TestServer.started()
         await server.stop()
@@ -93,7 +93,7 @@ struct EndToEndTests {
         try await server.close()
     }
 
-    @Test("A listener receives others' changes, including those while it was disconnected")
+    @Test("a listener receives changes of others, including those during a disconnection")
     func listening() async throws {
         let server = try await TestServer.started()
         let cloud = try server.client()

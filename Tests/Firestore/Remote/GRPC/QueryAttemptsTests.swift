@@ -141,7 +141,7 @@ struct QueryAttemptsTests {
         try await server.close()
     }
 
-    @Test("in a transaction guard what they found")
+    @Test("a commit fails if the results of a query in its transaction have changed")
     func transactions() async throws {
         let (server, cloud) = try await Self.world(3)
         let change = Mutation(

@@ -8,7 +8,7 @@ import Metrics
 import MetricsTestKit
 import Testing
 
-@Suite("What a connection counts", .timeLimit(.minutes(5)))
+@Suite("The metrics of a connection", .timeLimit(.minutes(5)))
 struct RemoteMetricsTests {
     private let metrics = TestMetrics()
 

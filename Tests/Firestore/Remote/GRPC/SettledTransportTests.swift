@@ -82,7 +82,7 @@ struct SettledTransportTests {
         }
     }
 
-    @Test("A stream is closed after the write in progress, and accepts no later ones")
+    @Test("a stream is closed after the write in progress, and refuses later ones")
     func order() async throws {
         let transport = HoldingTransport()
         try await withGRPCClient(transport: SettledTransport(transport)) { client in

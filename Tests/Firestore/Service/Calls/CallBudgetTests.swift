@@ -8,7 +8,7 @@ import Testing
 
 @testable import LarderServer
 
-@Suite("Server: what requests take at a time")
+@Suite("Server: the memory of requests")
 struct RequestRoomTests {
     private typealias Client = TestConnection
 
@@ -33,7 +33,7 @@ struct RequestRoomTests {
         #expect(client.budget.heldBytes == 0)
     }
 
-    @Test("What does not fit waits, the first that comes first, and hinders nothing small")
+    @Test("Requests beyond the budget wait in order, and do not block small ones")
     func waiting() async throws {
         let client = try await open(4)
         var requests: [CallTransport.Inbound.AsyncIterator] = []
@@ -56,7 +56,9 @@ struct RequestRoomTests {
         }
     }
 
-    @Test("A request has its room from its length on, and what comes meanwhile is kept in order")
+    @Test(
+        "A request holds budget from its announced length, and data received meanwhile stays in order"
+    )
     func parts() async throws {
         let client = try await open(2)
         let whole = Client.message(600_000)
@@ -75,7 +77,7 @@ struct RequestRoomTests {
         #expect(client.budget.heldBytes == 0)
     }
 
-    @Test("What finds no room in time, or does not come whole, is refused and dropped")
+    @Test("A request that gets no budget in time, or is incomplete, is refused and dropped")
     func refused() async throws {
         let client = try await TestConnection {
             $0.requestBytes = 599_995

@@ -55,7 +55,7 @@ struct CallTests {
         }
     }
 
-    @Test("What is no call of this server, or of a stranger, is refused", arguments: refused)
+    @Test("Unknown methods and unauthorized calls are refused", arguments: refused)
     func refuses(refused: Refused) async throws {
         let isAdmitted = refused.ending["grpc-status"] != ["16"]
         let client = try await TestConnection(
@@ -68,7 +68,7 @@ struct CallTests {
         #expect(try await client.sent().isEmpty && client.budget.heldBytes == 0)
     }
 
-    @Test("Calls with the token are served, and so are identity-encoded messages")
+    @Test("Calls with the token, and with identity encoding, are served")
     func admitted() async throws {
         let client = try await TestConnection(token: BearerToken("secret"))
         try await client.open(
@@ -139,7 +139,7 @@ struct CallTests {
 
     // MARK: Its end
 
-    @Test("A client that leaves ends what serves its call", arguments: [true, false])
+    @Test("A client that disconnects cancels the work of its call", arguments: [true, false])
     func left(isConnection: Bool) async throws {
         let client = try await TestConnection()
         try await client.open("Listen")
@@ -184,7 +184,7 @@ struct CallTests {
 
     // MARK: Time
 
-    @Test("A client's timeout applies to the whole call, which fails with deadline exceeded")
+    @Test("A call is served until its deadline, and then fails with DEADLINE_EXCEEDED")
     func deadline() async throws {
         let client = try await TestConnection()
         try await client.open("Listen", ["grpc-timeout": "1500m"])
@@ -231,7 +231,7 @@ struct CallTests {
 
     // MARK: How far one side may be ahead
 
-    @Test("Writes wait while the client reads slowly")
+    @Test("Writing waits while the client is far behind")
     func behind() async throws {
         let client = try await TestConnection()
         try await client.open("RunQuery")
@@ -251,7 +251,7 @@ struct CallTests {
         try await writer.value
     }
 
-    @Test("A writer waiting for a client that disconnects is resumed")
+    @Test("Waiting for a client that disconnects fails")
     func behindAndGone() async throws {
         let client = try await TestConnection()
         try await client.open("RunQuery")

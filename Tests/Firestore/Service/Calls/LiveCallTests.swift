@@ -68,7 +68,7 @@ final class LiveCallTests {
         }
     }
 
-    @Test("It receives each request when it is not busy, and the end of requests once")
+    @Test("It receives requests while it is not busy, and the end of requests once")
     func requests() async throws {
         let client = try await connect()
         try await client.send(TestConnection.framed([1]) + TestConnection.framed([2]).prefix(3))
@@ -95,7 +95,7 @@ final class LiveCallTests {
         #expect(seen.withLock { $0.requests.count } == 4)
     }
 
-    @Test("It is notified exactly once that the call has ended", arguments: 0..<4)
+    @Test("It is notified once of the end of the call, for any reason", arguments: 0..<4)
     func ends(way: Int) async throws {
         let client = try await connect(isWhole: way == 0)
         switch way {

@@ -87,7 +87,7 @@ struct ShortCallTests {
             ], messages: [70_000]),
     ]
 
-    @Test("What is not one small message goes on", arguments: odd)
+    @Test("Anything but one small message is passed to gRPC", arguments: odd)
     func goesOn(odd: Odd) async throws {
         let client = try await TestConnection(test.service.shortCalls)
         try await client.open("Rollback")
@@ -181,7 +181,7 @@ struct ShortCallTests {
         return (client, try #require(tell))
     }
 
-    @Test("What can be done at once is, and is not done again")
+    @Test("Work that does not block is done inline, and only once")
     func inline() async throws {
         let client = try await rollback(
             ShortCall.Work { tell in
@@ -202,7 +202,7 @@ struct ShortCallTests {
         #expect(answer.messages.isEmpty && answer.ending["grpc-status"] == ["5"])
     }
 
-    @Test("A call begun is answered by its completion, with a message or an error")
+    @Test("Work begun inline is answered by its reply, with the response or an error")
     func begun() async throws {
         for isRefused in [false, true] {
             let (client, tell) = try await beginning()
@@ -217,7 +217,7 @@ struct ShortCallTests {
         }
     }
 
-    @Test("What a client does not wait for goes nowhere")
+    @Test("A reply after the end of the call is discarded")
     func leftBegun() async throws {
         let (client, tell) = try await beginning()
         try await client.close()
@@ -225,13 +225,13 @@ struct ShortCallTests {
         #expect(try await client.sent().isEmpty)
     }
 
-    @Test("What cannot is done later")
+    @Test("Work that would block is done in a task")
     func later() async throws {
         let client = try await rollback(ShortCall.Work(async: { [[3]] }))
         #expect(try await client.answer().messages == [[3]])
     }
 
-    @Test("An error is sent with its message and details as headers")
+    @Test("An error is sent with its message and details in the headers")
     func failed() async throws {
         let client = try await rollback {
             throw RPCError(
@@ -253,7 +253,7 @@ struct ShortCallTests {
         #expect(try await client.answer().ending["grpc-status"] == ["13"])
     }
 
-    @Test("Work for a client that disconnects is cancelled, and its response is dropped")
+    @Test("Work for a client that disconnects is cancelled, and its reply is discarded")
     func left() async throws {
         let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
         let (cancelled, hasCancelled) = AsyncStream.makeStream(of: Void.self)

@@ -114,7 +114,7 @@ struct StreamCallTests {
 
     // MARK: Listen
 
-    @Test("A listener receives changes until it ends")
+    @Test("A listener receives changes until it leaves")
     func listens() async throws {
         let client = try await connect()
         try await client.open("Listen")
@@ -134,7 +134,9 @@ struct StreamCallTests {
         #expect(test.service.streams.value == 0 && client.budget.heldBytes == 0)
     }
 
-    @Test("Each of several documents counts as a target; what is more is refused, not the stream")
+    @Test(
+        "Each of several documents counts as a target; targets above the limit are refused, not the stream"
+    )
     func targets() async throws {
         let client = try await connect(ServiceUnderTest { $0.targetsPerStream = 2 })
         try await client.open("Listen")
@@ -304,7 +306,7 @@ struct StreamCallTests {
             })
     }
 
-    @Test("What breaks the protocol ends the stream", arguments: 0..<6)
+    @Test("A violation of the protocol ends the stream", arguments: 0..<6)
     func broken(number: Int) async throws {
         let client = try await connect()
         try await client.open("Listen")
@@ -332,7 +334,7 @@ struct StreamCallTests {
         #expect(try await client.answer().ending["grpc-status"] == ["3"])
     }
 
-    @Test("A target with a projection receives its fields, other targets theirs")
+    @Test("Targets with different field masks on one stream each receive their fields")
     func fields() async throws {
         let client = try await connect()
         try await client.open("Listen")
@@ -366,7 +368,7 @@ struct StreamCallTests {
         #expect(groups.map { Set($0) } == [[1, 5], [2], [3, 6], [4]])
     }
 
-    @Test("A `once` target ends when all of it has been sent")
+    @Test("A target with `once` ends when it is current")
     func once() async throws {
         let client = try await connect()
         try await client.open("Listen")
@@ -391,7 +393,7 @@ struct StreamCallTests {
         }
     }
 
-    @Test("A slow client receives fewer snapshots, and every change")
+    @Test("A client that is far behind receives fewer responses, which contain all changes")
     func behind() async throws {
         let client = try await connect()
         try await client.open("Listen")
@@ -429,7 +431,7 @@ struct StreamCallTests {
         #expect(zip(times, times.dropFirst()).allSatisfy { $0 <= $1 })
     }
 
-    @Test("Requests before a malformed one are answered, later ones are not executed")
+    @Test("Requests before an invalid one are answered, and those after it are dropped")
     func wrong() async throws {
         for wrong in [TestConnection.framed([0xff]), try write(-1)] {
             let test = ServiceUnderTest()

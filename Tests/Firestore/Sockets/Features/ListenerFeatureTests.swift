@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Listeners over the wire", .timeLimit(.minutes(5)))
 struct ListenerFeatureTests {
-    @Test("hear of what is added, modified, moved and removed by others", arguments: Site.all)
+    @Test("receive documents added, modified, moved and removed by others", arguments: Site.all)
     func changes(site: Site) async throws {
         try await Ground.at(site) { ground in
             let (one, two) = (try ground.client(), try ground.client(isDirect: true))
@@ -87,7 +87,9 @@ struct ListenerFeatureTests {
         }
     }
 
-    @Test("of a limited query lose what has left it while they were cut off", arguments: Site.all)
+    @Test(
+        "of a limited query lose documents that left it during a disconnection", arguments: Site.all
+    )
     func limbo(site: Site) async throws {
         try await Ground.at(site) { ground in
             let (one, two) = (try ground.client(), try ground.client(isDirect: true))
@@ -114,7 +116,7 @@ struct ListenerFeatureTests {
         }
     }
 
-    @Test("notice deletes that nobody tells them of", arguments: Site.all)
+    @Test("detect deletes that were never reported", arguments: Site.all)
     func existenceFilters(site: Site) async throws {
         try await Ground.at(site) { ground in
             let directory = try TemporaryDirectory()

@@ -40,7 +40,7 @@ struct TransactionFeatureTests {
         }
     }
 
-    @Test("see no document where there is none, and write all or nothing", arguments: Site.all)
+    @Test("see missing documents as missing, and commit atomically", arguments: Site.all)
     func atomicity(site: Site) async throws {
         try await Ground.at(site) { ground in
             let one = try ground.client()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Connections that lead nowhere", .timeLimit(.minutes(5)))
 struct KeepaliveTests {
-    @Test("are noticed by a client that hears nothing, also after a time without calls")
+    @Test("are detected by a silent client, also after a time without calls")
     func client() async throws {
         let server = try await WireServer.started()
         let proxy = try await Proxy.started(port: server.port)
@@ -29,7 +29,7 @@ struct KeepaliveTests {
         try await server.stop()
     }
 
-    @Test("are noticed by a server whose client is gone without a word")
+    @Test("are detected by a server whose client has vanished")
     func server() async throws {
         var limits = ServerConfiguration.Limits()
         limits.keepaliveInterval = .milliseconds(200)

@@ -18,7 +18,7 @@ struct ProxyTests {
         await line.close()
     }
 
-    @Test("what is held comes later, in its order, and before the end")
+    @Test("held data arrives later, in order, and before the end")
     func holding() async throws {
         let line = try await Line.started()
         await line.proxy.hold(.toServer)
@@ -33,7 +33,7 @@ struct ProxyTests {
         await line.close()
     }
 
-    @Test("what is swallowed never comes, nor does the end, nor anything after it")
+    @Test("dropped data never arrives, nor the end, nor later data")
     func swallowing() async throws {
         let line = try await Line.started()
         await line.proxy.swallow(.toServer)
@@ -65,7 +65,7 @@ struct ProxyTests {
         await line.close()
     }
 
-    @Test("a cut is told to both ends")
+    @Test("both ends are notified of a cut")
     func cutting() async throws {
         let line = try await Line.started()
         await line.proxy.cut()

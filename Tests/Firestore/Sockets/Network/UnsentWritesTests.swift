@@ -25,7 +25,7 @@ struct UnsentWritesTests {
         }
     }
 
-    @Test("is told that its token is wrong, by the state, the write and one line in the log")
+    @Test("a wrong token is reported by the network state, the write and one line in the log")
     func wrongToken() async throws {
         let server = try await WireServer.started()
         let isRight = Mutex(false)

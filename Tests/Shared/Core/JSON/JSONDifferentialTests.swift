@@ -37,7 +37,7 @@ struct JSONDifferentialTests {
         }
     }
 
-    @Test("what is written reads back as the same value, here and in Foundation")
+    @Test("written values are read back unchanged, here and by Foundation")
     func roundTrips() throws {
         var random = SplitMix(seed: 12)
         for _ in 0..<300 {

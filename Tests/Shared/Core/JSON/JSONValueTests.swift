@@ -114,7 +114,7 @@ struct JSONValueTests {
         for object in [["\"a\":1"] + rest + ["\"\\u0061\":2"], rest + ["\"a\":1", "\"a\":2"]] {
             let text = "[{\(object.joined(separator: ","))}]"
             let error = #expect(throws: JSONError.self) { try parse(text) }
-            #expect(error == JSONError(offset: 1, reason: "the name 'a' is there twice"))
+            #expect(error == JSONError(offset: 1, reason: "duplicate name 'a'"))
             let kept = try JSONValue(parsing: Array(text.utf8), duplicateNames: .kept)
             guard case .array(let elements) = kept else { return }
             #expect(elements[0]["a"] == .integer(2), "the last counts")
@@ -144,7 +144,7 @@ struct JSONValueTests {
         }
     }
 
-    @Test("equality tells apart what the texts do")
+    @Test("values are equal only if their texts are equivalent")
     func equality() throws {
         let texts = [
             "null", "true", "false", "1", "1.0", "0", "0.0", "-0.0", #""1""#, "[]", "{}", #"[""]"#,

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("JSON writing")
 struct JSONWriterTests {
-    @Test("text is compact, in one line, with only what must be escaped escaped")
+    @Test("text is compact, on one line, with only the necessary escapes")
     func text() {
         let value = JSONValue.object([
             JSONMember("b", .array([.null, .boolean(true), .boolean(false), .object([])])),

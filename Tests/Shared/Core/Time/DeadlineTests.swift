@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Deadlines")
 struct DeadlineTests {
-    @Test("Random ones agree with a sorted array, whatever is taken back")
+    @Test("Random deadlines agree with a sorted array under any cancellations")
     func random() {
         var random = SeededRandom()
         var queue = DeadlineQueue<Int>()
@@ -65,7 +65,7 @@ struct DeadlineTests {
         far.cancel()
     }
 
-    @Test("They go with what is to be done")
+    @Test("They release their actions")
     func end() {
         weak var weakDeadlines: Deadlines?
         do {

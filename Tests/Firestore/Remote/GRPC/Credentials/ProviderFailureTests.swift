@@ -27,7 +27,9 @@ struct ProviderFailureTests {
         try await server.close()
     }
 
-    @Test("by giving no answer ends what waits, and does not keep the connection from closing")
+    @Test(
+        "an unresponsive provider fails waiting calls, and does not prevent the connection from closing"
+    )
     func silentProvider() async throws {
         let server = try await TestServer.started()
         let asked = Awaited(0)

@@ -7,7 +7,7 @@ import LarderWire
 import SwiftProtobuf
 import Testing
 
-@Suite("What a client is not ready for", .timeLimit(.minutes(10)))
+@Suite("Backpressure: responses without demand", .timeLimit(.minutes(10)))
 struct BackpressureTests {
     /// Several times what the sockets of a machine may hold of messages of 100 KB.
     private static let count = 1_500
