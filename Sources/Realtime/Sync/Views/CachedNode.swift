@@ -7,8 +7,9 @@ package struct CachedNode: Sendable {
     package var isComplete: Bool
     /// True if the node holds a query's window only: other children may exist.
     package var isFiltered: Bool
-    /// The last child of a stored window, if more children follow it in the store. The node has all
-    /// children of the location up to it.
+    /// The last child of a stored window, if more children follow it in the store.
+    ///
+    /// The node has all children of the location up to it.
     package var edge: Child?
 
     package init(
