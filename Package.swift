@@ -322,6 +322,14 @@ let package = Package(
                 .product(name: "HashTreeCollections", package: "swift-collections"),
             ],
             path: "Benchmarks/Sync", swiftSettings: swiftSettings),
+        // What one change costs in the Realtime Database's sync tree, with little and with much
+        // beside it.
+        .executableTarget(
+            name: "RealtimeSyncBenchmark",
+            dependencies: [
+                "BenchmarkMeasuring", "LarderRealtimeModel", "LarderRealtimeSync",
+            ],
+            path: "Benchmarks/RealtimeSync", swiftSettings: swiftSettings),
         // The same of the server, and of the client over sockets.
         .executableTarget(
             name: "WireBenchmark",

@@ -28,7 +28,7 @@ actor TreeServer {
     /// Responses that are kept back.
     private var heldResponses: [Delivery] = []
     /// The changes of the turn, for the storage.
-    private var uncommitted: [PathValue] = []
+    private var uncommitted = PathTree<Node>()
     private var isDeliveryScheduled = false
     private var lastSession: UInt64 = 0
     private let identity: UInt64
@@ -98,7 +98,7 @@ actor TreeServer {
         isDeliveryScheduled = false
         do throws(LarderError) {
             if !uncommitted.isEmpty { try storage?.commit(uncommitted, to: namespace) }
-            uncommitted = []
+            uncommitted = PathTree()
         } catch {
             return revertTurn(error)
         }
@@ -111,7 +111,7 @@ actor TreeServer {
     /// Ends all sessions after a commit that failed: what they were to receive did not happen.
     private func revertTurn(_ error: LarderError) {
         let deliveries = outgoing
-        (outgoing, heldResponses, uncommitted) = ([], [], [])
+        (outgoing, heldResponses, uncommitted) = ([], [], PathTree())
         tree = published.withLock { $0 }
         for session in orderedSessions { remove(session, with: .closed(error)) }
         for delivery in deliveries {
@@ -130,12 +130,20 @@ actor TreeServer {
     func setTree(_ result: Node, after write: TreeWrite) {
         tree = result
         if storage != nil {
-            for value in write.values {
-                let path = write.path.appending(value.path)
-                uncommitted.append(PathValue(path, value.node))
-            }
+            for value in write.values { recordChange(at: write.path.appending(value.path)) }
         }
         scheduleDelivery()
+    }
+
+    /// Notes the content of a path for the storage: the nearest node above that is empty, if there
+    /// is one, since it has lost its priority as well.
+    private func recordChange(at path: TreePath) {
+        var (node, depth) = (tree, 0)
+        while depth < path.count, !node.isEmpty {
+            node = node.child(path[path.startIndex + depth])
+            depth += 1
+        }
+        uncommitted.fold(node, at: path.prefix(depth))
     }
 
     // MARK: Sessions

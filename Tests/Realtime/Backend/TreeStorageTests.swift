@@ -1,5 +1,4 @@
 import LarderCore
-import LarderRealtimeBackend
 import LarderRealtimeModel
 import LarderRealtimeRemote
 import LarderRealtimeTestSupport
@@ -7,6 +6,8 @@ import LarderRuntime
 import LarderSharedTestSupport
 import Synchronization
 import Testing
+
+@testable import LarderRealtimeBackend
 
 /// A storage in memory, whose commits can fail.
 private final class MemoryStorage: TreeStorage {
@@ -21,7 +22,8 @@ private final class MemoryStorage: TreeStorage {
 
     func trees() throws(LarderError) -> [String: Node] { state.withLock { $0.trees } }
 
-    func commit(_ values: [PathValue], to namespace: String) throws(LarderError) {
+    func commit(_ tree: PathTree<Node>, to namespace: String) throws(LarderError) {
+        let values = tree.paths.sorted().map { PathValue($0, tree[$0] ?? .empty) }
         let error = state.withLock { state -> LarderError? in
             if let error = state.error { return error }
             let texts = values.map { "\($0.path): \($0.node)" }
@@ -102,5 +104,58 @@ struct TreeStorageTests {
         #expect(storage.state.withLock { $0.isClosed } && isClosed.withLock { $0 })
         #expect(storage.state.withLock { $0.commits } == ["/gone: true"])
         #expect(backend.connect().received() == ["closed unavailable"])
+    }
+
+    @Test("a tree on disk is what it was in memory, whatever was written in a turn")
+    func disk() async throws {
+        var random = SeededRandom()
+        let directory = try TemporaryDirectory()
+        var expected = Node.empty
+        for _ in 0..<4 {
+            let storage = try StoredTrees(directory: directory.file("backend"))
+            let backend = try TestBackend(storage: storage)
+            #expect(backend.tree == expected, "\(random)")
+            for _ in 0..<60 {
+                for _ in 0..<random.below(5) { write(&random, backend.backend) }
+                backend.scheduler.drain()
+            }
+            expected = backend.tree
+            await withCheckedContinuation { continuation in
+                backend.perform { $0.close { _ in continuation.resume() } }
+            }
+        }
+    }
+
+    private func write(_ random: inout SeededRandom, _ backend: RealtimeBackend) {
+        if random.oneIn(3) {
+            let paths = Set((0..<random.below(4)).map { _ in random.key() })
+            let values = paths.map { PathValue(TreePath([$0]), random.node(depth: 1)) }
+            return backend.write(TreeWrite(random.path(maximumDepth: 2), values))
+        }
+        var write = TreeWrite(random.path(maximumDepth: 4), random.node(depth: 2))
+        if random.oneIn(6) {
+            write = TreeWrite(
+                random.path(maximumDepth: 3).child(.priority), Node(random.priority()))
+        }
+        backend.write(write)
+    }
+
+    @Test("trees of 32 levels and of many children are stored, by namespace")
+    func large() async throws {
+        let directory = try TemporaryDirectory()
+        let deep = Node.empty.setting(
+            TreePath(String(repeating: "k/", count: 32)), to: Node(.boolean(true)))
+        let wide = Node(
+            children: (0..<5000).map { Child(ChildKey("key\($0)"), Node(.integer(Int64($0)))) })
+        let backend = try RealtimeBackend(directory: directory.file("backend"))
+        await withCheckedContinuation { continuation in
+            backend.write(TreeWrite(.root, deep), in: "deep")
+            backend.write(TreeWrite(TreePath("a"), wide), in: "wide") { _ in continuation.resume() }
+        }
+        try await backend.close()
+        let reopened = try RealtimeBackend(directory: directory.file("backend"))
+        #expect(reopened.tree(of: "deep") == deep)
+        #expect(reopened.tree(of: "wide").child(ChildKey("a")) == wide)
+        try await reopened.close()
     }
 }

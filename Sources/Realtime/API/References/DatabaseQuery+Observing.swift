@@ -126,9 +126,9 @@ extension DatabaseQuery {
         of eventType: DataEventType
     ) async -> (DataSnapshot, String?) {
         let first = OneShot<ObservedEvent>(errorDomain: LarderError.realtimeDomain)
-        let observer = owner.observe(spec, [TreeEventType(eventType)]) { [self] observer, event in
+        let observer = owner.observe(spec, [TreeEventType(eventType)]) { [owner] observer, event in
             guard observer.end() else { return }
-            first.finish(observed(event))
+            first.finish(event.observed(in: owner))
         }
         defer { owner.remove(observer) }
         do throws(LarderError) {
@@ -203,9 +203,10 @@ extension DatabaseQuery {
         SnapshotSequence(
             buffering,
             listen: { [self] deliver in
-                let observer = owner.observe(spec, types) { [self] observer, event in
+                let observer = owner.observe(spec, types) { [owner] observer, event in
                     guard observer.isActive else { return }
-                    deliver(observed(event).map(make).mapError { DatabaseError($0) })
+                    deliver(
+                        event.observed(in: owner).map(make).mapError { DatabaseError($0) })
                 }
                 return { [owner] in owner.remove(observer) }
             })
@@ -221,16 +222,17 @@ struct ObservedEvent: Sendable {
     let previousKey: String?
 }
 
-extension DatabaseQuery {
-    /// An event as applications see it, or the error that ends the observer.
-    func observed(_ event: TreeEvent) -> Result<ObservedEvent, LarderError> {
-        let metadata = DataSnapshot.Metadata(event.metadata)
-        switch event.change {
+extension TreeEvent {
+    /// The event as applications of a database see it, or the error that ends the observer.
+    func observed(in database: Database) -> Result<ObservedEvent, LarderError> {
+        let metadata = DataSnapshot.Metadata(metadata)
+        let ref = DatabaseReference(database, .success(query.path))
+        switch change {
         case .value(let node):
             return .success(
                 ObservedEvent(
                     type: .value,
-                    snapshot: DataSnapshot(ref, node, by: event.query.parameters.index, metadata),
+                    snapshot: DataSnapshot(ref, node, by: query.parameters.index, metadata),
                     previousKey: nil))
         case .child(let type, let child, let previous):
             return .success(
@@ -242,7 +244,9 @@ extension DatabaseQuery {
             return .failure(error)
         }
     }
+}
 
+extension DatabaseQuery {
     @discardableResult
     private func observeOnQueue(
         _ type: DataEventType, once: Bool, _ block: @escaping (DataSnapshot, String?) -> Void,
@@ -251,13 +255,14 @@ extension DatabaseQuery {
         let block = Transferred(block)
         let cancelBlock = Transferred(cancelBlock)
         let callbacks = owner.callbacks
-        return owner.observe(spec, [TreeEventType(type)]) { [self] observer, event in
-            callbacks.add { [self] in
+        // An observer does not keep its database from being deallocated.
+        return owner.observe(spec, [TreeEventType(type)]) { [weak owner] observer, event in
+            callbacks.add { [weak owner] in
                 // Checked here, so that nothing arrives after a removal on the callback queue.
-                guard once ? observer.end() : observer.isActive else { return }
+                guard let owner, once ? observer.end() : observer.isActive else { return }
                 if once { owner.remove(observer) }
                 // Built here, where the thread is the application's.
-                switch observed(event) {
+                switch event.observed(in: owner) {
                 case .success(let event): block.value(event.snapshot, event.previousKey)
                 case .failure(let error):
                     _ = observer.end()

@@ -76,7 +76,7 @@ struct SyncPoint: Sendable {
     func serverNode(at path: TreePath) -> Node? {
         if let node = plainServerNode { return node.node(at: path) }
         guard let key = path.first else { return nil }
-        return filtered.values.first { $0.server.isComplete && $0.server.node.hasChild(key) }?
-            .server.node.node(at: path)
+        return filtered.values.filter { $0.server.isComplete && $0.server.node.hasChild(key) }
+            .min { $0.number < $1.number }?.server.node.node(at: path)
     }
 }

@@ -70,10 +70,9 @@ extension SyncTree {
 // MARK: - The latest state
 
 extension SyncTree {
-    /// The content of a location with all pending writes, hidden ones included: what a transaction
-    /// starts from and an increment adds to.
+    /// The content of a location with all pending writes, hidden ones included.
     ///
-    /// Empty where nothing is known.
+    /// Transactions start from it and increments add to it. Empty where nothing is known.
     ///
     /// - Parameter excluded: writes that are left out.
     package func latestNode(

@@ -17,10 +17,9 @@ struct QueryView: Sendable {
     var server: CachedNode
     /// What listeners see.
     var shown: CachedNode
-    /// The location's content with pending writes, as far as it is complete: what a full window is
-    /// refilled from.
+    /// The location's content with pending writes, as far as it is complete.
     ///
-    /// Nil until that is needed.
+    /// A full window is refilled from it. Nil until that is needed.
     var layered: Node?
     /// How the window has changed since that was last stored.
     var keyChanges = WindowKeyChanges()

@@ -7,9 +7,7 @@ struct ViewFilter: Sendable {
     /// A filter that selects all children.
     static let all = ViewFilter(parameters: .default)
 
-    /// True if children may be left out.
-    ///
-    /// Such a filter also drops the location's priority and leaf value.
+    /// True if children may be left out, and the location's priority and leaf value always are.
     var selects: Bool { !parameters.loadsAllData }
 
     private var index: NodeIndex { parameters.index }
