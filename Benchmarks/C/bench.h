@@ -7,6 +7,7 @@
  *   cities.c       real documents from an NDJSON file
  *   peer_*.c       Larder, raw LMDB and SQLite behind one table of functions
  *   writes.c reads.c disk.c    the operations           measure.c  clocks, page cache, files
+ *   trees.c        operations on the Realtime Database's trees: tree_workload.c, trees_*.c
  *   allocations.c  the malloc counter                   report.c   rows, ratios, limits, JSON
  *   stores.c       stores built for an operation        machine.c  what was measured on
  *   main.c         options
@@ -170,7 +171,7 @@ typedef struct operation {
     void (*run)(const bench *b, int64_t n);
     bool once; /* does not depend on N */
 } operation;
-extern const operation write_operations[], read_operations[], disk_operations[];
+extern const operation write_operations[], read_operations[], disk_operations[], tree_operations[];
 
 /* ---- stores.c ---- */
 

@@ -20,7 +20,7 @@ static const char *const tag_words[] = {
 
 static const char *const stat_names[4] = {"density", "elevation", "income", "rainfall"};
 
-/* The vocabulary of the notes. It is small, which flatters compression. */
+/* The vocabulary of texts. It is small, which flatters compression. */
 static const char *const words[128] = {
     "the",      "city",     "of",      "and",      "with",    "its",        "old",      "town",
     "river",    "bridge",   "north",   "south",    "east",    "west",       "harbor",   "market",
@@ -57,6 +57,18 @@ size_t city_name(int64_t i, char to[32]) {
     return (size_t)snprintf(to, 32, COLLECTION "/city%06lld", (long long)i);
 }
 
+size_t generate_words(uint64_t *state, size_t wanted, char *to) {
+    size_t size = 0;
+    while (size < wanted) {
+        const char *word = words[below(state, 128)];
+        size_t word_size = strlen(word);
+        if (size > 0) to[size++] = ' ';
+        memcpy(to + size, word, word_size);
+        size += word_size;
+    }
+    return size;
+}
+
 void city_generate(int64_t i, city *c) {
     uint64_t state = SEED;
     state = splitmix64(&state) ^ ((uint64_t)i * 0xd1342543de82ef95u);
@@ -78,14 +90,7 @@ void city_generate(int64_t i, city *c) {
     for (size_t k = 0; k < 4; k++)
         c->stats[k] = rounded(unit(&state) * 10000, 0.01);
     size_t wanted = 590 + below(&state, 21);
-    c->notes_size = 0;
-    while (c->notes_size < wanted) {
-        const char *word = words[below(&state, 128)];
-        size_t size = strlen(word);
-        if (c->notes_size > 0) c->notes[c->notes_size++] = ' ';
-        memcpy(c->notes + c->notes_size, word, size);
-        c->notes_size += size;
-    }
+    c->notes_size = generate_words(&state, wanted, c->notes);
     c->reference_size = (size_t)snprintf(c->reference, sizeof c->reference, "regions/region%04u",
                                          (unsigned)below(&state, 10000));
 }

@@ -30,6 +30,8 @@ typedef struct city {
 } city;
 
 uint64_t splitmix64(uint64_t *state);
+/* Words with blanks between them, at least wanted bytes and at most 11 more; the size. */
+size_t generate_words(uint64_t *state, size_t wanted, char *to);
 void city_generate(int64_t i, city *c);
 void city_tell(const city *c, const sink *to);
 /* "cities/city000042"; the result is its length. to holds 32 bytes. */

@@ -18,8 +18,8 @@ actor TreeServer {
 
     /// The tree with all writes so far.
     private(set) var tree: Node
-    private(set) var sessions: [Channel: Session] = [:]
-    private var sessionsByID: [String: Session] = [:]
+    private(set) var sessions: [Channel: BackendSession] = [:]
+    private var sessionsByID: [String: BackendSession] = [:]
     let listens = ListenRegistry()
     var holdsResponses = false
 
@@ -149,9 +149,9 @@ actor TreeServer {
     // MARK: Sessions
 
     /// Begins the session of a connection.
-    func addSession(_ channel: Channel) -> Session {
+    func addSession(_ channel: Channel) -> BackendSession {
         lastSession += 1
-        let session = Session(
+        let session = BackendSession(
             number: lastSession, id: "\(String(identity, radix: 36))-\(lastSession)",
             channel: channel)
         sessions[channel] = session
@@ -160,15 +160,15 @@ actor TreeServer {
     }
 
     /// A session that a client had before.
-    func session(_ id: String) -> Session? { sessionsByID[id] }
+    func session(_ id: String) -> BackendSession? { sessionsByID[id] }
 
     /// The sessions in the order of their beginning.
-    var orderedSessions: [Session] {
+    var orderedSessions: [BackendSession] {
         sessions.values.sorted { $0.number < $1.number }
     }
 
     /// Forgets a session; its client receives an event, or nothing if it closed the connection.
-    func remove(_ session: Session, with event: ConnectionEvent?) {
+    func remove(_ session: BackendSession, with event: ConnectionEvent?) {
         sessions[session.channel] = nil
         sessionsByID[session.id] = nil
         session.cancelExpiration?()
@@ -185,7 +185,7 @@ actor TreeServer {
     }
 
     /// Starts the timer of a user's token.
-    func scheduleExpiration(of session: Session, at time: Timestamp) {
+    func scheduleExpiration(of session: BackendSession, at time: Timestamp) {
         let delay = Duration.milliseconds(max(0, time.milliseconds - now))
         let channel = session.channel
         session.cancelExpiration = scheduler.schedule(

@@ -91,6 +91,12 @@ static inline size_t larder__varint_put(uint8_t *to, uint64_t v) {
 }
 /* Longer varints. */
 size_t larder__varint_get_long(const uint8_t *from, const uint8_t *end, uint64_t *v);
+/* Behind a varint, or NULL when it does not end before end. */
+static inline const uint8_t *larder__varint_skip(const uint8_t *from, const uint8_t *end) {
+    while (from < end)
+        if (*from++ < 0x80) return from;
+    return NULL;
+}
 /* The bytes read, or 0 when the varint does not end before end or exceeds 64 bits. */
 static inline size_t larder__varint_get(const uint8_t *from, const uint8_t *end, uint64_t *v) {
     if (from < end && *from < 0x80) {
@@ -138,7 +144,15 @@ typedef struct larder__buffer {
 
 /* Makes room for extra_bytes more; false when there is no memory (the buffer is unchanged). */
 bool larder__buffer_reserve(larder__buffer *buffer, size_t extra_bytes);
-bool larder__buffer_append(larder__buffer *buffer, const void *data, size_t size_bytes);
+bool larder__buffer_append_growing(larder__buffer *buffer, const void *data, size_t size_bytes);
+static inline bool larder__buffer_append(larder__buffer *buffer, const void *data,
+                                         size_t size_bytes) {
+    if (size_bytes > buffer->capacity_bytes - buffer->size_bytes)
+        return larder__buffer_append_growing(buffer, data, size_bytes);
+    if (size_bytes > 0) memcpy(buffer->data + buffer->size_bytes, data, size_bytes);
+    buffer->size_bytes += size_bytes;
+    return true;
+}
 void larder__buffer_free(larder__buffer *buffer);
 
 /* NULL allocator: malloc and free. */

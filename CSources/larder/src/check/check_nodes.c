@@ -94,8 +94,8 @@ static int32_t check_child(larder__audit *c, larder_bytes key, larder_bytes sepa
     if (!larder__bytes_equal(form, larder__form_bytes(&again)))
         return larder__audit_report(c, LARDER__NODES, key, "a child's key has another form");
     n->node.size_bytes = 0;
-    int32_t status =
-        larder__stored_copy(segment, child->node, 0, note_reference, c, &n->node, &error);
+    larder__copy_rules rules = {.reference = note_reference, .context = c};
+    int32_t status = larder__stored_copy(segment, child->node, 0, &rules, &n->node, &error);
     uint32_t depth;
     if (status == LARDER_OK)
         status = larder__node_check(larder__bytes(n->node.data, n->node.size_bytes),
@@ -109,10 +109,11 @@ static int32_t check_row(larder__audit *c, larder_bytes key, larder_bytes separa
     larder__segment_child child;
     larder_error error = {0};
     uint64_t count = 0;
-    memset(&child, 0, offsetof(larder__segment_child, form.bytes));
+    larder__segment_rewind(&child);
     for (;;) {
         int32_t status = larder__segment_next(segment, &child, &error);
         if (status == LARDER_END) break;
+        if (status == LARDER_OK) status = larder__segment_key(segment, &child, &error);
         if (status != LARDER_OK) return larder__audit_damage(c, LARDER__NODES, key, status, &error);
         count++;
         status = check_child(c, key, separator, segment, &child);

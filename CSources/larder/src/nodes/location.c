@@ -90,9 +90,10 @@ int32_t larder__location_bound(const larder__location_cursor *cursor, larder__fo
     }
     larder__segment segment;
     larder__segment_child child;
-    memset(&child, 0, offsetof(larder__segment_child, form.bytes));
+    larder__segment_rewind(&child);
     int32_t status = larder__location_segment(cursor, &segment, error);
     if (status == LARDER_OK) status = larder__segment_next(&segment, &child, error);
+    if (status == LARDER_OK) status = larder__segment_key(&segment, &child, error);
     if (status == LARDER_END) status = larder__segment_damaged(&segment, "an empty row", error);
     larder__segment_close(&segment);
     if (status == LARDER_OK) *bound = child.form;

@@ -7,6 +7,10 @@
  * location whose last row shrinks below JOIN_BYTES goes back into its parent's row. Rows that shrink
  * below MERGE_BYTES are written together with a neighbour.
  *
+ * Long strings of a row are not decompressed when a change does not touch them: they are COLD in
+ * what is merged, and the row gets its cold part back. Where that cannot be (the row is split, or
+ * gets long strings), they are put in first.
+ *
  * A location that is replaced is not walked: it goes to the list of what is to be freed
  * (node_free.c).
  */
@@ -65,9 +69,13 @@ int32_t larder__rows_remove(larder_txn *txn, const larder__key *key, larder_erro
 /* Gives a row another key. */
 int32_t larder__rows_move(larder_txn *txn, const larder__key *from, const larder__key *to,
                           larder_error *error);
-/* Appends the children of a row as a run with forms as keys. */
-int32_t larder__rows_read(const larder_txn *txn, larder__segment *segment, larder__buffer *out,
-                          larder_error *error);
+/* Appends the children of the row that a cursor stands on as a run with forms as keys. */
+int32_t larder__run_read(const larder__location_cursor *rows, larder__buffer *out,
+                         larder_error *error);
+/* Writes what the segment writer holds, which began with the names of source, in place of the row
+ * that source is a copy of, with the cold part of that. */
+int32_t larder__rows_patch(larder_txn *txn, const larder__key *key, const larder__segment *source,
+                           uint32_t unused_bytes, larder_error *error);
 /* Appends a working node to out, with those of its children that are too large in locations of their own. */
 int32_t larder__node_spill(larder_txn *txn, larder_bytes node, larder__buffer *out,
                            larder_error *error);

@@ -30,7 +30,8 @@ static int32_t each_query(const larder_txn *txn, uint64_t tree, larder__place *q
     if (status == LARDER_OK) status = larder__children_begin_run(&ids, false, error);
     while (status == LARDER_OK) {
         while ((status = larder__children_next(&ids, error)) == LARDER_OK) {
-            status = add_query(txn, tree, ids.key, keepers, error);
+            status = larder__children_key(&ids, error);
+            if (status == LARDER_OK) status = add_query(txn, tree, ids.key, keepers, error);
             if (status != LARDER_OK) break;
         }
         if (status == LARDER_END) status = larder__children_next_run(&ids, false, error);
@@ -59,6 +60,7 @@ int32_t larder__index_has_more(const larder_txn *txn, larder__place *place, bool
     if (status == LARDER_OK) status = larder__children_begin_run(&children, false, error);
     while (status == LARDER_OK && !*has_more) {
         status = larder__children_next(&children, error);
+        if (status == LARDER_OK) status = larder__children_key(&children, error);
         if (status == LARDER_OK)
             *has_more = !larder__bytes_equal(children.key, larder__index_sweep);
         else if (status == LARDER_END)

@@ -58,6 +58,8 @@ static int32_t take_run(paging *p, larder__children *children, bool *passed, lar
     p->offsets.size_bytes = 0;
     int32_t status;
     while ((status = larder__children_next(children, error)) == LARDER_OK) {
+        status = larder__children_key(children, error);
+        if (status != LARDER_OK) return status;
         if (is_below(page, children->key)) {
             if (page->backwards) *passed = true;
             continue;

@@ -127,7 +127,7 @@ static int32_t open_row(larder__children *c, int32_t status, larder_error *error
     if (status != LARDER_OK) return status;
     c->has_row = true;
     c->segment = &c->row;
-    memset(&c->in_row, 0, offsetof(larder__segment_child, form.bytes));
+    larder__segment_rewind(&c->in_row);
     return larder__location_segment(&c->rows, &c->row, error);
 }
 
@@ -157,10 +157,16 @@ int32_t larder__children_next_run(larder__children *c, bool backwards, larder_er
 int32_t larder__children_next(larder__children *c, larder_error *error) {
     if (!c->is_location) return larder__stored_take(c->segment, &c->left, &c->key, &c->node, error);
     int32_t status = larder__segment_next(&c->row, &c->in_row, error);
-    if (status != LARDER_OK) return status;
     c->node = c->in_row.node;
-    if (larder__form_decode(larder__form_bytes(&c->in_row.form), c->scratch, &c->key))
-        return LARDER_OK;
+    return status;
+}
+
+int32_t larder__children_key(larder__children *c, larder_error *error) {
+    if (!c->is_location) return LARDER_OK;
+    int32_t status = larder__segment_key(&c->row, &c->in_row, error);
+    if (status != LARDER_OK ||
+        larder__form_decode(larder__form_bytes(&c->in_row.form), c->scratch, &c->key))
+        return status;
     return larder__segment_damaged(&c->row, "a key is malformed", error);
 }
 
@@ -207,18 +213,19 @@ static int32_t copy_location(void *context, larder_bytes priority, uint64_t loca
 
 static int32_t copy_row(larder__segment *segment, uint32_t depth, void *context,
                         larder__buffer *out, larder_error *error) {
+    larder__copy_rules rules = {.reference = copy_location, .context = context};
     larder__segment_child child;
     char scratch[LARDER__FORM_MAX];
     larder_bytes key;
-    memset(&child, 0, offsetof(larder__segment_child, form.bytes));
+    larder__segment_rewind(&child);
     for (;;) {
         int32_t status = larder__segment_next(segment, &child, error);
+        if (status == LARDER_OK) status = larder__segment_key(segment, &child, error);
         if (status != LARDER_OK) return status == LARDER_END ? LARDER_OK : status;
         if (!larder__form_decode(larder__form_bytes(&child.form), scratch, &key))
             return larder__segment_damaged(segment, "a key is malformed", error);
         if (!larder__append_sized(out, key)) return no_memory(error);
-        status =
-            larder__stored_copy(segment, child.node, depth + 1, copy_location, context, out, error);
+        status = larder__stored_copy(segment, child.node, depth + 1, &rules, out, error);
         if (status != LARDER_OK) return status;
     }
 }
@@ -256,5 +263,6 @@ static int32_t copy_location(void *context, larder_bytes priority, uint64_t loca
 
 int32_t larder__node_copy(const larder_txn *txn, larder__segment *segment, larder_bytes node,
                           larder__buffer *out, larder_error *error) {
-    return larder__stored_copy(segment, node, 0, copy_location, (void *)(uintptr_t)txn, out, error);
+    larder__copy_rules rules = {.reference = copy_location, .context = (void *)(uintptr_t)txn};
+    return larder__stored_copy(segment, node, 0, &rules, out, error);
 }

@@ -40,7 +40,8 @@ typedef struct larder__children {
     larder__segment row;
     larder__segment_child in_row;
     larder_bytes all, left; /* of an inline run */
-    larder_bytes key, node; /* the current child: text, stored */
+    larder_bytes node;      /* the current child, stored */
+    larder_bytes key;       /* its key, once larder__children_key was called */
     char scratch[LARDER__FORM_MAX];
 } larder__children;
 
@@ -55,6 +56,8 @@ int32_t larder__children_seek_run(larder__children *children, larder_bytes key,
 int32_t larder__children_next_run(larder__children *children, bool backwards, larder_error *error);
 /* The next child of the run, in key order. OK, END. */
 int32_t larder__children_next(larder__children *children, larder_error *error);
+/* Its key as text, in children->key. */
+int32_t larder__children_key(larder__children *children, larder_error *error);
 /* The child with a key: OK, NOT_FOUND. */
 int32_t larder__children_find(larder__children *children, larder_bytes key, larder_error *error);
 /* How many children the run has. */

@@ -7,16 +7,6 @@
 
 /* ---- taking apart ---- */
 
-static const uint8_t *skip_varints(const uint8_t *at, const uint8_t *end, int count) {
-    for (; count > 0; count--) {
-        uint64_t value;
-        size_t used = larder__varint_get(at, end, &value);
-        if (used == 0) return NULL;
-        at += used;
-    }
-    return at;
-}
-
 static const uint8_t *skip_sized(const uint8_t *at, const uint8_t *end) {
     uint64_t size;
     size_t used = larder__varint_get(at, end, &size);
@@ -32,14 +22,15 @@ static const uint8_t *skip_payload(larder__node_encoding encoding, uint8_t type,
         return at;
     case LARDER_NODE_INTEGER:
     case LARDER__NODE_REFERENCE:
-        return skip_varints(at, end, 1);
+        return larder__varint_skip(at, end);
     case LARDER_NODE_DOUBLE:
         return end - at < DOUBLE_BYTES ? NULL : at + DOUBLE_BYTES;
     case LARDER_NODE_STRING:
     case LARDER_NODE_SERVER_VALUE:
         return skip_sized(at, end);
     case LARDER__NODE_COLD:
-        return encoding == LARDER__STORED ? skip_varints(at, end, 2) : NULL;
+        at = larder__varint_skip(at, end);
+        return at == NULL ? NULL : larder__varint_skip(at, end);
     case LARDER_NODE_CHILDREN:
         if (encoding == LARDER__STORED) return skip_sized(at, end);
         if (end - at < LARDER__NODE_SIZE_BYTES ||
@@ -87,7 +78,7 @@ bool larder__head_children(larder__node_encoding encoding, const larder__head *h
     const uint8_t *begin = head->payload, *behind = larder__payload_end(encoding, head, end);
     if (head->type != LARDER_NODE_CHILDREN || behind == NULL) return false;
     if (encoding == LARDER__STORED)
-        begin = skip_varints(begin, end, 1);
+        begin = larder__varint_skip(begin, end);
     else
         begin += LARDER__NODE_SIZE_BYTES;
     *children = larder__bytes(begin, (size_t)(behind - begin));
@@ -103,7 +94,6 @@ static bool read_text(const uint8_t *at, const uint8_t *end, larder_bytes *text)
 }
 
 bool larder__head_leaf(const larder__head *head, const uint8_t *end, larder_leaf *leaf) {
-    uint64_t raw;
     memset(leaf, 0, sizeof *leaf);
     leaf->type = head->type;
     switch (head->type) {
@@ -111,9 +101,7 @@ bool larder__head_leaf(const larder__head *head, const uint8_t *end, larder_leaf
     case LARDER_NODE_TRUE:
         return true;
     case LARDER_NODE_INTEGER:
-        if (larder__varint_get(head->payload, end, &raw) == 0) return false;
-        leaf->integer = (int64_t)(raw >> 1) ^ -(int64_t)(raw & 1);
-        return true;
+        return larder__integer_read(head->payload, end, &leaf->integer);
     case LARDER_NODE_DOUBLE:
         if (end - head->payload < DOUBLE_BYTES) return false;
         memcpy(&leaf->number, head->payload, DOUBLE_BYTES);
@@ -207,23 +195,6 @@ int larder__leaf_compare(const larder_leaf *left, const larder_leaf *right) {
 }
 
 /* ---- appending ---- */
-
-bool larder__append_byte(larder__buffer *out, uint8_t byte) {
-    return larder__buffer_append(out, &byte, 1);
-}
-
-bool larder__append_varint(larder__buffer *out, uint64_t value) {
-    uint8_t bytes[LARDER__VARINT_MAX];
-    return larder__buffer_append(out, bytes, larder__varint_put(bytes, value));
-}
-
-bool larder__append_bytes(larder__buffer *out, larder_bytes bytes) {
-    return larder__buffer_append(out, bytes.data, bytes.size_bytes);
-}
-
-bool larder__append_sized(larder__buffer *out, larder_bytes bytes) {
-    return larder__append_varint(out, bytes.size_bytes) && larder__append_bytes(out, bytes);
-}
 
 bool larder__append_head(larder__buffer *out, uint8_t type, larder_bytes priority) {
     if (priority.size_bytes > 0) type |= LARDER__NODE_PRIORITY;

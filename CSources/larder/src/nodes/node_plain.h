@@ -4,7 +4,8 @@
  * A node has three encodings, which differ in two of their types:
  *
  *   encoded   larder.h; what callers give and get
- *   working   the same, where a child may be a REFERENCE: its children are a location of their own
+ *   working   the same, where a child may be a REFERENCE: its children are a location of their own;
+ *             or COLD: a string in the cold part of the row that it was read from
  *   stored    inside a row (segment.h): sizes of children are varints, their keys numbers of the
  *             row's name table, long strings lie in the row's cold part
  *
@@ -43,6 +44,13 @@ const uint8_t *larder__node_end(larder__node_encoding encoding, const uint8_t *a
 /* The children of a head of type CHILDREN. */
 bool larder__head_children(larder__node_encoding encoding, const larder__head *head,
                            const uint8_t *end, larder_bytes *children);
+/* A zigzag varint. */
+static inline bool larder__integer_read(const uint8_t *at, const uint8_t *end, int64_t *integer) {
+    uint64_t raw;
+    if (larder__varint_get(at, end, &raw) == 0) return false;
+    *integer = (int64_t)(raw >> 1) ^ -(int64_t)(raw & 1);
+    return true;
+}
 /* The value of a leaf, or of a priority. False for other types. */
 bool larder__head_leaf(const larder__head *head, const uint8_t *end, larder_leaf *leaf);
 bool larder__leaf_read(larder_bytes encoded, larder_leaf *leaf);
@@ -54,10 +62,24 @@ bool larder__child_take(const uint8_t **at, const uint8_t *end, larder_bytes *ke
 int larder__leaf_compare(const larder_leaf *left, const larder_leaf *right);
 
 /* Each appends; false when there is no memory. */
-bool larder__append_byte(larder__buffer *out, uint8_t byte);
-bool larder__append_varint(larder__buffer *out, uint64_t value);
-bool larder__append_sized(larder__buffer *out, larder_bytes bytes);
-bool larder__append_bytes(larder__buffer *out, larder_bytes bytes);
+static inline bool larder__append_byte(larder__buffer *out, uint8_t byte) {
+    if (out->size_bytes == out->capacity_bytes) return larder__buffer_append(out, &byte, 1);
+    out->data[out->size_bytes++] = byte;
+    return true;
+}
+static inline bool larder__append_varint(larder__buffer *out, uint64_t value) {
+    if (out->capacity_bytes - out->size_bytes < LARDER__VARINT_MAX &&
+        !larder__buffer_reserve(out, LARDER__VARINT_MAX))
+        return false;
+    out->size_bytes += larder__varint_put(out->data + out->size_bytes, value);
+    return true;
+}
+static inline bool larder__append_bytes(larder__buffer *out, larder_bytes bytes) {
+    return larder__buffer_append(out, bytes.data, bytes.size_bytes);
+}
+static inline bool larder__append_sized(larder__buffer *out, larder_bytes bytes) {
+    return larder__append_varint(out, bytes.size_bytes) && larder__append_bytes(out, bytes);
+}
 /* A leaf's head and value, with no priority. */
 bool larder__append_leaf(larder__buffer *out, const larder_leaf *leaf, larder_bytes priority);
 /* The head of children or of a reference; priority: encoded, empty for none. */

@@ -50,39 +50,40 @@ int32_t larder__rows_move(larder_txn *txn, const larder__key *from, const larder
                           larder_error *error) {
     larder_bytes row;
     larder__segment segment;
-    larder__buffer run = {.allocator = &txn->env->allocator};
     int32_t status = larder__table_get(txn, LARDER__NODES, larder__key_bytes(from), &row, error);
     if (status != LARDER_OK) return status;
     status = larder__segment_open(txn, larder__key_bytes(from), row, &segment, error);
-    if (status == LARDER_OK) status = larder__rows_read(txn, &segment, &run, error);
+    if (status == LARDER_OK)
+        status = larder__segment_rekey(txn, &segment, row, larder__key_bytes(to), error);
     larder__segment_close(&segment);
-    if (status == LARDER_OK) status = larder__rows_remove(txn, from, error);
-    if (status == LARDER_OK) {
-        uint64_t location = 0;
-        larder_bytes separator;
-        larder__key none = {0};
-        larder__run moved = {.children = larder__bytes(run.data, run.size_bytes),
-                             .is_appended = true};
-        (void)larder__location_read_key(larder__key_bytes(to), &location, &separator);
-        status = larder__rows_put(txn, location, to, &none, &moved, error);
-    }
-    larder__buffer_free(&run);
-    return status;
+    if (status == LARDER_OK)
+        status = larder__table_remove(txn, LARDER__NODES, larder__key_bytes(from), error);
+    if (status != LARDER_OK) return status;
+    return larder__table_put(txn, LARDER__NODES, larder__key_bytes(to),
+                             larder__bytes(txn->row.data, txn->row.size_bytes), error);
 }
 
-int32_t larder__rows_read(const larder_txn *txn, larder__segment *segment, larder__buffer *out,
-                          larder_error *error) {
-    (void)txn;
+static int32_t read_rows(larder__segment *segment, larder__buffer *out, larder_error *error) {
+    larder__copy_rules rules = {.reference = larder__keep_reference};
     larder__segment_child child;
-    memset(&child, 0, offsetof(larder__segment_child, form.bytes));
+    larder__segment_rewind(&child);
     for (;;) {
         int32_t status = larder__segment_next(segment, &child, error);
+        if (status == LARDER_OK) status = larder__segment_key(segment, &child, error);
         if (status != LARDER_OK) return status == LARDER_END ? LARDER_OK : status;
         if (!larder__append_sized(out, larder__form_bytes(&child.form))) return no_memory(error);
-        status =
-            larder__stored_copy(segment, child.node, 0, larder__keep_reference, NULL, out, error);
+        status = larder__stored_copy(segment, child.node, 0, &rules, out, error);
         if (status != LARDER_OK) return status;
     }
+}
+
+int32_t larder__run_read(const larder__location_cursor *rows, larder__buffer *out,
+                         larder_error *error) {
+    larder__segment segment;
+    int32_t status = larder__location_segment(rows, &segment, error);
+    if (status == LARDER_OK) status = read_rows(&segment, out, error);
+    larder__segment_close(&segment);
+    return status;
 }
 
 /* ---- a run as rows ---- */
@@ -204,6 +205,16 @@ int32_t larder__rows_put(larder_txn *txn, uint64_t location, const larder__key *
         key = next_key;
     }
     return LARDER_OK;
+}
+
+int32_t larder__rows_patch(larder_txn *txn, const larder__key *key, const larder__segment *source,
+                           uint32_t unused_bytes, larder_error *error) {
+    int32_t status = larder__segment_finish_with(txn, writer_of(txn), larder__key_bytes(key),
+                                                 source, unused_bytes, error);
+    if (status != LARDER_OK) return status;
+    larder_bytes row = larder__bytes(txn->row.data, txn->row.size_bytes);
+    txn->counters.epoch_bytes += larder__row_cost(key->size_bytes, row.size_bytes);
+    return larder__table_put(txn, LARDER__NODES, larder__key_bytes(key), row, error);
 }
 
 /* ---- large children ---- */

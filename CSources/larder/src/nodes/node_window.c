@@ -41,6 +41,10 @@ static int32_t read_value(const scanning *s, larder__segment *segment, larder_by
     const uint8_t *at = larder__begin(node), *end = at + node.size_bytes;
     larder__head head;
     memset(value, 0, sizeof *value);
+    if (node.size_bytes > 1 && *at == LARDER_NODE_INTEGER) {
+        value->type = LARDER_NODE_INTEGER;
+        if (larder__integer_read(at + 1, end, &value->integer)) return LARDER_OK;
+    }
     if (!larder__head_read(at, end, &head))
         return larder__segment_damaged(segment, "a node is malformed", s->error);
     if (head.type == LARDER_NODE_CHILDREN || head.type == LARDER__NODE_REFERENCE) {
@@ -93,27 +97,45 @@ static int32_t index_value(scanning *s, const larder__children *children, larder
 
 /* ---- bounds ---- */
 
-/* Below, at or above 0 as the child lies below, at or above the bound. */
-static int compare_bound(const larder_leaf *value, larder_bytes key,
-                         const larder_node_bound *bound) {
-    int order = larder__leaf_compare(value, &bound->value);
-    if (order != 0) return order;
-    if (bound->key_kind == LARDER_NODE_KEY_MIN) return 1;
-    if (bound->key_kind == LARDER_NODE_KEY_MAX) return -1;
-    return larder__node_key_compare(key, bound->key);
+/* A child and its value in the index. */
+typedef struct candidate {
+    larder__children *children;
+    larder_leaf value;
+    bool has_key; /* children->key is the child's */
+} candidate;
+
+static int32_t fetch_key(const scanning *s, candidate *child) {
+    if (child->has_key) return LARDER_OK;
+    child->has_key = true;
+    return larder__children_key(child->children, s->error);
 }
 
-static bool is_within(const larder_node_window *window, const larder_leaf *value,
-                      larder_bytes key) {
+/* *order: below, at or above 0 as the child lies below, at or above the bound. */
+static int32_t compare_bound(const scanning *s, candidate *child, const larder_node_bound *bound,
+                             int *order) {
+    *order = larder__leaf_compare(&child->value, &bound->value);
+    if (*order != 0) return LARDER_OK;
+    *order = bound->key_kind == LARDER_NODE_KEY_MIN ? 1 : -1;
+    if (bound->key_kind != LARDER_NODE_KEY_GIVEN) return LARDER_OK;
+    int32_t status = fetch_key(s, child);
+    if (status == LARDER_OK) *order = larder__node_key_compare(child->children->key, bound->key);
+    return status;
+}
+
+static int32_t is_within(const scanning *s, candidate *child, bool *within) {
+    const larder_node_window *window = s->window;
+    int32_t status = LARDER_OK;
+    int order;
+    *within = true;
     if (window->start.given != 0) {
-        int order = compare_bound(value, key, &window->start);
-        if (order < 0 || (order == 0 && window->start.exclusive != 0)) return false;
+        status = compare_bound(s, child, &window->start, &order);
+        *within = order > 0 || (order == 0 && window->start.exclusive == 0);
     }
-    if (window->end.given != 0) {
-        int order = compare_bound(value, key, &window->end);
-        if (order > 0 || (order == 0 && window->end.exclusive != 0)) return false;
+    if (status == LARDER_OK && *within && window->end.given != 0) {
+        status = compare_bound(s, child, &window->end, &order);
+        *within = order < 0 || (order == 0 && window->end.exclusive == 0);
     }
-    return true;
+    return status;
 }
 
 /* ---- the heap ---- */
@@ -182,35 +204,52 @@ static int32_t grow(scanning *s) {
     return LARDER_OK;
 }
 
-static int32_t keep(scanning *s, const larder_leaf *value, larder_bytes key) {
-    if ((int64_t)s->count < s->window->limit) {
-        int32_t status = s->count == s->capacity ? grow(s) : LARDER_OK;
-        if (status == LARDER_OK) status = fill(&s->heap[s->count], value, key, s->error);
+static int32_t keep(scanning *s, candidate *child) {
+    larder__children *children = child->children;
+    bool is_full = (int64_t)s->count == s->window->limit;
+    if (is_full) {
+        /* Most children differ in their values from the worst one: their keys are not looked at. */
+        int order = larder__leaf_compare(&child->value, &s->heap[0].value);
+        if (s->window->from_end != 0) order = -order;
+        if (order > 0) return LARDER_OK;
+    }
+    int32_t status = fetch_key(s, child);
+    if (status != LARDER_OK) return status;
+    if (!is_full) {
+        if (s->count == s->capacity) status = grow(s);
+        if (status == LARDER_OK)
+            status = fill(&s->heap[s->count], &child->value, children->key, s->error);
         if (status == LARDER_OK) sift_up(s, s->count++);
         return status;
     }
-    if (compare_worst(s, value, key, &s->heap[0].value, s->heap[0].key) >= 0) return LARDER_OK;
-    int32_t status = fill(&s->heap[0], value, key, s->error);
+    if (compare_worst(s, &child->value, children->key, &s->heap[0].value, s->heap[0].key) >= 0)
+        return LARDER_OK;
+    status = fill(&s->heap[0], &child->value, children->key, s->error);
     if (status == LARDER_OK) sift_down(s);
     return status;
 }
 
 /* ---- the scan ---- */
 
+static int32_t copy_child(scanning *s, candidate *child, larder__buffer *out) {
+    larder__children *children = child->children;
+    int32_t status = fetch_key(s, child);
+    if (status != LARDER_OK) return status;
+    if (!larder__append_sized(out, children->key)) return no_memory(s->error);
+    return larder__node_copy(s->txn, children->segment, children->node, out, s->error);
+}
+
 /* Each child within the bounds: to the heap, or where there is no limit to out. */
 static int32_t scan_run(scanning *s, larder__children *children, larder__buffer *out) {
     int32_t status;
     while ((status = larder__children_next(children, s->error)) == LARDER_OK) {
-        larder_leaf value;
-        status = index_value(s, children, &value);
+        candidate child = {.children = children};
+        bool within;
+        status = index_value(s, children, &child.value);
+        if (status == LARDER_OK) status = is_within(s, &child, &within);
         if (status != LARDER_OK) return status;
-        if (!is_within(s->window, &value, children->key)) continue;
-        if (s->window->limit > 0) {
-            status = keep(s, &value, children->key);
-        } else {
-            if (!larder__append_sized(out, children->key)) return no_memory(s->error);
-            status = larder__node_copy(s->txn, children->segment, children->node, out, s->error);
-        }
+        if (!within) continue;
+        status = s->window->limit > 0 ? keep(s, &child) : copy_child(s, &child, out);
         if (status != LARDER_OK) return status;
     }
     return status == LARDER_END ? LARDER_OK : status;

@@ -33,12 +33,14 @@ static bool take_bytes(const uint8_t **at, const uint8_t *end, uint64_t size, la
 
 /* *at: behind the cold part's head afterwards, where the row's checksum ends. */
 static bool take_cold_head(larder__segment *s, const uint8_t **at, const uint8_t *end) {
-    uint64_t raw, number;
+    uint64_t raw, unused, number;
     if (!take_varint(at, end, &raw) || raw == 0 || raw > COLD_MAX_BYTES) return false;
+    if (!take_varint(at, end, &unused) || unused > raw) return false;
     if (!take_varint(at, end, &number) || number > UINT32_MAX) return false;
     if (end - *at < FRAME_CHECKSUM_BYTES) return false;
     *at += FRAME_CHECKSUM_BYTES;
     s->cold_bytes = (uint32_t)raw;
+    s->unused_bytes = (uint32_t)unused;
     s->is_raw = number == RAW_STORED;
     s->dictionary = number <= RAW_STORED ? 0 : (uint32_t)number - 1;
     s->frame = larder__bytes(*at, (size_t)(end - *at));
@@ -61,6 +63,7 @@ int32_t larder__segment_open(const larder_txn *txn, larder_bytes key, larder_byt
                take_varint(&at, end, &hot_bytes) && names_bytes <= LARDER__NAMES_MAX_BYTES &&
                take_bytes(&at, end, names_bytes, &s->names) &&
                take_bytes(&at, end, hot_bytes, &s->hot);
+    s->cold_part = larder__bytes(at, (size_t)(end - at));
     if (is_sound) is_sound = (p[0] & COLD_PRESENT) != 0 ? take_cold_head(s, &at, end) : at == end;
     if (!is_sound) return larder__segment_damaged(s, "the row is malformed", error);
     uint32_t crc = larder__crc32c(p[0], key.data, key.size_bytes);
@@ -103,23 +106,52 @@ static int32_t malformed(const larder__segment *s, larder_error *error) {
     return larder__segment_damaged(s, "a node is malformed", error);
 }
 
+/* The sizes that a child begins with; *at: behind them. */
+static inline bool take_sizes(const uint8_t **at, const uint8_t *end, uint64_t *shared,
+                              uint64_t *rest) {
+    const uint8_t *p = *at;
+    if (end - p < 2 || p[0] >= 0x80 || p[1] >= 0x80)
+        return take_varint(at, end, shared) && take_varint(at, end, rest);
+    *shared = p[0];
+    *rest = p[1];
+    *at = p + 2;
+    return true;
+}
+
 int32_t larder__segment_next(const larder__segment *s, larder__segment_child *child,
                              larder_error *error) {
     const uint8_t *begin = larder__begin(s->hot), *end = begin + s->hot.size_bytes;
-    const uint8_t *at = begin + child->at;
+    const uint8_t *at = begin + child->next_at;
     uint64_t shared, rest;
-    larder_bytes suffix;
-    if (child->at >= s->hot.size_bytes) return LARDER_END;
-    if (!take_varint(&at, end, &shared) || !take_varint(&at, end, &rest) ||
-        shared > child->form.size_bytes || rest > LARDER__FORM_MAX - shared ||
-        !take_bytes(&at, end, rest, &suffix))
+    if (child->next_at >= s->hot.size_bytes) return LARDER_END;
+    child->at = child->next_at;
+    if (!take_sizes(&at, end, &shared, &rest) || rest > (uint64_t)(end - at))
         return malformed(s, error);
-    if (rest > 0) memcpy(child->form.bytes + shared, suffix.data, suffix.size_bytes);
-    child->form.size_bytes = (size_t)(shared + rest);
+    at += rest;
     const uint8_t *behind = larder__node_end(LARDER__STORED, at, end);
     if (behind == NULL) return malformed(s, error);
     child->node = larder__bytes(at, (size_t)(behind - at));
-    child->at = (size_t)(behind - begin);
+    child->next_at = (size_t)(behind - begin);
+    return LARDER_OK;
+}
+
+/* From the last key that was put together on. */
+int32_t larder__segment_key(const larder__segment *s, larder__segment_child *child,
+                            larder_error *error) {
+    const uint8_t *begin = larder__begin(s->hot), *end = begin + s->hot.size_bytes;
+    const uint8_t *at = begin + child->keyed_at;
+    while (child->keyed_at <= child->at && at < end) {
+        uint64_t shared, rest;
+        larder_bytes suffix;
+        if (!take_sizes(&at, end, &shared, &rest) || shared > child->form.size_bytes ||
+            rest > LARDER__FORM_MAX - shared || !take_bytes(&at, end, rest, &suffix))
+            return malformed(s, error);
+        if (rest > 0) memcpy(child->form.bytes + shared, suffix.data, suffix.size_bytes);
+        child->form.size_bytes = (size_t)(shared + rest);
+        at = larder__node_end(LARDER__STORED, at, end);
+        if (at == NULL) return malformed(s, error);
+        child->keyed_at = (size_t)(at - begin);
+    }
     return LARDER_OK;
 }
 
@@ -162,7 +194,8 @@ int32_t larder__segment_find(const larder__segment *s, larder_bytes form, larder
 
 /* ---- stored nodes ---- */
 
-static int32_t find_places(larder__segment *s, larder_error *error) {
+int32_t larder__segment_places(larder__segment *s, larder_error *error) {
+    if (s->has_places) return LARDER_OK;
     const uint8_t *begin = larder__begin(s->names), *end = begin + s->names.size_bytes;
     const uint8_t *at = begin;
     for (uint32_t i = 0; i < s->name_count; i++) {
@@ -175,21 +208,30 @@ static int32_t find_places(larder__segment *s, larder_error *error) {
     return LARDER_OK;
 }
 
-static int32_t take_key(larder__segment *s, const uint8_t **at, const uint8_t *end,
-                        larder_bytes *key, larder_error *error) {
+static int32_t take_key_slowly(larder__segment *s, const uint8_t **at, const uint8_t *end,
+                               larder_bytes *key, larder_error *error) {
     uint64_t size;
     if (*at >= end) return malformed(s, error);
-    uint8_t place = *(*at)++;
-    if (place == 0) {
+    if (**at == 0) {
+        ++*at;
         bool is_sound = take_varint(at, end, &size) && take_bytes(at, end, size, key);
         return is_sound ? LARDER_OK : malformed(s, error);
     }
     if (!s->has_places) {
-        int32_t status = find_places(s, error);
+        int32_t status = larder__segment_places(s, error);
         if (status != LARDER_OK) return status;
     }
-    if (place > s->name_count) return malformed(s, error);
-    const uint8_t *name = larder__begin(s->names) + s->name_at[place - 1];
+    if (**at > s->name_count) return malformed(s, error);
+    const uint8_t *name = larder__begin(s->names) + s->name_at[*(*at)++ - 1];
+    *key = larder__bytes(name + 1, *name);
+    return LARDER_OK;
+}
+
+static inline int32_t take_key(larder__segment *s, const uint8_t **at, const uint8_t *end,
+                               larder_bytes *key, larder_error *error) {
+    if (*at >= end || **at == 0 || !s->has_places || **at > s->name_count)
+        return take_key_slowly(s, at, end, key, error);
+    const uint8_t *name = larder__begin(s->names) + s->name_at[*(*at)++ - 1];
     *key = larder__bytes(name + 1, *name);
     return LARDER_OK;
 }
@@ -247,62 +289,92 @@ static int32_t no_memory(larder_error *error) {
 
 typedef struct copying {
     larder__segment *segment;
-    larder__reference_function reference;
-    void *context;
+    const larder__copy_rules *rules;
     larder__buffer *out;
     larder_error *error;
 } copying;
 
-static int32_t copy_node(const copying *c, larder_bytes node, uint32_t depth);
+static int32_t copy_node(const copying *c, const uint8_t **at, const uint8_t *end, uint32_t depth);
 
-static int32_t copy_children(const copying *c, const larder__head *head, const uint8_t *end,
+/* Numbers and booleans up to this size are copied byte by byte. */
+#define SMALL_LEAF_MAX (1 + LARDER__VARINT_MAX)
+
+/* The children of one node, a key and a node each; small leaves without a call. */
+static int32_t copy_children(const copying *c, larder_bytes children, larder_bytes priority,
                              uint32_t depth) {
-    larder_bytes children, key, node;
+    const uint8_t *at = larder__begin(children), *end = at + children.size_bytes;
+    larder__buffer *out = c->out;
     size_t size_at;
-    if (depth >= LARDER_NODE_DEPTH_MAX ||
-        !larder__head_children(LARDER__STORED, head, end, &children))
-        return malformed(c->segment, c->error);
-    if (!larder__children_begin(c->out, head->priority, &size_at)) return no_memory(c->error);
-    for (;;) {
-        int32_t status = larder__stored_take(c->segment, &children, &key, &node, c->error);
-        if (status == LARDER_END) break;
-        if (status == LARDER_OK && !larder__append_sized(c->out, key)) status = no_memory(c->error);
-        if (status == LARDER_OK) status = copy_node(c, node, depth + 1);
+    if (depth >= LARDER_NODE_DEPTH_MAX) return malformed(c->segment, c->error);
+    if (!larder__children_begin(out, priority, &size_at)) return no_memory(c->error);
+    while (at < end) {
+        larder_bytes key;
+        int32_t status = take_key(c->segment, &at, end, &key, c->error);
+        if (status != LARDER_OK) return status;
+        if (!larder__buffer_reserve(out, key.size_bytes + LARDER__VARINT_MAX + SMALL_LEAF_MAX))
+            return no_memory(c->error);
+        (void)larder__append_sized(out, key);
+        if (at < end && *at <= LARDER_NODE_INTEGER && *at != LARDER_NODE_EMPTY) {
+            const uint8_t *behind =
+                *at == LARDER_NODE_INTEGER ? larder__varint_skip(at + 1, end) : at + 1;
+            if (behind == NULL || behind - at > SMALL_LEAF_MAX)
+                return malformed(c->segment, c->error);
+            uint8_t *to = out->data + out->size_bytes;
+            out->size_bytes += (size_t)(behind - at);
+            while (at < behind)
+                *to++ = *at++;
+            continue;
+        }
+        status = copy_node(c, &at, end, depth + 1);
         if (status != LARDER_OK) return status;
     }
-    larder__children_end(c->out, size_at);
+    larder__children_end(out, size_at);
     return LARDER_OK;
 }
 
-static int32_t copy_node(const copying *c, larder_bytes node, uint32_t depth) {
-    const uint8_t *at = larder__begin(node), *end = at + node.size_bytes;
-    larder__head head;
+static int32_t copy_cold(const copying *c, const larder__head *head, const uint8_t *end) {
     larder_bytes text;
+    int32_t status = read_cold(c->segment, head, end, &text, c->error);
+    if (status != LARDER_OK) return status;
+    bool has_memory = larder__append_head(c->out, LARDER_NODE_STRING, head->priority) &&
+                      larder__append_sized(c->out, text);
+    return has_memory ? LARDER_OK : no_memory(c->error);
+}
+
+/* The node that begins at *at, which is moved behind it. */
+static int32_t copy_node(const copying *c, const uint8_t **at, const uint8_t *end, uint32_t depth) {
+    const uint8_t *begin = *at;
+    larder__head head;
+    larder_bytes children;
     uint64_t location;
-    if (!larder__head_read(at, end, &head)) return malformed(c->segment, c->error);
+    if (!larder__head_read(begin, end, &head)) return malformed(c->segment, c->error);
+    *at = larder__payload_end(LARDER__STORED, &head, end);
+    if (*at == NULL) return malformed(c->segment, c->error);
     switch (head.type) {
     case LARDER_NODE_CHILDREN:
-        return copy_children(c, &head, end, depth);
+        if (!larder__head_children(LARDER__STORED, &head, end, &children))
+            return malformed(c->segment, c->error);
+        return copy_children(c, children, head.priority, depth);
     case LARDER__NODE_REFERENCE:
         if (!larder__reference_read(&head, end, &location)) return malformed(c->segment, c->error);
-        return c->reference(c->context, head.priority, location, depth, c->out, c->error);
-    case LARDER__NODE_COLD: {
-        int32_t status = read_cold(c->segment, &head, end, &text, c->error);
-        if (status != LARDER_OK) return status;
-        bool has_memory = larder__append_head(c->out, LARDER_NODE_STRING, head.priority) &&
-                          larder__append_sized(c->out, text);
-        return has_memory ? LARDER_OK : no_memory(c->error);
-    }
+        return c->rules->reference(c->rules->context, head.priority, location, depth, c->out,
+                                   c->error);
+    case LARDER__NODE_COLD:
+        if (!c->rules->keeps_cold) return copy_cold(c, &head, end);
+        break;
     default:
-        return larder__append_bytes(c->out, node) ? LARDER_OK : no_memory(c->error);
+        break;
     }
+    return larder__buffer_append(c->out, begin, (size_t)(*at - begin)) ? LARDER_OK
+                                                                       : no_memory(c->error);
 }
 
 int32_t larder__stored_copy(larder__segment *segment, larder_bytes node, uint32_t depth,
-                            larder__reference_function reference, void *context,
-                            larder__buffer *out, larder_error *error) {
-    copying c = {segment, reference, context, out, error};
-    return copy_node(&c, node, depth);
+                            const larder__copy_rules *rules, larder__buffer *out,
+                            larder_error *error) {
+    copying c = {segment, rules, out, error};
+    const uint8_t *at = larder__begin(node);
+    return copy_node(&c, &at, at + node.size_bytes, depth);
 }
 
 int32_t larder__keep_reference(void *context, larder_bytes priority, uint64_t location,
@@ -310,6 +382,57 @@ int32_t larder__keep_reference(void *context, larder_bytes priority, uint64_t lo
     (void)context;
     (void)depth;
     return larder__append_reference(out, priority, location) ? LARDER_OK : no_memory(error);
+}
+
+/* ---- working nodes with cold strings ---- */
+
+static int32_t resolve_children(const copying *c, larder_bytes children) {
+    const uint8_t *at = larder__begin(children), *end = at + children.size_bytes;
+    larder_bytes key, node;
+    while (at < end) {
+        if (!larder__child_take(&at, end, &key, &node)) return malformed(c->segment, c->error);
+        if (!larder__append_sized(c->out, key)) return no_memory(c->error);
+        int32_t status = larder__cold_resolve_node(c->segment, node, c->out, c->error);
+        if (status != LARDER_OK) return status;
+    }
+    return LARDER_OK;
+}
+
+int32_t larder__cold_resolve_node(larder__segment *segment, larder_bytes node, larder__buffer *out,
+                                  larder_error *error) {
+    copying c = {segment, NULL, out, error};
+    const uint8_t *at = larder__begin(node), *end = at + node.size_bytes;
+    larder__head head;
+    larder_bytes children;
+    size_t size_at;
+    if (!larder__head_read(at, end, &head)) return malformed(segment, error);
+    if (head.type == LARDER__NODE_COLD) return copy_cold(&c, &head, end);
+    if (head.type != LARDER_NODE_CHILDREN)
+        return larder__append_bytes(out, node) ? LARDER_OK : no_memory(error);
+    if (!larder__head_children(LARDER__WORKING, &head, end, &children))
+        return malformed(segment, error);
+    if (!larder__children_begin(out, head.priority, &size_at)) return no_memory(error);
+    int32_t status = resolve_children(&c, children);
+    larder__children_end(out, size_at);
+    return status;
+}
+
+int64_t larder__cold_size(larder_bytes node) {
+    const uint8_t *at = larder__begin(node), *end = at + node.size_bytes;
+    larder__head head;
+    larder_bytes children, key, child;
+    uint64_t begin, size;
+    int64_t total = 0;
+    if (!larder__head_read(at, end, &head)) return 0;
+    if (head.type == LARDER__NODE_COLD) {
+        at = head.payload;
+        return take_varint(&at, end, &begin) && take_varint(&at, end, &size) ? (int64_t)size : 0;
+    }
+    if (!larder__head_children(LARDER__WORKING, &head, end, &children)) return 0;
+    at = larder__begin(children);
+    for (end = at + children.size_bytes; at < end && larder__child_take(&at, end, &key, &child);)
+        total += larder__cold_size(child);
+    return total;
 }
 
 /* ---- references ---- */
@@ -346,7 +469,7 @@ int32_t larder__stored_references(larder__segment *segment, larder_bytes node,
 int32_t larder__segment_references(larder__segment *segment, larder__location_function function,
                                    void *context, larder_error *error) {
     larder__segment_child child;
-    memset(&child, 0, offsetof(larder__segment_child, form.bytes));
+    larder__segment_rewind(&child);
     for (;;) {
         int32_t status = larder__segment_next(segment, &child, error);
         if (status == LARDER_OK)

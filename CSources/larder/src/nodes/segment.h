@@ -12,7 +12,8 @@
  *                bytes of its key form shared with the child before, varint
  *                bytes that follow, varint; those bytes
  *                node
- *   with 01  raw size varint, dictionary varint (0 none; 1 stored raw; else id + 1),
+ *   with 01  raw size varint, bytes of it that no node uses varint,
+ *            dictionary varint (0 none; 1 stored raw; else id + 1),
  *            checksum of the frame (4), frame
  *
  * A stored node is an encoded one (larder.h), but: the size of children is a varint; the key of a
@@ -40,7 +41,9 @@ typedef struct larder__segment {
     uint64_t child_count;
     uint32_t name_count;
     larder_bytes names, hot, frame;
-    uint32_t cold_bytes; /* decompressed; 0: there is none */
+    larder_bytes cold_part; /* its head and the frame */
+    uint32_t cold_bytes;    /* decompressed; 0: there is none */
+    uint32_t unused_bytes;  /* of them */
     uint32_t dictionary;
     bool is_raw;       /* the frame is the cold part */
     bool has_places;   /* name_at is filled */
@@ -53,18 +56,28 @@ typedef struct larder__segment {
 int32_t larder__segment_open(const larder_txn *txn, larder_bytes key, larder_bytes row,
                              larder__segment *segment, larder_error *error);
 void larder__segment_close(larder__segment *segment);
+/* Finds the places of the row's names. */
+int32_t larder__segment_places(larder__segment *segment, larder_error *error);
 int32_t larder__segment_damaged(const larder__segment *segment, const char *what,
                                 larder_error *error);
 
-/* The children of a row one after the other; zeroed to begin. */
+/* The children of a row one after the other. Keys are put together only when one is asked for. */
 typedef struct larder__segment_child {
-    size_t at; /* of the next one, in the hot part */
-    larder__form form;
+    size_t at;         /* of this child, in the hot part */
+    size_t next_at;    /* of the one behind it */
     larder_bytes node; /* stored */
+    size_t keyed_at;   /* behind the last child whose key was put together */
+    larder__form form; /* that key */
 } larder__segment_child;
-/* OK, END or E_CORRUPT. */
+static inline void larder__segment_rewind(larder__segment_child *child) {
+    child->next_at = child->keyed_at = child->form.size_bytes = 0;
+}
+/* The next child, but for its key: OK, END or E_CORRUPT. */
 int32_t larder__segment_next(const larder__segment *segment, larder__segment_child *child,
                              larder_error *error);
+/* The key of this child, in child->form. */
+int32_t larder__segment_key(const larder__segment *segment, larder__segment_child *child,
+                            larder_error *error);
 /* The child with a key: OK, NOT_FOUND. */
 int32_t larder__segment_find(const larder__segment *segment, larder_bytes form, larder_bytes *node,
                              larder_error *error);
@@ -82,10 +95,19 @@ int32_t larder__stored_leaf(larder__segment *segment, const larder__head *head, 
 typedef int32_t (*larder__reference_function)(void *context, larder_bytes priority,
                                               uint64_t location, uint32_t depth,
                                               larder__buffer *out, larder_error *error);
+/* What becomes of a stored node's references and cold strings in a copy. */
+typedef struct larder__copy_rules {
+    larder__reference_function reference;
+    void *context;
+    bool keeps_cold; /* cold strings stay COLD */
+} larder__copy_rules;
 /* Appends a stored node to out as a working one; depth: keys above it. */
 int32_t larder__stored_copy(larder__segment *segment, larder_bytes node, uint32_t depth,
-                            larder__reference_function reference, void *context,
-                            larder__buffer *out, larder_error *error);
+                            const larder__copy_rules *rules, larder__buffer *out,
+                            larder_error *error);
+/* Appends a working node with its COLD strings as strings. */
+int32_t larder__cold_resolve_node(larder__segment *segment, larder_bytes node, larder__buffer *out,
+                                  larder_error *error);
 /* Calls a function for each location that a stored node, or a row, refers to. */
 typedef int32_t (*larder__location_function)(void *context, uint64_t location, larder_error *error);
 int32_t larder__stored_references(larder__segment *segment, larder_bytes node,
@@ -107,9 +129,20 @@ typedef struct larder__segment_writer {
     uint16_t name_at[LARDER__NAMES_MAX];
     uint8_t slots[2 * (LARDER__NAMES_MAX + 1)]; /* place in names by hash, 0 for empty */
     uint32_t cold_ratio; /* expected size of a compressed cold part, in 256ths */
+
 } larder__segment_writer;
 
 void larder__segment_begin(larder__segment_writer *writer);
+/* Begins with the names of a row, so that nodes can be copied as it stores them. */
+int32_t larder__segment_begin_from(larder__segment_writer *writer, larder__segment *source,
+                                   larder_error *error);
+/* Adds a child as that row stores it. */
+int32_t larder__segment_add_stored(larder__segment_writer *writer, larder_bytes form,
+                                   larder_bytes node, larder_error *error);
+/* Appends bytes of that row's hot part, up to a child's node, and the node instead (empty: nothing);
+ * child_count is set by the caller. */
+int32_t larder__segment_splice(larder__segment_writer *writer, larder_bytes hot, larder_bytes node,
+                               larder_error *error);
 /* Adds a child with a working node behind all others. */
 int32_t larder__segment_add(larder__segment_writer *writer, larder_bytes form, larder_bytes node,
                             larder_error *error);
@@ -126,5 +159,14 @@ void larder__segment_undo(larder__segment_writer *writer, const larder__segment_
 /* Builds the row in txn->row. *dictionary: the one it uses, 0 none. */
 int32_t larder__segment_finish(larder_txn *txn, larder__segment_writer *writer, larder_bytes key,
                                uint32_t *dictionary, larder_error *error);
+/* The same with the cold part of the row that all children were read from. */
+int32_t larder__segment_finish_with(larder_txn *txn, larder__segment_writer *writer,
+                                    larder_bytes key, const larder__segment *source,
+                                    uint32_t unused_bytes, larder_error *error);
+/* The same bytes under another key, in txn->row. */
+int32_t larder__segment_rekey(larder_txn *txn, const larder__segment *source, larder_bytes row,
+                              larder_bytes key, larder_error *error);
+/* The bytes of a working node's COLD strings. */
+int64_t larder__cold_size(larder_bytes node);
 
 #endif

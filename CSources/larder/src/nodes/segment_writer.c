@@ -22,6 +22,24 @@ static int32_t no_memory(larder_error *error) {
     return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a row");
 }
 
+int32_t larder__segment_begin_from(larder__segment_writer *w, larder__segment *source,
+                                   larder_error *error) {
+    larder__segment_begin(w);
+    int32_t status = larder__segment_places(source, error);
+    if (status != LARDER_OK) return status;
+    if (!larder__append_bytes(&w->names, source->names)) return no_memory(error);
+    memcpy(w->name_at, source->name_at, source->name_count * sizeof w->name_at[0]);
+    for (uint32_t i = 0; i < source->name_count; i++) {
+        const uint8_t *name = w->names.data + w->name_at[i];
+        size_t slot = larder__hash64(larder__bytes(name + 1, *name)) % SLOT_COUNT;
+        while (w->slots[slot] != 0)
+            slot = (slot + 1) % SLOT_COUNT;
+        w->slots[slot] = (uint8_t)(i + 1);
+    }
+    w->name_count = source->name_count;
+    return LARDER_OK;
+}
+
 /* ---- names ---- */
 
 /* The place of a name from 1 on, which is added when it is new; 0 when there is no room. A slot of
@@ -114,8 +132,8 @@ static int32_t add_node(larder__segment_writer *w, larder_bytes node, larder_err
     return larder__append_bytes(&w->hot, node) ? LARDER_OK : no_memory(error);
 }
 
-int32_t larder__segment_add(larder__segment_writer *w, larder_bytes form, larder_bytes node,
-                            larder_error *error) {
+/* Appends what a key does not share with the last one. */
+static bool add_key(larder__segment_writer *w, larder_bytes form) {
     const uint8_t *p = larder__begin(form);
     size_t shared = 0;
     size_t least = form.size_bytes < w->last.size_bytes ? form.size_bytes : w->last.size_bytes;
@@ -124,14 +142,35 @@ int32_t larder__segment_add(larder__segment_writer *w, larder_bytes form, larder
     size_t rest = form.size_bytes - shared;
     if (!larder__append_varint(&w->hot, shared) || !larder__append_varint(&w->hot, rest) ||
         !larder__buffer_append(&w->hot, p + shared, rest))
-        return no_memory(error);
-    int32_t status = add_node(w, node, error);
-    if (status == LARDER_E_CORRUPT)
-        return larder__fail(error, LARDER_E_CORRUPT, "a working node is malformed");
+        return false;
     if (rest > 0) memcpy(w->last.bytes + shared, p + shared, rest);
     w->last.size_bytes = form.size_bytes;
     w->child_count++;
+    return true;
+}
+
+static int32_t add_checked(larder__segment_writer *w, larder_bytes node, larder_error *error) {
+    int32_t status = add_node(w, node, error);
+    if (status == LARDER_E_CORRUPT)
+        return larder__fail(error, LARDER_E_CORRUPT, "a working node is malformed");
     return status;
+}
+
+int32_t larder__segment_add(larder__segment_writer *w, larder_bytes form, larder_bytes node,
+                            larder_error *error) {
+    return add_key(w, form) ? add_checked(w, node, error) : no_memory(error);
+}
+
+int32_t larder__segment_add_stored(larder__segment_writer *w, larder_bytes form, larder_bytes node,
+                                   larder_error *error) {
+    bool has_memory = add_key(w, form) && larder__append_bytes(&w->hot, node);
+    return has_memory ? LARDER_OK : no_memory(error);
+}
+
+int32_t larder__segment_splice(larder__segment_writer *w, larder_bytes hot, larder_bytes node,
+                               larder_error *error) {
+    if (!larder__append_bytes(&w->hot, hot)) return no_memory(error);
+    return node.size_bytes == 0 ? LARDER_OK : add_checked(w, node, error);
 }
 
 size_t larder__segment_estimate(const larder__segment_writer *w) {
@@ -172,7 +211,7 @@ static int32_t put_cold(larder_txn *txn, larder__segment_writer *w, uint32_t *di
     w->cold_ratio = (3 * w->cold_ratio + ratio) / 4;
     uint64_t number = is_raw ? RAW_STORED : *dictionary == 0 ? 0 : (uint64_t)*dictionary + 1;
     larder__store32(crc, larder__checksum(0, frame.data, frame.size_bytes));
-    if (!larder__append_varint(&txn->row, cold.size_bytes) ||
+    if (!larder__append_varint(&txn->row, cold.size_bytes) || !larder__append_byte(&txn->row, 0) ||
         !larder__append_varint(&txn->row, number) ||
         !larder__buffer_append(&txn->row, crc, sizeof crc))
         return no_memory(error);
@@ -180,11 +219,11 @@ static int32_t put_cold(larder_txn *txn, larder__segment_writer *w, uint32_t *di
     return larder__append_bytes(&txn->row, frame) ? LARDER_OK : no_memory(error);
 }
 
-int32_t larder__segment_finish(larder_txn *txn, larder__segment_writer *w, larder_bytes key,
-                               uint32_t *dictionary, larder_error *error) {
+/* The row up to its cold part. */
+static int32_t put_head(larder_txn *txn, const larder__segment_writer *w, bool has_cold,
+                        larder_error *error) {
     larder__buffer *row = &txn->row;
-    uint8_t head[HEAD_BYTES] = {w->cold.size_bytes > 0 ? COLD_PRESENT : 0};
-    *dictionary = 0;
+    uint8_t head[HEAD_BYTES] = {has_cold ? COLD_PRESENT : 0};
     row->size_bytes = 0;
     bool has_memory = larder__buffer_append(row, head, sizeof head) &&
                       larder__append_varint(row, w->child_count) &&
@@ -193,14 +232,52 @@ int32_t larder__segment_finish(larder_txn *txn, larder__segment_writer *w, larde
                       larder__append_varint(row, w->hot.size_bytes) &&
                       larder__buffer_append(row, w->names.data, w->names.size_bytes) &&
                       larder__buffer_append(row, w->hot.data, w->hot.size_bytes);
-    if (!has_memory) return no_memory(error);
-    size_t checked_bytes = row->size_bytes;
-    if (w->cold.size_bytes > 0) {
-        int32_t status = put_cold(txn, w, dictionary, &checked_bytes, error);
-        if (status != LARDER_OK) return status;
-    }
+    return has_memory ? LARDER_OK : no_memory(error);
+}
+
+static void seal(larder__buffer *row, larder_bytes key, size_t checked_bytes) {
     uint32_t crc = larder__crc32c(row->data[0], key.data, key.size_bytes);
     crc = larder__checksum(crc, row->data + HEAD_BYTES, checked_bytes - HEAD_BYTES);
     larder__store32(row->data + CHECKSUM_AT, crc);
+}
+
+int32_t larder__segment_finish(larder_txn *txn, larder__segment_writer *w, larder_bytes key,
+                               uint32_t *dictionary, larder_error *error) {
+    bool has_cold = w->cold.size_bytes > 0;
+    *dictionary = 0;
+    int32_t status = put_head(txn, w, has_cold, error);
+    size_t checked_bytes = txn->row.size_bytes;
+    if (status == LARDER_OK && has_cold)
+        status = put_cold(txn, w, dictionary, &checked_bytes, error);
+    if (status == LARDER_OK) seal(&txn->row, key, checked_bytes);
+    return status;
+}
+
+int32_t larder__segment_finish_with(larder_txn *txn, larder__segment_writer *w, larder_bytes key,
+                                    const larder__segment *source, uint32_t unused_bytes,
+                                    larder_error *error) {
+    bool has_cold = source->cold_bytes > 0;
+    larder_bytes part = source->cold_part;
+    int32_t status = put_head(txn, w, has_cold, error);
+    if (status == LARDER_OK && has_cold) {
+        /* The head's two sizes are written anew. */
+        size_t sizes =
+            larder__varint_size(source->cold_bytes) + larder__varint_size(source->unused_bytes);
+        part = larder__bytes(larder__begin(part) + sizes, part.size_bytes - sizes);
+        if (!larder__append_varint(&txn->row, source->cold_bytes) ||
+            !larder__append_varint(&txn->row, unused_bytes) ||
+            !larder__append_bytes(&txn->row, part))
+            status = no_memory(error);
+    }
+    if (status == LARDER_OK)
+        seal(&txn->row, key, txn->row.size_bytes - (has_cold ? source->frame.size_bytes : 0));
+    return status;
+}
+
+int32_t larder__segment_rekey(larder_txn *txn, const larder__segment *source, larder_bytes row,
+                              larder_bytes key, larder_error *error) {
+    txn->row.size_bytes = 0;
+    if (!larder__append_bytes(&txn->row, row)) return no_memory(error);
+    seal(&txn->row, key, row.size_bytes - (source->cold_bytes > 0 ? source->frame.size_bytes : 0));
     return LARDER_OK;
 }

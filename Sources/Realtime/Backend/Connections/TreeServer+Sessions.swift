@@ -22,7 +22,8 @@ extension TreeServer {
         respond(answer(request, of: session), to: number, of: channel)
     }
 
-    private func answer(_ request: RealtimeRequest, of session: Session) -> RealtimeResponse {
+    private func answer(_ request: RealtimeRequest, of session: BackendSession) -> RealtimeResponse
+    {
         switch request {
         case .authenticate(let token): return authenticate(token, session)
         case .unauthenticate:
@@ -63,14 +64,14 @@ extension TreeServer {
     }
 
     /// Ends a session and makes the writes that its client left for this.
-    private func end(_ session: Session, with event: ConnectionEvent? = nil) {
+    private func end(_ session: BackendSession, with event: ConnectionEvent? = nil) {
         remove(session, with: event)
         writeAfterDisconnect(of: session)
     }
 
     // MARK: Users
 
-    private func authenticate(_ token: String, _ session: Session) -> RealtimeResponse {
+    private func authenticate(_ token: String, _ session: BackendSession) -> RealtimeResponse {
         switch configuration.tokens(token) {
         case .valid(let user):
             if let expiration = user.expiration, expiration.milliseconds <= now { break }
@@ -86,7 +87,7 @@ extension TreeServer {
         return RealtimeResponse(.expiredToken, reason: "the token has expired")
     }
 
-    private func setUser(_ user: RealtimeUser?, of session: Session) {
+    private func setUser(_ user: RealtimeUser?, of session: BackendSession) {
         session.cancelExpiration?()
         session.cancelExpiration = nil
         session.user = user
@@ -95,7 +96,7 @@ extension TreeServer {
     }
 
     /// Ends the authentication of a session, and says so.
-    func expireToken(of session: Session) {
+    func expireToken(of session: BackendSession) {
         guard session.user != nil else { return }
         send(
             .push(.authenticationRevoked(.expiredToken, reason: "the token has expired")),

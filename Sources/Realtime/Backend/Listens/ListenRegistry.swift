@@ -20,18 +20,18 @@ final class ListenRegistry {
         let parameters: QueryParameters
         fileprivate let number: UInt64
         /// The listening sessions, with their tags, in the order in which the sessions began.
-        private(set) var listeners: [(session: Session, tag: Int?)] = []
+        private(set) var listeners: [(session: BackendSession, tag: Int?)] = []
 
         fileprivate init(_ parameters: QueryParameters, number: UInt64) {
             self.parameters = parameters
             self.number = number
         }
 
-        fileprivate func insert(_ session: Session, _ tag: Int?) {
+        fileprivate func insert(_ session: BackendSession, _ tag: Int?) {
             listeners.insert((session, tag), at: position(of: session, tag))
         }
 
-        fileprivate func remove(_ session: Session, _ tag: Int?) {
+        fileprivate func remove(_ session: BackendSession, _ tag: Int?) {
             let position = position(of: session, tag)
             guard position < listeners.count, listeners[position].session === session,
                 listeners[position].tag == tag
@@ -40,7 +40,7 @@ final class ListenRegistry {
         }
 
         /// The first position that is not before a listen.
-        private func position(of session: Session, _ tag: Int?) -> Int {
+        private func position(of session: BackendSession, _ tag: Int?) -> Int {
             var (low, high) = (0, listeners.count)
             while low < high {
                 let middle = (low + high) / 2
@@ -59,7 +59,7 @@ final class ListenRegistry {
     private var lastGroup: UInt64 = 0
 
     /// Adds a listen that is not there yet.
-    func insert(_ key: ListenKey, of session: Session) {
+    func insert(_ key: ListenKey, of session: BackendSession) {
         var place = root
         for component in key.query.path {
             let next = place.children[component] ?? Place()
@@ -76,7 +76,7 @@ final class ListenRegistry {
         return Group(parameters, number: lastGroup)
     }
 
-    func remove(_ key: ListenKey, of session: Session) {
+    func remove(_ key: ListenKey, of session: BackendSession) {
         var places = [root]
         for component in key.query.path {
             guard let next = places.last?.children[component] else { return }

@@ -7,7 +7,7 @@ extension TreeServer {
     /// What the client lacks is sent before the answer: nothing if its hash is that of the content,
     /// the ranges that differ, or all of it.
     func listen(
-        _ key: ListenKey, _ hash: String, _ compoundHash: CompoundHash?, _ session: Session
+        _ key: ListenKey, _ hash: String, _ compoundHash: CompoundHash?, _ session: BackendSession
     ) -> RealtimeResponse {
         if let refusal = refusal(of: key.query, session) { return refusal }
         if session.listens.insert(key).inserted { listens.insert(key, of: session) }
@@ -28,12 +28,12 @@ extension TreeServer {
         return .overwrite(path, content, tag: tag)
     }
 
-    func remove(_ key: ListenKey, of session: Session) {
+    func remove(_ key: ListenKey, of session: BackendSession) {
         if session.listens.remove(key) != nil { listens.remove(key, of: session) }
     }
 
     /// Reads a query once.
-    func get(_ query: QuerySpec, _ session: Session) -> RealtimeResponse {
+    func get(_ query: QuerySpec, _ session: BackendSession) -> RealtimeResponse {
         if let refusal = refusal(of: query, session) { return refusal }
         return RealtimeResponse(.ok, payload: .node(content(of: query)))
     }
@@ -45,7 +45,7 @@ extension TreeServer {
     // MARK: Permissions
 
     /// The answer to a query that is invalid or that the rules deny; nil for an allowed one.
-    private func refusal(of query: QuerySpec, _ session: Session) -> RealtimeResponse? {
+    private func refusal(of query: QuerySpec, _ session: BackendSession) -> RealtimeResponse? {
         do throws(LarderError) {
             try query.path.validate()
             if case .child(let path) = query.parameters.index { try path.validate() }
@@ -55,7 +55,7 @@ extension TreeServer {
         return mayRead(query, session) ? nil : .permissionDenied
     }
 
-    private func mayRead(_ query: QuerySpec, _ session: Session) -> Bool {
+    private func mayRead(_ query: QuerySpec, _ session: BackendSession) -> Bool {
         let request = RealtimeBackend.Request(
             operation: .read, user: session.user, location: query.path,
             parameters: query.parameters, tree: tree, result: tree, milliseconds: now)
@@ -63,7 +63,7 @@ extension TreeServer {
     }
 
     /// Ends the listens of a session that the rules deny by now.
-    func recheckListens(of session: Session) {
+    func recheckListens(of session: BackendSession) {
         let denied = session.listens.filter { !mayRead($0.query, session) }
         for key in denied.sorted(by: { $0.query.path < $1.query.path }) { revoke(key, session) }
     }
@@ -79,7 +79,7 @@ extension TreeServer {
         }
     }
 
-    private func revoke(_ key: ListenKey, _ session: Session) {
+    private func revoke(_ key: ListenKey, _ session: BackendSession) {
         remove(key, of: session)
         send(.push(.listenRevoked(key.query.path, key.query.parameters)), to: session.channel)
     }

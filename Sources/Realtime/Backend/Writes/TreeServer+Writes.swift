@@ -5,7 +5,9 @@ extension TreeServer {
     /// Makes a client's write.
     ///
     /// - Parameter hash: the hash that the present node must have; nil for any.
-    func write(_ write: TreeWrite, hash: String? = nil, of session: Session) -> RealtimeResponse {
+    func write(_ write: TreeWrite, hash: String? = nil, of session: BackendSession)
+        -> RealtimeResponse
+    {
         if let refusal = refusal(of: write) { return refusal }
         let time = now
         let resolved = write.resolved(at: time, in: tree)
@@ -30,7 +32,7 @@ extension TreeServer {
     }
 
     /// Sends what is at a path, if the client listens there: its copy may be damaged.
-    private func sendPresentNode(at path: TreePath, to session: Session) {
+    private func sendPresentNode(at path: TreePath, to session: BackendSession) {
         let isListening = (0...path.count).contains { depth in
             session.listens.contains(ListenKey(query: QuerySpec(path.prefix(depth)), tag: nil))
         }
@@ -48,7 +50,7 @@ extension TreeServer {
     }
 
     private func mayWrite(
-        _ write: TreeWrite, _ session: Session, at time: Int64, _ result: Node
+        _ write: TreeWrite, _ session: BackendSession, at time: Int64, _ result: Node
     ) -> Bool {
         write.values.allSatisfy { value in
             let request = RealtimeBackend.Request(
@@ -68,7 +70,7 @@ extension TreeServer {
     // MARK: Ends of connections
 
     /// Keeps a write for the end of a session.
-    func register(_ write: TreeWrite, of session: Session) -> RealtimeResponse {
+    func register(_ write: TreeWrite, of session: BackendSession) -> RealtimeResponse {
         if let refusal = refusal(of: write) { return refusal }
         let time = now
         let resolved = write.resolved(at: time, in: tree)
@@ -81,7 +83,7 @@ extension TreeServer {
 
     /// Makes the writes that were left for the end of a session; what the rules deny by now is
     /// left out.
-    func writeAfterDisconnect(of session: Session) {
+    func writeAfterDisconnect(of session: BackendSession) {
         let time = now
         let present = tree
         for value in session.onDisconnect.take(at: time, existing: { present.node(at: $0) }) {

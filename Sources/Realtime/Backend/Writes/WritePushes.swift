@@ -23,7 +23,7 @@ struct WritePushes {
     }
 
     /// Calls a closure with each push and its receiver, from the root down.
-    func forEach(in registry: ListenRegistry, _ body: (Session, RealtimePush) -> Void) {
+    func forEach(in registry: ListenRegistry, _ body: (BackendSession, RealtimePush) -> Void) {
         guard !changed.isEmpty else { return }
         visit(Location(place: registry.root, path: .root, old: old, new: new), changed, body)
     }
@@ -47,7 +47,7 @@ struct WritePushes {
     ///
     /// - Parameter values: the changed nodes, relative to the location.
     private func visit(
-        _ location: Location, _ values: [PathValue], _ body: (Session, RealtimePush) -> Void
+        _ location: Location, _ values: [PathValue], _ body: (BackendSession, RealtimePush) -> Void
     ) {
         if values.contains(where: \.path.isEmpty) { return visitWritten(location, body) }
         var byChild: [ChildKey: [PathValue]] = [:]
@@ -71,7 +71,8 @@ struct WritePushes {
     }
 
     /// Visits a location at or below a written path.
-    private func visitWritten(_ location: Location, _ body: (Session, RealtimePush) -> Void) {
+    private func visitWritten(_ location: Location, _ body: (BackendSession, RealtimePush) -> Void)
+    {
         guard location.old != location.new else { return }
         for group in location.place.orderedGroups {
             if group.parameters.loadsAllData {
@@ -95,7 +96,7 @@ struct WritePushes {
     /// update of the written location.
     private func send(
         _ values: [PathValue], at path: TreePath, to group: ListenRegistry.Group,
-        _ body: (Session, RealtimePush) -> Void
+        _ body: (BackendSession, RealtimePush) -> Void
     ) {
         let depth = max(0, write.path.count - path.count)
         let base = depth > 0 ? write.path : path
@@ -117,7 +118,7 @@ struct WritePushes {
     ///   none for a child that was replaced as a whole.
     private func sendWindow(
         _ location: Location, _ children: [ChildKey: [PathValue]],
-        to group: ListenRegistry.Group, _ body: (Session, RealtimePush) -> Void
+        to group: ListenRegistry.Group, _ body: (BackendSession, RealtimePush) -> Void
     ) {
         guard !children.isEmpty else { return }
         let values = WindowChanges(group.parameters, from: location.old, to: location.new)

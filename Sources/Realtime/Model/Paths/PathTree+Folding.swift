@@ -14,8 +14,7 @@ extension PathTree where Value == Node {
 
     /// Takes back what is written at a path and below it.
     ///
-    /// A node written above is split into its children, so that the others stay; a leaf stays
-    /// whole.
+    /// A node written above is split into its children, so that the others stay; a leaf stays whole.
     package mutating func unfold(at path: TreePath) {
         guard let key = path.first else {
             self = PathTree()

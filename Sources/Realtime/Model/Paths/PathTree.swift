@@ -103,11 +103,6 @@ extension PathTree {
         guard subtree(at: path) != nil else { return }
         update(at: path) { $0 = PathTree() }
     }
-
-    /// Removes all values below this place.
-    @inlinable package mutating func removeChildren() {
-        branches = [:]
-    }
 }
 
 // MARK: - Traversal

@@ -22,7 +22,10 @@ extension Node {
             groups[key, default: []].append(PathValue(value.path.dropFirst(), value.node))
         }
         let priority = groups.removeValue(forKey: .priority)?.first?.node
-        let result = settingChildren(groups.map { Child($0, child($0).setting($1)) })
+        let children = groups.map { Child($0, child($0).setting($1)) }
+        // Removals come last: a node that becomes empty in between loses its priority.
+        let result = settingChildren(children.filter { !$0.node.isEmpty })
+            .settingChildren(children.filter(\.node.isEmpty))
         return priority.map { result.settingChild(.priority, to: $0) } ?? result
     }
 }

@@ -188,25 +188,37 @@ extension DatabaseDisk {
 
 extension DatabaseDisk {
     /// Commits the changes of the turn, all or none.
+    ///
+    /// What no store can keep of the server's data, such as a key that is too long, is left out, so
+    /// that it does not stand in the way of everything else.
     func commit() throws(LarderError) {
-        guard let stored, !uncommitted.isEmpty else { return }
-        let (tree, time, changes) = (stored.tree, time, uncommitted.changes)
-        let log = log
-        try guarding?()
-        try stored.store.write { (transaction) throws(LarderError) in
-            for change in changes {
-                do throws(LarderError) {
-                    try transaction.apply(change, in: tree, at: time)
-                } catch {
-                    // What no store can keep must not stand in the way of everything else.
-                    guard error.kind == .invalidArgument || error.kind == .notFound else {
-                        throw error
-                    }
-                    log("a change cannot be stored: \(error.message)")
-                }
+        guard let stored else { return }
+        while !uncommitted.isEmpty {
+            try guarding?()
+            var position = 0
+            do throws(LarderError) {
+                try commit(uncommitted.changes, in: stored, &position)
+                uncommitted.clear()
+            } catch {
+                guard error.kind == .invalidArgument || error.kind == .notFound,
+                    uncommitted.removeServerChange(at: position)
+                else { throw error }
+                log("a change cannot be stored: \(error.message)")
             }
         }
-        uncommitted.clear()
+    }
+
+    /// - Parameter position: set to that of the change which is applied.
+    private func commit(
+        _ changes: [UncommittedChanges.Change], in stored: Stored, _ position: inout Int
+    ) throws(LarderError) {
+        let (tree, time) = (stored.tree, time)
+        try stored.store.write { (transaction) throws(LarderError) in
+            for (index, change) in changes.enumerated() {
+                position = index
+                try transaction.apply(change, in: tree, at: time)
+            }
+        }
     }
 
     /// The queries that are left of those that were tracked; nil if nothing was evicted since the

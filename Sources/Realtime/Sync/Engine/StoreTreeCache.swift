@@ -59,6 +59,18 @@ final class UncommittedChanges {
         keys = [:]
     }
 
+    /// Removes a change of the server's data; false if it is another one.
+    func removeServerChange(at position: Int) -> Bool {
+        guard changes.indices.contains(position) else { return false }
+        switch changes[position] {
+        case .cache(.overwrite), .cache(.merge), .cache(.saveQuery), .cache(.setKeys),
+            .cache(.updateKeys):
+            changes.remove(at: position)
+            return true
+        default: return false
+        }
+    }
+
     /// Some writes were not made after all.
     func drop(_ writes: Set<WriteID>) {
         changes.removeAll { change in

@@ -76,14 +76,3 @@ extension QueryView {
         return shown.node.children(by: index).last(before: index.position(of: child))?.key
     }
 }
-
-extension TreeEvent.Change {
-    /// The type of the event; a cancellation is of no type.
-    package var type: TreeEventType? {
-        switch self {
-        case .value: .value
-        case .child(let type, _, _): type
-        case .cancelled: nil
-        }
-    }
-}

@@ -129,8 +129,7 @@ extension QueryView {
         _ changes: inout ChildChanges
     ) {
         if !context.isCovered {
-            var child = server.node.child(key)
-            values.forEach { child = child.setting($0, to: $1) }
+            let child = VisibleWrites(values).applied(to: server.node.child(key))
             if filters && filter.selects && !server.isFiltered {
                 setWindow(filter.selection(of: server.node.settingChild(key, to: child)))
                 server.isFiltered = true

@@ -44,13 +44,9 @@ extension QueryView {
             shown.isComplete(for: key)
             ? shown.node.child(key) : context.writes.completeChild(key, over: source)
         // Of a child that is not known, a change below it shows nothing.
-        guard var child = known else { return }
-        var places: [TreePath] = []
-        values.forEach { path, node in
-            child = child.setting(path, to: node)
-            places.append(path)
-        }
-        show(child, as: key, changedAt: places, context, &changes)
+        guard let known else { return }
+        let child = VisibleWrites(values).applied(to: known)
+        show(child, as: key, changedAt: values.paths, context, &changes)
     }
 
     /// Shows the server's data at the places of a write that was acknowledged and removed.

@@ -40,11 +40,27 @@ package struct PendingWrite: Equatable, Sendable {
         self.isVisible = isVisible
     }
 
-    /// The nodes that the write replaces, by their paths from the root.
+    /// The nodes that the write replaces, by their paths from the root, in the order in which they
+    /// are to be set.
     package var values: [PathValue] {
         switch change {
         case .overwrite(let node): [PathValue(path, node)]
-        case .merge(let values): values.map { PathValue(path.appending($0.path), $0.node) }
+        case .merge(let values): values.ranked.map { PathValue(path.appending($0.path), $0.node) }
         }
+    }
+}
+
+extension PathValue {
+    /// The place of the value among those that are written together.
+    ///
+    /// Nodes come first, then removals, then priorities: a node that becomes empty in between loses
+    /// its priority.
+    var rank: Int { path.isPriority ? 2 : node.isEmpty ? 1 : 0 }
+}
+
+extension [PathValue] {
+    /// The values in the order of their ``PathValue/rank``.
+    fileprivate var ranked: [PathValue] {
+        count > 1 ? (0...2).flatMap { rank in filter { $0.rank == rank } } : self
     }
 }

@@ -2,10 +2,14 @@ package import LarderRealtimeModel
 
 extension WriteTree {
     /// A written node with its path from the root.
-    struct PlacedEntry {
+    struct PlacedEntry: Comparable {
         let id: WriteID
-        let path: TreePath
-        let node: Node
+        let value: PathValue
+
+        /// The order in which the nodes are to be set.
+        static func < (left: PlacedEntry, right: PlacedEntry) -> Bool {
+            (left.id, left.value.rank) < (right.id, right.value.rank)
+        }
     }
 
     /// The accepted nodes that were written at a path and below it, in the order of the writes.
@@ -16,15 +20,17 @@ extension WriteTree {
         index.subtree(at: path)?.forEach { rest, entries in
             let place = path.appending(rest)
             for entry in entries.filter(accepts) {
-                found.append(PlacedEntry(id: entry.id, path: place, node: entry.node))
+                found.append(PlacedEntry(id: entry.id, value: PathValue(place, entry.node)))
             }
         }
-        return found.sorted { $0.id < $1.id }
+        return found.sorted()
     }
 
     /// The accepted nodes that were written below a path, in the order of the writes.
     func entries(below path: TreePath, where accepts: (WriteEntry) -> Bool) -> [PlacedEntry] {
-        entries(atAndBelow: path, where: accepts).filter { $0.path.count > path.count }
+        entries(atAndBelow: path, where: accepts).filter {
+            $0.value.path.count > path.count
+        }
     }
 
     /// The content of a location with pending writes applied to it one after the other, hidden ones
@@ -54,7 +60,7 @@ extension WriteTree {
         }
         if base == nil, server == nil, later.isEmpty { return nil }
         return later.reduce(base?.node ?? server ?? .empty) {
-            $0.setting($1.path.dropFirst(path.count), to: $1.node)
+            $0.setting($1.value.path.dropFirst(path.count), to: $1.value.node)
         }
     }
 }

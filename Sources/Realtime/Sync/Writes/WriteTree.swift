@@ -50,8 +50,7 @@ extension WriteTree {
     ///
     /// - Parameter isAccepted: true if the server has applied it. Then it is no longer behind
     ///   earlier writes that cover it, and becomes part of them.
-    /// - Returns: where the visible content may be another now: the write's paths without those
-    ///   that a later visible write covers. Nil if there are none.
+    /// - Returns: where the visible content may be another now; nil if that is nowhere.
     package mutating func remove(_ id: WriteID, isAccepted: Bool) -> PathTree<Bool>? {
         guard let write = writes.removeValue(forKey: id) else { return nil }
         // All entries are removed before the first place is folded again.
@@ -67,20 +66,24 @@ extension WriteTree {
         var affected = PathTree<Bool>()
         for value in write.values {
             let cover = lastVisible(covering: value.path)
-            if let cover, cover.id > id { continue }
+            if let cover, cover.entry.id > id, isAccepted || isPlain(above: cover.path) {
+                continue
+            }
             if isAccepted, let cover {
-                index.update(at: cover.path) { tree in
-                    tree.updateValue {
-                        let rest = value.path.dropFirst(cover.path.count)
-                        $0?.update(cover.id) { $0 = $0.setting(rest, to: value.node) }
-                    }
-                }
+                absorb(value, into: cover.entry.id, at: cover.path)
             } else {
-                affected[value.path] = true
-                refold(at: value.path)
+                affected[refold(at: value.path)] = true
             }
         }
         return affected.isEmpty ? nil : affected
+    }
+
+    /// Makes an accepted value part of an earlier write that covers it.
+    private mutating func absorb(_ value: PathValue, into id: WriteID, at path: TreePath) {
+        let rest = value.path.dropFirst(path.count)
+        index.update(at: path) { tree in
+            tree.updateValue { $0?.update(id) { $0 = $0.setting(rest, to: value.node) } }
+        }
     }
 
     /// Removes all writes.
@@ -92,77 +95,82 @@ extension WriteTree {
         self = WriteTree()
         return affected.isEmpty ? nil : affected
     }
-
-    /// The last visible write of a node at a path or above it.
-    private func lastVisible(covering path: TreePath) -> (id: WriteID, path: TreePath)? {
-        var last: (id: WriteID, path: TreePath)?
-        index.visit(along: path) { depth, entries in
-            if let entry = entries.lastVisible, last.map({ $0.id < entry.id }) ?? true {
-                last = (entry.id, path.prefix(depth))
-            }
-            return true
-        }
-        return last
-    }
 }
 
 // MARK: - Folding
 
 extension WriteTree {
     /// Folds the visible writes at and around a path again, after one was removed there.
-    private mutating func refold(at path: TreePath) {
-        var place = path
-        if let depth = outermostVisible(along: path) {
-            if let node = localNode(at: path, below: depth) {
-                visible.fold(node, at: path)
-                return
-            }
-            place = path.prefix(depth)
+    ///
+    /// - Returns: where the visible content may be another now.
+    private mutating func refold(at path: TreePath) -> TreePath {
+        guard let outermost = outermostVisible(along: path) else {
+            rebuild(at: path)
+            return path
         }
-        visible.removeSubtree(at: place)
-        for entry in entries(atAndBelow: place, where: \.isVisible) {
-            visible.fold(entry.node, at: entry.path)
+        guard !path.isPriority, isPlain(above: path), let cover = lastVisible(covering: path) else {
+            rebuild(at: outermost)
+            return outermost
+        }
+        let base = cover.entry.node.node(at: path.dropFirst(cover.path.count))
+        let later = entries(below: path) { $0.isVisible && $0.id > cover.entry.id }
+        visible.fold(
+            later.reduce(base) {
+                $0.setting($1.value.path.dropFirst(path.count), to: $1.value.node)
+            }, at: path)
+        return path
+    }
+
+    /// Folds all visible writes at and below a path again, which none above it covers.
+    private mutating func rebuild(at path: TreePath) {
+        visible.removeSubtree(at: path)
+        for entry in entries(atAndBelow: path, where: \.isVisible) {
+            visible.fold(entry.value.node, at: entry.value.path)
         }
     }
 
-    /// The depth of the outermost node written at a path or above it; nil if there is none.
-    private func outermostVisible(along path: TreePath) -> Int? {
-        var outermost: Int?
+    /// The outermost path at or above another that a visible write has a node for.
+    private func outermostVisible(along path: TreePath) -> TreePath? {
+        var outermost: TreePath?
         index.visit(along: path) { depth, entries in
-            if entries.lastVisible != nil { outermost = depth }
+            if entries.lastVisible != nil { outermost = path.prefix(depth) }
             return outermost == nil
         }
         return outermost
     }
 
-    /// What visible writes make of a path that lies within a written node, if the nodes above the
-    /// path are the same with and without the write that was removed.
-    ///
-    /// Nil if they may differ: the write may have replaced a leaf above, or kept a node from
-    /// becoming empty and losing its priority.
-    private func localNode(at path: TreePath, below outermost: Int) -> Node? {
-        guard !path.isPriority else { return nil }
-        var base: WriteEntry?
-        var tree: PathTree<WriteEntries>? = index
-        for depth in 0...path.count {
-            guard let here = tree else { break }
-            if let entry = here.value?.lastVisible {
-                let rest = path.dropFirst(depth)
-                guard entry.node.isPlain(along: rest) else { return nil }
-                if base.map({ $0.id < entry.id }) ?? true {
-                    base = WriteEntry(
-                        id: entry.id, node: entry.node.node(at: rest), isVisible: true)
-                }
+    /// The last visible node that was written at a path or above it.
+    private func lastVisible(
+        covering path: TreePath
+    ) -> (entry: WriteEntry, path: TreePath)? {
+        var last: (entry: WriteEntry, path: TreePath)?
+        index.visit(along: path) { depth, entries in
+            if let entry = entries.lastVisible, last.map({ $0.entry.id < entry.id }) ?? true {
+                last = (entry, path.prefix(depth))
             }
-            guard depth < path.count else { break }
-            if depth >= outermost, here.child(.priority) != nil { return nil }
+            return true
+        }
+        return last
+    }
+
+    /// True if the visible nodes above a path are the same whatever was written at and below it.
+    ///
+    /// They may differ if one of them is a leaf, which a write below replaces, or has a priority,
+    /// which it loses with its last child.
+    private func isPlain(above path: TreePath) -> Bool {
+        var isPlain = true
+        var isWritten = false
+        var tree: PathTree<WriteEntries>? = index
+        for depth in 0..<path.count {
+            guard let here = tree, isPlain else { break }
+            if let entry = here.value?.lastVisible {
+                isPlain = entry.node.isPlain(along: path.dropFirst(depth))
+                isWritten = true
+            }
+            if isWritten, here.child(.priority) != nil { isPlain = false }
             tree = here.child(path[path.startIndex + depth])
         }
-        return base.map { base in
-            entries(below: path) { $0.isVisible && $0.id > base.id }.reduce(base.node) {
-                $0.setting($1.path.dropFirst(path.count), to: $1.node)
-            }
-        }
+        return isPlain
     }
 }
 

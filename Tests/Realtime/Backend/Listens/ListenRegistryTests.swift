@@ -7,8 +7,10 @@ import Testing
 
 @Suite("Registered listens")
 struct ListenRegistryTests {
-    private func sessions(_ count: Int) -> [Session] {
-        (1...count).map { Session(number: UInt64($0), id: "\($0)", channel: Channel { _ in }) }
+    private func sessions(_ count: Int) -> [BackendSession] {
+        (1...count).map {
+            BackendSession(number: UInt64($0), id: "\($0)", channel: Channel { _ in })
+        }
     }
 
     @Test("listens are found at their place, in the order of sessions and tags, and leave nothing")
@@ -16,7 +18,7 @@ struct ListenRegistryTests {
         var random = SeededRandom()
         let registry = ListenRegistry()
         let sessions = sessions(5)
-        var present: [(key: ListenKey, session: Session)] = []
+        var present: [(key: ListenKey, session: BackendSession)] = []
         for round in 0..<600 {
             if round < 300 || present.isEmpty {
                 let query = QuerySpec(random.path(maximumDepth: 2), random.query()).normalized
@@ -49,7 +51,7 @@ struct ListenRegistryTests {
 
     private func listeners(
         of query: QuerySpec, in registry: ListenRegistry
-    ) -> [(session: Session, tag: Int?)] {
+    ) -> [(session: BackendSession, tag: Int?)] {
         var place = registry.root
         for key in query.path {
             guard let next = place.children[key] else { return [] }

@@ -15,6 +15,8 @@ final class EngineUnderTest {
     let tokens = ScriptedTokens()
     let client: DatabaseClient
     private let log = Box<[String]>([])
+    /// What the engine has logged.
+    let warnings = Box<[String]>([])
     private var lastListener: UInt = 0
 
     init(
@@ -27,6 +29,8 @@ final class EngineUnderTest {
         if usesTokens { configuration.tokens = tokens }
         let clock = scheduler.clock
         configuration.clock = { clock.timestamp }
+        let warnings = warnings
+        configuration.log = { line in warnings.withLock { $0.append(line) } }
         configure(&configuration)
         client = try DatabaseClient(configuration)
         scheduler.drain()

@@ -2,7 +2,7 @@ import LarderRealtimeModel
 import LarderRealtimeRemote
 
 /// What a backend knows of one connection.
-final class Session {
+final class BackendSession {
     /// The order in which sessions began.
     let number: UInt64
     /// The name that the client refers to the session by.
