@@ -3,12 +3,11 @@ import LarderCore
 import LarderModel
 
 extension JSONValue {
-    /// How deep a bundle's values may be nested: values and filters take three levels each.
+    /// The maximum depth of JSON: values and filters take three levels each.
     private static let maxBundleDepth = 200
 
-    /// Reads a text of a bundle.
-    ///
-    /// Of members of one name the last counts, as for every reader of Protocol Buffers in JSON.
+    /// Of members with equal names the last is used, as by every reader of Protocol Buffers in
+    /// JSON.
     ///
     /// - Throws: `invalidArgument` for anything but JSON.
     init(bundled text: UnsafeRawBufferPointer) throws(LarderError) {
@@ -24,15 +23,14 @@ extension JSONValue {
         if case .object = self { true } else { false }
     }
 
-    /// The last member of a name; nil when there is none or it is null.
     func member(_ name: String) -> JSONValue? {
         let found = self[name]
         return found == .null ? nil : found
     }
 }
 
-/// What an object must have, or a malformed bundle. Members that are missing or null have their
-/// type's default, as in every text that Protocol Buffers write.
+/// Reads members of objects. Missing and null members have their type's default, as in the JSON of
+/// Protocol Buffers; others of the wrong type are malformed.
 extension JSONValue {
     /// Text; empty by default.
     func string(_ name: String) throws(LarderError) -> String {
@@ -75,13 +73,13 @@ extension JSONValue {
         }
     }
 
-    /// An instant that must be there.
+    /// A required instant.
     func timestamp(_ name: String) throws(LarderError) -> Timestamp {
         guard let node = member(name) else { throw .malformedBundle("'\(name)' is missing") }
         return try node.timestamp()
     }
 
-    /// A number, or text that is one.
+    /// A number, or text with a number.
     func integer() throws(LarderError) -> Int64 {
         switch self {
         case .integer(let number): return number
@@ -95,7 +93,7 @@ extension JSONValue {
         throw .malformedBundle("a number is no integer of 64 bits")
     }
 
-    /// A number, or text that is one; also NaN and the infinities.
+    /// A number, or text with a number, including NaN and the infinities.
     func double() throws(LarderError) -> Double {
         switch self {
         case .string("NaN"): return .nan
@@ -135,16 +133,15 @@ extension JSONValue {
 }
 
 extension LarderError {
-    /// A bundle that is not as one must be.
     static func malformedBundle(_ reason: String, cause: LarderError? = nil) -> LarderError {
         LarderError(.invalidArgument, "the bundle is malformed: \(reason)", cause: cause)
     }
 }
 
 extension Value {
-    /// A value as `google.firestore.v1.Value` is written in JSON.
+    /// A value from the JSON of `google.firestore.v1.Value`.
     ///
-    /// - Throws: `invalidArgument` for anything else.
+    /// - Throws: `invalidArgument` for a malformed value.
     init(json node: JSONValue) throws(LarderError) {
         guard case .object(let members) = node, members.count == 1, let member = members.first
         else { throw .malformedBundle("a value is no object of one member") }
@@ -179,7 +176,7 @@ extension Value {
         }
     }
 
-    /// A map, or the vector that it stands for.
+    /// A map, or the vector that it represents.
     private static func mapOrVector(_ entries: MapValue) -> Value {
         guard entries["__type__"] == "__vector__", entries.count == 2,
             case .array(let elements)? = entries["value"]
@@ -205,7 +202,7 @@ extension Value {
 }
 
 extension MapValue {
-    /// Fields by name; of equal names the last counts.
+    /// Fields by name; of equal names the last is used.
     init(json members: [JSONMember]) throws(LarderError) {
         var entries: [MapValue.Element] = []
         entries.reserveCapacity(members.count)

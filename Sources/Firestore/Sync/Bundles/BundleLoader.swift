@@ -2,54 +2,47 @@ package import LarderModel
 package import LarderQuery
 import LarderRemote
 
-/// Loads a bundle into a local store, in steps between which other work can be done.
+/// Loads a bundle into a local store, in steps.
 ///
-/// Give it the bundle's bytes as they come; take steps while there are some; at the bundle's end
-/// finish. Documents are cached a number at a time, so that neither memory nor a commit grows with
-/// the bundle. Of a bundle that turns out to be malformed, what came before stays cached: each of
-/// its documents is true by itself. It does not count as loaded.
+/// Append bytes as they arrive, take steps while there are some, and finish at the bundle's end.
+/// Documents are cached in groups, so that neither memory nor a commit grows with the bundle.
+/// Documents before a malformed part stay cached; the bundle does not count as loaded.
 ///
-/// Every call but ``append(_:)`` may block for the disk.
+/// All calls except ``append(_:)`` may block for the disk.
 package struct BundleLoader: Sendable {
-    /// How far it is.
     package private(set) var progress = LoadBundleProgress()
-    /// Whether nothing is left to be done: the rest of the bundle need not be read.
+    /// True if the rest of the bundle need not be read.
     package var isComplete: Bool { progress.state == .success }
 
     private let localStore: LocalStore
     private let documentsPerCommit: Int
     private var reader: BundleReader
     private var metadata: BundleMetadata?
-    /// The bytes of the first part.
     private var metadataBytes: Int64 = 0
     private var target: TargetData?
-    /// What has been said of a document that comes next.
+    /// The description of the document that follows.
     private var announced: BundledDocumentMetadata?
-    /// Documents that are not cached yet.
     private var waiting: [DocumentReading] = []
     private var found: Set<DocumentPath> = []
     private var queries: [NamedQuery] = []
     private var results: [String: Set<DocumentPath>] = [:]
 
-    /// Loads into a store.
-    ///
-    /// - Parameter documentsPerCommit: how many documents are cached together.
+    /// - Parameter documentsPerCommit: the number of documents in a commit.
     package init(_ localStore: LocalStore, documentsPerCommit: Int = 200) {
         self.localStore = localStore
         self.documentsPerCommit = documentsPerCommit
         reader = BundleReader(database: localStore.databaseID)
     }
 
-    /// Adds bytes of the bundle that have come.
     package mutating func append(_ bytes: some Collection<UInt8>) {
         reader.append(bytes)
     }
 
-    /// Loads some of what has come.
+    /// Loads some of the appended parts.
     ///
-    /// - Returns: what it did; nil when nothing can be done until more comes.
-    /// - Throws: `invalidArgument` for a malformed bundle, or what the store throws; the loading
-    ///   has failed then.
+    /// - Returns: nil if more bytes are needed.
+    /// - Throws: `invalidArgument` for a malformed bundle, or the store's error; the loading has
+    ///   then failed.
     package mutating func step() throws(LarderError) -> BundleStep? {
         guard progress.state == .inProgress else { return nil }
         do throws(LarderError) {
@@ -68,12 +61,12 @@ package struct BundleLoader: Sendable {
         }
     }
 
-    /// Ends the loading, once the whole bundle was given and no step is left.
+    /// Ends the loading, after the last step of the whole bundle.
     ///
     /// - Parameters:
-    ///   - step: what is done is added to it, also before an error.
-    ///   - activeTarget: what is known of a target where it is active.
-    /// - Throws: as ``step()``, also for a bundle that is not whole.
+    ///   - step: receives the effects, including those before an error.
+    ///   - activeTarget: returns the state of an active target.
+    /// - Throws: as ``step()``, and for an incomplete bundle.
     package mutating func finish(
         _ step: inout BundleStep, activeTarget: (QueryTarget) -> TargetData? = { _ in nil }
     ) throws(LarderError) {
@@ -165,7 +158,7 @@ package struct BundleLoader: Sendable {
         step.progress.append(progress)
     }
 
-    /// Throws when a document was announced and has not come.
+    /// Throws if a described document is missing.
     private func expectNothing() throws(LarderError) {
         if let announced {
             throw .malformedBundle("'\(announced.path)' is announced and does not come")
@@ -186,45 +179,40 @@ package struct BundleLoader: Sendable {
     }
 }
 
-/// What a step of loading a bundle has done.
+/// The effects of a step of loading a bundle.
 package struct BundleStep: Sendable {
-    /// What an observer is told, in order.
+    /// For observers, in order.
     package var progress: [LoadBundleProgress] = []
-    /// Documents that changed in the cache, as the user sees them.
+    /// Changed documents of the cache, as the user sees them.
     package var changes: [LocalChange] = []
-    /// Targets that came into use, as they are now.
+    /// New states of targets.
     ///
-    /// They keep the bundle's documents from
-    /// eviction while they are pinned; what an engine knows of them otherwise is out of date.
+    /// Pinned, they keep the bundle's documents from eviction; an engine's own states of them are
+    /// out of date.
     package var targets: [TargetData] = []
 
-    /// A step that has done nothing.
     package init() {}
 }
 
-/// How far the loading of a bundle is.
+/// The progress of loading a bundle.
 package struct LoadBundleProgress: Sendable, Equatable {
-    /// What has become of it so far.
     package enum State: Sendable {
-        /// It goes on.
         case inProgress
-        /// All of the bundle is there, now or from an earlier time.
+        /// The bundle is loaded, or was loaded before.
         case success
-        /// It has failed; the numbers say how far it came.
+        /// Loading has failed after the given progress.
         case error
     }
 
-    /// Documents so far, also those that are said not to exist.
+    /// Documents so far, including those that do not exist.
     package var documentsLoaded = 0
-    /// Documents of the bundle, as it says itself.
+    /// The number of documents by the bundle's description.
     package var totalDocuments = 0
-    /// Bytes so far, without those of the first part.
+    /// Bytes so far, without the first part.
     package var bytesLoaded: Int64 = 0
-    /// Bytes of the bundle without its first part, as it says itself.
+    /// The size without the first part, by the bundle's description.
     package var totalBytes: Int64 = 0
-    /// What has become of it so far.
     package var state = State.inProgress
 
-    /// Nothing so far.
     package init() {}
 }

@@ -3,26 +3,24 @@ package import LarderModel
 import LarderQuery
 import LarderRemote
 
-/// Takes a bundle apart as its bytes come: parts one after the other, each as the number of its
-/// bytes in decimal digits and a JSON object.
+/// Parses a bundle incrementally: a sequence of parts, each a length in decimal digits and a JSON
+/// object.
 struct BundleReader: Sendable {
-    /// What one part may come to: far more than a document of 1 MiB does in JSON.
+    /// The maximum size of a part, far above that of a document of 1 MiB in JSON.
     static let maxElementBytes = 32 << 20
     private static let maxDigits = 8
 
-    /// The bytes of all parts so far, with their lengths.
+    /// The size of the parts so far, with their lengths.
     private(set) var bytesRead: Int64 = 0
     private let database: DatabaseID
     private var bytes: [UInt8] = []
-    /// What of the bytes is read.
+    /// The number of bytes that were parsed.
     private var start = 0
 
-    /// Reads a bundle of documents of a database.
     init(database: DatabaseID) {
         self.database = database
     }
 
-    /// Adds bytes that have come.
     mutating func append(_ more: some Collection<UInt8>) {
         if start > bytes.count / 2 {
             bytes.removeSubrange(..<start)
@@ -31,9 +29,9 @@ struct BundleReader: Sendable {
         bytes.append(contentsOf: more)
     }
 
-    /// The next part; nil until all of it has come.
+    /// The next part; nil until it is complete.
     ///
-    /// - Throws: `invalidArgument` for what no bundle has. The reader then stays where it is.
+    /// - Throws: `invalidArgument` for a malformed part. The reader then stays where it is.
     mutating func next() throws(LarderError) -> BundleElement? {
         guard let range = try nextElement() else { return nil }
         let result: Result<BundleElement, LarderError> = bytes.withUnsafeBytes { bytes in
@@ -48,12 +46,12 @@ struct BundleReader: Sendable {
         return element
     }
 
-    /// Throws unless the bytes ended behind a part.
+    /// Throws unless the bytes end after a part.
     func finish() throws(LarderError) {
         guard start == bytes.count else { throw .malformedBundle("it ends inside a part") }
     }
 
-    /// Where the JSON of the next part lies; nil until all of it has come.
+    /// The range of the next part's JSON; nil until it is complete.
     private func nextElement() throws(LarderError) -> Range<Int>? {
         let head = bytes[start...].prefix(Self.maxDigits + 1)
         guard let brace = head.firstIndex(where: { !$0.isDigit }) else {
@@ -75,48 +73,39 @@ extension UInt8 {
     fileprivate var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
 }
 
-/// A part of a bundle.
 enum BundleElement {
-    /// What the bundle is; the first part.
+    /// The first part.
     case metadata(BundleMetadata)
-    /// A query, of which documents before and behind it may be results.
+    /// A query, whose results may be documents before and after it.
     case namedQuery(NamedQuery)
-    /// What is known of a document. Of one that exists the fields come next.
+    /// The state of a document; the fields of an existing one follow.
     case documentMetadata(BundledDocumentMetadata)
-    /// A document that exists.
     case document(DocumentReading)
 }
 
-/// What a bundle says of a document, apart from its fields.
+/// A bundle's description of a document, without its fields.
 struct BundledDocumentMetadata {
-    /// The document.
     let path: DocumentPath
-    /// When it was read.
     let readTime: SnapshotVersion
-    /// Whether it existed.
     let exists: Bool
-    /// The names of queries that it is a result of.
+    /// The names of the queries whose result it is in.
     let queries: [String]
 }
 
-/// What a bundle says of itself, before anything else.
+/// A bundle's description of itself.
 package struct BundleMetadata: Sendable, Equatable {
-    /// The bundle's id, 1 to 1,500 bytes.
     package let id: String
-    /// When it was made: a newer one takes the place of an older one with its id.
+    /// A newer bundle replaces an older one of the same id.
     package let createTime: SnapshotVersion
-    /// The version of the format: 1.
     package let version: Int
-    /// The number of documents in it.
     package let totalDocuments: Int
-    /// The number of bytes behind this element.
+    /// The size of the parts after this one.
     package let totalBytes: Int64
     static let knownVersion: Int64 = 1
 
-    /// What the id of a bundle, or the name of a query in it, may come to.
+    /// The maximum size of a bundle's id, and of a query's name.
     package static let maxNameBytes = 1500
 
-    /// What a bundle says of itself.
     package init(
         id: String, createTime: SnapshotVersion, version: Int, totalDocuments: Int,
         totalBytes: Int64
@@ -130,9 +119,7 @@ package struct BundleMetadata: Sendable, Equatable {
 }
 
 extension BundleElement {
-    /// A part as it is written in a bundle.
-    ///
-    /// - Throws: `invalidArgument` for anything else, and for names of another database.
+    /// - Throws: `invalidArgument` for a malformed part, and for names of another database.
     init(json text: UnsafeRawBufferPointer, in database: DatabaseID) throws(LarderError) {
         guard case .object(let members) = try JSONValue(bundled: text), members.count == 1,
             let member = members.first, member.value.isObject
@@ -210,7 +197,7 @@ extension DocumentReading {
 }
 
 extension JSONValue {
-    /// Text that a value can be kept under.
+    /// Text that can be a stored name.
     fileprivate func name(_ member: String) throws(LarderError) -> String {
         let name = try string(member)
         guard (1...BundleMetadata.maxNameBytes).contains(name.utf8.count) else {
@@ -219,14 +206,12 @@ extension JSONValue {
         return name
     }
 
-    /// A version other than none.
     fileprivate func version(_ member: String) throws(LarderError) -> SnapshotVersion {
         let version = SnapshotVersion(try timestamp(member))
         guard !version.isNone else { throw .malformedBundle("'\(member)' is no version") }
         return version
     }
 
-    /// The path in a document's full name.
     fileprivate func documentPath(_ member: String, in database: DatabaseID)
         throws(LarderError) -> DocumentPath
     {

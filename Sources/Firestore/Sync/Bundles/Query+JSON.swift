@@ -3,11 +3,11 @@ import LarderModel
 import LarderQuery
 
 extension Query {
-    /// A query as a bundle has it: a parent, a `google.firestore.v1.StructuredQuery` in JSON, and
-    /// the end that its limit counts from.
+    /// A query of a bundle: a parent, a `google.firestore.v1.StructuredQuery` in JSON, and the end
+    /// that its limit counts from.
     ///
-    /// - Throws: `invalidArgument` for anything else, for what queries of this database cannot
-    ///   ask, and for names of another database.
+    /// - Throws: `invalidArgument` for a malformed or unsupported query, and for names of another
+    ///   database.
     init(bundled node: JSONValue, in database: DatabaseID) throws(LarderError) {
         guard let structured = node.member("structuredQuery") else {
             throw .malformedBundle("a query without its structure")
@@ -59,7 +59,7 @@ extension Query {
         }
     }
 
-    /// The filters; those of one conjunction of conditions stand beside each other.
+    /// The filters; a conjunction of conditions is flattened.
     private static func filters(_ structured: JSONValue) throws(LarderError) -> [Filter] {
         guard let filter = try structured.member("where").map(Filter.init(json:)) else { return [] }
         guard case .and(let filters) = filter else { return [filter] }
@@ -149,8 +149,8 @@ extension FieldFilter.Operator {
 }
 
 extension Bound {
-    /// A start or an end; `isInclusiveBefore` says which: an inclusive start lies before its
-    /// values, an inclusive end behind them.
+    /// A start or an end, by `isInclusiveBefore`: an inclusive start lies before its values, an
+    /// inclusive end after them.
     fileprivate init?(_ node: JSONValue?, isInclusiveBefore: Bool) throws(LarderError) {
         guard let node else { return nil }
         var values: [Value] = []

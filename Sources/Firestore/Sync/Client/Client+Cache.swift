@@ -4,7 +4,7 @@ package import LarderPlanning
 package import LarderQuery
 
 extension Client {
-    /// Makes these the indexes: equal ones stay, others go, new ones are filled in the
+    /// Replaces the indexes: equal ones stay, others are removed, new ones are filled in the
     /// background.
     package func configureIndexes(
         _ configuration: IndexConfiguration,
@@ -15,7 +15,7 @@ extension Client {
             otherwise: { completion(.failure(Self.terminated)) })
     }
 
-    /// Makes indexes by themselves from now on for queries that scan much and find little.
+    /// Creates indexes automatically for queries that scan much and find little.
     ///
     /// - Parameter persistently: also after the next start.
     package func enableAutomaticIndexes(
@@ -32,8 +32,7 @@ extension Client {
             otherwise: { completion(.failure(Self.terminated)) })
     }
 
-    /// Makes no indexes by themselves from now on, nor after the next start; those that are there
-    /// stay.
+    /// Stops creating indexes automatically, also after the next start; present indexes stay.
     package func disableAutomaticIndexes(
         completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
     ) {
@@ -52,13 +51,12 @@ extension Client {
         configureIndexes(IndexConfiguration([]), completion: completion)
     }
 
-    /// The indexes as they are in the store.
     package func indexes() throws(LarderError) -> [IndexInfo] {
         try checkOpen()
         return try engine.indexing.maintenance.indexes()
     }
 
-    /// Calls a closure when every index that is being filled, or removed, is through.
+    /// Calls a closure when no index is being filled or removed.
     package func waitForIndexes(
         _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
     ) {
@@ -69,10 +67,9 @@ extension Client {
 
     // MARK: Cache
 
-    /// Takes what matches a query out of the cache, apart from documents with pending writes;
-    /// listeners see it go.
+    /// Evicts the documents of a query that have no pending writes; listeners see them removed.
     ///
-    /// With a backend the next query fetches it again; without one it is gone.
+    /// With a backend the next query fetches them again; without one they are lost.
     package func evict(
         _ query: Query,
         completion: @escaping @Sendable (Result<EvictionSummary, LarderError>) -> Void
@@ -82,7 +79,7 @@ extension Client {
             otherwise: { completion(.failure(Self.terminated)) })
     }
 
-    /// Evicts documents and targets that nothing needs when the store is at least so large.
+    /// Evicts all documents and targets that are not in use if the store has reached a size.
     ///
     /// Of the clients that share a store only the primary does.
     ///
@@ -108,12 +105,10 @@ extension Client {
     }
 }
 
-/// What evicting by hand did.
+/// The result of an eviction by hand.
 package struct EvictionSummary: Sendable, Hashable {
-    /// Documents that went from the cache.
     package let documentCount: Int
-    /// What they occupied, in bytes.
     package let freedBytes: Int64
-    /// Documents that stayed because pending writes touch them.
+    /// Documents kept because of pending writes.
     package let keptCount: Int
 }

@@ -2,7 +2,7 @@ package import LarderModel
 package import LarderQuery
 
 extension Client {
-    /// Calls a closure with what matches a query, now and after each change of it, in order.
+    /// Calls a closure with the result of a query, now and after each change.
     ///
     /// The closure is called on the client's queue and must return soon.
     package func listen(
@@ -15,7 +15,7 @@ extension Client {
         return ClientRegistration { [weak self] in self?.perform { $0.removeListener(id) } }
     }
 
-    /// Calls a closure whenever listeners have heard of changes, and once now.
+    /// Calls a closure after each delivery of snapshots to listeners, and once now.
     package func addSnapshotsInSyncListener(
         _ deliver: @escaping @Sendable () -> Void
     ) -> ClientRegistration {
@@ -29,7 +29,7 @@ extension Client {
         }
     }
 
-    /// Keeps what matches a query, now and later, from eviction until it is removed.
+    /// Keeps the present and future documents of a query from eviction until it is removed.
     package func pin(_ query: Query) -> ClientRegistration {
         listen(to: query, options: ListenOptions(source: .cache)) { _ in }
     }
@@ -43,12 +43,10 @@ extension Client {
 
     /// Loads a bundle: its documents into the cache, its queries under their names.
     ///
-    /// Other work is done between its parts. What came before an error stays.
+    /// Other requests are served between its parts. Documents before an error stay cached.
     ///
     /// - Parameters:
-    ///   - source: the bundle's bytes, which are read as they are needed.
-    ///   - progress: called on the client's queue with every step forward; the last one says how
-    ///     it ended.
+    ///   - progress: called on the client's queue after each step; the last one is the final state.
     ///   - completion: called once, after the last progress.
     package func loadBundle(
         from source: any BundleSource,
@@ -65,7 +63,7 @@ extension Client {
             })
     }
 
-    /// The query that a bundle has brought under a name; nil for none.
+    /// The named query of a bundle; nil if unknown.
     package func namedQuery(_ name: String) throws(LarderError) -> NamedQuery? {
         try checkOpen()
         return try engine.localStore.namedQuery(name)

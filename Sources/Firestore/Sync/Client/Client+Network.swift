@@ -4,7 +4,7 @@ package import LarderQuery
 package import LarderRemote
 
 extension Client {
-    /// Uses the network from now on; without a remote there is nothing to use it for.
+    /// Enables the network; has no effect without a remote.
     package func enableNetwork(
         _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
     ) {
@@ -13,7 +13,7 @@ extension Client {
             otherwise: { completion(.failure(Self.terminated)) })
     }
 
-    /// Uses the network no longer: listeners hear from the cache, writes stay pending.
+    /// Disables the network: snapshots come from the cache, writes stay pending.
     package func disableNetwork(
         _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
     ) {
@@ -22,15 +22,14 @@ extension Client {
             otherwise: { completion(.failure(Self.terminated)) })
     }
 
-    /// Speaks to the backend anew and at once, instead of when the next attempt is due.
+    /// Reconnects to the backend at once, without backoff.
     package func reconnect() {
         perform { $0.remoteStore.restart() }
     }
 
-    /// Whether the backend can be reached, as far as the client knows.
     package var networkState: NetworkState { engine.networkState }
 
-    /// Calls a closure with whether the backend can be reached, now and after each change.
+    /// Calls a closure with the reachability of the backend, now and after each change.
     package func observeNetworkState(
         _ deliver: @escaping @Sendable (NetworkState) -> Void
     ) -> ClientRegistration {
@@ -44,13 +43,13 @@ extension Client {
         }
     }
 
-    /// Whose writes are made and seen.
+    /// The user whose writes are made and seen.
     package var user: UserID { engine.session.user }
 
-    /// Makes and sees the writes of a user from now on, and speaks to the backend as that user.
+    /// Makes and sees the writes of a user from now on, and authenticates as that user.
     ///
-    /// Writes of the user before stay pending until that user comes back. The same user again
-    /// means new credentials.
+    /// Writes of the former user stay pending until that user returns. The same user again means
+    /// new credentials.
     package func setUser(
         _ user: UserID,
         completion: @escaping @Sendable (Result<Void, LarderError>) -> Void = { _ in }
@@ -62,7 +61,7 @@ extension Client {
 
     // MARK: Sharing
 
-    /// Says whether somebody looks at the client, who then is preferred as primary.
+    /// Sets whether the client is in the foreground; foreground clients are preferred as primary.
     ///
     /// Does nothing for a client that does not share its store.
     package func setForeground(_ isForeground: Bool) {
@@ -72,10 +71,9 @@ extension Client {
         }
     }
 
-    /// Makes the client the primary, whoever is it now: another loses the network when it next
-    /// looks.
+    /// Makes the client the primary; another primary finds out at its next renewal.
     ///
-    /// Nothing changes for a client that does not share its store.
+    /// Does nothing for a client that does not share its store.
     package func takeLease(
         _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
     ) {
@@ -143,28 +141,27 @@ extension Client {
     }
 }
 
-/// What an engine is at, at one moment; to look at, not to act on.
+/// A snapshot of an engine's state, for inspection.
 package struct EngineState: Sendable {
-    /// The targets that the backend is asked for, by number.
+    /// The targets listened to at the backend.
     package let targets: [Int32: TargetData]
-    /// Documents in limbo that the backend is asked for, with their targets.
+    /// Documents in limbo being resolved, with their targets.
     package let activeLimbo: [DocumentPath: Int32]
-    /// Documents in limbo that wait, in order.
+    /// Documents in limbo waiting for resolution, in order.
     package let waitingLimbo: [DocumentPath]
-    /// Batches on their way to the backend.
+    /// The number of batches under way.
     package let pipelineCount: Int
-    /// Whether the backend can be reached.
     package let network: NetworkState
-    /// Whether the client has the network for all clients of the store.
+    /// Whether the client uses the network for all clients of the store.
     package let isPrimary: Bool
-    /// How many views were looked at for changes of documents so far, each once a step.
+    /// The number of views examined for changes of documents so far, each once per step.
     package let examinedViewCount: Int
-    /// How many clients of the store were active of late, this one included.
+    /// The number of clients of the store that are active, including this one.
     package let activeClientCount: Int
 }
 
 extension Client {
-    /// Calls a closure with what the engine is at; not when the client is terminated.
+    /// Calls a closure with the engine's state; never for a terminated client.
     package func inspect(_ body: @escaping @Sendable (EngineState) -> Void) {
         perform { body($0.state) }
     }

@@ -4,20 +4,20 @@ package import LarderPlanning
 package import LarderQuery
 
 extension Client {
-    /// Runs a closure once the writes that this client was asked for are committed or refused.
+    /// Runs a closure after this client's earlier writes are committed or refused.
     ///
-    /// With none under way it runs at once, on the calling thread, and otherwise on a thread of
-    /// the client: what a caller wrote it reads.
+    /// Runs at once on the calling thread if none is under way, and otherwise on a thread of the
+    /// client, so that callers read their own writes.
     ///
-    /// - Parameter source: where the closure will read: writes elsewhere are not waited for; nil
-    ///   for all that there is.
+    /// - Parameter source: where the closure reads: only writes there are waited for; nil for all
+    ///   writes.
     package func afterEarlierWrites(
         touching source: Query.Source? = nil, _ body: @escaping @Sendable () -> Void
     ) {
         if inbox.isSettled || !inbox.wait(for: { $0.touches(source) }, body) { body() }
     }
 
-    /// Suspends until the writes that this client was asked for are committed or refused.
+    /// Suspends until this client's earlier writes are committed or refused.
     ///
     /// Does not suspend when none is under way.
     ///
@@ -33,7 +33,7 @@ extension Client {
         }
     }
 
-    /// What is known of a document, pending writes in it; nil for nothing.
+    /// A document with its pending writes; nil if unknown.
     ///
     /// Runs on the calling thread, on the newest commit.
     package func document(at path: DocumentPath) throws(LarderError) -> Document? {
@@ -47,8 +47,7 @@ extension Client {
         return document
     }
 
-    /// The snapshot of the backend in which what is cached of a document was learnt; none for
-    /// none.
+    /// The snapshot of a cached document; none if it is not cached.
     ///
     /// Runs on the calling thread, on the newest commit.
     package func readTime(of path: DocumentPath) throws(LarderError) -> SnapshotVersion {
@@ -60,7 +59,7 @@ extension Client {
         }
     }
 
-    /// The documents that match a query, pending writes in them.
+    /// The documents that match a query, with pending writes.
     ///
     /// Runs on the calling thread, on the newest commit.
     package func run(_ query: Query) throws(LarderError) -> QueryResult {
@@ -72,8 +71,8 @@ extension Client {
         return result
     }
 
-    /// The documents that match a query, pending writes in them, with the snapshot of the backend
-    /// of which they are known to be complete, none for none.
+    /// The documents that match a query, with pending writes, and the snapshot for which they are
+    /// complete, none if there is none.
     ///
     /// Runs on the calling thread, on the newest commit.
     package func results(of query: Query)
@@ -95,7 +94,7 @@ extension Client {
         return (result.documents, readTime)
     }
 
-    /// How a query would be answered, without answering it.
+    /// The execution of a query, without running it.
     package func explain(_ query: Query) throws(LarderError) -> QueryExecution {
         try checkOpen()
         return try store.read { (transaction) throws(LarderError) in
@@ -103,7 +102,7 @@ extension Client {
         }
     }
 
-    /// Aggregates over the documents that match a query, pending writes in them.
+    /// Aggregates over the documents that match a query, with pending writes.
     ///
     /// Runs on the calling thread, on the newest commit.
     package func aggregate(_ aggregates: [Aggregate], over query: Query)
@@ -115,7 +114,6 @@ extension Client {
         }
     }
 
-    /// What the store holds and occupies.
     package func usage() throws(LarderError) -> StoreStatistics {
         try checkOpen()
         return try store.read { (transaction) throws(LarderError) in

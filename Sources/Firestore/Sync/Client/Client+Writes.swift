@@ -1,18 +1,17 @@
 package import LarderModel
 
 extension Client {
-    /// Makes changes together: durably here, and pending for the backend.
+    /// Makes changes atomically: durable locally, and pending for the backend.
     ///
-    /// Returns at once. Whatever else waits goes into the same commit; later reads of this client
-    /// see it.
+    /// Returns at once. Waiting writes share a commit; later reads of this client see it.
     ///
     /// - Parameters:
     ///   - mutations: the changes, at least one.
-    ///   - expectations: what must still hold of documents; otherwise the write is refused with
+    ///   - expectations: documents that must be unchanged; otherwise the write fails with
     ///     `aborted`.
-    ///   - committed: called with the batch's id once it is durable, or with why it was refused.
+    ///   - committed: called with the batch's id once it is durable, or with an error.
     ///   - acknowledged: called when the backend has answered, or with `cancelled` when the write
-    ///     was cancelled or the client is terminated before; not when it was refused here.
+    ///     is cancelled or the client terminated before; never after an error of `committed`.
     package func write(
         _ mutations: [Mutation], expectations: [QueuedWrite.Expectation] = [],
         committed: @escaping @Sendable (Result<Int64, LarderError>) -> Void,
@@ -30,7 +29,7 @@ extension Client {
         return try engine.localStore.pendingBatches()
     }
 
-    /// Calls a closure with the pending writes, now and after each change of them, in order.
+    /// Calls a closure with the pending writes, now and after each change.
     package func observePendingWrites(
         _ deliver: @escaping @Sendable (Result<[MutationBatch], LarderError>) -> Void
     ) -> ClientRegistration {
@@ -43,10 +42,9 @@ extension Client {
         }
     }
 
-    /// Takes a pending write back: the documents become as if it had never been made.
+    /// Cancels a pending write, and reverts its effects.
     ///
     /// - Parameters:
-    ///   - batchID: the batch's id.
     ///   - completion: called with whether it was still pending.
     package func cancelWrite(
         _ batchID: Int64, completion: @escaping @Sendable (Result<Bool, LarderError>) -> Void
@@ -68,19 +66,19 @@ extension Client {
 
     // MARK: Dead letters
 
-    /// The writes that the backend has refused, in the order in which they were made.
+    /// The writes that the backend has rejected, in the order of their creation.
     package func deadLetters() throws(LarderError) -> [DeadLetter] {
         try checkOpen()
         return try engine.localStore.deadLetters()
     }
 
-    /// What has become of a write.
+    /// The outcome of a write.
     package func outcome(ofWrite batchID: Int64) throws(LarderError) -> BatchOutcome {
         try checkOpen()
         return try engine.localStore.outcome(of: batchID)
     }
 
-    /// Calls a closure with the dead letters, now and after each change of them, in order.
+    /// Calls a closure with the dead letters, now and after each change.
     package func observeDeadLetters(
         _ deliver: @escaping @Sendable (Result<[DeadLetter], LarderError>) -> Void
     ) -> ClientRegistration {
@@ -93,10 +91,10 @@ extension Client {
         }
     }
 
-    /// Puts what a dead letter holds into the queue once more, as a new write.
+    /// Queues the mutations of a dead letter as a new write.
     ///
     /// - Parameters:
-    ///   - batchID: the id of the write that was refused.
+    ///   - batchID: the id of the rejected write.
     ///   - committed: called with the new write's id; nil when there is no such dead letter.
     ///   - acknowledged: called when the backend has answered; not without a new write.
     package func retryDeadLetter(
@@ -108,9 +106,9 @@ extension Client {
             otherwise: { committed(.failure(Self.terminated)) })
     }
 
-    /// Forgets dead letters.
+    /// Discards dead letters.
     ///
-    /// - Parameter completion: called with how many of them there were.
+    /// - Parameter completion: called with the number discarded.
     package func discardDeadLetters(
         _ batchIDs: [Int64], completion: @escaping @Sendable (Result<Int, LarderError>) -> Void
     ) {

@@ -4,16 +4,14 @@ import LarderPlanning
 import LarderQuery
 import LarderRuntime
 
-/// A database as one application sees it: documents with pending writes over them, in a store.
+/// A database as one application sees it: cached documents with pending writes.
 ///
-/// Reads run on the caller's thread, on the newest commit, and wait for nobody. Writes and
-/// listeners go through one serial queue, where every write that waits goes into one commit. Any
-/// thread may call; no call but ``init(_:store:)`` and the reads blocks.
+/// Reads run on the caller's thread against the newest commit, without waiting. Writes and
+/// listeners are served on one serial queue, where waiting writes share a commit. Thread-safe; only
+/// ``init(_:store:)`` and reads block.
 ///
-/// Without a remote the client is as one that is offline: writes stay pending, snapshots come
-/// from the cache.
+/// Without a remote the client is offline: writes stay pending, snapshots come from the cache.
 package final class Client: Sendable {
-    /// The database that references name.
     package let databaseID: DatabaseID
 
     let store: Store
@@ -22,15 +20,13 @@ package final class Client: Sendable {
     let engine: Engine
     let mayEvict: Bool
 
-    /// Opens a client; the store is made where there is none, unless the configuration says
-    /// otherwise.
+    /// Opens a client, and creates its store unless the configuration forbids it.
     ///
     /// Blocks for the disk.
     ///
     /// - Parameters:
-    ///   - configuration: how it is opened.
-    ///   - store: the store, where several clients of this process share one; it is not closed
-    ///     with the client. Nil to open that of the configuration.
+    ///   - store: a store that several clients of this process share, which is not closed with the
+    ///     client; nil to open that of the configuration.
     /// - Throws: as ``LarderStorage/Store/init(_:)``.
     package init(
         _ configuration: ClientConfiguration, store shared: Store? = nil
@@ -48,11 +44,9 @@ package final class Client: Sendable {
         engine.start()
     }
 
-    /// Whether the client has ended: ``terminate(_:)`` was called, or its store was closed under
-    /// it.
+    /// True after ``terminate(_:)`` was called, or the store was closed.
     package var isTerminated: Bool { inbox.hasEnded }
 
-    /// Throws once the client is terminated.
     func checkOpen() throws(LarderError) {
         if isTerminated { throw Self.terminated }
     }
@@ -60,17 +54,17 @@ package final class Client: Sendable {
     static let terminated = LarderError(
         .failedPrecondition, "The client has already been terminated.")
 
-    /// Hands a request to the engine; when the client is terminated, calls the other closure.
+    /// Passes a request to the engine; calls the other closure if the client is terminated.
     func perform(
         _ body: @escaping @Sendable (isolated Engine) -> Void, otherwise: () -> Void = {}
     ) {
         if !engine.add(.perform(body)) { otherwise() }
     }
 
-    /// Ends the client: requests that wait are refused, listeners hear nothing more, and the
-    /// store is closed once the reads that are under way have ended, unless it was given.
+    /// Ends the client: waiting requests fail, listeners receive nothing more, and the store is
+    /// closed after the present reads, unless it is shared.
     ///
-    /// Pending writes stay in the store. Calling it again does nothing but complete.
+    /// Pending writes stay in the store. A second call only completes.
     package func terminate(
         _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
     ) {
@@ -79,7 +73,7 @@ package final class Client: Sendable {
     }
 }
 
-/// Something that a client calls until it is removed; letting go of this does not remove it.
+/// The registration of a closure, until ``remove()`` is called; releasing it does not remove it.
 package final class ClientRegistration: Sendable {
     private let work: ScheduledWork
 
@@ -87,9 +81,9 @@ package final class ClientRegistration: Sendable {
         work = ScheduledWork(remove)
     }
 
-    /// Ends it; a second call does nothing.
+    /// Ends the registration; idempotent.
     ///
-    /// What is being delivered on another thread at this moment may still arrive there.
+    /// A delivery in progress on another thread may still arrive.
     package func remove() {
         work.perform()
     }

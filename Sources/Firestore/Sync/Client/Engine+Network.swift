@@ -41,7 +41,7 @@ extension Engine {
 
     /// Shows the view of a user from now on, and authenticates as that user.
     ///
-    /// The same user again means new credentials: the streams are opened anew.
+    /// The same user again means new credentials: the streams are reopened.
     func setUser(_ user: UserID, _ completion: @escaping Completion) {
         guard !isTerminated else { return completion(.failure(Client.terminated)) }
         attempt(.userChange, orElse: { completion(.failure($0)) }) {

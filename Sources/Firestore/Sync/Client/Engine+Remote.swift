@@ -190,7 +190,7 @@ extension Engine {
         do throws(LarderError) {
             try applied(event)
         } catch {
-            // Requested, and refused, once more when the store works.
+            // Requested, and rejected, once more when the store works.
             recover(from: error)
             listenAgain(id)
             return

@@ -83,7 +83,7 @@ extension Engine {
         }
     }
 
-    /// Publishes what no commit has told the other clients.
+    /// Publishes changes for the other clients that go with no commit.
     func publishChanges() {
         perform(multiClient?.collectTargets { isWantedHere($0) })
     }

@@ -156,7 +156,7 @@ extension Engine {
         }
     }
 
-    /// Shows evicted documents to the views, and listens anew to the targets that held some.
+    /// Shows evicted documents to the views, and listens again to their targets.
     func show(_ changes: [LocalChange] = [], forgetting targetIDs: [Int32]) {
         finish(views.apply(changes, targets: forget(targetIDs), refill: refill))
         for id in targetIDs { listenAgain(id) }

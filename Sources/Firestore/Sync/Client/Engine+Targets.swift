@@ -44,7 +44,7 @@ extension Engine {
         remoteStore.listen(data) { [self] in remoteKeys(of: $0) }
     }
 
-    /// Listens to a target anew, from the state that the store has.
+    /// Listens to a target again, from the stored state.
     func listenAgain(_ id: Int32) {
         let active = targets[id].flatMap { $0.isRemote ? $0.data : nil }
         guard let data = active ?? limbo.data(of: id), isPrimary else { return }

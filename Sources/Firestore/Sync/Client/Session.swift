@@ -4,32 +4,26 @@ import LarderModel
 import LarderPlanning
 import LarderQuery
 
-/// Whose view of a store a client shows.
+/// The user whose view of a store a client shows.
 struct Session: Sendable {
-    /// The user's pending writes, and the store that they are in.
     let localStore: LocalStore
-    /// What answers queries in the user's view.
     let runner: QueryRunner
 
     var user: UserID { localStore.user }
 }
 
-/// A query's result, with what the store knows of its target.
+/// A query's first result, with the stored state of its target.
 struct LoadedQuery: Sendable {
-    /// What the result means for the query's view.
     let changes: View.Update
-    /// How the result was found.
     let execution: QueryExecution
-    /// Documents that the backend is known to have in the target.
     let remoteKeys: TreeSet<DocumentPath>
-    /// Whether the backend has told another client all of the target.
+    /// Whether the backend has sent the whole target to another client.
     let isCurrent: Bool
-    /// The commit that all of this is from.
+    /// The commit of the result.
     let commit: UInt64
 }
 
 extension Session {
-    /// The first session of a client.
     init(_ store: Store, _ configuration: ClientConfiguration, _ journal: SharedJournal?) {
         localStore = LocalStore(
             store: store, user: configuration.user, databaseID: configuration.databaseID,
@@ -63,10 +57,8 @@ extension Session {
             isCurrent: target?.isCurrent ?? false, commit: commit)
     }
 
-    /// What the store knows of a target.
-    ///
-    /// - Returns: the documents in it, nil where they are those of the result, and whether the
-    ///   backend has told another client all of it.
+    /// - Returns: the documents in it, nil if they are those of the result, and whether it is
+    ///   current for another client.
     private func load<T: ReadableTransaction & ~Copyable>(
         _ id: Int32, beside result: [Document], in transaction: borrowing T
     ) throws(LarderError) -> (keys: TreeSet<DocumentPath>?, isCurrent: Bool) {
@@ -79,8 +71,8 @@ extension Session {
 }
 
 extension Target {
-    /// The documents that a query of the target can begin with; nil before the target was free
-    /// of limbo.
+    /// The documents that a query of the target can start with; nil before the target was free of
+    /// limbo.
     fileprivate var documents: TargetDocuments? {
         limboFreeVersion.isNone
             ? nil : TargetDocuments(id: id, limboFreeVersion: limboFreeVersion)

@@ -1,23 +1,18 @@
 package import LarderModel
 
-/// What a transaction commits at the backend: its writes, each only if what the transaction read
-/// still holds.
+/// The writes of a transaction, with preconditions for the documents that it has read.
 package struct TransactionWrites: Sendable {
     private let reads: [DocumentPath: SnapshotVersion]
 
-    /// The writes of a transaction.
-    ///
-    /// - Parameter reads: the version of each document that it read; none for one that was not
-    ///   there.
+    /// - Parameter reads: the version of each document that was read; none for a missing document.
     package init(reads: [DocumentPath: SnapshotVersion]) {
         self.reads = reads
     }
 
-    /// The changes with what must hold for them, and a check of each document that was read and
-    /// is not changed.
+    /// The mutations with their preconditions, and a `verify` for each document that was only read.
     ///
-    /// The first change of a document that was read relies on its version, later ones and those
-    /// of other documents on what they ask for themselves.
+    /// The first mutation of a document that was read requires its version; later ones and those of
+    /// other documents keep their own preconditions.
     ///
     /// - Throws: `invalidArgument` for an update of a document that was read and not found.
     package func guarded(_ mutations: [Mutation]) throws(LarderError) -> [Mutation] {
@@ -45,12 +40,11 @@ package struct TransactionWrites: Sendable {
 }
 
 extension SnapshotVersion {
-    /// That a document is still as it was read.
     fileprivate var precondition: Precondition { isNone ? .exists(false) : .updateTime(self) }
 }
 
 extension LarderError.Code {
-    /// Whether a transaction that failed so may succeed when it is run again.
+    /// Whether a transaction that failed with this error may succeed when it is run again.
     package var isWorthAnotherTransaction: Bool {
         switch self {
         case .invalidArgument, .notFound, .permissionDenied, .outOfRange, .unimplemented, .dataLoss:

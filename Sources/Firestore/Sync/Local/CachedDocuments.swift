@@ -1,19 +1,17 @@
 import LarderDocumentStore
 import LarderModel
 
-/// Cached documents while acknowledgements and updates are applied to them; each is written once.
+/// Cached documents to which acknowledgements and updates are applied; each is written once.
 struct CachedDocuments {
-    /// A document that has changed.
     struct Change {
         let path: DocumentPath
-        /// The document as it was; nil when nothing was known of it.
+        /// Nil if it was unknown.
         let before: Document?
-        /// The document as it is now; nil when nothing is known of it.
+        /// Nil if it is unknown.
         let after: Document?
-        /// The same, to apply pending writes to it.
+        /// The document for applying pending writes.
         let document: WorkingDocument
 
-        /// Whether it existed with known fields.
         var wasFound: Bool { before?.record != nil }
     }
 
@@ -21,15 +19,15 @@ struct CachedDocuments {
         let path: DocumentPath
         let before: Document?
         var document: WorkingDocument
-        /// When it was learnt; nil as long as it has not changed.
+        /// The snapshot of its change; nil while unchanged.
         var readTime: SnapshotVersion?
     }
 
-    /// The documents in the order in which they were first asked for.
+    /// In the order of the first access.
     private var entries: [Entry] = []
     private var positions: [DocumentPath: Int] = [:]
 
-    /// A document as the changes so far have made it.
+    /// A document with the changes so far.
     mutating func document<T: ReadableTransaction & ~Copyable>(
         at path: DocumentPath, in transaction: borrowing T
     ) throws(LarderError) -> WorkingDocument {
@@ -41,7 +39,7 @@ struct CachedDocuments {
         return document
     }
 
-    /// Replaces a document that was asked for before.
+    /// Replaces a document that was read before.
     mutating func replace(
         _ path: DocumentPath, with document: WorkingDocument, readTime: SnapshotVersion
     ) {
@@ -50,9 +48,9 @@ struct CachedDocuments {
         entries[position].readTime = readTime
     }
 
-    /// Writes what has changed, in the order in which it was first asked for.
+    /// Writes the changed documents, in the order of the first access.
     ///
-    /// A document beyond the store's limits is kept as one with unknown fields.
+    /// A document beyond the store's limits is stored with unknown fields.
     func write(to transaction: inout WriteTransaction) throws(LarderError) -> [Change] {
         var changes: [Change] = []
         for entry in entries {
@@ -92,13 +90,12 @@ struct CachedDocuments {
 }
 
 extension LarderError {
-    /// Whether a record is deeper or larger than the store takes.
     var isBeyondLimits: Bool { condition == .tooDeep || condition == .tooLarge }
 }
 
-/// The documents that a transaction touches, with a user's views of them from before.
+/// The documents that a transaction touches, with a user's former views of them.
 struct TouchedViews {
-    /// The documents in the order in which they were first touched.
+    /// In the order of the first touch.
     private(set) var paths: [DocumentPath] = []
     private var before: [DocumentPath: Document?] = [:]
     private let user: UserID
@@ -107,7 +104,7 @@ struct TouchedViews {
         self.user = user
     }
 
-    /// Remembers the view of a document that is about to be touched.
+    /// Records the view of a document before it is touched.
     mutating func note<T: ReadableTransaction & ~Copyable>(
         _ path: DocumentPath, in transaction: borrowing T
     ) throws(LarderError) {
@@ -116,9 +113,9 @@ struct TouchedViews {
         paths.append(path)
     }
 
-    /// The changes, with the views as they are now.
+    /// The changes up to the present views.
     ///
-    /// - Parameter revertsWrites: whether writes are gone that no backend has made.
+    /// - Parameter revertsWrites: whether pending writes were rejected or cancelled.
     func changes<T: ReadableTransaction & ~Copyable>(
         in transaction: borrowing T, revertsWrites: Bool = false
     ) throws(LarderError) -> [LocalChange] {

@@ -4,7 +4,7 @@ package import LarderQuery
 package import LarderRemote
 
 extension LocalStore {
-    /// Whether a bundle of the same id that is at least as new has been loaded.
+    /// Whether a bundle of the same id and age, or a newer one, was loaded.
     package func hasNewerBundle(than metadata: BundleMetadata) throws(LarderError) -> Bool {
         try store.read { (transaction) throws(LarderError) in
             guard let loaded = try transaction.namedValue(.bundle, metadata.id) else {
@@ -14,7 +14,6 @@ extension LocalStore {
         }
     }
 
-    /// Remembers that a bundle was loaded.
     package func save(_ metadata: BundleMetadata) throws(LarderError) {
         try begin(.loadBundle)
         try store.write { (transaction) throws(LarderError) in
@@ -22,7 +21,7 @@ extension LocalStore {
         }
     }
 
-    /// Finds or makes the target that keeps a bundle's documents from eviction while it is
+    /// Finds or allocates the target that keeps a bundle's documents from eviction while it is
     /// pinned; it is never watched.
     package func allocateTarget(ofBundle id: String) throws(LarderError) -> TargetData {
         // The name is reserved, so that no application's query is for this collection.
@@ -30,10 +29,8 @@ extension LocalStore {
             Query(.collection(CollectionPath(unchecked: "__bundle__/docs/\(id)"))).target)
     }
 
-    /// Takes documents of a bundle into the cache, and those that exist into the bundle's target;
-    /// one commit.
-    ///
-    /// A target that is no longer stored takes none.
+    /// Caches documents of a bundle, and adds those that exist to the bundle's target, in one
+    /// commit.
     ///
     /// - Returns: the documents that have changed, as the user sees them.
     package func applyBundledDocuments(_ documents: [DocumentReading], targetID: Int32)
@@ -53,7 +50,7 @@ extension LocalStore {
         }
     }
 
-    /// Makes these the only documents of a target, if it is stored; one commit.
+    /// Replaces the documents of a target, if it is stored, in one commit.
     package func setDocuments(_ documents: Set<DocumentPath>, ofTarget id: Int32)
         throws(LarderError)
     {
@@ -66,17 +63,16 @@ extension LocalStore {
 }
 
 extension LocalStore {
-    /// Keeps a query under its name; one commit.
+    /// Stores a query under its name, in one commit.
     ///
-    /// The target of the query takes the documents, and goes on from the read time, unless the
-    /// backend has told of it since.
+    /// The query's target gets the documents, and resumes from the read time, unless the backend
+    /// has sent a newer state.
     ///
     /// - Parameters:
-    ///   - query: the query.
     ///   - documents: the documents that the bundle lists for it.
-    ///   - active: what is known of the query's target where it is active, which may be more
-    ///     than is stored.
-    /// - Returns: what is known of the target now; where it is active, this is the new knowledge.
+    ///   - active: the state of the query's target if it is active, which may be newer than the
+    ///     stored one.
+    /// - Returns: the new state of the target.
     package func save(
         _ query: NamedQuery, documents: Set<DocumentPath>, active: TargetData? = nil
     ) throws(LarderError) -> TargetData {
@@ -98,10 +94,8 @@ extension LocalStore {
         }
     }
 
-    /// The query of a name; nil when no bundle has brought one.
-    ///
-    /// - Throws: `dataLoss` for a damaged one; `failedPrecondition` for one that a newer version
-    ///   kept.
+    /// - Throws: `dataLoss` for a damaged query; `failedPrecondition` for one stored by a newer
+    ///   version.
     package func namedQuery(_ name: String) throws(LarderError) -> NamedQuery? {
         // The store has no values under other names.
         guard (1...BundleMetadata.maxNameBytes).contains(name.utf8.count) else { return nil }
@@ -112,16 +106,13 @@ extension LocalStore {
     }
 }
 
-/// A query that a bundle brought, under its name.
+/// A named query of a bundle.
 package struct NamedQuery: Sendable {
-    /// The name.
     package let name: String
-    /// The query.
     package let query: Query
-    /// The snapshot of the backend that the bundle has the query's documents of.
+    /// The snapshot of the query's documents.
     package let readTime: SnapshotVersion
 
-    /// A query under a name.
     package init(name: String, query: Query, readTime: SnapshotVersion) {
         self.name = name
         self.query = query
@@ -138,7 +129,6 @@ package struct NamedQuery: Sendable {
 extension NamedQuery {
     private static let version: Int64 = 1
 
-    /// The bytes under which the query is kept.
     func payload() throws(LarderError) -> [UInt8] {
         try Record([
             "version": .integer(Self.version), "target": .bytes(try query.target.encoded()),
@@ -147,10 +137,8 @@ extension NamedQuery {
         ]).bytes
     }
 
-    /// Reads what is kept under a name.
-    ///
-    /// - Throws: `dataLoss` for anything that is no query; `failedPrecondition` for one that a
-    ///   newer version kept.
+    /// - Throws: `dataLoss` for a damaged query; `failedPrecondition` for one stored by a newer
+    ///   version.
     init(name: String, payload: [UInt8], readTime: SnapshotVersion) throws(LarderError) {
         guard let fields = try? Record(validating: payload, maxBytes: .max).fields,
             fields["version"] == .integer(Self.version),

@@ -3,14 +3,14 @@ package import LarderModel
 package import LarderRemote
 
 extension LocalStore {
-    /// Applies batches that the backend has committed, and takes them out of the queue; one
-    /// commit for all.
+    /// Applies batches that the backend has committed, and removes them from the queue, in one
+    /// commit.
     ///
-    /// A document changes only where the acknowledgement is newer than what is cached; else the
-    /// watch stream has brought it already. Batches that are not in the queue are passed over.
+    /// A document changes only if the commit is newer than the cached document; otherwise the watch
+    /// stream has sent it already. Batches that are not in the queue are ignored.
     ///
-    /// - Returns: every document that the batches name, once.
-    /// - Throws: `internal` where an acknowledgement does not fit its batch; nothing is changed.
+    /// - Returns: every document of the batches, once.
+    /// - Throws: `internal` for a response that does not fit its batch; nothing is changed.
     package func acknowledge(_ commits: [(batchID: Int64, response: CommitResponse)])
         throws(LarderError) -> [LocalChange]
     {
@@ -38,7 +38,7 @@ extension LocalStore {
         }
     }
 
-    /// Brings the overlays of the store's other users up to date with changed documents.
+    /// Updates the overlays of the store's other users to changed documents.
     func followForOthers(
         _ changes: [CachedDocuments.Change], in transaction: inout WriteTransaction,
         using builder: RecordBuilder
@@ -90,16 +90,14 @@ extension MutationResult {
 }
 
 extension LocalStore {
-    /// Takes batches out of the queue that the backend has refused, anywhere in the queue, and
-    /// keeps each as a dead letter; one commit for all.
+    /// Removes rejected batches from anywhere in the queue, and stores each as a dead letter, in
+    /// one commit.
     ///
-    /// Batches that are not in the queue are passed over.
+    /// Batches that are not in the queue are ignored.
     ///
     /// - Parameters:
-    ///   - batchIDs: the batches.
-    ///   - error: why they were refused.
-    ///   - time: when, by the local clock.
-    /// - Returns: every document that the batches name, once.
+    ///   - time: the time of the rejection, by the local clock.
+    /// - Returns: every document of the batches, once.
     package func reject(_ batchIDs: [Int64], because error: LarderError, at time: Timestamp)
         throws(LarderError) -> [LocalChange]
     {
@@ -110,12 +108,11 @@ extension LocalStore {
         }
     }
 
-    /// Takes batches out of the queue that the application no longer wants, anywhere in the
-    /// queue; one commit for all.
+    /// Removes cancelled batches from anywhere in the queue, in one commit.
     ///
-    /// Batches that are not in the queue are passed over. Nothing is kept of the others.
+    /// Batches that are not in the queue are ignored.
     ///
-    /// - Returns: every document that the batches name, once.
+    /// - Returns: every document of the batches, once.
     package func cancel(_ batchIDs: [Int64]) throws(LarderError) -> [LocalChange] {
         try drop(batchIDs, as: .cancelled) { (_, _) throws(LarderError) in }
     }

@@ -2,12 +2,10 @@ package import LarderDocumentStore
 package import LarderModel
 
 extension LocalStore {
-    /// The user's dead letters, in the order of their batches.
-    ///
     /// - Parameters:
-    ///   - batchID: only those of later batches.
-    ///   - limit: at most how many.
-    /// - Throws: `dataLoss` for a damaged one.
+    ///   - batchID: the lower bound of the batches, exclusive.
+    ///   - limit: the maximum number.
+    /// - Throws: `dataLoss` for a damaged dead letter.
     package func deadLetters(after batchID: Int64 = 0, limit: Int = .max)
         throws(LarderError) -> [DeadLetter]
     {
@@ -21,9 +19,9 @@ extension LocalStore {
         }
     }
 
-    /// Forgets dead letters; those that are not there are passed over.
+    /// Removes dead letters; unknown ones are ignored.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number removed.
     @discardableResult
     package func discardDeadLetters(_ batchIDs: [Int64]) throws(LarderError) -> Int {
         try store.write { (transaction) throws(LarderError) in
@@ -36,14 +34,13 @@ extension LocalStore {
         }
     }
 
-    /// Puts what a dead letter holds into the queue once more, as a new batch at its end; one
-    /// commit.
+    /// Appends the mutations of a dead letter to the queue as a new batch, in one commit.
     ///
     /// - Parameters:
-    ///   - batchID: the id that the refused batch had.
-    ///   - localWriteTime: now, by the local clock.
-    /// - Returns: the new batch; nil where there is no such dead letter.
-    /// - Throws: what makes the write impossible; the dead letter then stays.
+    ///   - batchID: the id of the rejected batch.
+    ///   - localWriteTime: the present time, by the local clock.
+    /// - Returns: the new batch; nil for an unknown dead letter.
+    /// - Throws: the reason why the write is impossible; the dead letter then stays.
     package func retryDeadLetter(_ batchID: Int64, localWriteTime: Timestamp)
         throws(LarderError) -> (id: Int64, changes: [LocalChange])?
     {
@@ -71,11 +68,10 @@ extension LocalStore {
         }
     }
 
-    /// What has become of a batch of the user.
+    /// The outcome of a batch of the user.
     ///
-    /// Batch ids rise and are never used again, so that a batch which is neither in the queue nor
-    /// among the dead letters has left the queue for good: nothing is stored for those that were
-    /// acknowledged.
+    /// Batch ids increase and are never reused: a batch that is neither in the queue nor among the
+    /// dead letters has left the queue. Nothing is stored for acknowledged batches.
     package func outcome(of batchID: Int64) throws(LarderError) -> BatchOutcome {
         try store.read { (transaction) throws(LarderError) in
             if try transaction.mutationBatch(batchID, of: user) != nil { return .pending }
@@ -88,33 +84,27 @@ extension LocalStore {
     }
 }
 
-/// A batch that the backend has refused, kept with the reason until the application has seen to
-/// it.
+/// A batch that the backend has rejected, kept with the reason until the application retries or
+/// discards it.
 package struct DeadLetter: Sendable {
-    /// The id that the batch had in the queue.
     package let batchID: Int64
-    /// Whose batch it was.
     package let user: UserID
-    /// When it was written, by the local clock.
+    /// The time of the write, by the local clock.
     package let localWriteTime: Timestamp
-    /// What it would have done, in order.
     package let mutations: [Mutation]
-    /// Why it was refused.
     package let error: LarderError
     /// The number of failed attempts before, sent or not.
     package let attemptCount: Int
-    /// When it was refused, by the local clock.
+    /// The time of the rejection, by the local clock.
     package let rejectionTime: Timestamp
 }
 
-/// What has become of a batch.
+/// The outcome of a batch.
 package enum BatchOutcome: Sendable {
-    /// It waits for the backend.
     case pending
-    /// The backend has refused it.
     case rejected(DeadLetter)
-    /// The backend has committed it, or nothing is known of it: it was cancelled, its dead letter
-    /// was discarded or tried again, or there never was one of that id.
+    /// The backend has committed it, or it is unknown: cancelled, discarded or retried as a dead
+    /// letter, or never queued.
     case acknowledgedOrUnknown
 }
 
@@ -122,13 +112,13 @@ package enum BatchOutcome: Sendable {
 /// stand together and in order; the time is that of the rejection; the payload is a record:
 ///
 ///     version            1
-///     code, message      why the batch was refused
+///     code, message      why the batch was rejected
 ///     attempts           how often it was tried in vain
 ///     written            when it was written
 ///     batch              the batch's bytes
 extension DeadLetter {
     private static let version: Int64 = 1
-    /// More of an error's text is not kept.
+    /// The maximum size of a stored error message.
     private static let maxMessageBytes = 1024
     /// What a batch's bytes may come to, so that it fits into a dead letter.
     static let maxBatchBytes = (64 << 20) - (64 << 10)
@@ -169,7 +159,7 @@ extension DeadLetter {
 }
 
 extension DeadLetter {
-    /// The bytes under which a refused batch is kept.
+    /// The bytes of a rejected batch.
     static func payload(_ batch: MutationRow, because error: LarderError)
         throws(LarderError) -> [UInt8]
     {

@@ -1,23 +1,21 @@
 import LarderDocumentStore
 package import LarderModel
 
-/// What taking documents out of the cache did.
+/// The result of an eviction by hand.
 package struct Evicted: Sendable {
-    /// The documents that went.
     package fileprivate(set) var changes: [LocalChange] = []
-    /// What they occupied, in bytes.
     package fileprivate(set) var freedBytes: Int64 = 0
-    /// Documents that stayed because pending writes touch them.
+    /// Documents kept because of pending writes.
     package fileprivate(set) var keptCount = 0
-    /// Targets that held one of those that went, in order.
+    /// Targets of evicted documents, in order.
     package fileprivate(set) var targetIDs: [Int32] = []
 }
 
 extension LocalStore {
-    /// Takes documents out of the cache, apart from those with pending writes; one commit.
+    /// Evicts documents without pending writes, in one commit.
     ///
-    /// Targets that hold one of them lose their documents and what resumes them: the backend
-    /// would not tell again what it has told.
+    /// Their targets lose documents and tokens, since the backend would not repeat what it has
+    /// sent.
     package func evict(_ documents: [Document]) throws(LarderError) -> Evicted {
         try commit { (transaction, shared) throws(LarderError) in
             var (evicted, targets) = (Evicted(), Set<Int32>())
@@ -54,7 +52,7 @@ extension ReadableTransaction where Self: ~Copyable {
 }
 
 extension WriteTransaction {
-    /// Forgets all that the backend has said of a target.
+    /// Discards a target's documents, token and versions.
     fileprivate mutating func forgetContents(ofTarget id: Int32) throws(LarderError) {
         guard let stored = try target(id) else { return }
         try setDocuments([], ofTarget: id)

@@ -2,8 +2,6 @@ import LarderDocumentStore
 package import LarderModel
 
 extension LocalStore {
-    /// The user's queue, in order.
-    ///
     /// - Throws: `dataLoss` for a damaged batch.
     package func pendingBatches() throws(LarderError) -> [MutationBatch] {
         try batches(after: 0, limit: .max)
@@ -12,9 +10,8 @@ extension LocalStore {
     /// Batches of the user's queue with ids above the given one, in order.
     ///
     /// - Parameters:
-    ///   - id: 0 for the head of the queue.
-    ///   - limit: at most how many.
-    ///   - maxBytes: no others once so many bytes were read, but the first in any case.
+    ///   - limit: the maximum number.
+    ///   - maxBytes: the size at which reading stops; the first batch is returned in any case.
     /// - Throws: `dataLoss` for a damaged batch.
     package func batches(after id: Int64, limit: Int, maxBytes: Int = .max)
         throws(LarderError) -> [MutationBatch]
@@ -33,11 +30,9 @@ extension LocalStore {
         }
     }
 
-    /// The id of the last batch in the user's queue; nil when it is empty.
+    /// Reads at most about 60 batches.
     ///
-    /// Reads some 60 batches at most, however long the queue is.
-    ///
-    /// - Parameter limit: only ids up to this one count.
+    /// - Parameter limit: the upper bound of ids.
     package func highestPendingBatchID(upTo limit: Int64 = .max) throws(LarderError) -> Int64? {
         try store.read { (transaction) throws(LarderError) in
             guard let first = try transaction.nextMutationBatch(of: user), first.id <= limit else {
@@ -59,9 +54,7 @@ extension LocalStore {
         }
     }
 
-    /// Counts an attempt to send a batch, and keeps the text of its failure.
-    ///
-    /// - Returns: whether the batch is in the queue.
+    /// Records an attempt to send a batch, and the text of its failure.
     @discardableResult
     package func recordAttempt(
         toSend batchID: Int64, at time: Timestamp, failure: String? = nil
@@ -82,20 +75,18 @@ extension MutationBatch {
     }
 }
 
-/// A batch of the queue, as it waits for the backend.
+/// A decoded batch of the queue.
 package struct MutationBatch: Sendable {
-    /// The batch's id: it rises over all users and is never used again.
+    /// Increasing across all users and never reused.
     package let id: Int64
-    /// When it was written, by the local clock.
+    /// The time of the write, by the local clock.
     package let localWriteTime: Timestamp
-    /// What it does, in order.
     package let mutations: [Mutation]
-    /// How often it was tried in vain to have it committed, sent or not.
+    /// The number of failed attempts to commit it, sent or not.
     package let attemptCount: Int
-    /// When that was tried last; nil for never.
+    /// The time of the last attempt; nil for none.
     package let lastAttempt: Timestamp?
-    /// The text of the last failure; nil for none.
     package let lastError: String?
-    /// About how many bytes it takes.
+    /// The approximate size in bytes.
     package var sizeBytes = 0
 }

@@ -3,21 +3,19 @@ package import LarderModel
 package import LarderRemote
 import OrderedCollections
 
-/// What a remote event has done to the local store.
 package struct AppliedRemoteEvent: Sendable {
-    /// Documents that changed in the cache, as the user sees them.
+    /// Changed documents of the cache, as the user sees them.
     package let changes: [LocalChange]
-    /// All targets that were given, with what the event says of them.
+    /// All given targets, updated by the event.
     package let targets: [Int32: TargetData]
 }
 
 extension LocalStore {
-    /// Takes in what a backend has told; one commit.
+    /// Applies an event of the backend, in one commit.
     ///
     /// - Parameters:
-    ///   - event: what it told.
-    ///   - targets: what is known of every active target. What the event says of others is passed
-    ///     over. Of one that is no longer stored nothing is stored again.
+    ///   - targets: the active targets; changes of others are ignored, and targets that are no
+    ///     longer stored are not stored again.
     package func apply(_ event: RemoteEvent, to targets: [Int32: TargetData])
         throws(LarderError) -> AppliedRemoteEvent
     {
@@ -49,7 +47,7 @@ extension LocalStore {
         }
     }
 
-    /// The last snapshot of the backend that was taken in; none for none.
+    /// The last snapshot of the backend that was applied; none before the first.
     package func lastRemoteSnapshotVersion() throws(LarderError) -> SnapshotVersion {
         try begin(.readSnapshotVersion)
         return try store.read { (transaction) throws(LarderError) in
@@ -57,7 +55,7 @@ extension LocalStore {
         }
     }
 
-    /// Takes what an event says of a target into the store; what is known of it then.
+    /// Applies an event to a target in the store, and returns the target.
     ///
     /// - Parameter readings: the event's documents in the order of their names.
     private func apply(
@@ -81,10 +79,8 @@ extension LocalStore {
 }
 
 extension Set<DocumentPath> {
-    /// The paths in order.
-    ///
-    /// - Parameter readings: documents in order. Where most of them are meant, the paths are looked
-    ///   for one after the other, which is faster than to sort them.
+    /// - Parameter readings: documents in order. If the set has most of them, a scan is faster than
+    ///   sorting.
     fileprivate func sorted(as readings: [DocumentReading]) -> [DocumentPath] {
         guard count > readings.count / 2 else { return sorted() }
         var paths: [DocumentPath] = []
@@ -95,7 +91,6 @@ extension Set<DocumentPath> {
 }
 
 extension TargetData {
-    /// Takes what a backend has told of the target.
     fileprivate mutating func hear(_ change: RemoteTargetChange, in event: RemoteEvent) {
         if event.mismatches[id] != nil {
             resumeToken = []
@@ -107,8 +102,8 @@ extension TargetData {
         }
     }
 
-    /// Whether the store must be looked at, to see whether the target is to be stored: so little
-    /// is to be done for the others that they are many.
+    /// Whether the stored target must be read to decide about storing; false for most targets of a
+    /// snapshot.
     fileprivate func mayBeWorthStoring(with change: RemoteTargetChange, in event: RemoteEvent)
         -> Bool
     {
@@ -117,8 +112,8 @@ extension TargetData {
             || !change.added.isEmpty || !change.modified.isEmpty || !change.removed.isEmpty
     }
 
-    /// Whether the target is to be stored now: its documents changed, it is stored without a
-    /// token or must lose it, or what is stored is 5 minutes old.
+    /// Whether to store the target now: its documents changed, its stored token is missing or
+    /// obsolete, or its stored state is 5 minutes old.
     fileprivate func isWorthStoring(
         over stored: Target, with change: RemoteTargetChange = RemoteTargetChange()
     ) -> Bool {
@@ -135,7 +130,7 @@ extension TargetData {
 }
 
 extension SharedChange {
-    /// Notes what an event says of active targets.
+    /// Adds the changes of active targets.
     fileprivate mutating func note(_ event: RemoteEvent, of active: [Int32: TargetData]) {
         for id in Set(event.targets.keys).union(event.mismatches.keys) where active[id] != nil {
             let change = event.targets[id] ?? RemoteTargetChange()
@@ -147,7 +142,6 @@ extension SharedChange {
 }
 
 extension SnapshotVersion {
-    /// Whether the version is 5 minutes or more after another.
     fileprivate func isMinutesAfter(_ other: SnapshotVersion) -> Bool {
         let (old, new) = (other.timestamp, timestamp)
         let seconds = new.seconds - old.seconds
@@ -156,14 +150,13 @@ extension SnapshotVersion {
 }
 
 extension ReadableTransaction where Self: ~Copyable {
-    /// The last snapshot of the backend that was taken in; none for none.
+    /// The last snapshot of the backend that was applied; none before the first.
     fileprivate func lastSnapshotVersion() throws(LarderError) -> SnapshotVersion {
         try namedValue(.global, lastSnapshotVersionName)?.version ?? .none
     }
 }
 
 extension WriteTransaction {
-    /// Remembers a snapshot, unless it is before the last one.
     fileprivate mutating func raiseLastSnapshotVersion(to version: SnapshotVersion)
         throws(LarderError)
     {
@@ -175,16 +168,14 @@ extension WriteTransaction {
 private let lastSnapshotVersionName = "last_remote_snapshot_version"
 
 extension LocalStore {
-    /// Takes documents from a backend into the cache; one commit for all.
+    /// Caches documents of a backend, in one commit.
     ///
-    /// An update counts when nothing is known of its document, when it is newer than what is
-    /// known, or when it is of the same version and confirms an acknowledged write. Others are
-    /// ignored.
+    /// An update is used if its document is unknown or older, or has the same version and an
+    /// acknowledged write. Others are ignored.
     ///
     /// - Parameters:
-    ///   - updates: what the backend said.
-    ///   - readTime: the snapshot that said it.
-    /// - Returns: the documents whose updates counted, as the user sees them.
+    ///   - readTime: the snapshot of the updates.
+    /// - Returns: the updated documents, as the user sees them.
     package func applyRemoteDocuments(
         _ updates: [DocumentReading], readTime: SnapshotVersion
     ) throws(LarderError) -> [LocalChange] {
@@ -197,9 +188,7 @@ extension LocalStore {
         }
     }
 
-    /// Takes documents from a backend into the cache, as ``applyRemoteDocuments(_:readTime:)``.
-    ///
-    /// - Parameter readTime: the snapshot that said it; nil for the version of each document.
+    /// - Parameter readTime: the snapshot of the updates; nil for the version of each document.
     func apply(
         _ updates: some Sequence<DocumentReading>, readTime: SnapshotVersion?,
         in transaction: inout WriteTransaction, using builder: RecordBuilder
@@ -227,7 +216,7 @@ extension LocalStore {
 }
 
 extension ReadableTransaction where Self: ~Copyable {
-    /// What a user's pending writes make of changed documents; nil where there are none.
+    /// The overlays of changed documents; nil for documents without pending writes.
     fileprivate func overlays(of changes: [CachedDocuments.Change], by user: UserID)
         throws(LarderError) -> [Document?]
     {
@@ -241,14 +230,14 @@ extension ReadableTransaction where Self: ~Copyable {
 }
 
 extension DocumentReading {
-    /// Whether the update says more than what is cached.
+    /// Whether the update replaces the cached document.
     fileprivate func counts(over known: WorkingDocument) -> Bool {
         if case .nothing = known.state { return true }
         return isForgetting || version > known.version
             || version == known.version && known.hasCommittedMutations
     }
 
-    /// The document as it is to be cached.
+    /// The document to be cached.
     package var document: WorkingDocument {
         switch contents {
         case .found(let record, let createTime):

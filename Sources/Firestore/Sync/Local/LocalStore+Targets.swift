@@ -4,10 +4,10 @@ package import LarderModel
 package import LarderQuery
 
 extension LocalStore {
-    /// Finds or makes the stored target of a query, for listening.
+    /// Finds or allocates the stored target of a query.
     ///
-    /// Nothing is written for one that is found. A target is not kept from eviction: pin it for
-    /// as long as it is watched.
+    /// Nothing is written for a target that is found. Pin it while it is watched, to keep it from
+    /// eviction.
     package func allocateTarget(_ target: QueryTarget) throws(LarderError) -> TargetData {
         let targets = try allocateTargets([target])
         guard let target = targets.first else {
@@ -16,9 +16,9 @@ extension LocalStore {
         return target
     }
 
-    /// Finds or makes the stored targets of queries; at most one commit for all.
+    /// Finds or allocates the stored targets of queries, with at most one commit.
     ///
-    /// - Returns: a target for each, in order; equal ones share theirs.
+    /// - Returns: a target for each query, in order; equal queries share it.
     package func allocateTargets(_ targets: [QueryTarget]) throws(LarderError) -> [TargetData] {
         try begin(.allocateTarget)
         var encoded: [EncodedTarget] = []
@@ -34,7 +34,6 @@ extension LocalStore {
         }
     }
 
-    /// A stored target by its id; nil when there is none.
     package func targetData(_ id: Int32) throws(LarderError) -> TargetData? {
         try begin(.readTarget)
         return try store.read { (transaction) throws(LarderError) in
@@ -43,22 +42,21 @@ extension LocalStore {
         }
     }
 
-    /// The documents that the backend is known to have in a target; none for one that is not
-    /// stored.
+    /// The documents that the backend is known to have in a target; empty if it is not stored.
     package func remoteKeys(of targetID: Int32) throws(LarderError) -> TreeSet<DocumentPath> {
         try store.read { (transaction) throws(LarderError) in
             try transaction.remoteKeys(of: targetID)
         }
     }
 
-    /// Saves what is known of a target whose last listener has gone.
+    /// Stores the state of a target whose last listener has ended.
     ///
-    /// One that is no longer stored is not stored again.
+    /// A target that is no longer stored is not stored again.
     package func releaseTarget(_ data: TargetData) throws(LarderError) {
         try releaseTargets([data])
     }
 
-    /// Saves what is known of targets whose last listeners have gone; one commit for all.
+    /// Stores the states of targets whose last listeners have ended, in one commit.
     package func releaseTargets(_ targets: [TargetData]) throws(LarderError) {
         try begin(.releaseTarget)
         try commit(forAll: true) { (transaction, _) throws(LarderError) in
@@ -70,9 +68,7 @@ extension LocalStore {
         }
     }
 
-    /// Forgets a target, with what documents are in it; the documents stay.
-    ///
-    /// - Returns: whether it was there.
+    /// Removes a target; its documents stay cached.
     @discardableResult
     package func removeTarget(_ id: Int32) throws(LarderError) -> Bool {
         try begin(.releaseTarget)
@@ -82,13 +78,11 @@ extension LocalStore {
     }
 }
 
-/// A target with what it is stored and found by.
+/// A target with its stored form.
 struct EncodedTarget {
-    /// The target.
     let target: QueryTarget
-    /// The target as bytes.
     let query: [UInt8]
-    /// Its canonical id, as much of it as the store takes: targets that share it are compared.
+    /// The canonical id, cut to the store's limit: targets that share it are compared.
     let canonicalID: String
 
     private static let maxBytes = 6000
@@ -102,7 +96,6 @@ struct EncodedTarget {
             ? text : String(decoding: text.utf8.prefix(Self.maxBytes), as: UTF8.self)
     }
 
-    /// Whether a stored target is this one.
     func isSame(as stored: Target) -> Bool {
         if stored.query == query { return true }
         // One that cannot be read, or that a newer version wrote, is another.
@@ -111,7 +104,6 @@ struct EncodedTarget {
 }
 
 extension TargetData {
-    /// What is stored of a target.
     init(_ stored: Target, of target: QueryTarget) {
         self.init(
             id: stored.id, target: target, resumeToken: stored.resumeToken,
@@ -121,7 +113,7 @@ extension TargetData {
 }
 
 extension ReadableTransaction where Self: ~Copyable {
-    /// What is stored of targets; nil unless all of them are stored.
+    /// The stored targets; nil unless all are stored.
     func find(_ targets: [EncodedTarget]) throws(LarderError) -> [TargetData]? {
         var found: [TargetData] = []
         for target in targets {
@@ -131,7 +123,7 @@ extension ReadableTransaction where Self: ~Copyable {
         return found
     }
 
-    /// What is stored of a target; nil when nothing is.
+    /// The stored target; nil if there is none.
     func find(_ target: EncodedTarget) throws(LarderError) -> TargetData? {
         for id in try targetIDs(withCanonicalID: target.canonicalID) {
             guard let stored = try self.target(id), target.isSame(as: stored) else { continue }
@@ -140,16 +132,14 @@ extension ReadableTransaction where Self: ~Copyable {
         return nil
     }
 
-    /// The documents that the backend is known to have in a target; none for one that is not
-    /// stored.
+    /// The documents that the backend is known to have in a target; empty if it is not stored.
     func remoteKeys(of targetID: Int32) throws(LarderError) -> TreeSet<DocumentPath> {
         var paths: TreeSet<DocumentPath> = []
         try forEachDocument(ofTarget: targetID) { paths.insert($0) }
         return paths
     }
 
-    /// Whether a target has these documents and no others, in this order; nothing is made for a
-    /// document.
+    /// Whether a target has exactly these documents, in this order; allocates nothing per document.
     func hasDocuments(_ documents: [Document], inTarget id: Int32) throws(LarderError) -> Bool {
         let names = ScanOptions(readsNamesOnly: true, includesAllStates: true)
         var (count, isSame) = (0, true)
@@ -162,7 +152,7 @@ extension ReadableTransaction where Self: ~Copyable {
         return isSame && count == documents.count
     }
 
-    /// Calls with every document of a target, also those that are not cached.
+    /// Calls with every document of a target, including those that are not cached.
     func forEachDocument(ofTarget id: Int32, _ body: (DocumentPath) -> Void)
         throws(LarderError)
     {
@@ -175,9 +165,9 @@ extension ReadableTransaction where Self: ~Copyable {
 }
 
 extension WriteTransaction {
-    /// What is stored of a target, which is stored now unless it was before.
+    /// Finds or stores a target.
     ///
-    /// Ids are even and rise; none is used again.
+    /// Ids are even, increasing and never reused.
     mutating func allocate(_ target: EncodedTarget) throws(LarderError) -> TargetData {
         if let known = try find(target) { return known }
         let highest = try highestTargetID()
@@ -190,7 +180,7 @@ extension WriteTransaction {
         return TargetData(stored, of: target.target)
     }
 
-    /// Stores what the backend has said of a stored target.
+    /// Updates a stored target.
     mutating func put(_ data: TargetData, over stored: Target) throws(LarderError) {
         var target = stored
         target.resumeToken = data.resumeToken
@@ -199,7 +189,7 @@ extension WriteTransaction {
         try put(target)
     }
 
-    /// Makes these the only documents of a target, which must be stored.
+    /// Replaces the documents of a stored target.
     mutating func setDocuments(_ documents: Set<DocumentPath>, ofTarget id: Int32)
         throws(LarderError)
     {

@@ -79,7 +79,6 @@ extension LocalStore {
 }
 
 extension SharedChange {
-    /// Adds a batch that was queued.
     mutating func addBatch(_ id: Int64, changing changes: [LocalChange]) {
         guard id != 0 else { return }
         batches.append(Batch(id, .pending))

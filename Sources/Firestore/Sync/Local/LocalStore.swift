@@ -1,38 +1,30 @@
 package import LarderDocumentStore
 package import LarderModel
 
-/// The pending writes of one user, and the local view that they make of the cached documents.
+/// The pending writes of a user, and the local view of the cached documents with them.
 ///
-/// A document's local view is the cached document with every pending batch that touches it
-/// applied in order. The store keeps that view as an overlay, so that reads replay nothing; each
-/// call here leaves documents, queue and overlays in agreement, in one commit.
+/// A document's local view is the cached document with every pending batch applied in order. The
+/// store keeps the view as an overlay, so that reads replay nothing; each call commits a consistent
+/// change of documents, queue and overlays.
 ///
-/// Every call blocks: for its turn to write and for the disk. Never call on Swift's cooperative
-/// threads.
+/// Calls block for other writers and the disk. Never call on Swift's cooperative threads.
 package struct LocalStore: Sendable {
-    /// Where documents, queue and overlays lie.
     package let store: Store
-    /// Whose queue and local view.
     package let user: UserID
-    /// The database that the documents belong to.
     package let databaseID: DatabaseID
-    /// Called before each operation, which fails with what it throws.
+    /// Called before each operation; its error fails the operation.
     package let guarding: Guard?
-    /// How other clients of the store hear of what is done; nil when there can be none.
+    /// The journal for other clients of the store; nil if it is not shared.
     let journal: SharedJournal?
 
-    /// What is asked before an operation, with its name.
     package typealias Guard = @Sendable (LocalOperation) throws(LarderError) -> Void
 
-    /// The pending writes of a user in a store.
-    ///
-    /// It holds no state: any number of them may be made for one store.
+    /// Stateless: any number may be created for one store.
     package init(store: Store, user: UserID, databaseID: DatabaseID, guarding: Guard? = nil) {
         self.init(
             store: store, user: user, databaseID: databaseID, guarding: guarding, journal: nil)
     }
 
-    /// The pending writes of a user in a store that clients share.
     init(
         store: Store, user: UserID, databaseID: DatabaseID, guarding: Guard?,
         journal: SharedJournal?
@@ -51,15 +43,14 @@ package struct LocalStore: Sendable {
             journal: journal)
     }
 
-    /// Asks whether an operation may begin.
     func begin(_ operation: LocalOperation) throws(LarderError) {
         try guarding?(operation)
     }
 
-    /// Runs a closure that makes changes, and commits them with what it tells other clients.
+    /// Commits the changes of a closure, with their description for other clients.
     ///
     /// - Parameters:
-    ///   - isForAll: whether only the client that has the network may do it.
+    ///   - isForAll: whether only the primary client may make them.
     ///   - body: makes the changes, and describes them to the other clients of a shared store.
     /// - Throws: what the closure and the store throw; ``LarderCore/LarderError/leaseLost``.
     func commit<R>(
@@ -81,8 +72,7 @@ package struct LocalStore: Sendable {
 }
 
 extension LocalStore {
-    /// The documents that another user sees otherwise than this one, each as seen by this user
-    /// and by the other.
+    /// The documents that another user sees differently, from this user's view to the other's.
     ///
     /// Nothing is written. Linear in the batches of both users.
     package func changes(whenUserBecomes user: UserID) throws(LarderError) -> [LocalChange] {
@@ -111,34 +101,21 @@ extension LocalStore {
     }
 }
 
-/// What a call of the local store does: names for logs, and for tests that make the disk fail.
+/// The operations of the local store, for logs and for tests of disk failures.
 ///
 /// The raw values are those of Firestore's specification tests.
 package enum LocalOperation: String, Sendable, Hashable, CaseIterable {
-    /// A target is found or made.
     case allocateTarget = "Allocate target"
-    /// What a backend has told is taken in.
     case applyRemoteEvent = "Apply remote event"
-    /// What is known of a target without listeners is saved.
     case releaseTarget = "Release target"
-    /// Writes enter the queue.
     case writeMutations = "Locally write mutations"
-    /// Committed batches leave the queue.
     case acknowledgeBatch = "Acknowledge batch"
-    /// Refused or cancelled batches leave the queue.
     case rejectBatch = "Reject batch"
-    /// Another user's queue takes the place of the present one.
     case changeUser = "Handle user change"
-    /// The last snapshot is looked up.
     case readSnapshotVersion = "Get last remote snapshot version"
-    /// The documents of a batch are looked up.
     case readBatchDocuments = "Lookup mutation documents"
-    /// A target is looked up.
     case readTarget = "Get target data"
-    /// What other processes have changed is looked up.
     case readNewChanges = "Get new document changes"
-    /// A part of a bundle is taken in.
     case loadBundle = "Load bundle"
-    /// The lease of the network is renewed.
     case renewLease = "updateClientMetadataAndTryBecomePrimary"
 }

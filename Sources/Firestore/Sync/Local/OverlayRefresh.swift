@@ -1,18 +1,15 @@
 import LarderDocumentStore
 import LarderModel
 
-/// Brings a user's overlays into agreement with what lies below them: cached documents and queue.
+/// Updates a user's overlays to the cached documents and the queue.
 struct OverlayRefresh {
-    /// The user.
     let user: UserID
-    /// What records are made with.
     let builder: RecordBuilder
 
-    /// Makes overlays anew after batches have left the queue: the batches that are still in it
-    /// are applied to the cached documents, in order.
+    /// Recomputes overlays after batches have left the queue: the remaining batches are applied to
+    /// the cached documents, in order.
     ///
-    /// Linear in the mutations of the batches that touch the documents. Each batch is decoded
-    /// once and let go, however many documents it touches.
+    /// Linear in the mutations of the batches that touch the documents. Each batch is decoded once.
     func replay(_ paths: some Sequence<DocumentPath>, in transaction: inout WriteTransaction)
         throws(LarderError)
     {
@@ -47,10 +44,10 @@ struct OverlayRefresh {
         }
     }
 
-    /// Makes overlays anew after cached documents have changed.
+    /// Updates overlays after cached documents have changed.
     ///
-    /// Where the pending writes do not depend on what changed, the overlay's own change is
-    /// applied again, without the queue.
+    /// If the pending writes do not depend on the change, the overlay's mutation is applied again
+    /// without the queue.
     func follow(_ changes: [CachedDocuments.Change], in transaction: inout WriteTransaction)
         throws(LarderError)
     {
@@ -75,9 +72,9 @@ struct OverlayRefresh {
         try replay(replayed, in: &transaction)
     }
 
-    /// Keeps a view, or none where the document below has grown so much that the view is beyond
-    /// the store's limits: the backend will refuse the pending writes, and must not be kept from
-    /// being heard until then.
+    /// Stores a view, or none if the cached document has grown so much that the view is beyond the
+    /// store's limits: the backend will reject the pending writes, and its snapshots must be
+    /// applied until then.
     private func put(
         _ view: Record?, _ overlay: OverlayMutation, at path: DocumentPath, batch: Int64,
         in transaction: inout WriteTransaction
@@ -92,9 +89,9 @@ struct OverlayRefresh {
     }
 }
 
-/// Documents while batches are applied to them, each batch in one pass over its mutations.
+/// Documents to which batches are applied, each in one pass over its mutations.
 struct WorkingSet {
-    /// The documents; mutations of others are passed over.
+    /// Mutations of other documents are ignored.
     var documents: [DocumentPath: WorkingDocument] = [:]
     private let builder: RecordBuilder
 
@@ -102,9 +99,9 @@ struct WorkingSet {
         self.builder = builder
     }
 
-    /// Applies mutations that wait for the backend.
+    /// Applies pending mutations.
     ///
-    /// Linear in their number, also where many are of one document.
+    /// Linear in their number, even for many mutations of one document.
     mutating func apply(_ mutations: [Mutation], localWriteTime: Timestamp) throws(LarderError) {
         for mutation in mutations {
             try documents[mutation.path]?.apply(
@@ -114,10 +111,9 @@ struct WorkingSet {
 
     /// Applies a batch of the queue, after those before it.
     ///
-    /// The base of its increments counts for documents of which the cache has another version
-    /// than when the batch was written: the increment may be in that one. As long as the cache
-    /// has the same, the increment counts from what the batches before it leave, so that it stays
-    /// right when one of those is cancelled.
+    /// The base values of its increments are used for documents whose cached version has changed
+    /// since the batch was written, and may include the increment. Otherwise increments apply to
+    /// the result of the batches before, so that they stay correct when one of those is cancelled.
     mutating func apply(_ batch: MutationRow) throws(LarderError) {
         let contents = try MutationPayload(batch.payload)
         if !contents.baseMutations.isEmpty {
@@ -134,20 +130,20 @@ struct WorkingSet {
     }
 }
 
-/// A document with its place among a user's pending writes, to apply more of them to it.
+/// A document and its local view, to which writes are applied.
 struct LoadedDocument {
-    /// The document as the user sees it; nil when nothing is known of it.
+    /// The document as the user sees it; nil if unknown.
     let view: Document?
-    /// The same, to go on from.
+    /// The view as a base for writes.
     let working: WorkingDocument
-    /// The version of the cached document below; none when nothing is cached.
+    /// The version of the cached document; none if it is not cached.
     let baseVersion: SnapshotVersion
-    /// Whether the cached document below exists with known fields.
+    /// Whether the cached document exists with known fields.
     let isCached: Bool
 }
 
 extension ReadableTransaction where Self: ~Copyable {
-    /// A document as a user sees it, with what an overlay says of its making.
+    /// A document as a user sees it, with the state of its overlay.
     func loadedDocument(at path: DocumentPath, of user: UserID)
         throws(LarderError) -> LoadedDocument
     {

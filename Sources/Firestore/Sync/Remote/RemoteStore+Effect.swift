@@ -3,104 +3,86 @@ package import LarderRemote
 package import OrderedCollections
 
 extension RemoteStore {
-    /// What the owner of a ``RemoteStore`` is to do.
     package enum Effect: Sendable {
-        /// Opens a watch stream; its events are given back with its generation.
+        /// Open a watch stream, whose events carry its generation.
         case openWatchStream(generation: Int)
-        /// Closes the watch stream, if it still is there, and lets it go.
+        /// Close and release the watch stream, if it is open.
         case closeWatchStream
-        /// Sends on the watch stream.
         case sendWatch(WatchRequest)
-        /// Opens a write stream; its events are given back with its generation.
+        /// Open a write stream, whose events carry its generation.
         case openWriteStream(generation: Int)
-        /// Closes the write stream, if it still is there, and lets it go.
+        /// Close and release the write stream, if it is open.
         case closeWriteStream
-        /// Sends on the write stream.
         case sendWrite(WriteRequest)
-        /// Sets a timer, instead of the same one if that is set; its end comes back by
-        /// ``RemoteStore/fire(_:)``.
+        /// Set or replace a timer; when it fires, call ``RemoteStore/fire(_:)``.
         case schedule(EngineTimer, after: Duration)
-        /// Stops a timer.
         case cancel(EngineTimer)
-        /// Lets the remote forget its token of access.
+        /// Discard the remote's access token.
         case invalidateToken
-        /// What is known of the network has changed.
         case onlineState(NetworkState)
-        /// A snapshot is to be applied.
+        /// Apply a snapshot.
         ///
-        /// ``RemoteStore/targets`` have its tokens already, so an event that could not be
-        /// applied is applied again before the network is used again.
+        /// ``RemoteStore/targets`` have its tokens already: an event that could not be applied must
+        /// be applied again before the network is used.
         case apply(RemoteEvent)
-        /// The backend watches the target no longer, for a reason.
+        /// The backend has ended a target with an error.
         case rejectTarget(Int32, LarderError)
-        /// The oldest batch of the pipeline is committed.
+        /// The backend has committed the oldest batch of the pipeline.
         ///
-        /// It has left the pipeline already: an acknowledgement that could not be stored is
-        /// stored again before the network is used again.
+        /// It has left the pipeline already: an acknowledgement that could not be stored must be
+        /// stored before the network is used.
         case acknowledge(batchID: Int64, CommitResponse)
-        /// The batch is refused for good; it has left the pipeline.
+        /// The backend has rejected a batch, which has left the pipeline.
         case reject(batchID: Int64, LarderError)
-        /// The oldest batch of the pipeline was not committed, and is sent again; whether it was
-        /// sent this time, or there was no stream to send it on.
+        /// The oldest batch of the pipeline was not committed, and is sent again; `wasSent` is
+        /// false if there was no stream to send it on.
         case attemptFailed(batchID: Int64, LarderError, wasSent: Bool)
-        /// The pipeline has room: the owner answers with ``RemoteStore/add(_:)``, also when
-        /// there is nothing.
+        /// The pipeline has room: call ``RemoteStore/add(_:)``, also with an empty array.
         case wantsWrites(after: Int64, count: Int)
-        /// A sentence for the log.
+        /// Log a sentence.
         case warn(String)
     }
 }
 
-/// What an engine waits for; each is set at most once at a time.
+/// The timers of an engine.
 ///
 /// The names are those of Firestore's specification tests.
 package enum EngineTimer: String, Sendable, Hashable, CaseIterable {
-    /// An idle watch stream is closed.
     case watchStreamIdle = "listen_stream_idle"
-    /// A watch stream that failed is opened again.
     case watchStreamBackoff = "listen_stream_connection_backoff"
-    /// An idle write stream is closed.
     case writeStreamIdle = "write_stream_idle"
-    /// A write stream that failed is opened again.
     case writeStreamBackoff = "write_stream_connection_backoff"
-    /// A stream that stayed open so long is healthy.
+    /// A watch stream that stayed open so long is healthy.
     case watchStreamHealth = "health_check_timeout"
-    /// The same of the write stream.
     case writeStreamHealth = "write_health_check_timeout"
-    /// A backend that has not answered so long counts as away.
+    /// A backend that has not answered on the watch stream counts as unreachable.
     case onlineState = "online_state_timeout"
-    /// The same of the write stream.
     case writeOnlineState = "write_online_state_timeout"
-    /// The lease of the network is renewed, or looked at.
+    /// Renews the lease of the network, or checks it.
     case lease = "client_metadata_refresh"
-    /// A call of a transaction fails, since the backend does not answer.
+    /// Fails a call that the backend has not answered.
     case callTimeout = "call_timeout"
-    /// A transaction is tried again.
     case transactionRetry = "transaction_retry"
-    /// Commits of another process are looked for again.
+    /// Checks again for commits of another process.
     case following = "following"
-    /// What the disk refused is tried again.
+    /// Repeats work that the disk has refused.
     case recovery = "async_queue_retry"
 }
 
-/// What a backend has told up to one snapshot: everything, for every target that is watched.
+/// The changes of all watched targets up to a snapshot of the backend.
 package struct RemoteEvent: Sendable {
-    /// The snapshot; none for an event that no backend sent.
+    /// The snapshot's version; none for an event that no backend sent.
     package var version: SnapshotVersion
-    /// What has happened to targets.
     package var targets: [Int32: RemoteTargetChange]
-    /// Targets whose number of documents did not agree, each with the purpose for which it is
-    /// asked for anew.
+    /// Targets whose count of documents did not agree, with the purpose of the new request.
     package var mismatches: [Int32: WatchTarget.Purpose]
-    /// Documents that changed, as they were told: a backend mostly tells them in the order of their
-    /// names.
+    /// Changed documents in the order received, which is mostly that of their names.
     ///
-    /// An absent one without a version says that nothing is known of it any more.
+    /// An absent document without a version is unknown from now on.
     package var documents: OrderedDictionary<DocumentPath, DocumentReading>
-    /// Documents of ``documents`` that were asked for only because they were in limbo.
+    /// Those of ``documents`` that only limbo resolution requested.
     package var resolvedLimboDocuments: Set<DocumentPath>
 
-    /// An event with some contents.
     package init(
         version: SnapshotVersion, targets: [Int32: RemoteTargetChange] = [:],
         mismatches: [Int32: WatchTarget.Purpose] = [:],
@@ -115,20 +97,16 @@ package struct RemoteEvent: Sendable {
     }
 }
 
-/// What an event says of one target.
+/// The change of one target in an event.
 package struct RemoteTargetChange: Sendable, Equatable {
-    /// What resumes the target from here; empty for what it was.
+    /// The new resume token; empty if unchanged.
     package var resumeToken: [UInt8]
-    /// Whether the backend has told all that there was.
+    /// Whether the backend has sent the whole target.
     package var isCurrent: Bool
-    /// Documents that came into the target.
     package var added: Set<DocumentPath>
-    /// Documents that were in it and have changed.
     package var modified: Set<DocumentPath>
-    /// Documents that left it.
     package var removed: Set<DocumentPath>
 
-    /// A change with some contents.
     package init(
         resumeToken: [UInt8] = [], isCurrent: Bool = false, added: Set<DocumentPath> = [],
         modified: Set<DocumentPath> = [], removed: Set<DocumentPath> = []
@@ -140,6 +118,5 @@ package struct RemoteTargetChange: Sendable, Equatable {
         self.removed = removed
     }
 
-    /// Whether documents have changed.
     package var hasDocuments: Bool { !(added.isEmpty && modified.isEmpty && removed.isEmpty) }
 }

@@ -35,7 +35,7 @@ extension RemoteStore {
         return true
     }
 
-    /// Rejects a batch of the pipeline as if the backend had refused it; the others continue
+    /// Rejects a batch of the pipeline as if the backend had rejected it; the others continue
     /// without backoff.
     ///
     /// - Returns: whether it was in the pipeline.
@@ -173,7 +173,7 @@ extension RemoteStore {
 }
 
 extension LarderError.Code {
-    /// True if the same write would be refused again.
+    /// True if the same write would be rejected again.
     fileprivate var isPermanentForWrites: Bool {
         switch self {
         case .invalidArgument, .notFound, .alreadyExists, .permissionDenied, .failedPrecondition,

@@ -99,7 +99,7 @@ extension WatchAggregator {
         return knowledge.target(id)
     }
 
-    /// Documents that came into a target since the last event, less those that left it.
+    /// Documents that have entered a target since the last event, less those that have left it.
     func growth(of id: Int32) -> Int {
         states[id]?.growth ?? 0
     }
@@ -118,7 +118,7 @@ extension WatchAggregator {
         if !change.resumeToken.isEmpty { resumeAll(from: change.resumeToken, knowledge) }
     }
 
-    /// Gives a token to all active targets, changing their states in place.
+    /// Sets the token of all active targets, in place.
     private mutating func resumeAll(from token: [UInt8], _ knowledge: some WatchKnowledge) {
         var index = states.startIndex
         while index != states.endIndex {
@@ -335,10 +335,8 @@ package protocol WatchKnowledge {
 }
 
 extension WatchKnowledge {
-    /// Looks the target up.
     package func isWatched(_ id: Int32) -> Bool { target(id) != nil }
 
-    /// Looks in the whole set.
     package func isRemoteKey(_ path: DocumentPath, of id: Int32) -> Bool {
         remoteKeys(of: id).contains(path)
     }

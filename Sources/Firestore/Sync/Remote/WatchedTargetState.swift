@@ -1,21 +1,15 @@
 import LarderModel
 
-/// What a watch stream has told of one target since the last event.
+/// The changes of one target since the last event.
 struct WatchedTargetState {
-    /// Requests for the target that the backend has not answered.
-    ///
-    /// Until it has, what it tells is of an earlier request.
+    /// Until then its responses belong to an earlier request.
     var outstanding = 0
-    /// What the next event says of the target.
     private(set) var change = RemoteTargetChange()
-    /// Whether the next event says anything of it.
     private(set) var hasChanges = true
 
-    /// By how much more documents have come into the target than left it.
+    /// The documents that have entered the target, less those that have left it.
     var growth: Int { change.added.count - change.removed.count }
 
-    /// A document is in the target.
-    ///
     /// - Parameter isKnown: whether it was, as of the last event.
     mutating func add(_ path: DocumentPath, isKnown: Bool) {
         hasChanges = true
@@ -29,8 +23,6 @@ struct WatchedTargetState {
         change.removed.forget(path)
     }
 
-    /// A document is not in the target.
-    ///
     /// - Parameter isKnown: whether it was, as of the last event.
     mutating func remove(_ path: DocumentPath, isKnown: Bool) {
         hasChanges = true
@@ -39,20 +31,18 @@ struct WatchedTargetState {
         if isKnown { change.removed.insert(path) } else { change.removed.forget(path) }
     }
 
-    /// All that there was has been told.
     mutating func markCurrent() {
         hasChanges = true
         change.isCurrent = true
     }
 
-    /// Takes a token, unless it is empty.
     mutating func resume(from token: [UInt8]) {
         guard !token.isEmpty else { return }
         hasChanges = true
         change.resumeToken = token
     }
 
-    /// The backend watches the target; an answer that nothing waited for is passed over.
+    /// The backend has confirmed a request; an unexpected confirmation is ignored.
     mutating func added(resumeToken: [UInt8]) {
         guard outstanding > 0 else { return }
         outstanding -= 1
@@ -67,7 +57,7 @@ struct WatchedTargetState {
         change.removed = []
     }
 
-    /// What an event says of the target; the next one says what is told from here on.
+    /// Returns the changes, and starts collecting those of the next event.
     mutating func takeChange() -> RemoteTargetChange {
         defer { clearChanges() }
         return change
@@ -75,28 +65,25 @@ struct WatchedTargetState {
 }
 
 extension Set<DocumentPath> {
-    /// Takes a path out; to look in an empty set would cost a hash of it.
+    /// Removes a path; skips its hash if the set is empty.
     fileprivate mutating func forget(_ path: DocumentPath) {
         if !isEmpty { remove(path) }
     }
 }
 
-/// Targets of one document: nearly always one, which needs no memory of its own.
+/// The targets of a document: nearly always one, which is stored without an allocation.
 struct TargetIDSet {
     private let first: Int32
     private var others: Set<Int32> = []
 
-    /// One target.
     init(_ id: Int32) {
         first = id
     }
 
-    /// Adds a target.
     mutating func insert(_ id: Int32) {
         if id != first { others.insert(id) }
     }
 
-    /// Whether all are as a test asks.
     func allSatisfy(_ test: (Int32) -> Bool) -> Bool {
         test(first) && others.allSatisfy(test)
     }

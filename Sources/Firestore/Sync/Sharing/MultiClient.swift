@@ -305,7 +305,7 @@ extension MultiClient {
         unsent.user = user
     }
 
-    /// Tells the primary everything again, whose refusals and answers were missed.
+    /// Repeats all requests to the primary, whose rejections and answers were missed.
     mutating func repeatRequests(of user: UserID) {
         unsent.begunTargets.formUnion(ownTargets)
         repeatCancellations(of: user)

@@ -1,7 +1,7 @@
 import LarderDocumentStore
 package import LarderModel
 
-/// News as a record; what there is none of is left out:
+/// A change as a record; empty fields are omitted:
 ///
 ///     version                  1
 ///     documents                an array of paths, or null for any
@@ -15,7 +15,6 @@ package import LarderModel
 extension SharedChange {
     private static let version: Int64 = 1
 
-    /// The bytes under which the change is kept.
     package func payload() throws(LarderError) -> [UInt8] {
         var fields: [(name: String, value: Value)] = [("version", .integer(Self.version))]
         if let documents {
@@ -54,9 +53,9 @@ extension SharedChange {
         return try Record(MapValue(fields)).bytes
     }
 
-    /// Reads what is kept.
+    /// Reads a stored change.
     ///
-    /// - Returns: nil for anything that is no change, or that a newer version wrote.
+    /// - Returns: nil for malformed bytes, and for those of a newer version.
     package init?(payload: [UInt8]) {
         guard let fields = try? Record(validating: payload, maxBytes: .max).loadedFields(),
             fields["version"] == .integer(Self.version)
@@ -157,7 +156,7 @@ extension MapValue {
         return values.compactMap { if case .map(let fields) = $0 { fields } else { nil } }
     }
 
-    /// Paths of documents; nil where something else is among them.
+    /// Paths of documents; nil if a value is malformed.
     fileprivate func paths(_ name: String) -> [DocumentPath]? {
         guard let value = self[name] else { return [] }
         guard case .array(let values) = value else { return nil }
@@ -173,7 +172,7 @@ extension MapValue {
     }
 }
 
-/// How the rows of a store's clients are read: what is missing or of another type is nil.
+/// Reads fields of rows: missing fields and those of another type are nil.
 extension MapValue {
     func integer(_ name: String) -> Int64? {
         if case .integer(let value)? = self[name] { value } else { nil }
@@ -199,7 +198,7 @@ extension MapValue {
 }
 
 extension Value {
-    /// A duration in nanoseconds, the longest that an integer holds for a longer one.
+    /// A duration in nanoseconds, clamped to the range of integers.
     static func nanoseconds(of duration: Duration) -> Value {
         let (seconds, attoseconds) = duration.components
         let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -208,7 +207,7 @@ extension Value {
 }
 
 extension Set<Int32> {
-    /// The numbers in order, four bytes each, the least significant first.
+    /// The numbers in order, four little-endian bytes each.
     var packed: [UInt8] {
         sorted().flatMap { number in
             let bits = UInt32(bitPattern: number)
@@ -216,7 +215,7 @@ extension Set<Int32> {
         }
     }
 
-    /// Takes ``packed`` apart; a rest of fewer than four bytes is passed over.
+    /// Reads ``packed``; a rest of fewer than four bytes is ignored.
     init(packed bytes: [UInt8]) {
         self.init()
         for start in stride(from: 0, to: bytes.count - bytes.count % 4, by: 4) {
@@ -227,16 +226,15 @@ extension Set<Int32> {
 }
 
 extension LarderError {
-    /// More of an error's text is not kept.
+    /// The maximum size of a stored error message.
     private static let maxMessageBytes = 1_024
 
-    /// The error as fields: code and message.
     var fields: MapValue {
         let text = String(decoding: message.utf8.prefix(Self.maxMessageBytes), as: UTF8.self)
         return ["code": .integer(Int64(kind.rawValue)), "message": .string(text)]
     }
 
-    /// Reads ``fields``; `unknown` where there is no code.
+    /// Reads ``fields``; `unknown` without a code.
     convenience init(_ fields: MapValue) {
         let code = fields.integer("code").flatMap { Int(exactly: $0) }
         self.init(

@@ -1,79 +1,63 @@
 package import LarderDocumentStore
 package import LarderModel
 
-/// What a commit of one client tells the others that share its store.
+/// The changes of one client's commit that concern the other clients of its store.
 package struct SharedChange: Sendable, Equatable {
-    /// Documents of which the cache, or somebody's pending writes, have changed; nil for any.
+    /// Documents whose cached state or pending writes have changed; nil for an unknown set.
     package var documents: [DocumentPath]? = []
-    /// Whose batches ``batches`` are.
+    /// The user of ``batches`` and ``cancellations``.
     package var user = UserID.unauthenticated
-    /// Batches that came into the user's queue or left it, in order.
+    /// Batches that entered or left the user's queue, in order.
     package var batches: [Batch] = []
-    /// What the backend has told of targets.
     package var targets: [Int32: Target] = [:]
-    /// Targets that the backend has refused, with its reasons.
+    /// Targets that the backend has rejected.
     package var rejections: [Int32: LarderError] = [:]
-    /// Targets of which the store has forgotten what the backend has told, since documents that
-    /// they held were evicted.
+    /// Targets whose stored state was discarded because documents were evicted.
     package var forgottenTargets: Set<Int32> = []
-    /// Whether the backend can be reached.
     package var network: NetworkState?
-    /// Targets that the client wants to hear of from now on.
+    /// Targets that the client has begun to listen to.
     package var begunTargets: Set<Int32> = []
-    /// Targets that it wants to hear of no longer.
+    /// Targets that it has stopped listening to.
     package var endedTargets: Set<Int32> = []
-    /// Batches of the user that the client wants to take back, unless the primary has sent them.
+    /// Batches of the user to cancel, unless the primary has sent them.
     package var cancellations: [Int64] = []
-    /// Whether the client has ended.
     package var hasLeft = false
-    /// Whether nobody has the lease of the network any more.
+    /// Whether the lease of the network is free.
     package var freesLease = false
-    /// Whether the client has the network from now on.
+    /// Whether the client has become primary.
     package var takesLease = false
 
-    /// Nothing yet.
     package init() {}
 
-    /// What has become of a batch.
+    /// The outcome of a batch.
     package struct Batch: Sendable, Equatable {
-        /// Its state in the queue.
         package enum State: Sendable, Equatable {
-            /// It waits for the backend.
             case pending
-            /// The backend has committed it.
             case acknowledged
-            /// The backend has refused it.
             case rejected(LarderError)
-            /// The application has taken it back.
             case cancelled
-            /// It cannot be taken back: its answer is awaited.
+            /// It cannot be cancelled: its response is awaited.
             case kept
         }
 
-        /// The batch.
         package var id: Int64
         /// What has become of it.
         package var state: State
 
-        /// A batch in some state.
         package init(_ id: Int64, _ state: State) {
             self.id = id
             self.state = state
         }
     }
 
-    /// What the backend has told of a target.
+    /// A change of a target at the backend.
     package struct Target: Sendable, Equatable {
-        /// Whether it has told all that there was.
         package var isCurrent: Bool
-        /// Documents that came into the target.
         package var added: [DocumentPath]
-        /// Documents that left it.
         package var removed: [DocumentPath]
-        /// Whether the backend's count of documents did not agree: all is told again.
+        /// Whether the count of documents did not agree, and the target is sent again.
         package var isReset: Bool
 
-        /// What was told of a target.
         package init(
             isCurrent: Bool, added: [DocumentPath] = [], removed: [DocumentPath] = [],
             isReset: Bool = false
@@ -85,10 +69,10 @@ package struct SharedChange: Sendable, Equatable {
         }
     }
 
-    /// More documents than this are not listed.
+    /// The maximum number of listed documents.
     package static let maxDocuments = 20_000
 
-    /// Notes documents that have changed.
+    /// Adds changed documents.
     package mutating func note(_ paths: some Collection<DocumentPath>) {
         guard let known = documents, known.count + paths.count <= Self.maxDocuments else {
             documents = nil
@@ -97,7 +81,7 @@ package struct SharedChange: Sendable, Equatable {
         documents = known + paths
     }
 
-    /// Whether pending writes are gone that no backend has made.
+    /// Whether pending writes were rejected or cancelled.
     package var revertsWrites: Bool {
         batches.contains { batch in
             switch batch.state {
@@ -107,19 +91,19 @@ package struct SharedChange: Sendable, Equatable {
         }
     }
 
-    /// Whether nobody needs to hear of it.
+    /// Whether there is nothing to share.
     package var isEmpty: Bool {
         var nothing = SharedChange()
         nothing.user = user
         return self == nothing
     }
 
-    /// Whether only a client that has the network can have told this.
+    /// Whether only a primary can make this change.
     package var isOfPrimary: Bool {
         !targets.isEmpty || !rejections.isEmpty || network != nil && !hasLeft
     }
 
-    /// Forgets what only a client that has the network can tell: the next one finds it out itself.
+    /// Removes what only a primary can share: the next one finds it out itself.
     package mutating func forgetWhatPrimariesTell() {
         (targets, rejections, network) = ([:], [:], nil)
     }

@@ -1,30 +1,28 @@
 import LarderDocumentStore
 import LarderModel
 
-/// What a client finds when it comes, or looks again.
+/// A client's findings when it joins a store or renews its row.
 struct ClientScan: Sendable {
-    /// Whether it had the lease of the network until now.
     var hadLease: Bool
-    /// Whether it has it now.
     var hasLease: Bool
-    /// When the lease of another runs out, or this one is to be renewed: how long until then.
+    /// The time until another's lease expires, or the own lease is to be renewed.
     var nextLook: Duration
-    /// The commit that wrote this down.
+    /// The commit of the client's row.
     var commit: UInt64
-    /// What the primary said of the network.
+    /// The network state that the primary has published.
     var network: NetworkState?
-    /// Clients that were not heard of for long and are forgotten.
+    /// Removed clients, whose rows had become old.
     var lostClients: [String] = []
 }
 
 extension SharedJournal {
-    /// Enters a client into a store, as its primary when there is none that is better.
+    /// Adds a client to a store, with the lease if no other client is a better owner.
     ///
-    /// The first one forgets what former clients left; so does any one where their commits are
-    /// still to come.
+    /// The first client removes the rows of former clients; so does any client that finds entries
+    /// of future commits.
     ///
-    /// - Parameter now: the time. It is asked once nobody else writes: one from before that would
-    ///   take what others wrote meanwhile for something of before the machine's last start.
+    /// - Parameter now: reads the clock, inside the write transaction: with an earlier time, rows
+    ///   written meanwhile would seem to be from before the machine's last start.
     func join(_ own: ClientRow<Int32>, at now: () -> Duration, in store: Store)
         throws(LarderError) -> ClientScan
     {
@@ -45,13 +43,13 @@ extension SharedJournal {
         return look
     }
 
-    /// Says that a client is still there, and takes or renews the lease of the network if it may.
+    /// Renews a client's row, and takes or renews the lease of the network if it may.
     ///
     /// The primary forgets clients that were not heard of for long, and change that all have heard.
     ///
     /// - Parameters:
-    ///   - now: the time, as for ``join(_:at:in:)``.
-    ///   - isForced: whether the client takes the lease whoever has it.
+    ///   - now: reads the clock, as for ``join(_:at:in:)``.
+    ///   - isForced: whether the client takes the lease from another.
     func renew(_ own: ClientRow<Int32>, at now: () -> Duration, isForced: Bool, in store: Store)
         throws(LarderError) -> ClientScan
     {
@@ -64,7 +62,7 @@ extension SharedJournal {
         return look
     }
 
-    /// Takes a client out of a store.
+    /// Removes a client from a store.
     func leave(_ store: Store) throws(LarderError) {
         try store.write { (transaction) throws(LarderError) in
             var change = SharedChange()
@@ -80,10 +78,10 @@ extension SharedJournal {
         announce()
     }
 
-    /// Tells the others something that no other commit goes with.
+    /// Shares a change without another commit.
     ///
-    /// - Throws: ``LarderCore/LarderError/leaseLost`` for what only a client that has the network
-    ///   can tell, from one that has it no longer.
+    /// - Throws: ``LarderCore/LarderError/leaseLost`` for a change that only a primary can make,
+    ///   from a client without the lease.
     func post(_ change: SharedChange, of own: ClientRow<Int32>, in store: Store) throws(LarderError)
     {
         try store.write { (transaction) throws(LarderError) in
@@ -131,9 +129,9 @@ extension SharedJournal {
         return look
     }
 
-    /// Forgets clients that have ended without a word.
+    /// Removes clients that have ended without leaving.
     ///
-    /// One that comes back all the same must not believe that nothing has happened.
+    /// The floor of the journal makes one that returns compare everything with the store.
     private func forget(
         _ clients: [ClientRow<Int32>], at now: Duration, in transaction: inout WriteTransaction
     ) throws(LarderError) -> [String] {

@@ -65,7 +65,7 @@ struct SharedJournal: Sendable {
 }
 
 extension LarderError {
-    /// Another client has the network: what this one wanted to do for all is not done.
+    /// Another client has the network: work for all clients was not done.
     static let leaseLost = LarderError(
         .failedPrecondition, "another client of the store has the network now")
 

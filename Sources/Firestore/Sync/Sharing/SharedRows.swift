@@ -7,22 +7,20 @@ import LarderModel
 ///     shared   lease                version 1, owner, time
 ///              network              version 1, owner, state, reason; causes, or code and message;
 ///                                   listeners where that differs from state; silent
-///              journal              version 1, floor: up to this commit nothing is told
+///              journal              version 1, floor: entries up to this commit were removed
 ///              target/ and a number version 1: a target that is current
 ///
 /// Times are nanoseconds of the machine's clock. Rows that cannot be read are as none.
 extension ReadableTransaction where Self: ~Copyable {
-    /// The clients of the store, in the order of their ids.
     func clients() throws(LarderError) -> [ClientRow<Int32>] {
         try namedValues(.client).compactMap(ClientRow<Int32>.init)
     }
 
-    /// The row of a client; nil for one that has ended.
     func client(_ id: String) throws(LarderError) -> ClientRow<Int32>? {
         try namedValue(.client, id).flatMap(ClientRow<Int32>.init)
     }
 
-    /// Who has the network; nil for nobody.
+    /// The lease of the network; nil if it is free.
     func lease() throws(LarderError) -> Lease? {
         guard let fields = try sharedFields("lease"), let owner = fields.string("owner"),
             let time = fields.duration("time")
@@ -30,7 +28,7 @@ extension ReadableTransaction where Self: ~Copyable {
         return Lease(owner: owner, time: time)
     }
 
-    /// What a primary that is still there has said of the network; nil for nothing.
+    /// The network state that a running primary has published; nil if there is none.
     func sharedNetworkState() throws(LarderError) -> NetworkState? {
         guard let fields = try sharedFields("network"), let owner = fields.string("owner"),
             try client(owner) != nil
@@ -38,12 +36,12 @@ extension ReadableTransaction where Self: ~Copyable {
         return NetworkState(fields)
     }
 
-    /// Whether the backend has told all of a target that is watched.
+    /// Whether a watched target is current.
     func isCurrent(target id: Int32) throws(LarderError) -> Bool {
         try sharedFields(targetPrefix + String(id)) != nil
     }
 
-    /// Up to this commit, what others did is told no more.
+    /// The commit up to which entries were removed.
     func journalFloor() throws(LarderError) -> UInt64 {
         try sharedFields("journal")?.integer("floor").map { UInt64(bitPattern: $0) } ?? 0
     }
@@ -81,14 +79,14 @@ extension WriteTransaction {
         try putShared("journal", ["floor": .integer(Int64(bitPattern: commit))])
     }
 
-    /// Forgets what former clients had in common, and the clients.
+    /// Removes all clients and their shared state.
     mutating func removeSharedRows() throws(LarderError) {
         for kind in [NamedValue.Kind.client, .journal, .shared] {
             for name in try namedValueNames(kind) { try removeNamedValue(kind, name) }
         }
     }
 
-    /// Forgets that targets are current, apart from some.
+    /// Marks targets as not current, apart from some.
     mutating func removeCurrentTargets(except kept: Set<Int32>) throws(LarderError) {
         for name in try namedValueNames(.shared, beginningWith: targetPrefix) {
             if let id = Int32(name.dropFirst(targetPrefix.count)), kept.contains(id) { continue }
@@ -106,7 +104,6 @@ private let rowVersion: Int64 = 1
 private let targetPrefix = "target/"
 
 extension MapValue {
-    /// The fields of a row; nil for one that this version did not write.
     fileprivate init?(row payload: [UInt8]) {
         guard let fields = try? Record(validating: payload, maxBytes: .max).loadedFields(),
             fields["version"] == .integer(rowVersion)

@@ -3,23 +3,22 @@ package import LarderModel
 package import LarderQuery
 
 extension ActiveViews {
-    /// Forgets what a new view missed while its query ran, for a result that is newer than all of it.
+    /// Forgets the changes that a new view has missed, for a result that includes them.
     package mutating func discardMissed(_ view: ViewID) {
         views[view]?.discardMissed()
     }
 
-    /// Gives a new view the result of its query, and what changed while that ran.
+    /// Applies the first result of a new view, and the changes since its query began.
     ///
-    /// Does nothing for a view that has ended or has its result already.
+    /// Does nothing for a view that has ended or is loaded.
     ///
     /// - Parameters:
-    ///   - view: the view.
-    ///   - result: what ``View/computeInitialChanges(_:)`` made of the documents that the store
-    ///     had at some moment since the listener was added.
-    ///   - remoteKeys: documents that the backend is known to have in the query's target.
-    ///   - target: what is known of the target itself, for a view with a remote side.
-    ///   - refill: runs the query again, on the store as it is now, and gives its documents in
-    ///     order, the limit applied.
+    ///   - result: the output of ``View/computeInitialChanges(_:)`` for the documents of a commit
+    ///     since the listener was added.
+    ///   - remoteKeys: the documents that the backend is known to have in the query's target.
+    ///   - target: the state of the target, for a view with a remote side.
+    ///   - refill: runs the query on the present store; returns its documents in order, up to the
+    ///     limit.
     package mutating func load(
         _ view: ViewID, _ result: View.Update, remoteKeys: TreeSet<DocumentPath> = [],
         target: View.TargetChange? = nil,
@@ -41,16 +40,15 @@ extension ActiveViews {
         return step
     }
 
-    /// Tells the views what commits did, as one step.
+    /// Applies the changes of commits to all views, as one step.
     ///
     /// - Parameters:
-    ///   - changes: in the order of the commits; of one document the last counts.
-    ///   - knowsFormerStates: whether the changes say what was before, which views that wait for
-    ///     their result rely on.
-    ///   - targets: what the backend told of the targets of views.
-    ///   - pendingResets: views whose targets are asked for anew.
-    ///   - refill: runs a query again, on the store with all of these changes, and gives its
-    ///     documents in order, the limit applied.
+    ///   - changes: in the order of the commits; the last change of a document is used.
+    ///   - knowsFormerStates: whether the changes have former states, which loading views rely on.
+    ///   - targets: changes of the views' targets.
+    ///   - pendingResets: views whose targets are requested again from scratch.
+    ///   - refill: runs a query on the store with all changes; returns its documents in order, up
+    ///     to the limit.
     package mutating func apply(
         _ changes: [LocalChange], knowsFormerStates: Bool = true,
         targets: [ViewID: View.TargetChange] = [:],
@@ -88,7 +86,7 @@ extension ActiveViews {
         return step
     }
 
-    /// The views that changes may touch, each with the new states of the documents that do.
+    /// The views that changes may touch, each with these changes.
     private func route(
         _ changes: [LocalChange], alsoTo others: Set<ViewID>
     ) -> [ViewID: [LocalChange]] {
@@ -128,7 +126,7 @@ extension ActiveViews {
 }
 
 extension [LocalChange] {
-    /// The same with one change for each document: from the first state to the last.
+    /// The changes with one per document, from the first state to the last.
     fileprivate var merged: [LocalChange] {
         // One commit changes a document once.
         if Set(lazy.map(\.path)).count == count { return self }

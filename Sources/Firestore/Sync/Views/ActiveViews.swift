@@ -2,24 +2,21 @@ import HashTreeCollections
 package import LarderModel
 package import LarderQuery
 
-/// The queries that are listened to: their views, their listeners, and which of them a changed
-/// document touches.
+/// The active queries: their views, their listeners, and the index of those that a changed document
+/// touches.
 ///
-/// A machine without threads, clocks or disk. Its owner hands in what happens, one step after
-/// the other, and delivers what a step gives before the next one. One changed document costs
-/// what it touches: views that cannot have it are not looked at.
+/// A pure machine: its owner feeds it one step after the other, and delivers the effects of a step
+/// before the next one. A changed document costs only the views that it may touch.
 package struct ActiveViews: Sendable {
-    /// A listener, as the owner numbers it.
+    /// The owner's number of a listener.
     package typealias ListenerID = UInt64
 
-    /// Whether the backend can be reached.
     package private(set) var onlineState: OnlineState
     private var isSilent = false
-    /// Whether nothing is current, since there is no connection to the backend.
+    /// True if no view is current because there is no connection to the backend.
     var isCutOff: Bool { onlineState == .offline && !isSilent }
-    /// The last snapshot of the backend.
     private(set) var snapshotVersion = SnapshotVersion.none
-    /// How many views were looked at for changes of documents so far, each once a step.
+    /// The number of views examined for changes of documents so far, each once per step.
     package internal(set) var examinedViewCount = 0
 
     var views: [ViewID: ActiveView] = [:]
@@ -30,70 +27,62 @@ package struct ActiveViews: Sendable {
     var prepared = PreparedQueries()
     /// Views with commits that the watch stream has not confirmed.
     var unconfirmed: Set<ViewID> = []
-    /// Views that wait for the result of their query.
+    /// Views whose first query is running.
     var loading: Set<ViewID> = []
     private var lastNumber = 0
 
-    /// No views.
-    ///
     /// - Parameter onlineState: offline for a client without a remote.
     package init(onlineState: OnlineState = .offline) {
         self.onlineState = onlineState
     }
 
-    /// Queries that are listened to.
+    /// The number of active queries.
     package var viewCount: Int { views.count }
 
-    /// The queries that are listened to, in no particular order.
+    /// The active queries, in no particular order.
     package var queries: [Query] { Array(viewsByQuery.keys) }
 
-    /// The views that wait for the result of their query, in order.
+    /// The views whose first query is running, in order.
     package var loadingViews: [ViewID] { loading.sorted() }
 
-    /// The number of a query's view; nil while there is none.
     func viewID(of query: Query) -> ViewID? { viewsByQuery[query] }
 
-    /// The view of a query; nil while nobody listens to it.
     package func view(of query: Query) -> View? {
         viewsByQuery[query].flatMap { views[$0]?.view }
     }
 
-    /// The view that a listener listens to.
     func view(of listener: ListenerID) -> ViewID? { viewsByListener[listener] }
 
-    /// True if a document is in the target of a view that the backend is asked for.
+    /// True if a document is in the target of a view that listens to the backend.
     ///
-    /// A target that is resumed counts, too: the backend does not send again what it has sent.
+    /// Resumed targets are included: the backend does not repeat what it has sent.
     func isVouchedFor(_ path: DocumentPath) -> Bool {
         views.values.contains { $0.wantsRemote && $0.view.syncedDocuments.contains(path) }
     }
 
-    /// Whether somebody listens to a view here.
     func hasListeners(_ id: ViewID) -> Bool { look(at: id) { !$0.listeners.isEmpty } ?? false }
 
-    /// A view by its number; nil once it has ended.
     package func view(_ id: ViewID) -> View? { views[id]?.view }
 
-    /// Whether a view has the first result of its query.
     func isLoaded(_ id: ViewID) -> Bool { look(at: id) { !$0.isLoading } ?? false }
 
-    /// Whether a listener of a view wants to hear from the backend.
+    /// Whether a listener of a view wants changes from the backend.
     func wantsRemote(_ id: ViewID) -> Bool { look(at: id) { $0.wantsRemote } ?? false }
 
-    /// Documents that the backend has told to be in a view's target; nil for no view.
+    /// The documents that the backend has reported in a view's target; nil for no view.
     func syncedDocuments(of id: ViewID) -> TreeSet<DocumentPath>? {
         look(at: id) { $0.view.syncedDocuments }
     }
 
-    /// Lends a view to a closure where it lies, without a copy of it.
+    /// Passes a view to a closure without a copy.
     private func look<R>(at id: ViewID, _ body: (borrowing ActiveView) -> R) -> R? {
         views.index(forKey: id).map { body(views.values[$0]) }
     }
 
-    /// Takes a change of the online state: views first, then listeners that waited for it.
+    /// Applies a change of the online state: to views first, then to listeners that waited for it.
     ///
     /// - Parameter isSilent: whether the backend is offline only in that an open stream is silent:
-    ///   first snapshots come from the cache then, and what is current stays so.
+    ///   first snapshots then come from the cache, and current views stay current.
     package mutating func apply(_ state: OnlineState, isSilent: Bool = false) -> ActiveViews.Effects
     {
         var step = ActiveViews.Effects()
@@ -110,24 +99,23 @@ package struct ActiveViews: Sendable {
         return step
     }
 
-    /// Forgets which documents are in limbo: they are found anew when the backend has spoken.
+    /// Forgets the documents in limbo, which the next snapshots identify again.
     mutating func forgetLimbo() {
         for id in views.keys { views[id]?.view.forgetLimbo() }
     }
 
-    /// Notes a snapshot of the backend, before what it tells is applied.
+    /// Notes a snapshot of the backend, before it is applied.
     mutating func note(_ version: SnapshotVersion) {
         snapshotVersion = max(snapshotVersion, version)
     }
 
-    /// Notes that the backend is asked for a view's target: what it told of it so far counts until
-    /// it tells of it again.
+    /// Notes a request for a view's target: its state stays until the backend answers.
     mutating func askAgain(_ id: ViewID) {
         endWatch(of: id)
         views[id]?.view.isRemote = true
     }
 
-    /// Notes that the backend is no longer asked for a view's target.
+    /// Notes that a view's target has ended at the backend.
     mutating func stopWatching(_ id: ViewID) {
         endWatch(of: id)
         views[id]?.view.abandonTarget()
@@ -138,7 +126,6 @@ package struct ActiveViews: Sendable {
         views[id]?.view.setWatched(false)
     }
 
-    /// Applies changes to a view.
     mutating func apply(
         _ changes: View.Update, to id: ViewID, target: View.TargetChange?,
         isPendingReset: Bool = false, _ step: inout ActiveViews.Effects
@@ -161,7 +148,7 @@ package struct ActiveViews: Sendable {
         return ViewID(number: lastNumber)
     }
 
-    /// Passes on what applying changes to a view gave.
+    /// Collects the effects of changes to a view.
     mutating func deliver(
         _ update: (snapshot: ViewSnapshot?, limboChanges: [LimboChange]), of id: ViewID,
         _ step: inout ActiveViews.Effects
@@ -174,7 +161,6 @@ package struct ActiveViews: Sendable {
         views.values[index].deliver(snapshot, &step)
     }
 
-    /// Ends a view.
     mutating func end(_ id: ViewID) {
         guard let active = views.removeValue(forKey: id) else { return }
         viewsByQuery[active.view.query] = nil
@@ -187,38 +173,35 @@ package struct ActiveViews: Sendable {
     }
 }
 
-/// What adding a listener asks of the caller.
+/// The caller's work after a listener was added.
 package struct AddedListener: Sendable {
-    /// The view that it listens to.
     package let view: ViewID
-    /// Whether the query is new: run it, and hand the result to
+    /// Whether the query is new: run it, and pass the result to
     /// ``ActiveViews/load(_:_:remoteKeys:target:refill:)``.
     package let needsLoad: Bool
-    /// Whether the backend is to be asked for the query, once it has its result.
+    /// Whether to listen to the query at the backend, once it has its result.
     package let startsRemote: Bool
-    /// What is told at once.
     package let step: ActiveViews.Effects
 }
 
-/// What removing a listener asks of the caller.
+/// The caller's work after a listener was removed.
 package struct RemovedListener: Sendable {
-    /// The view that it listened to.
     package let view: ViewID
-    /// Whether the view has ended with its last listener.
     package let endsView: Bool
-    /// Whether the backend is no longer to be asked for the query.
+    /// Whether to stop listening to the query at the backend.
     package let stopsRemote: Bool
-    /// What has changed; tells no listener anything.
+    /// Effects without deliveries.
     package let step: ActiveViews.Effects
 }
 
 extension ActiveViews {
     /// Adds a listener to a query.
     ///
-    /// The first one of a query makes the caller run it; later ones are shown what is there. A
-    /// listener of the backend that joins listeners of the cache starts the remote side alone.
+    /// The first listener of a query makes the caller run it; later ones receive the present
+    /// result. A listener of the backend that joins listeners of the cache only starts the remote
+    /// side.
     ///
-    /// - Parameter id: a number that no listener has; one that is taken is removed first.
+    /// - Parameter id: a new number; a listener that has it is removed first.
     package mutating func addListener(
         _ id: ListenerID, to query: Query, options: ListenOptions = ListenOptions()
     ) -> AddedListener {
@@ -235,9 +218,9 @@ extension ActiveViews {
             startsRemote: options.source == .default && !hadRemote, step: step)
     }
 
-    /// Keeps a view of a query that nobody listens to here.
+    /// Adds a view without listeners.
     ///
-    /// - Returns: the view, and whether it is new: run the query, as for a listener's.
+    /// - Returns: the view, and whether its query must be run, as for a listener.
     mutating func addView(of query: Query) -> (view: ViewID, needsLoad: Bool) {
         if let known = viewsByQuery[query] { return (known, false) }
         return (beginView(of: query), true)
@@ -254,13 +237,12 @@ extension ActiveViews {
 
     /// Removes a listener, and the view with its last one.
     ///
-    /// The remote side stops with the last listener that wanted it, even if listeners of the
-    /// cache stay.
+    /// The remote side stops with the last listener that wanted it, even if listeners of the cache
+    /// remain.
     ///
     /// - Parameters:
-    ///   - id: the listener.
-    ///   - keepsView: whether the view stays without it.
-    /// - Returns: nil for a listener that is not there, or is no longer.
+    ///   - keepsView: whether the view stays without listeners.
+    /// - Returns: nil for an unknown listener.
     package mutating func removeListener(
         _ id: ListenerID, keepsView: Bool = false
     ) -> RemovedListener? {
@@ -276,7 +258,7 @@ extension ActiveViews {
             view: view, endsView: endsView, stopsRemote: stopsRemote, step: step)
     }
 
-    /// Ends a view that nobody listens to.
+    /// Ends a view without listeners.
     mutating func endView(_ view: ViewID) -> ActiveViews.Effects {
         var step = ActiveViews.Effects()
         end(view)
@@ -285,8 +267,7 @@ extension ActiveViews {
         return step
     }
 
-    /// Ends a view whose query could not be run or was rejected: its listeners are told and
-    /// forgotten.
+    /// Ends a view whose query failed or was rejected, and its listeners with the error.
     package mutating func fail(_ view: ViewID, _ error: LarderError) -> ActiveViews.Effects {
         var step = ActiveViews.Effects()
         fail(view, error, &step)
@@ -294,7 +275,7 @@ extension ActiveViews {
         return step
     }
 
-    /// Tells listeners that still wait for a first snapshot that there will be none.
+    /// Fails listeners that still wait for a first snapshot.
     func failWaiting(_ error: LarderError) -> ActiveViews.Effects {
         var step = ActiveViews.Effects()
         for id in views.keys.sorted() {

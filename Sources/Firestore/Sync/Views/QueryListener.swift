@@ -1,35 +1,33 @@
 import LarderQuery
 
-/// Decides which snapshots of a query one listener gets to see.
+/// Decides which snapshots of a query a listener receives.
 ///
-/// A machine without threads: hand in what happens, deliver what comes out.
+/// A pure machine.
 package struct QueryListener: Sendable {
-    /// What the listener wants.
     package let options: ListenOptions
     private var onlineState: OnlineState
     private var progress = Progress.waiting(nil)
 
     private enum Progress: Sendable {
-        /// Nothing was raised yet; the latest snapshot is withheld.
+        /// No snapshot was delivered; the latest is withheld.
         indirect case waiting(ViewSnapshot?)
-        /// The first snapshot was raised; whether the latest had pending writes.
+        /// The first snapshot was delivered; whether the latest had pending writes.
         case raised(hadPendingWrites: Bool)
     }
 
-    /// A listener that has seen nothing.
     package init(options: ListenOptions, onlineState: OnlineState) {
         self.options = options
         self.onlineState = onlineState
     }
 
-    /// Whether it was not told anything yet.
+    /// True before the first snapshot.
     var isWaiting: Bool {
         if case .waiting = progress { true } else { false }
     }
 
-    /// Takes the view's next snapshot.
+    /// The view's next snapshot.
     ///
-    /// - Returns: what the listener gets; nil when it is not told.
+    /// - Returns: the snapshot to deliver, if any.
     package mutating func onSnapshot(_ snapshot: ViewSnapshot) -> ViewSnapshot? {
         var snapshot = snapshot
         if !options.includeMetadataChanges {
@@ -45,9 +43,9 @@ package struct QueryListener: Sendable {
         }
     }
 
-    /// Takes a change of the online state.
+    /// A change of the online state.
     ///
-    /// - Returns: the first snapshot, when only this was missing.
+    /// - Returns: the first snapshot, if it waited for this.
     package mutating func onOnlineState(_ state: OnlineState) -> ViewSnapshot? {
         onlineState = state
         guard case .waiting(let snapshot?) = progress else { return nil }
@@ -78,24 +76,19 @@ package struct QueryListener: Sendable {
     }
 }
 
-/// What a listener wants to hear, and from where.
+/// The options of a listener.
 package struct ListenOptions: Sendable, Hashable {
-    /// Where a listener's snapshots come from.
     package enum Source: Sendable, Hashable {
-        /// From the local store and the backend.
         case `default`
-        /// From the local store alone.
         case cache
     }
 
-    /// Whether changes of metadata alone are told, too.
+    /// Whether changes of metadata alone are delivered.
     package var includeMetadataChanges: Bool
-    /// Whether the first snapshot waits for the backend unless that cannot be reached.
+    /// Whether the first snapshot waits for the backend, unless it is unreachable.
     package var waitForSyncWhenOnline: Bool
-    /// Where snapshots come from.
     package var source: Source
 
-    /// The usual options, or others.
     package init(
         includeMetadataChanges: Bool = false, waitForSyncWhenOnline: Bool = false,
         source: Source = .default

@@ -3,8 +3,7 @@ import LarderModel
 import LarderQuery
 
 extension View {
-    /// Brings limbo up to date, unless the backend's answer is incomplete: then limbo stays as it
-    /// was.
+    /// Updates limbo, unless the backend's response is incomplete.
     mutating func updateLimbo(
         _ changes: DocumentViewChanges, _ target: View.TargetChange?, isPendingReset: Bool
     ) -> [LimboChange] {
@@ -29,14 +28,13 @@ extension View {
         return changeLimbo(leaving, entering)
     }
 
-    /// Notes that the backend is no longer asked for the view's target: what is in limbo stays
-    /// unresolved.
+    /// Notes that the target has ended at the backend: limbo stays unresolved.
     mutating func abandonTarget() {
         isRemote = false
         forgetLimbo()
     }
 
-    /// Forgets which documents are in limbo, until the backend has told all that there is again.
+    /// Forgets the documents in limbo until the target is current again.
     mutating func forgetLimbo() {
         guard !limboDocuments.isEmpty || isCurrent && !isSynced else { return }
         isCurrent = false

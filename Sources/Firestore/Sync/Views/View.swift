@@ -2,67 +2,55 @@ package import HashTreeCollections
 package import LarderModel
 package import LarderQuery
 
-/// A commit of a pending write that the watch stream has not confirmed.
 package struct UnconfirmedCommit: Sendable {
     let version: SnapshotVersion
-    /// Whether a snapshot of that version or a later one has come since.
+    /// Whether a snapshot of that version or a later one was received.
     var isOverdue = false
 }
 
-/// The result of one active query, kept up to date change by change.
+/// The result of an active query, updated incrementally.
 ///
-/// A machine without threads or disk: first compute what changes of documents mean, run the
-/// query again where the computation asks for a refill, then apply.
+/// A pure machine: compute an update from changed documents, run the query again if it needs a
+/// refill, then apply it.
 package struct View: Sendable {
-    /// How much the backend has confirmed.
     enum SyncState: Sendable {
-        /// No snapshot was made yet.
         case none
-        /// Some of it is from the local store alone.
+        /// Some documents are from the local store alone.
         case local
-        /// All of it.
+        /// The backend has confirmed all documents.
         case synced
     }
 
-    /// The query.
     package let query: Query
-    /// The result.
     package internal(set) var documents: DocumentSet
-    /// Documents of the result with writes that the backend has not confirmed, as far as this
-    /// view has seen them made.
+    /// Documents of the result with unconfirmed writes that this view has seen.
     package internal(set) var mutatedKeys: TreeSet<DocumentPath> = []
-    /// Documents of the result that still show a pending write although the backend has committed
-    /// it: the watch stream is to bring what the commit made of them.
+    /// Documents of the result that show a committed write until the watch stream sends them.
     var unconfirmedCommits: [DocumentPath: UnconfirmedCommit] = [:]
     /// True after documents left a limited result, or moved beyond its edge, by changes that the
     /// backend sent for other targets: the documents that follow are unknown until the backend
     /// reports on the view's own target.
     var isShort = false
-    /// Documents that the backend has told to be in the view's target.
+    /// Documents that the backend has reported in the view's target.
     package internal(set) var syncedDocuments: TreeSet<DocumentPath>
-    /// Documents of the result that the backend should know but has not told of.
+    /// Documents of the result that the backend should know but has not reported.
     package internal(set) var limboDocuments: TreeSet<DocumentPath> = []
-    /// Whether the backend has told everything up to the present.
+    /// Whether the backend has sent the whole target.
     package internal(set) var isCurrent = false
-    /// The last snapshot of the backend of which the result is known to be complete; none before
-    /// the first.
+    /// The last snapshot for which the result is complete; none before the first.
     package internal(set) var readTime = SnapshotVersion.none
-    /// Whether the backend tells of the view's target.
+    /// Whether the backend sends changes of the view's target.
     private var isWatched = false
-    /// Whether the backend is asked for the view's target, so that limbo can be resolved.
+    /// Whether the target is listened to at the backend, so that limbo can be resolved.
     var isRemote = true
     var syncState = SyncState.none
-    /// Whether ``limboDocuments`` is right for ``documents`` as they are, so that the next
-    /// changes suffice to keep it so.
+    /// Whether ``limboDocuments`` is exact for ``documents``, so that changes suffice to keep it
+    /// so.
     var isLimboExact = false
     var hasCachedResults = false
 
-    /// A view with an empty result.
-    ///
     /// - Parameters:
-    ///   - query: the query.
-    ///   - comparator: the query's comparator; nil to make one.
-    ///   - remoteKeys: documents that the backend is known to have in the query's target.
+    ///   - remoteKeys: the documents that the backend is known to have in the query's target.
     package init(
         _ query: Query, comparator: DocumentComparator? = nil,
         remoteKeys: TreeSet<DocumentPath> = []
@@ -73,10 +61,9 @@ package struct View: Sendable {
         syncedDocuments = remoteKeys
     }
 
-    /// Whether the backend has confirmed all of the result.
     package var isSynced: Bool { syncState == .synced }
 
-    /// What a listener that comes later is shown first; nil before anything was applied.
+    /// The first snapshot of a listener that joins; nil before the first update.
     package var currentSnapshot: ViewSnapshot? {
         guard syncState != .none else { return nil }
         return ViewSnapshot(
@@ -86,14 +73,14 @@ package struct View: Sendable {
             readTime: readTime)
     }
 
-    /// Notes a snapshot of the backend, which holds for every result that it has confirmed.
+    /// Notes a snapshot of the backend, which includes every result that it has confirmed.
     mutating func confirm(through version: SnapshotVersion) {
         if isSynced, isWatched { readTime = max(readTime, version) }
     }
 
     /// Notes a snapshot of the backend that is about to be applied.
     ///
-    /// - Returns: whether a commit is overdue, so that the view is to be applied.
+    /// - Returns: whether a commit is overdue, so that the view must be updated.
     package mutating func note(_ version: SnapshotVersion) -> Bool {
         for (path, commit) in unconfirmedCommits where commit.version <= version {
             unconfirmedCommits[path]?.isOverdue = true
@@ -101,17 +88,15 @@ package struct View: Sendable {
         return unconfirmedCommits.values.contains(where: \.isOverdue)
     }
 
-    /// Notes whether the backend tells of the view's target from now on.
     mutating func setWatched(_ isWatched: Bool) {
         self.isWatched = isWatched
     }
 }
 
 extension View {
-    /// What the first result of the query means for a view that is empty still.
+    /// The update of an empty view by the first result of its query.
     ///
-    /// O(n) for documents in the query's order; they are not matched again, but the limit is
-    /// kept.
+    /// O(n) for documents in the query's order; they are limited, but not matched again.
     package func computeInitialChanges(_ result: [Document]) -> View.Update {
         var documents = DocumentSet(result, comparator: documents.comparator)
         switch query.limit {
@@ -129,14 +114,14 @@ extension View {
             changes: DocumentViewChanges(adding: documents), needsRefill: false)
     }
 
-    /// What new states of documents mean for the view.
+    /// The update of the view by new states of documents.
     ///
     /// O(log(n / m)) for each of m documents, and O(log m) to sort them.
     ///
     /// - Parameters:
     ///   - updates: documents that may have changed, each once.
-    ///   - matcher: the query's matcher; nil when all documents are known to match.
-    ///   - previous: changes that come before these and are not applied yet.
+    ///   - matcher: the query's matcher; nil if all documents match.
+    ///   - previous: an update that precedes this one and is not applied yet.
     package func computeChanges(
         _ updates: some Sequence<LocalChange>, matcher: QueryMatcher?,
         after previous: View.Update? = nil
@@ -164,16 +149,15 @@ extension View {
 }
 
 extension View {
-    /// Makes computed changes the view's state.
+    /// Applies an update.
     ///
-    /// O(changes): limbo is looked at again for documents that changed; for all of them only when
-    /// the view becomes current.
+    /// O(changes); O(n) when the view becomes current, since all documents are checked for limbo
+    /// then.
     ///
     /// - Parameters:
-    ///   - changes: what ``computeChanges(_:matcher:after:)`` gave for the view as it is.
-    ///   - target: what the backend told of the view's target, if it did.
-    ///   - isPendingReset: the backend's count of documents did not agree, and its target is
-    ///     asked for anew.
+    ///   - changes: the result of ``computeChanges(_:matcher:after:)`` for the present view.
+    ///   - target: the change of the view's target, if any.
+    ///   - isPendingReset: whether the target is requested again, since its count did not agree.
     package mutating func apply(
         _ changes: View.Update, target: View.TargetChange? = nil,
         isPendingReset: Bool = false
@@ -204,9 +188,7 @@ extension View {
         return (snapshot: snapshot, limboChanges: limboChanges)
     }
 
-    /// Takes a change of the online state: offline, nothing is current any longer.
-    ///
-    /// Never changes limbo.
+    /// Applies a change of the online state: offline views are not current.
     package mutating func apply(_ onlineState: OnlineState) -> (
         snapshot: ViewSnapshot?, limboChanges: [LimboChange]
     ) {
@@ -221,16 +203,15 @@ extension View {
                 needsRefill: false))
     }
 
-    /// Whether the view is another once the backend has told this of its target, and nothing of
-    /// documents.
+    /// Whether a change of the target, without documents, changes the view.
     func isTouched(by target: View.TargetChange) -> Bool {
         !target.added.isEmpty || !target.removed.isEmpty || isCurrent != target.isCurrent
             || isLimboExact != isCurrent || isShort
             || syncState != (isCurrent && limboDocuments.isEmpty ? .synced : .local)
     }
 
-    /// Takes how far the backend has told of the view's target; enough where that does not touch
-    /// the view.
+    /// Takes the progress of the view's target; sufficient for a change that does not touch the
+    /// view.
     mutating func confirm(by target: View.TargetChange) {
         setWatched(true)
         if !target.readTime.isNone { readTime = target.readTime }

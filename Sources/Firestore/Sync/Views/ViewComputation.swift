@@ -3,13 +3,12 @@ import HashTreeCollections
 import LarderModel
 import LarderQuery
 
-/// The result of a query while changes of documents are worked into it: each document once, then
-/// ``finish()``.
+/// Applies changes of documents to a query's result: each document once, then ``finish()``.
 struct ViewComputation {
     private let limit: Query.Limit?
-    /// The last document inside a limit that was reached and counts from the start.
+    /// The last document within a full limit that counts from the start.
     private let lastInLimit: Document?
-    /// The first document inside a limit that was reached and counts from the end.
+    /// The first document within a full limit that counts from the end.
     private let firstInLimit: Document?
     private let oldMutatedKeys: TreeSet<DocumentPath>
 
@@ -18,15 +17,13 @@ struct ViewComputation {
     private var edits: [(path: DocumentPath, new: Document?)] = []
     private(set) var mutatedKeys: TreeSet<DocumentPath>
     private(set) var unconfirmedCommits: [DocumentPath: UnconfirmedCommit]
-    /// Documents that a limited result has lost by what the backend told.
+    /// Documents that a limited result has lost by changes of the backend.
     private(set) var lost: [DocumentPath]
-    /// Documents that the backend has moved beyond the edge of a full, limited result.
-    ///
-    /// Documents
-    /// that the client does not know may come before them now.
+    /// Documents that the backend has moved beyond the edge of a full, limited result: unknown
+    /// documents may precede them now.
     private(set) var moved: [DocumentPath]
     private(set) var changes: DocumentChangeSet
-    /// Whether documents that are not in the set may belong into it now.
+    /// Whether documents outside of the result may belong into it now.
     private(set) var needsRefill = false
 
     init(
@@ -50,12 +47,12 @@ struct ViewComputation {
         }
     }
 
-    /// Works one document in.
+    /// Applies the new state of a document.
     ///
     /// - Parameters:
-    ///   - new: the document as it is now; nil when it does not match.
-    ///   - revertsWrites: whether pending writes are gone that no backend has made.
-    ///   - isRemote: whether what is known of it comes from the backend alone.
+    ///   - new: the document; nil if it does not match.
+    ///   - revertsWrites: whether pending writes were rejected or cancelled.
+    ///   - isRemote: whether it has no pending writes.
     mutating func add(
         _ new: Document?, at path: DocumentPath, revertsWrites: Bool, isRemote: Bool
     ) {
@@ -75,8 +72,8 @@ struct ViewComputation {
 
     private mutating func replace(_ old: Document, with new: Document, _ revertsWrites: Bool) {
         if old.record != new.record {
-            // What a write gave at the backend is not shown before the watch stream confirms it;
-            // but of a write that is taken back nothing stays, and nothing will be confirmed.
+            // A committed result is not shown before the watch stream confirms it; that of a
+            // reverted write disappears at once, since nothing will be confirmed.
             let isBetweenWriteAndWatch =
                 old.hasLocalMutations && new.hasCommittedMutations && !new.hasLocalMutations
             guard !isBetweenWriteAndWatch || revertsWrites else {
@@ -133,7 +130,7 @@ struct ViewComputation {
         return false
     }
 
-    /// Makes the changes, and takes documents out that are more than the limit allows.
+    /// Applies the changes, and removes documents beyond the limit.
     mutating func finish() {
         documents.apply(edits)
         edits = []

@@ -1,18 +1,16 @@
 package import LarderModel
 import LarderQuery
 
-/// Which views have which documents in their results, and which documents came into a first
-/// view or left the last one.
+/// The views that have each document in their results, and the documents that entered a first view
+/// or left the last one.
 struct ViewDocumentIndex: Sendable {
     private var views: [DocumentPath: ViewList] = [:]
     private var change = PinnedPathsChange()
 
-    /// The views that have a document.
     func forEachView(with path: DocumentPath, _ body: (ViewID) -> Void) {
         views[path]?.forEach(body)
     }
 
-    /// Notes what changes do to the result of a view.
     mutating func apply(_ changes: DocumentViewChanges, to view: ViewID) {
         if changes.count > views.count { views.reserveCapacity(views.count + changes.count) }
         changes.forEachPath { kind, path in
@@ -24,7 +22,6 @@ struct ViewDocumentIndex: Sendable {
         }
     }
 
-    /// Notes that a view has ended.
     mutating func removeAll(of documents: DocumentSet, view: ViewID) {
         documents.forEachPath { remove($0, view) }
     }
@@ -37,21 +34,17 @@ struct ViewDocumentIndex: Sendable {
         if views.remove(view, at: path) { change.leave(path) }
     }
 
-    /// What has changed since the last call.
     mutating func takeChange() -> PinnedPathsChange {
         defer { change = PinnedPathsChange() }
         return change.balanced
     }
 }
 
-/// Documents that are now in some view, and those that are in none any longer; each once.
+/// Documents that entered a first view, and those that left the last one; each once.
 package struct PinnedPathsChange: Sendable {
-    /// Documents that came into a first view.
     package private(set) var entered: [DocumentPath] = []
-    /// Documents that left the last view that had them.
     package private(set) var left: [DocumentPath] = []
 
-    /// Whether nothing has changed.
     package var isEmpty: Bool { entered.isEmpty && left.isEmpty }
 
     mutating func enter(_ path: DocumentPath) {
@@ -62,7 +55,7 @@ package struct PinnedPathsChange: Sendable {
         left.append(path)
     }
 
-    /// The same without documents that came and left again, or left and came back.
+    /// The change without documents that entered and left again, or left and returned.
     fileprivate var balanced: PinnedPathsChange {
         if entered.isEmpty || left.isEmpty { return self }
         // What comes can only leave next, and the other way round.

@@ -2,36 +2,31 @@ package import HashTreeCollections
 package import LarderModel
 package import LarderQuery
 
-/// The result of a query at one moment, and how it differs from the one before.
+/// The result of a query at one moment, and its changes since the last one.
 ///
-/// A value that shares its documents with the view it comes from.
+/// Shares its documents with the view.
 package struct ViewSnapshot: Sendable, Equatable {
-    /// The query.
     package let query: Query
-    /// The result, in order.
     package let documents: DocumentSet
-    /// The result before.
     package let oldDocuments: DocumentSet
-    /// What has changed between the two.
     package var changes: DocumentViewChanges
-    /// Documents of the result with writes that the backend has not confirmed.
+    /// Documents of the result with unconfirmed writes.
     package let mutatedKeys: TreeSet<DocumentPath>
-    /// Whether the backend may know better.
+    /// Whether the backend has not confirmed the result.
     package let isFromCache: Bool
-    /// Whether ``isFromCache`` has changed, or this is the first snapshot.
+    /// Whether ``isFromCache`` has changed; true for the first snapshot.
     package let syncStateChanged: Bool
-    /// Whether changes of metadata alone were left out of ``changes``.
+    /// Whether ``changes`` omits changes of metadata alone.
     package var excludesMetadataChanges: Bool
-    /// Whether the backend has answered the query at some earlier time.
+    /// Whether the backend has answered the query before.
     package let hasCachedResults: Bool
-    /// The last snapshot of the backend of which the result is known to be complete, but for
-    /// pending writes; none for none.
+    /// The last snapshot for which the result, apart from pending writes, is complete; none before
+    /// the first.
     package internal(set) var readTime: SnapshotVersion
 
-    /// Whether some document of the result has pending writes.
     package var hasPendingWrites: Bool { !mutatedKeys.isEmpty }
 
-    /// The snapshot that a listener sees first: every document of this one was added to nothing.
+    /// The same as a first snapshot: all documents are added.
     package var asInitial: ViewSnapshot {
         ViewSnapshot(
             query: query, documents: documents,
@@ -42,12 +37,12 @@ package struct ViewSnapshot: Sendable, Equatable {
             readTime: readTime)
     }
 
-    /// The changes with indices, to bring a list of the old documents up to date.
+    /// The changes with indices into the list of the old documents.
     ///
-    /// Computed at each call; O(log n) a change.
+    /// Computed at each call; O(log n) per change.
     ///
-    /// - Parameter includeMetadataChanges: whether changes of metadata alone are in it, too.
-    /// - Throws: `invalidArgument` when they are asked for but the listener excluded them.
+    /// - Parameter includeMetadataChanges: whether to include changes of metadata alone.
+    /// - Throws: `invalidArgument` for changes of metadata that the listener excluded.
     package func documentChanges(includeMetadataChanges: Bool = false)
         throws(LarderError) -> [IndexedDocumentChange]
     {
@@ -62,30 +57,27 @@ package struct ViewSnapshot: Sendable, Equatable {
 }
 
 extension ActiveViews {
-    /// What one step of the active views has led to; the caller delivers it.
+    /// The effects of one step of the active views.
     package struct Effects: Sendable {
-        /// What a listener is told.
+        /// A snapshot for a listener.
         package struct Delivery: Sendable {
-            /// The listener.
             package let listener: ListenerID
-            /// A snapshot; an error when the listener is told nothing any more.
+            /// An error ends the listener.
             package let result: Result<ViewSnapshot, LarderError>
         }
 
-        /// What listeners are told, in this order.
+        /// In the order of delivery.
         package internal(set) var deliveries: [Delivery] = []
-        /// Whether those who wait for snapshots in sync are told after the deliveries: some listener
-        /// got a snapshot.
+        /// Whether to notify observers of snapshots in sync after the deliveries: a listener got a
+        /// snapshot.
         package internal(set) var firesSnapshotsInSync = false
-        /// Which documents are now in some view, and which are in none any longer.
+        /// Documents to pin and to unpin.
         package internal(set) var pinnedPaths = PinnedPathsChange()
-        /// Documents that came into limbo or left it, by view, in the views' order.
+        /// Changes of limbo by view, in the views' order.
         package internal(set) var limboChanges: [(view: ViewID, changes: [LimboChange])] = []
 
-        /// Views that have ended because their query failed or was refused.
         package internal(set) var endedViews: [ViewID] = []
 
-        /// A step that has led to nothing.
         package init() {}
 
         mutating func deliver(_ snapshot: ViewSnapshot, to listener: ListenerID) {
@@ -99,18 +91,16 @@ extension ActiveViews {
     }
 }
 
-/// What a commit did to one document, as the user sees it.
+/// A commit's change of a document, as the user sees it.
 package struct LocalChange: Sendable {
-    /// The document.
     package let path: DocumentPath
-    /// What was known of it before; nil for nothing.
+    /// Nil if it was unknown.
     package let before: Document?
-    /// What is known of it now; nil for nothing.
+    /// Nil if it is unknown.
     package let after: Document?
-    /// Whether pending writes are gone that no backend has made: what they showed must go, too.
+    /// Whether pending writes were rejected or cancelled, whose effects must disappear.
     package let revertsWrites: Bool
 
-    /// A change of what is known of a document.
     package init(
         path: DocumentPath, before: Document?, after: Document?, revertsWrites: Bool = false
     ) {
@@ -121,15 +111,13 @@ package struct LocalChange: Sendable {
     }
 }
 
-/// A document of a view came into limbo or left it: the view matches it, but the backend has not
-/// told that its target has it.
+/// A document of a view entered or left limbo: the view matches it, but the backend has not
+/// reported it in the view's target.
 package struct LimboChange: Sendable, Hashable {
-    /// The document.
     package let path: DocumentPath
-    /// Whether it came into limbo.
+    /// Whether it entered limbo.
     package let isAdded: Bool
 
-    /// A change of limbo.
     package init(_ path: DocumentPath, isAdded: Bool) {
         self.path = path
         self.isAdded = isAdded
@@ -137,21 +125,17 @@ package struct LimboChange: Sendable, Hashable {
 }
 
 extension View {
-    /// What the backend has told of the documents of a view's target.
+    /// A change of a view's target.
     package struct TargetChange: Sendable {
-        /// Documents that are now in the target.
         package var added: [DocumentPath]
-        /// Documents that are no longer in it.
         package var removed: [DocumentPath]
-        /// Whether the backend has told everything up to the present.
+        /// Whether the backend has sent the whole target.
         package var isCurrent: Bool
-        /// Whether the backend has given a token to resume the target from.
+        /// Whether the target has a resume token.
         package var hasResumeToken: Bool
-        /// The backend's snapshot of which all documents of the target are known; none for what it
-        /// was.
+        /// The snapshot for which the target is complete; none if unchanged.
         package var readTime: SnapshotVersion
 
-        /// A change of a target.
         package init(
             added: [DocumentPath] = [], removed: [DocumentPath] = [], isCurrent: Bool = false,
             hasResumeToken: Bool = false, readTime: SnapshotVersion = .none
@@ -164,22 +148,19 @@ extension View {
         }
     }
 
-    /// What changes of documents mean for a view, before they are applied to it.
+    /// A computed update of a view, before it is applied.
     package struct Update: Sendable {
-        /// The new result.
         package let documents: DocumentSet
-        /// Documents of the new result with pending writes.
         package let mutatedKeys: TreeSet<DocumentPath>
-        /// Documents of the new result that show a pending write which the backend has committed.
         let unconfirmedCommits: [DocumentPath: UnconfirmedCommit]
-        /// Documents that a limited result has lost by what the backend told, and not by a write here.
+        /// Documents that a limited result has lost by changes of the backend.
         let lost: [DocumentPath]
-        /// Documents that the backend has moved beyond the edge of a full, limited result.
+        /// Documents that the backend has moved beyond the edge of a full, limited result: unknown
+        /// documents may precede them now.
         let moved: [DocumentPath]
-        /// What has changed since the view's result.
         package let changes: DocumentViewChanges
-        /// Whether documents beyond the limit may have to come in: run the query again and compute
-        /// with its result after this.
+        /// Whether documents beyond the limit may belong into the result: run the query again, and
+        /// compute the next update from its result.
         package let needsRefill: Bool
     }
 }

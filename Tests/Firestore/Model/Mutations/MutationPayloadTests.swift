@@ -3,7 +3,7 @@ import LarderTestSupport
 import Testing
 
 @Suite("Payloads of pending writes")
-struct BatchContentsTests {
+struct MutationPayloadTests {
     private let builder: RecordBuilder
     private let paths: [DocumentPath]
 
