@@ -165,9 +165,7 @@ struct RealtimeLawTests {
             world.drain()
             #expect(seen == expected, "\(random)")
         }
-        withKnownIssue("events of some rounds differ from the values", isIntermittent: true) {
-            for mirror in mirrors { #expect(mirror.problems.isEmpty, "\(random)") }
-        }
+        for mirror in mirrors { #expect(mirror.problems.isEmpty, "\(random)") }
     }
 
     private func json(of node: Node) -> String {
