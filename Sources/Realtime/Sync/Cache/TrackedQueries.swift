@@ -17,6 +17,8 @@ package import LarderRealtimeStore
 package struct TrackedQueries: Sendable {
     private var queries = PathTree<[QueryParameters: TrackedQuery]>()
     private var nextID: Int64 = 1
+    /// The count of tracked queries.
+    package private(set) var count = 0
     /// Queries that were added or have changed since they were last taken.
     private var changed: Set<QuerySpec> = []
 
@@ -143,12 +145,13 @@ extension TrackedQueries {
     /// Forgets a query that was evicted.
     package mutating func remove(_ query: QuerySpec) {
         changed.remove(query.normalized)
-        queries.update(at: query.path) { tree in
+        let old = queries.update(at: query.path) { tree in
             tree.updateValue { here in
-                here?[query.parameters.normalized] = nil
-                if here?.isEmpty == true { here = nil }
+                defer { if here?.isEmpty == true { here = nil } }
+                return here?.removeValue(forKey: query.parameters.normalized)
             }
         }
+        if old != nil { count -= 1 }
     }
 
     private mutating func update(
@@ -163,11 +166,12 @@ extension TrackedQueries {
     }
 
     private mutating func put(_ tracked: TrackedQuery) {
-        queries.update(at: tracked.query.path) { tree in
+        let old = queries.update(at: tracked.query.path) { tree in
             tree.updateValue { here in
                 if here == nil { here = [:] }
-                here?[tracked.query.parameters] = tracked
+                return here?.updateValue(tracked, forKey: tracked.query.parameters)
             }
         }
+        if old == nil { count += 1 }
     }
 }

@@ -23,7 +23,17 @@ package struct DatabaseUsage: Sendable {
 }
 
 extension DatabaseEngine {
-    /// The queries whose data a commit has evicted are not known any more.
+    /// Forgets queries that are evicted before they take much memory.
+    ///
+    /// Reading what is left costs as much as there is, so it is done when many commits have
+    /// evicted something, and in any case before a query is answered from the cache.
+    func forgetEvictedInTime() {
+        if disk.evictingCommitCount > 64 + (tree.stored?.tracked.count ?? 0) / 16 {
+            forgetEvicted()
+        }
+    }
+
+    /// The queries whose data was evicted are not known any more.
     func forgetEvicted() {
         do throws(LarderError) {
             guard let left = try disk.queriesAfterEviction() else { return }
@@ -38,13 +48,14 @@ extension DatabaseEngine {
     /// Evicts data that nothing needs, least recently used first, down to a size.
     func evict(toBytes goal: Int64, _ completion: @escaping Completion<DatabaseEviction>) {
         guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
-        let queryCount = tree.stored?.tracked.all.count ?? 0
+        forgetEvicted()
+        let queryCount = tree.stored?.tracked.count ?? 0
         let result = Result { () throws(LarderError) -> DatabaseEviction in
             // What was recorded in this turn is part of what may go.
             try disk.commit()
             let freedBytes = try disk.evict(toBytes: goal)
             forgetEvicted()
-            let left = tree.stored?.tracked.all.count ?? 0
+            let left = tree.stored?.tracked.count ?? 0
             return DatabaseEviction(queryCount: queryCount - left, freedBytes: freedBytes)
         }
         call(later: { completion(result) })
@@ -52,12 +63,13 @@ extension DatabaseEngine {
 
     func usage(_ completion: @escaping Completion<DatabaseUsage>) {
         guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
+        forgetEvicted()
         let result = Result { () throws(LarderError) -> DatabaseUsage in
             DatabaseUsage(
                 store: try disk.store?.statistics(), listenerCount: listeners.count,
                 pendingWriteCount: writes.count + transactionWork.count,
                 deadWriteCount: disk.deadWrites.count,
-                trackedQueryCount: tree.stored?.tracked.all.count ?? 0)
+                trackedQueryCount: tree.stored?.tracked.count ?? 0)
         }
         call(later: { completion(result) })
     }

@@ -41,8 +41,9 @@ extension DatabaseEngine {
     private func open(
         _ query: QuerySpec, _ listener: Listener
     ) throws(LarderError) -> [TreeEvent] {
-        InfoTree.contains(query.path)
-            ? try info.listen(to: query, listener) : try tree.listen(to: query, listener)
+        if InfoTree.contains(query.path) { return try info.listen(to: query, listener) }
+        forgetEvicted()
+        return try tree.listen(to: query, listener)
     }
 
     func removeListener(_ id: ListenerID, from query: QuerySpec) {
@@ -57,6 +58,7 @@ extension DatabaseEngine {
     func keepSynced(_ query: QuerySpec, _ isKept: Bool) {
         guard !isTerminated else { return }
         guard isKept else { return tree.release(query, for: .keepSynced) }
+        forgetEvicted()
         do throws(LarderError) {
             try tree.hold(query, for: .keepSynced)
         } catch {
@@ -77,6 +79,7 @@ extension DatabaseEngine {
             let node = info.value(of: query) ?? .empty
             return answer(completion, query, node, isFromCache: false)
         }
+        forgetEvicted()
         if let node = tree.value(of: query) {
             return answer(completion, query, node, isFromCache: !tree.isCurrent(query))
         }
@@ -137,6 +140,7 @@ extension DatabaseEngine {
     }
 
     private func answerFromCache(_ get: PendingGet, because error: LarderError?) {
+        forgetEvicted()
         let stored = (try? tree.storedValue(of: get.query)).flatMap { $0 }
         if let node = tree.value(of: get.query) {
             answer(get.completion, get.query, node, isFromCache: true)

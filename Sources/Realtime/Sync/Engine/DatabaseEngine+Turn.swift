@@ -17,7 +17,7 @@ extension DatabaseEngine {
         let requests = planRequests()
         do throws(LarderError) {
             try disk.commit()
-            forgetEvicted()
+            forgetEvictedInTime()
             deliver()
             for planned in requests { connection?.send(planned.request, number: planned.number) }
         } catch {
@@ -87,7 +87,6 @@ extension DatabaseEngine {
     private func retryCommit() {
         do throws(LarderError) {
             try disk.commit()
-            forgetEvicted()
             recoveryBackoff.reset()
             performAll(machine.resume(.storeFailure, at: scheduler.uptime))
         } catch {

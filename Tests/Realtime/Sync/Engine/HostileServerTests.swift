@@ -10,7 +10,8 @@ import Testing
 @Suite("A server that says anything")
 struct HostileServerTests {
     private static let keys = [
-        "a", "b", "1", "01", "-0", ".priority", ".value", ".sv", ".info", "[MAX_NAME]", "[MIN_NAME]",
+        "a", "b", "1", "01", "-0", ".priority", ".value", ".sv", ".info", "[MAX_NAME]",
+        "[MIN_NAME]",
         "", "\u{0}", "ü😀", String(repeating: "k", count: 3_000),
     ]
 
@@ -47,7 +48,8 @@ struct HostileServerTests {
         case 4:
             let start = random.oneIn(2) ? self.path(&random) : nil
             let end = random.oneIn(2) ? self.path(&random) : nil
-            return .rangeMerge(path, [RangeMerge(after: start, through: end, node(&random))], tag: tag)
+            return .rangeMerge(
+                path, [RangeMerge(after: start, through: end, node(&random))], tag: tag)
         case 5: return .listenRevoked(path, random.oneIn(2) ? nil : .default)
         default: return .securityDebug("rules")
         }
@@ -64,7 +66,8 @@ struct HostileServerTests {
             switch random.below(10) {
             case 0: engine.listen(QuerySpec(path(&random)))
             case 1:
-                let parameters = try QueryBuilder().ordered(by: .value).limited(toLast: 2).parameters
+                let parameters = try QueryBuilder().ordered(by: .value).limited(toLast: 2)
+                    .parameters
                 engine.listen(QuerySpec(path(&random), parameters))
             case 2:
                 engine.client.write(
@@ -72,7 +75,8 @@ struct HostileServerTests {
                     acknowledged: { _ in })
             case 3:
                 engine.client.runTransaction(
-                    at: path(&random), localEvents: true, { $0.settingChild(ChildKey("t"), to: $0) },
+                    at: path(&random), localEvents: true,
+                    { $0.settingChild(ChildKey("t"), to: $0) },
                     completion: { _ in })
             case 4: engine.client.get(QuerySpec(path(&random))) { _ in }
             case 5, 6: try engine.connection.push(push(&random))
