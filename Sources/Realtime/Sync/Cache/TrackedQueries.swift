@@ -112,6 +112,25 @@ extension TrackedQueries {
         }
     }
 
+    /// Notes that the server has confirmed a query's data.
+    package mutating func confirm(_ query: QuerySpec, now: Int64) {
+        guard let tracked = self[query], tracked.confirmed ?? .min < now else { return }
+        update(query) { $0.confirmed = now }
+    }
+
+    /// When the server has last confirmed a query's data, on its own or with all of a location at
+    /// or above; nil if it has not.
+    package func confirmation(of query: QuerySpec) -> Int64? {
+        var latest = self[query].flatMap { $0.isComplete ? $0.confirmed : nil }
+        queries.visit(along: query.path) { _, here in
+            if let plain = here[.default], plain.isComplete, let time = plain.confirmed {
+                latest = max(latest ?? time, time)
+            }
+            return true
+        }
+        return latest
+    }
+
     /// Notes that a query is no longer used.
     package mutating func deactivate(_ query: QuerySpec, now: Int64) {
         guard self[query]?.isActive == true else { return }

@@ -22,7 +22,36 @@ package struct DatabaseUsage: Sendable {
     package let trackedQueryCount: Int
 }
 
+/// How far a query's data is known, and since when.
+package struct QueryFreshness: Sendable {
+    /// True if all of the data is known.
+    package let isComplete: Bool
+    /// True if the server keeps the data up to date.
+    package let isCurrent: Bool
+    /// When the server has last confirmed the data, in milliseconds since the Unix epoch by the
+    /// local clock; nil if that is not known.
+    package let confirmed: Int64?
+}
+
 extension DatabaseEngine {
+    /// The server has confirmed a query's data until now.
+    func noteConfirmed(_ query: QuerySpec) {
+        let now = tree.now
+        tree.stored?.confirm(query, now: now)
+    }
+
+    func freshness(of query: QuerySpec, _ completion: @escaping Completion<QueryFreshness>) {
+        guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
+        forgetEvicted()
+        let isCurrent = tree.isCurrent(query)
+        let freshness = QueryFreshness(
+            isComplete: tree.value(of: query) != nil
+                || tree.stored?.tracked.isComplete(query) == true,
+            isCurrent: isCurrent,
+            confirmed: isCurrent ? tree.now : tree.stored?.tracked.confirmation(of: query))
+        call(later: { completion(.success(freshness)) })
+    }
+
     /// Forgets queries that are evicted before they take much memory.
     ///
     /// Reading what is left costs as much as there is, so it is done when many commits have

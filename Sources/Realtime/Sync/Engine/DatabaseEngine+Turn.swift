@@ -118,6 +118,9 @@ extension DatabaseEngine {
             // One that ends and begins again in one turn keeps its order.
             if machine.isReady { planListens(&requests) }
         case .unlisten(let query, let tag):
+            if serverListens.isCurrent(ServerListens.Key(query, tag: tag)) {
+                noteConfirmed(query)
+            }
             if serverListens.remove(ServerListens.Key(query, tag: tag)), machine.isReady {
                 requests.append(
                     PlannedRequest(
