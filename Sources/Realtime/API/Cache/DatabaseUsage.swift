@@ -91,7 +91,7 @@ extension DatabaseReference {
     /// Keeps the cached data of the location from eviction, without keeping it up to date, until
     /// the pin is removed or the database is closed.
     ///
-    /// A reference with an invalid path is logged and has no effect. See ``keepSynced(_:)`` for
+    /// A reference with an invalid path is logged and has no effect. See ``DatabaseQuery/keepSynced(_:)`` for
     /// data that is to be up to date.
     public func pin() -> DatabasePin {
         do throws(LarderError) {
