@@ -132,6 +132,7 @@ extension Database {
     }
 
     /// The size above which cached data is evicted, in bytes, at least 1 MiB; 10 MiB by default.
+    ///
     /// Set it before the first use.
     public var persistenceCacheSizeBytes: UInt {
         get {
@@ -147,8 +148,9 @@ extension Database {
         }
     }
 
-    /// The queue that observers and completion blocks run on; the main queue by default. Set it
-    /// before the first use; use a serial queue.
+    /// The queue that observers and completion blocks run on; the main queue by default.
+    ///
+    /// Set it before the first use; use a serial queue.
     public var callbackQueue: DispatchQueue {
         get { connection.configuration.callbackQueue ?? .main }
         set { configure("callbackQueue") { $0.callbackQueue = newValue } }

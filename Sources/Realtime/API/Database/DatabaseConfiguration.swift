@@ -105,8 +105,9 @@ public struct DatabaseConfiguration: Sendable {
     /// The logger of the database.
     public var logger = Logger(label: "larder.realtime")
 
-    /// The queue that observers and completion blocks run on; nil for the main queue. Use a serial
-    /// queue.
+    /// The queue that observers and completion blocks run on; nil for the main queue.
+    ///
+    /// Use a serial queue.
     public var callbackQueue: DispatchQueue?
 
     /// True if the database has, or will have once it is open, a backend.

@@ -65,7 +65,9 @@ extension DatabaseQuery {
         /// True if the server keeps the data up to date at this moment.
         public let isCurrent: Bool
         /// The latest time, by the local clock, at which the server is known to have confirmed the
-        /// data; nil if it is not known. Kept over restarts with a store on disk.
+        /// data; nil if it is not known.
+        ///
+        /// Kept over restarts with a store on disk.
         public let confirmedAt: Timestamp?
     }
 

@@ -10,8 +10,9 @@ import LarderRealtimeSync
 public final class DataSnapshot: Sendable {
     /// What is known about the data of a snapshot.
     public struct Metadata: Hashable, Sendable {
-        /// True if all data of the query or the location is known. Without it, other children may
-        /// exist.
+        /// True if all data of the query or the location is known.
+        ///
+        /// Without it, other children may exist.
         public let isComplete: Bool
         /// True unless the server has confirmed the data on the present connection.
         public let isFromCache: Bool

@@ -11,7 +11,9 @@ import Synchronization
 package final class DatabaseClient: Sendable {
     private let engine: DatabaseEngine
 
-    /// Opens the store and starts the engine. Blocks on disk I/O.
+    /// Opens the store and starts the engine.
+    ///
+    /// Blocks on disk I/O.
     package init(_ configuration: DatabaseClientConfiguration) throws(LarderError) {
         engine = try DatabaseEngine(configuration)
         engine.start()
@@ -40,7 +42,9 @@ package final class DatabaseClient: Sendable {
     }
 
     /// Ends the client: requests that wait are refused, listeners receive nothing more, and the
-    /// store is closed. Pending writes stay in the store.
+    /// store is closed.
+    ///
+    /// Pending writes stay in the store.
     package func terminate(_ completion: @escaping Completion<Void>) {
         engine.inbox.end()
         perform({ $0.terminate(completion) }, otherwise: { completion(.success(())) })

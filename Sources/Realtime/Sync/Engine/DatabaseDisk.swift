@@ -37,7 +37,9 @@ final class DatabaseDisk {
     /// The one tree of a client's store.
     private static let treeName = "database"
 
-    /// Opens the store, if there is to be one. Blocks on disk I/O.
+    /// Opens the store, if there is to be one.
+    ///
+    /// Blocks on disk I/O.
     init(_ configuration: DatabaseClientConfiguration) throws(LarderError) {
         log = configuration.log
         guarding = configuration.guarding
