@@ -14,8 +14,6 @@ package struct GetAnswer: Sendable {
 struct PendingGet {
     let query: QuerySpec
     let completion: Completion<GetAnswer>
-    /// The number of the request on this connection; nil until it is sent.
-    var number: Int?
     /// True if the time for a connection has passed and the server is asked nevertheless.
     var isLate = false
 }
@@ -90,6 +88,7 @@ extension DatabaseEngine {
         let id = newID()
         tree.getBegan(query)
         gets[id] = get
+        unsentGets.append(id)
         setTimer(.get(id), after: configuration.getTimeout) { $0.getTimedOut(id) }
     }
 
@@ -105,24 +104,24 @@ extension DatabaseEngine {
 
     /// Asks the server for what was not asked for on this connection.
     func planGets(_ requests: inout [PlannedRequest]) {
-        for id in gets.keys.sorted() {
-            guard let get = gets[id], get.number == nil else { continue }
+        for id in unsentGets {
+            guard let get = gets[id] else { continue }
             let number = newRequestNumber()
-            gets[id]?.number = number
+            sentGets[number] = id
             requests.append(
                 PlannedRequest(number: number, request: .get(get.query.normalized)))
         }
+        unsentGets.removeAll()
     }
 
     /// The connection has ended: gets are sent again on the next one.
     func loseGets() {
-        for id in gets.keys { gets[id]?.number = nil }
+        unsentGets = gets.keys.sorted()
+        sentGets.removeAll()
     }
 
     func receive(_ response: RealtimeResponse, toGet number: Int) {
-        guard let id = gets.first(where: { $0.value.number == number })?.key,
-            let get = endGet(id)
-        else { return }
+        guard let id = sentGets.removeValue(forKey: number), let get = endGet(id) else { return }
         guard response.status == .ok, case .node(let node) = response.payload else {
             return answerFromCache(get, because: response.status == .ok ? nil : response.error)
         }
