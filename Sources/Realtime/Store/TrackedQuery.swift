@@ -25,7 +25,9 @@ package struct TrackedQuery: Equatable, Sendable {
     /// True while listeners, `keepSynced` or a get use the query; such data is not evicted.
     package var isActive: Bool
     /// When the server has last confirmed the data, in milliseconds since the Unix epoch by the
-    /// local clock; nil if it has not. A later time may not be stored.
+    /// local clock; nil if it has not.
+    ///
+    /// A later time may not be stored.
     package var confirmed: Int64?
 
     package init(
