@@ -193,6 +193,7 @@ extension DatabaseConfiguration {
             case .memory: store = .inMemory()
             case .memoryWithoutUnused: return nil
             }
+            store.mapBytes = StoreConfiguration.modestMapBytes
             store.errorDomain = LarderError.realtimeDomain
             store.durability = durability == .everyCommit ? .everyCommit : .lastCommitAtRisk
             store.budget = try budget
