@@ -1113,7 +1113,8 @@ typedef struct larder_node_change {
  * a leaf, and a priority for what is empty, change nothing. */
 LARDER_API int32_t larder_node_put(larder_txn *txn, uint64_t tree, larder_bytes path,
                                    larder_bytes encoded, larder_error *error);
-/* The same at many paths, in any order; no path may lie below another one of them. */
+/* The same at many paths, in any order; no path may lie below another one of them. Nodes are not
+ * emptied in between: one that has children before and after keeps its priority. */
 LARDER_API int32_t larder_node_merge(larder_txn *txn, uint64_t tree, larder_bytes path,
                                      const larder_node_change *changes, size_t change_count,
                                      larder_error *error);
