@@ -1084,7 +1084,8 @@ typedef struct larder_node_window {
     int32_t from_end;        /* 1: the limit takes the last children of the index, not the first */
     larder_bytes index_path; /* for INDEX_PATH */
     int64_t limit;           /* 0: none */
-    larder_node_bound start, end;
+    larder_node_bound start;
+    larder_node_bound end;
 } larder_node_window;
 /* Children within the bounds, at most limit of them, in key order and without the node's own priority.
  * Memory grows with the children in the window, not with those at the path. LARDER_NOT_FOUND:
