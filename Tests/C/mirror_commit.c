@@ -528,7 +528,7 @@ static void cache(step *s) {
 }
 
 static void operation(step *s) {
-    uint64_t which = below(s, 100);
+    uint64_t which = below(s, s->profile->plain_only ? 100 : 108);
     if (s->profile->plain_only) {
         if (which < 90)
             document_put(s, LARDER_DOCUMENT_FOUND);
@@ -573,7 +573,7 @@ static void operation(step *s) {
         index_drop(s);
     else if (which < 98)
         refused(s);
-    else if (which < 99)
+    else if (which < 103)
         nodes(s);
     else
         cache(s);
