@@ -17,8 +17,6 @@
 #include "nodes/node_query.h"
 
 #define BAD_KEY "the key is malformed"
-/* Keys from a root down: in a tree, and of an index the name of a list and an id. */
-#define DEPTH_MAX (LARDER_NODE_DEPTH_MAX + 2)
 
 static int32_t no_memory(larder__audit *c) {
     return larder__fail(c->error, LARDER_E_NO_MEMORY, "no memory to check nodes");
@@ -302,11 +300,11 @@ static const char *check_depth(const larder__audit_nodes *n, uint64_t location, 
     const uint8_t *link;
     uint32_t depth = deepest;
     for (int steps = 0; (link = find_number(&n->linked, location)) != NULL; steps++) {
-        if (steps > DEPTH_MAX) return "the location lies within itself";
+        if (steps > LARDER__DEPTH_MAX) return "the location lies within itself";
         depth += link[16];
         location = larder__load64_big(link + 8);
     }
-    return depth > DEPTH_MAX ? "the location is too deep" : NULL;
+    return depth > LARDER__DEPTH_MAX ? "the location is too deep" : NULL;
 }
 
 /* A location that has rows. */
