@@ -266,6 +266,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     MUST(larder_node_builder_create(NULL, &p->found, &p->error));
     begin(p);
     MUST(larder_node_tree_obtain(p->txn, text("t"), &p->tree, &p->error));
+    end(p, true);
     for (int count = 0; count < OPERATIONS_MAX && p->at < p->end; count++)
         operations[take(p) % (sizeof operations / sizeof operations[0])](p);
     run_check(p);

@@ -31,9 +31,12 @@ int32_t larder__audit_tree(larder__audit *c, larder_bytes key, uint64_t tree, la
     return larder__audit_report(c, LARDER__CATALOG, key, "the tree's number was never given");
 }
 
-static int32_t check_tree(larder__audit *c, larder__table table, larder_bytes key, uint64_t tree) {
+/* *is_known: the tree that a row belongs to is there. */
+static int32_t check_tree(larder__audit *c, larder__table table, larder_bytes key, uint64_t tree,
+                          bool *is_known) {
     larder_error error = {0};
     int32_t status = larder__tree_check(c->txn, tree, &error);
+    *is_known = status == LARDER_OK;
     if (status == LARDER_E_INVALID_ARGUMENT)
         return larder__audit_report(c, table, key, "%s", error.message);
     return larder__audit_damage(c, table, key, status, &error);
@@ -42,8 +45,10 @@ static int32_t check_tree(larder__audit *c, larder__table table, larder_bytes ke
 int32_t larder__audit_write_id(larder__audit *c, larder_bytes key, uint64_t tree) {
     larder_error error = {0};
     int64_t highest = 0;
-    int32_t status = check_tree(c, LARDER__CATALOG, key, tree);
-    if (status == LARDER_OK) status = larder__table_get_count(c->txn, key, &highest, &error);
+    bool is_known;
+    int32_t status = check_tree(c, LARDER__CATALOG, key, tree, &is_known);
+    if (status != LARDER_OK || !is_known) return status;
+    status = larder__table_get_count(c->txn, key, &highest, &error);
     return larder__audit_damage(c, LARDER__CATALOG, key, status, &error);
 }
 
@@ -127,8 +132,9 @@ int32_t larder__audit_node_query(larder__audit *c, larder_bytes key, larder_byte
     larder_error error = {0};
     if (!larder__query_read_key(key, &tree, &id) || id == 0)
         return larder__audit_report(c, LARDER__NODE_QUERIES, key, BAD_KEY);
-    int32_t status = check_tree(c, LARDER__NODE_QUERIES, key, tree);
-    if (status != LARDER_OK) return status;
+    bool is_known;
+    int32_t status = check_tree(c, LARDER__NODE_QUERIES, key, tree, &is_known);
+    if (status != LARDER_OK || !is_known) return status;
     status = larder__unseal(c->txn, LARDER__NODE_QUERIES, key, value, &payload, &error);
     if (status != LARDER_OK)
         return larder__audit_damage(c, LARDER__NODE_QUERIES, key, status, &error);
@@ -193,8 +199,9 @@ int32_t larder__audit_node_write(larder__audit *c, larder_bytes key, larder_byte
     int32_t kind = *at++;
     if (!larder__key_read_u64(&at, end, &id) || at != end || id == 0 || id > INT64_MAX)
         return larder__audit_report(c, LARDER__NODE_WRITES, key, BAD_KEY);
-    int32_t status = check_tree(c, LARDER__NODE_WRITES, key, tree);
-    if (status != LARDER_OK) return status;
+    bool is_known;
+    int32_t status = check_tree(c, LARDER__NODE_WRITES, key, tree, &is_known);
+    if (status != LARDER_OK || !is_known) return status;
     status = larder__unseal(c->txn, LARDER__NODE_WRITES, key, value, &payload, &error);
     int64_t highest = 0;
     if (status == LARDER_OK) status = larder_node_write_highest_id(c->txn, tree, &highest, &error);
