@@ -150,6 +150,8 @@ static void check_budget(larder_env *env, const mirror *m, int64_t budget_bytes)
                        (long long)(stat.total_bytes - budget_bytes), name);
             if (!kept) break;
         }
+        CHECK_NOTE(!mirror_cache_may_shrink(m), "over budget by %lld bytes while nodes could go",
+                   (long long)(stat.total_bytes - budget_bytes));
     }
     larder_txn_end_read(txn);
 }

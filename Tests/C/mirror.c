@@ -337,11 +337,13 @@ mirror *mirror_clone(const mirror *from) {
     mirror *m = must(malloc(sizeof *m));
     memcpy(m, from, sizeof *m);
     keep_all(m, 1);
+    mirror_nodes_keep(m);
     return m;
 }
 void mirror_free(mirror *m) {
     if (!m) return;
     keep_all(m, -1);
+    mirror_nodes_release(m);
     free(m);
 }
 

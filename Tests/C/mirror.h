@@ -15,6 +15,7 @@
 #define LARDER_TEST_MIRROR_H
 
 #include "larder.h"
+#include "node_model.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,7 +32,10 @@ enum {
     MIRROR_NAMED = 12,
     MIRROR_INDEXES = 7,
     MIRROR_BATCHES = 48,
-    MIRROR_BATCH_NAMES = 5
+    MIRROR_BATCH_NAMES = 5,
+    MIRROR_NODE_QUERIES = 4,
+    MIRROR_NODE_KEYS = 4,
+    MIRROR_NODE_WRITES = 12
 };
 
 /* ---- random numbers (splitmix64) ---- */
@@ -119,6 +123,12 @@ typedef struct mirror_named_value {
     mirror_blob *payload;
 } mirror_named_value;
 
+typedef struct mirror_node_query {
+    bool present;
+    uint32_t flags;
+    bool keys[MIRROR_NODE_KEYS];
+} mirror_node_query;
+
 typedef enum mirror_index_state {
     MIRROR_INDEX_NONE,
     MIRROR_INDEX_FILLING, /* may or may not be complete */
@@ -133,6 +143,9 @@ typedef struct mirror {
     mirror_target targets[MIRROR_TARGETS];
     mirror_named_value named[MIRROR_NAMED_KINDS][MIRROR_NAMED];
     mirror_index_state indexes[MIRROR_INDEXES];
+    node_model *tree, *cache;
+    mirror_node_query node_queries[MIRROR_NODE_QUERIES];
+    mirror_blob *node_writes[MIRROR_NODE_WRITES];
     int64_t next_batch_id;
     int32_t highest_target_id;
     /* pins of this handle: kept by the test, read by mirror_reconcile */
@@ -187,6 +200,27 @@ void mirror_reconcile(mirror *m, const larder_txn *txn);
 int32_t mirror_verify(const mirror *m, const larder_txn *txn, const mirror_profile *profile);
 /* larder_check, and problems for what it finds. Returns its status. */
 int32_t mirror_check(const larder_txn *txn);
+
+/* ---- a tree that is kept whole, and its pending writes (mirror_nodes.c) ---- */
+
+/* The trees of a mirror that was copied bit by bit. */
+void mirror_nodes_keep(mirror *m);
+void mirror_nodes_release(mirror *m);
+int32_t mirror_nodes_change(mirror *m, larder_txn *txn, mirror_random *random, larder_error *error);
+int32_t mirror_nodes_verify(const mirror *m, const larder_txn *txn, larder_error *error);
+/* A whole tree, for the caller to free. */
+int32_t mirror_node_read(const larder_txn *txn, uint64_t tree, node_model **found,
+                         larder_error *error);
+
+/* ---- a tree that may be evicted, and its tracked queries (mirror_cache.c) ---- */
+
+/* NOT_FOUND when the query was evicted that it is about. */
+int32_t mirror_cache_change(mirror *m, larder_txn *txn, mirror_random *random, bool is_large,
+                            larder_error *error);
+int32_t mirror_cache_verify(const mirror *m, const larder_txn *txn, larder_error *error);
+void mirror_cache_reconcile(mirror *m, const larder_txn *txn);
+/* Whether eviction would find something, as far as the mirror knows. */
+bool mirror_cache_may_shrink(const mirror *m);
 
 /* ---- records ---- */
 

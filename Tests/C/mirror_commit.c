@@ -513,8 +513,22 @@ static void refused(step *s) {
 
 /* ---- a commit ---- */
 
+static void nodes(step *s) {
+    for (int left = 1 + (int)below(s, 6); left > 0; left--)
+        if (!expect(s, mirror_nodes_change(s->m, s->txn, &s->random, &s->error), LARDER_OK,
+                    "a change of the tree"))
+            return;
+}
+
+static void cache(step *s) {
+    for (int left = 1 + (int)below(s, 4); left > 0; left--)
+        if (!expect(s, mirror_cache_change(s->m, s->txn, &s->random, s->profile->large, &s->error),
+                    LARDER_OK, "a change of the cache"))
+            return;
+}
+
 static void operation(step *s) {
-    uint64_t which = below(s, 100);
+    uint64_t which = below(s, s->profile->plain_only ? 100 : 108);
     if (s->profile->plain_only) {
         if (which < 90)
             document_put(s, LARDER_DOCUMENT_FOUND);
@@ -557,8 +571,12 @@ static void operation(step *s) {
         index_backfill(s);
     else if (which < 97)
         index_drop(s);
-    else
+    else if (which < 98)
         refused(s);
+    else if (which < 103)
+        nodes(s);
+    else
+        cache(s);
 }
 
 int32_t mirror_commit(mirror *m, larder_txn *txn, const mirror_profile *profile,

@@ -1010,7 +1010,7 @@ static void check_stat(checker *c) {
     larder_stat stat = {.struct_bytes = sizeof stat};
     int32_t status = CALL(larder_env_stat(c->txn, &stat, &c->error));
     if (!expect(c, status, LARDER_OK, "env_stat", 0)) return;
-    int64_t found = 0, absent = 0, pending = 0, raw = 0, stored = 0, overlays = 0;
+    int64_t found = 0, absent = 0, pending = 0, raw = 0, stored = 0, overlays = 0, node_writes = 0;
     for (int name = 0; name < MIRROR_NAMES; name++) {
         const mirror_document *d = &c->m->documents[name];
         found += d->state == LARDER_DOCUMENT_FOUND;
@@ -1028,6 +1028,8 @@ static void check_stat(checker *c) {
     }
     for (int b = 0; b < MIRROR_BATCHES; b++)
         pending += c->m->batches[b].present;
+    for (int w = 0; w < MIRROR_NODE_WRITES; w++)
+        node_writes += c->m->node_writes[w] != NULL;
     require(c, stat.document_count == found, "stat: document count", (int)stat.document_count);
     require(c, stat.absent_count == absent, "stat: absent count", (int)stat.absent_count);
     require(c, stat.pending_batch_count == pending, "stat: pending batches",
@@ -1037,7 +1039,7 @@ static void check_stat(checker *c) {
             (int)stat.stored_record_bytes);
     require(c, (stat.overlays.row_count > 0) == (overlays > 0), "stat: overlay rows",
             (int)stat.overlays.row_count);
-    require(c, (stat.mutations.row_count > 0) == (pending > 0), "stat: mutation rows",
+    require(c, (stat.mutations.row_count > 0) == (pending + node_writes > 0), "stat: mutation rows",
             (int)stat.mutations.row_count);
     require(c, stat.documents.row_count >= found + absent, "stat: document rows",
             (int)stat.documents.row_count);
@@ -1049,6 +1051,11 @@ static void check_stat(checker *c) {
             "stat: total bytes", (int)stat.total_bytes);
     require(c, stat.format_version == larder_format_version(), "stat: format",
             (int)stat.format_version);
+}
+
+static void check_nodes(checker *c) {
+    if (expect(c, mirror_nodes_verify(c->m, c->txn, &c->error), LARDER_OK, "nodes", 0))
+        expect(c, mirror_cache_verify(c->m, c->txn, &c->error), LARDER_OK, "cached nodes", 0);
 }
 
 int32_t mirror_verify(const mirror *m, const larder_txn *txn, const mirror_profile *profile) {
@@ -1063,7 +1070,7 @@ int32_t mirror_verify(const mirror *m, const larder_txn *txn, const mirror_profi
     memset(&c->error, 0, sizeof c->error);
     void (*const parts[])(checker *) = {check_documents, check_collections, check_mutations,
                                         check_overlays,  check_targets,     check_named,
-                                        check_indexes,   check_stat};
+                                        check_indexes,   check_nodes,       check_stat};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && c->status == 0; i++)
         parts[i](c);
     for (int collection = 0; collection < MIRROR_COLLECTIONS && c->status == 0; collection++) {
@@ -1082,6 +1089,7 @@ int32_t mirror_verify(const mirror *m, const larder_txn *txn, const mirror_profi
 
 void mirror_reconcile(mirror *m, const larder_txn *txn) {
     bool pinned[MIRROR_NAMES] = {false};
+    mirror_cache_reconcile(m, txn);
     for (int t = 0; t < MIRROR_TARGETS; t++) {
         mirror_target *target = &m->targets[t];
         if (!target->present) continue;

@@ -309,13 +309,13 @@ static larder_leaf random_leaf(const node_model_random *random, char text[4096])
 }
 
 static larder_leaf random_priority(const node_model_random *random, char text[4096]) {
-    larder_leaf none = {0};
+    larder_leaf none = {0}, number = {.type = LARDER_NODE_INTEGER};
     if (below(random, 4) != 0) return none;
-    larder_leaf leaf;
-    do
-        leaf = random_leaf(random, text);
-    while (leaf.type <= LARDER_NODE_TRUE);
-    return leaf;
+    for (int tries = 0; tries < 20; tries++) {
+        larder_leaf leaf = random_leaf(random, text);
+        if (leaf.type > LARDER_NODE_TRUE) return leaf;
+    }
+    return number; /* a fuzzer's numbers may all be equal */
 }
 
 node_model *node_model_make(const node_model_random *random, int depth, int width) {
@@ -373,4 +373,39 @@ larder_bytes node_model_encode(const node_model *node, larder_node_builder *buil
     node_model_build(node, builder);
     larder_node_builder_finish(builder, &encoded, NULL);
     return encoded;
+}
+
+larder_bytes node_model_bytes(const node_model *node) {
+    larder_node_builder *builder = NULL;
+    if (larder_node_builder_create(NULL, &builder, NULL) != LARDER_OK) abort();
+    larder_bytes encoded = node_model_encode(node, builder);
+    uint8_t *copy = malloc(encoded.size_bytes + 1);
+    if (copy == NULL) abort();
+    if (encoded.size_bytes > 0) memcpy(copy, encoded.data, encoded.size_bytes);
+    larder_node_builder_close(builder);
+    return (larder_bytes){copy, encoded.size_bytes};
+}
+
+void node_model_bytes_free(larder_bytes encoded) { free((void *)(uintptr_t)encoded.data); }
+
+node_model *node_model_decode(larder_bytes encoded) {
+    larder_node opened;
+    larder_bytes key, child;
+    if (larder_node_open(encoded, &opened, NULL) != LARDER_OK) abort();
+    if (opened.type == LARDER_NODE_EMPTY) return NULL;
+    if (opened.type != LARDER_NODE_CHILDREN) return node_model_leaf(&opened.leaf, &opened.priority);
+    larder_leaf children = {.type = LARDER_NODE_CHILDREN};
+    node_model *node = node_model_leaf(&children, &opened.priority);
+    while (larder_node_take_child(&opened.children, &key, &child, NULL) == LARDER_OK)
+        insert(node, node->count, key.data, key.size_bytes, node_model_decode(child));
+    return node;
+}
+
+bool node_model_is_same(const node_model *left, const node_model *right) {
+    larder_bytes a = node_model_bytes(left), b = node_model_bytes(right);
+    bool is_same = a.size_bytes == b.size_bytes &&
+                   (a.size_bytes == 0 || memcmp(a.data, b.data, a.size_bytes) == 0);
+    node_model_bytes_free(a);
+    node_model_bytes_free(b);
+    return is_same;
 }

@@ -32,6 +32,7 @@
     SUITE(node_differential)                                                                       \
     SUITE(node_location)                                                                           \
     SUITE(copy)                                                                                    \
+    SUITE(check_nodes)                                                                             \
     SUITE(check)                                                                                   \
     SUITE(differential)                                                                            \
     SUITE(thread)

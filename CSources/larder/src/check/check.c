@@ -5,7 +5,8 @@
  *   check.c           the walk over the tables, reporting, the counters
  *   check_rows.c      documents, read times, LRU log, overlays, mutations, targets, catalog
  *   check_index.c     index entries
- *   check_nodes.c     trees of nodes
+ *   check_nodes.c     rows of trees
+ *   check_queries.c   trees, tracked queries, pending writes of trees
  *
  * Where two tables mirror each other, each row of one is looked for in the other and the row
  * counts are compared, so that neither can hold more.
@@ -209,6 +210,7 @@ static int32_t run(larder__audit *c) {
     if (status == LARDER_OK) status = larder__audit_collection_end(c);
     if (status == LARDER_OK) status = larder__audit_queue_end(c);
     if (status == LARDER_OK) status = larder__audit_nodes_end(c);
+    if (status == LARDER_OK) status = larder__audit_queries_end(c);
     if (status == LARDER_OK && !larder__items_sort(&c->current, 0))
         status = larder__fail(c->error, LARDER_E_NO_MEMORY, "no memory to check the LRU log");
     if (status == LARDER_OK) status = compare_totals(c);

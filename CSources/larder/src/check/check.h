@@ -13,14 +13,20 @@ typedef struct larder__document_sums {
     int64_t cost_bytes;
 } larder__document_sums;
 
-/* What is remembered of trees (check_nodes.c). */
+/* What is remembered of trees (check_nodes.c): locations as numbers (8, big-endian) and bytes. */
 typedef struct larder__audit_nodes {
     uint64_t location; /* the one being read, 0 before the first */
     bool has_last;
-    larder__form last; /* its last key so far */
-    larder__items seen, referred, linked,
-        discarded;         /* locations: with rows; by mention; by a node; to be freed */
-    int64_t index_entries; /* queries and sweeps that an index is to mention */
+    larder__form last;     /* its last key so far */
+    bool is_holder;        /* its first key is the empty one */
+    uint32_t deepest;      /* keys below it, as far as its rows go */
+    larder__items seen;    /* with rows: is_holder, deepest */
+    larder__items holders; /* mentioned by a tree or a tracked query */
+    larder__items linked;  /* mentioned by a node: in which location (8), keys between (1) */
+    larder__items discarded;
+    larder__items referred; /* all that are mentioned, by anything */
+    int64_t index_entries;  /* queries and sweeps that an index is to mention */
+    int64_t cold_bytes;     /* of the row's cold part that its children use */
     larder__buffer node;
 } larder__audit_nodes;
 
@@ -93,12 +99,16 @@ int32_t larder__audit_node(larder__audit *check, larder_bytes key, larder_bytes 
 int32_t larder__audit_node_query(larder__audit *check, larder_bytes key, larder_bytes value);
 int32_t larder__audit_node_write(larder__audit *check, larder_bytes key, larder_bytes value);
 
-/* Trees: a tree's row of the catalog; every row was seen. */
+/* Trees: a tree's rows of the catalog; every row was seen. */
 void larder__audit_nodes_begin(larder__audit *check);
 int32_t larder__audit_tree(larder__audit *check, larder_bytes key, uint64_t tree,
                            larder_bytes name);
+int32_t larder__audit_write_id(larder__audit *check, larder_bytes key, uint64_t tree);
 int32_t larder__audit_nodes_end(larder__audit *check);
+int32_t larder__audit_queries_end(larder__audit *check);
 void larder__audit_nodes_free(larder__audit *check);
+/* A tree or a query mentions a location. False without memory. */
+bool larder__audit_holder(larder__audit *check, uint64_t location);
 
 /* The collection that was being read is through; the queue that was. */
 int32_t larder__audit_collection_end(larder__audit *check);

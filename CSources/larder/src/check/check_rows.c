@@ -454,6 +454,10 @@ int32_t larder__audit_catalog(larder__audit *c, larder_bytes key, larder_bytes v
         if (!larder__key_read_number(&at, end, &number) || number == 0)
             return larder__audit_report(c, LARDER__CATALOG, key, BAD_KEY);
         return larder__audit_tree(c, key, number, payload);
+    case LARDER__KIND_WRITE_ID:
+        if (!larder__key_read_number(&at, end, &number) || at != end)
+            return larder__audit_report(c, LARDER__CATALOG, key, BAD_KEY);
+        return larder__audit_write_id(c, key, number);
     case LARDER__KIND_QUEUE:
         if (payload.size_bytes != 8)
             return larder__audit_report(c, LARDER__CATALOG, key, "the row is malformed");

@@ -51,17 +51,23 @@ static int32_t note_location(void *context, uint64_t location, larder_error *err
     return larder__fail(error, LARDER_E_NO_MEMORY, "no memory to free a location");
 }
 
-/* Discards what the row refers to and removes it. */
+/* Discards what the row refers to and removes it. A damaged row goes alone, so that it cannot keep
+ * commits from freeing what comes after it; what it referred to stays behind, for larder_check to
+ * report. */
 static int32_t free_row(larder_txn *txn, larder__location_cursor *rows, larder__buffer *locations,
                         larder_error *error) {
     larder__segment segment;
     larder__key key = {0};
+    larder_error failure;
     larder__key_append(&key, rows->rows.key.data, rows->rows.key.size_bytes);
     locations->size_bytes = 0;
-    int32_t status = larder__location_segment(rows, &segment, error);
+    int32_t status = larder__location_segment(rows, &segment, &failure);
     if (status == LARDER_OK)
-        status = larder__segment_references(&segment, note_location, locations, error);
+        status = larder__segment_references(&segment, note_location, locations, &failure);
     larder__segment_close(&segment);
+    if (status == LARDER_E_CORRUPT)
+        return larder__table_remove(txn, LARDER__NODES, larder__key_bytes(&key), error);
+    if (status != LARDER_OK && error != NULL) *error = failure;
     for (size_t at = 0; at < locations->size_bytes && status == LARDER_OK; at += sizeof(uint64_t))
         status = larder__location_discard(txn, larder__load64(locations->data + at), error);
     return status == LARDER_OK ? larder__rows_remove(txn, &key, error) : status;
@@ -96,8 +102,8 @@ int32_t larder__discarded_free(larder_txn *txn, int64_t max_rows, larder_error *
         status = larder__location_first(&list, error);
         if (status == LARDER_OK) {
             larder_bytes number = larder__location_separator(&list);
-            const uint8_t *at = larder__begin(number);
-            if (!larder__key_read_number(&at, at + number.size_bytes, &location))
+            const uint8_t *at = larder__begin(number), *end = at + number.size_bytes;
+            if (!larder__key_read_number(&at, end, &location) || at != end)
                 status =
                     larder__corrupt(txn, LARDER__NODES, list.rows.key, "a malformed key", error);
         }

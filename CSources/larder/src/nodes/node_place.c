@@ -237,7 +237,7 @@ static int32_t copy_location(void *context, larder_bytes priority, uint64_t loca
     larder__location_cursor rows;
     larder__segment segment;
     size_t size_at;
-    if (depth >= LARDER_NODE_DEPTH_MAX)
+    if (depth >= LARDER__DEPTH_MAX)
         return larder__fail(error, LARDER_E_CORRUPT, "locations lie in each other");
     if (!larder__children_begin(out, priority, &size_at)) return no_memory(error);
     int32_t status = larder__location_open(txn, location, &rows, error);

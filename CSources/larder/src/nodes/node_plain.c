@@ -170,7 +170,7 @@ static int rank(int32_t type) {
 
 /* Exactly: the integer is not rounded. */
 static int compare_mixed(int64_t integer, double number) {
-    if (number >= TWO_TO_63) return -1;
+    if (!(number < TWO_TO_63)) return -1; /* NaN, too */
     if (number < -TWO_TO_63) return 1;
     int64_t whole = (int64_t)number;
     if (integer != whole) return integer < whole ? -1 : 1;
@@ -263,7 +263,8 @@ static int32_t check_children(checking *c, larder_bytes children, uint32_t depth
     const uint8_t *at = larder__begin(children), *end = at + children.size_bytes;
     larder_bytes key, node, last = {0};
     if (children.size_bytes == 0) return malformed(c->error, "children without a child");
-    if (depth == LARDER_NODE_DEPTH_MAX)
+    bool is_index = (c->allowed & LARDER__CHECK_RESERVED_KEYS) != 0;
+    if (depth == (is_index ? LARDER__DEPTH_MAX : LARDER_NODE_DEPTH_MAX))
         return larder__fail(c->error, LARDER_E_TOO_DEEP, "a node has more than %d levels",
                             LARDER_NODE_DEPTH_MAX);
     while (at < end) {

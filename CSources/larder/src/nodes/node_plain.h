@@ -25,6 +25,10 @@ enum {
     LARDER__NODE_SIZE_BYTES = 4 /* of the children's size, in encoded and working nodes */
 };
 
+/* Keys down to the deepest leaf. The index of tracked queries (node_query.h) has two more than its
+ * tree. */
+#define LARDER__DEPTH_MAX (LARDER_NODE_DEPTH_MAX + 2)
+
 typedef enum larder__node_encoding { LARDER__WORKING, LARDER__STORED } larder__node_encoding;
 
 /* A node taken apart as far as its head goes. */

@@ -6,8 +6,6 @@
 #include <stdio.h>
 
 enum { EPOCH_AT = 0, KIND_AT = 4, FLAGS_AT = 5, USE_AT = 9, KEYS_AT = 18 };
-#define KNOWN_FLAGS                                                                                \
-    (LARDER_NODE_QUERY_COMPLETE | LARDER_NODE_QUERY_ACTIVE | LARDER_NODE_QUERY_KEYED)
 
 larder__key larder__query_key(uint64_t tree, uint64_t id) {
     larder__key key;
@@ -210,7 +208,7 @@ static int32_t check_write(larder_txn *txn, uint64_t tree, larder_error *error) 
 static int32_t check_query(const larder_node_query *query, larder_error *error) {
     uint32_t depth;
     if (query == NULL || query->struct_bytes < sizeof *query || query->query_id <= 0 ||
-        (query->flags & ~(uint32_t)KNOWN_FLAGS) != 0 ||
+        (query->flags & ~(uint32_t)LARDER__QUERY_FLAGS) != 0 ||
         (query->payload.data == NULL && query->payload.size_bytes > 0) ||
         query->payload.size_bytes > LARDER_PAYLOAD_MAX_BYTES)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,

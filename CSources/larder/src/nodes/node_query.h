@@ -29,6 +29,10 @@
 
 #define LARDER__SWEEP_ID (UINT64_C(1) << 63)
 
+/* Of a caller's flags. */
+#define LARDER__QUERY_FLAGS                                                                        \
+    (LARDER_NODE_QUERY_COMPLETE | LARDER_NODE_QUERY_ACTIVE | LARDER_NODE_QUERY_KEYED)
+
 enum { LARDER__QUERY_ROW = 0, LARDER__SWEEP_ROW = 1 };
 
 typedef struct larder__query_row {

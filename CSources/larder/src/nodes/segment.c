@@ -214,7 +214,8 @@ static int32_t take_key_slowly(larder__segment *s, const uint8_t **at, const uin
     if (*at >= end) return malformed(s, error);
     if (**at == 0) {
         ++*at;
-        bool is_sound = take_varint(at, end, &size) && take_bytes(at, end, size, key);
+        bool is_sound = take_varint(at, end, &size) && size <= LARDER__FORM_MAX &&
+                        take_bytes(at, end, size, key);
         return is_sound ? LARDER_OK : malformed(s, error);
     }
     if (!s->has_places) {
@@ -305,7 +306,7 @@ static int32_t copy_children(const copying *c, larder_bytes children, larder_byt
     const uint8_t *at = larder__begin(children), *end = at + children.size_bytes;
     larder__buffer *out = c->out;
     size_t size_at;
-    if (depth >= LARDER_NODE_DEPTH_MAX) return malformed(c->segment, c->error);
+    if (depth >= LARDER__DEPTH_MAX) return malformed(c->segment, c->error);
     if (!larder__children_begin(out, priority, &size_at)) return no_memory(c->error);
     while (at < end) {
         larder_bytes key;
@@ -444,8 +445,7 @@ static int32_t each_reference(larder__segment *s, larder_bytes node, uint32_t de
     larder__head head;
     larder_bytes children, key, child;
     uint64_t location;
-    if (!larder__head_read(at, end, &head) || depth > LARDER_NODE_DEPTH_MAX)
-        return malformed(s, error);
+    if (!larder__head_read(at, end, &head) || depth > LARDER__DEPTH_MAX) return malformed(s, error);
     if (head.type == LARDER__NODE_REFERENCE) {
         if (!larder__reference_read(&head, end, &location)) return malformed(s, error);
         return function(context, location, error);
