@@ -1,15 +1,15 @@
 /// What became of many worlds.
-struct Summary {
+package struct Summary<Fault: WorldFault> {
     /// A seed of each broken promise, to begin with.
-    private static let shown = 20
+    private static var shown: Int { 20 }
 
-    private var faults = FaultCounts()
+    private var faults = FaultCounts<Fault>()
     private var count = 0
     private var lastSeed: UInt64 = 0
-    private var failures: [Outcome] = []
+    private var failures: [Outcome<Fault>] = []
 
     /// Adds a world.
-    mutating func add(_ outcome: Outcome) {
+    mutating func add(_ outcome: Outcome<Fault>) {
         faults.add(outcome.faults)
         count += 1
         lastSeed = max(lastSeed, outcome.seed)

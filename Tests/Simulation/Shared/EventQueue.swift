@@ -1,11 +1,11 @@
 import HeapModule
-import LarderTestSupport
+package import LarderSharedTestSupport
 
 /// What is going to happen in a world, in the order of time.
 ///
 /// The clock stands while something happens; then it is turned to the time of what comes next.
 /// What has the same time happens in the order in which it was planned.
-final class EventQueue: @unchecked Sendable {
+package final class EventQueue: @unchecked Sendable {
     // One thread runs a world.
 
     private struct Event: Comparable {
@@ -21,26 +21,29 @@ final class EventQueue: @unchecked Sendable {
     }
 
     /// The time of the world.
-    let clock = ManualClock()
+    package let clock = ManualClock()
     /// How much has happened.
-    private(set) var count: UInt64 = 0
+    package private(set) var count: UInt64 = 0
     private var heap = Heap<Event>()
     private var lastNumber: UInt64 = 0
     private var isRetired = false
 
+    /// A queue at the beginning of time.
+    package init() {}
+
     /// The time of the world, since it began.
-    var now: Duration { clock.now }
+    package var now: Duration { clock.now }
 
     /// Whether nothing is going to happen.
-    var isEmpty: Bool { heap.isEmpty }
+    package var isEmpty: Bool { heap.isEmpty }
 
     /// Plans something for when some time has passed.
-    func schedule(after delay: Duration, _ body: @escaping () -> Void) {
+    package func schedule(after delay: Duration, _ body: @escaping () -> Void) {
         schedule(at: now + delay, body)
     }
 
     /// Plans something for a time, which is not past.
-    func schedule(at time: Duration, _ body: @escaping () -> Void) {
+    package func schedule(at time: Duration, _ body: @escaping () -> Void) {
         guard !isRetired else { return }
         lastNumber += 1
         heap.insert(Event(time: max(time, now), number: lastNumber, body: body))
@@ -50,7 +53,7 @@ final class EventQueue: @unchecked Sendable {
     ///
     /// - Parameter end: a time after which nothing is to happen; nil for none.
     /// - Returns: false where there is none.
-    func runNext(through end: Duration? = nil) -> Bool {
+    package func runNext(through end: Duration? = nil) -> Bool {
         if let end, let next = heap.min, next.time > end { return false }
         guard let event = heap.popMin() else { return false }
         clock.advance(by: event.time - now)
@@ -60,7 +63,7 @@ final class EventQueue: @unchecked Sendable {
     }
 
     /// Forgets everything that is planned, and what is going to be: with it goes what it holds.
-    func retire() {
+    package func retire() {
         isRetired = true
         let events = heap
         heap = Heap()

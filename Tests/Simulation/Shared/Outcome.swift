@@ -1,9 +1,7 @@
 import Foundation
-import LarderModel
-import LarderTestSupport
 
 /// What became of a world.
-package struct Outcome: Sendable {
+package struct Outcome<Fault: WorldFault>: Sendable {
     /// The seed of the world.
     package let seed: UInt64
     /// The promise that was broken; nil for none.
@@ -11,27 +9,26 @@ package struct Outcome: Sendable {
     /// A hash of all that has happened, where it was asked for.
     package let hash: UInt64
     /// How often what has gone wrong.
-    let faults: FaultCounts
+    package let faults: FaultCounts<Fault>
 
     /// Lets the world of a seed live to its end.
     ///
     /// - Parameters:
     ///   - isPrinting: whether everything that happens is printed.
     ///   - isHashing: whether ``hash`` is computed.
-    ///   - losesDocuments: whether networks lose documents amid streams, which no network does:
-    ///     promises are broken then.
-    package init(
-        seed: UInt64, isPrinting: Bool = false, isHashing: Bool = false,
-        losesDocuments: Bool = false
-    ) {
+    ///   - prepare: called with the world before it begins.
+    package init<World: SimulatedWorld>(
+        of type: World.Type, seed: UInt64, isPrinting: Bool = false, isHashing: Bool = false,
+        _ prepare: (World) -> Void = { _ in }
+    ) where World.Fault == Fault {
         self.seed = seed
-        var (violation, hash, faults) = (String?.none, UInt64(0), FaultCounts())
+        var (violation, hash, faults) = (String?.none, UInt64(0), FaultCounts<Fault>())
         do {
-            let directory = try Self.directory()
+            let directory = try WorldDirectory.make()
             defer { try? FileManager.default.removeItem(atPath: directory) }
             let world = try World(
                 seed: seed, directory: directory, isPrinting: isPrinting, isHashing: isHashing)
-            world.faults.losesDocuments = losesDocuments
+            prepare(world)
             defer { (hash, faults) = (world.journal.hash, world.journal.faults) }
             try world.live()
         } catch {
@@ -39,9 +36,11 @@ package struct Outcome: Sendable {
         }
         (self.violation, self.hash, self.faults) = (violation, hash, faults)
     }
+}
 
+private enum WorldDirectory {
     /// A new directory, in memory where there is such a file system.
-    private static func directory() throws -> String {
+    static func make() throws -> String {
         let shared = "/dev/shm"
         let parent =
             FileManager.default.isWritableFile(atPath: shared)

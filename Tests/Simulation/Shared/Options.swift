@@ -1,22 +1,22 @@
 import Foundation
 
 /// What the program is asked to do.
-struct Options {
+package struct Options {
     /// How many worlds.
-    var seeds = 2_000
+    package var seeds = 2_000
     /// How long new worlds begin, instead of a number of them.
-    var seconds: Int?
+    package var seconds: Int?
     /// The seed of the first one; with a time and nothing else, one that was never used.
-    var first: UInt64 = 1
+    package var first: UInt64 = 1
     /// The seed of the only world, if one alone is asked for.
-    var seed: UInt64?
+    package var seed: UInt64?
     /// How many threads.
-    var jobs = ProcessInfo.processInfo.activeProcessorCount
+    package var jobs = ProcessInfo.processInfo.activeProcessorCount
     /// Whether everything that happens is printed.
-    var isTracing = false
+    package var isTracing = false
 
     /// Reads arguments; ends the program with a sentence where they are wrong.
-    init(_ arguments: some Sequence<String>) {
+    package init(_ arguments: some Sequence<String>) {
         var rest = Array(arguments)[...]
         var namesFirst = false
         while let name = rest.popFirst() {
@@ -50,7 +50,7 @@ struct Options {
     private static func stop(_ message: String) -> Never {
         print(message)
         print(
-            "usage: LarderSimulation [--seeds N | --seconds N] [--first N] [--seed N] [--jobs N] "
+            "usage: \(ProcessInfo.processInfo.processName) [--seeds N | --seconds N] [--first N] [--seed N] [--jobs N] "
                 + "[--trace]")
         exit(64)
     }

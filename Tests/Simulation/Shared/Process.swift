@@ -1,10 +1,10 @@
 import DequeModule
-import LarderTestSupport
+import LarderSharedTestSupport
 
 /// A process of a world: pieces of work, one after the other, each as an event of its own.
 ///
 /// Between two pieces anything may happen, also the end of the process.
-final class Process: @unchecked Sendable {
+package final class Process: @unchecked Sendable {
     // One thread runs a world.
 
     private let events: EventQueue
@@ -14,25 +14,25 @@ final class Process: @unchecked Sendable {
     private var isStepPlanned = false
 
     /// Whether it works.
-    private(set) var isAlive = true
+    package private(set) var isAlive = true
     /// Called before and after each piece of work.
-    var observer: (willStep: () -> Void, didStep: () -> Void)?
+    package var observer: (willStep: () -> Void, didStep: () -> Void)?
 
     /// A process without work.
-    init(events: EventQueue, chance: Chance) {
+    package init(events: EventQueue, chance: Chance) {
         self.events = events
         self.chance = chance
         inline.attach { [weak self] in self?.run($0) }
     }
 
     /// What the actors of the process run on.
-    var executor: any SerialExecutor { inline }
+    package var executor: any SerialExecutor { inline }
 
     /// Whether nothing waits.
-    var isIdle: Bool { work.isEmpty }
+    package var isIdle: Bool { work.isEmpty }
 
     /// Adds a piece of work behind all that waits.
-    func run(_ body: @escaping @Sendable () -> Void) {
+    package func run(_ body: @escaping @Sendable () -> Void) {
         guard isAlive else { return }
         work.append(body)
         planStep()
@@ -67,12 +67,12 @@ final class Process: @unchecked Sendable {
     }
 
     /// Does all work that waits, and what that leads to, now.
-    func settle() {
+    package func settle() {
         while isAlive, let body = work.popFirst() { inline.enter(body) }
     }
 
     /// Ends the process with all that waits.
-    func kill() {
+    package func kill() {
         isAlive = false
         work = []
     }

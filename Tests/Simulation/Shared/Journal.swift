@@ -1,34 +1,34 @@
 /// What has happened in a world: what went wrong, how often, and a hash of all of it.
 ///
 /// Lines are put together only where somebody wants them.
-final class Journal: @unchecked Sendable {
+package final class Journal<Fault: WorldFault>: @unchecked Sendable {
     // One thread runs a world.
 
     /// A promise that was not kept.
-    struct Violation: Error, CustomStringConvertible {
+    package struct Violation: Error, CustomStringConvertible {
         /// Which promise, and how.
-        let description: String
+        package let description: String
     }
 
     private let events: EventQueue
     private let isPrinting: Bool
     private let isHashing: Bool
     /// How often each fault has happened.
-    private(set) var faults = FaultCounts()
+    package private(set) var faults = FaultCounts<Fault>()
     /// The first promise that was not kept.
-    private(set) var violation: Violation?
+    package private(set) var violation: Violation?
     /// A hash of every line so far; of the same seed always the same.
-    private(set) var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    package private(set) var hash: UInt64 = 0xcbf2_9ce4_8422_2325
 
     /// A journal of the events of a queue.
-    init(of events: EventQueue, isPrinting: Bool = false, isHashing: Bool = false) {
+    package init(of events: EventQueue, isPrinting: Bool = false, isHashing: Bool = false) {
         self.events = events
         self.isPrinting = isPrinting
         self.isHashing = isHashing
     }
 
     /// Notes something that has happened.
-    func note(_ line: @autoclosure () -> String) {
+    package func note(_ line: @autoclosure () -> String) {
         guard isPrinting || isHashing else { return }
         let line = line()
         if isPrinting { print("\(events.now.seconds) \(line)") }
@@ -38,19 +38,19 @@ final class Journal: @unchecked Sendable {
     }
 
     /// Notes a fault.
-    func note(_ fault: Fault, _ detail: @autoclosure () -> String = "") {
+    package func note(_ fault: Fault, _ detail: @autoclosure () -> String = "") {
         faults[fault] += 1
         note("! \(fault.rawValue) \(detail())")
     }
 
     /// Notes that a promise was not kept.
-    func fail(_ promise: String) {
+    package func fail(_ promise: String) {
         note("VIOLATION \(promise)")
         if violation == nil { violation = Violation(description: promise) }
     }
 
     /// Notes a broken promise unless something holds.
-    func expect(_ holds: Bool, _ promise: @autoclosure () -> String) {
+    package func expect(_ holds: Bool, _ promise: @autoclosure () -> String) {
         if !holds { fail(promise()) }
     }
 }

@@ -1,0 +1,99 @@
+import LarderRealtimeModel
+import LarderRealtimeSync
+import LarderStorage
+import SimulationSupport
+
+extension SimulatedDatabase {
+    /// Begins a process on the client's store, unless there is one.
+    func open() {
+        guard running == nil else { return }
+        journal.note("client \(number) opens")
+        do throws(LarderError) {
+            let running = try DatabaseProcess(
+                events: events, chance: chance, configuration,
+                didStep: { [weak self] in self?.didStep() })
+            self.running = running
+            running.client.pendingWrites { [weak self] result in
+                if case .success(let writes) = result { self?.checkQueue(writes, isFirst: true) }
+            }
+            _ = running.client.observePendingWrites { [weak self] in
+                self?.checkQueue($0, isFirst: false)
+            }
+            for path in transactionPaths where chance.oneIn(2) { resume(at: path) }
+        } catch {
+            journal.fail("client \(number) cannot be opened: \(error)")
+        }
+    }
+
+    private func didStep() {
+        for listener in listeners where listener.isTouched {
+            listener.isTouched = false
+            listener.endStep()
+            compare(listener)
+        }
+        listeners.removeAll(where: \.isCancelled)
+        if faults.happens(.crash) { crash() }
+    }
+
+    // MARK: The end of a process
+
+    /// Ends the process as if it was killed, between two pieces of its work.
+    func crash() {
+        guard let running else { return }
+        journal.note(running.isIdle ? .crash : .crashAtWork, "client \(number)")
+        end()
+        openLater()
+    }
+
+    /// Closes the client, and opens it again after a while.
+    func restart() {
+        guard let running, !running.isTerminating else { return }
+        journal.note(.restart, "client \(number)")
+        running.isTerminating = true
+        running.client.terminate { [weak self] result in
+            guard let self else { return }
+            if case .failure(let error) = result { journal.fail("no end: \(error)") }
+            // The completion is a part of the process that ends.
+            events.schedule(after: .zero) {
+                self.end()
+                self.openLater()
+            }
+        }
+    }
+
+    private func openLater() {
+        events.schedule(after: chance.duration(.milliseconds(1)...(.seconds(20)))) { self.open() }
+    }
+
+    /// Forgets the process, with all that it knew.
+    func end() {
+        for listener in listeners { listener.isOver = true }
+        listeners = []
+        keptQueries = []
+        for record in queue {
+            record.isOrphan = true
+            // What was not made was not answered: the answer is a part of the piece of work.
+            if !record.isPending { record.state = record.write == nil ? .left : .notMade }
+        }
+        queue.removeAll { !$0.isPending }
+        for transaction in transactions.values { transaction.isOrphan = true }
+        running?.kill()
+        running = nil
+        // The machine's end of the connection goes with the process.
+        for link in network.links { link.close() }
+    }
+
+    /// The store has no damage.
+    func checkStore() throws(LarderError) {
+        end()
+        var configuration = StoreConfiguration(directory: directory)
+        configuration.durability = .lastCommitAtRisk
+        let store = try Store(configuration)
+        let report = try store.check { problem in
+            self.journal.fail("client \(self.number)'s store: \(problem)")
+            return .continue
+        }
+        journal.expect(report.isClean, "client \(number)'s store is damaged")
+        try store.close()
+    }
+}

@@ -1,0 +1,205 @@
+import LarderRealtimeBackend
+import LarderRealtimeModel
+import LarderRealtimeRemote
+import SimulationSupport
+
+/// The writes that the server has taken, in their order, and every tree that they have led to.
+///
+/// A second, plain account of the server: each piece of its work is announced, and what it asks the
+/// rules shows what it does.
+final class TreeLedger: @unchecked Sendable {
+    // One thread runs a world.
+
+    /// What a piece of the server's work is about.
+    enum Cause {
+        case open(SimulatedLink, lastSession: String?)
+        case request(SimulatedLink, RealtimeRequest, RequestRecord?)
+        case end(SimulatedLink)
+        case endOfAll
+        case administrator(TreePath, Node)
+    }
+
+    /// A question to the rules about a write.
+    private struct Question {
+        let request: RealtimeBackend.Request
+        let denial: TreeRules.Denial?
+    }
+
+    private let journal: Journal
+    private let rules: TreeRules
+    /// The trees so far, one for each change.
+    private(set) var versions: [Node] = [.empty]
+    /// How many of the trees are stored.
+    private var committedCount = 1
+    private var cause: Cause?
+    private var questions: [Question] = []
+    /// The connections with a session, in the order in which they were opened.
+    private var sessions: [SimulatedLink] = []
+    /// Notes that a conditional put was taken.
+    var transactionsApplied: (_ client: Int, TreePath, Node, Node) -> Void = { _, _, _, _ in }
+
+    init(journal: Journal, rules: TreeRules) {
+        (self.journal, self.rules) = (journal, rules)
+    }
+
+    /// The tree with all writes so far.
+    var tree: Node { versions[versions.count - 1] }
+
+    /// Decides for the rules, and notes the question.
+    func decide(_ request: RealtimeBackend.Request) -> RealtimeBackend.Decision {
+        let denial = rules.denial(of: request)
+        if request.operation == .write { questions.append(Question(request: request, denial: denial)) }
+        return denial == nil ? .allow : .deny
+    }
+
+    // MARK: Turns
+
+    /// The storage has taken the writes of a turn.
+    func turnCommitted(_ stored: Node) {
+        journal.expect(stored == tree, "the storage has \(stored), not \(tree)")
+        committedCount = versions.count
+    }
+
+    /// The storage has refused the writes of a turn: they are not made, and all sessions end.
+    func turnFailed() {
+        versions.removeSubrange(committedCount...)
+        sessions = []
+    }
+
+    // MARK: Pieces of work
+
+    func begin(_ cause: Cause) {
+        self.cause = cause
+        questions = []
+    }
+
+    func finish() {
+        guard let cause else { return }
+        self.cause = nil
+        switch cause {
+        case .open(let link, let last):
+            if let last, let earlier = sessions.first(where: { $0.sessionID == last }) {
+                journal.note(.takeover)
+                end([earlier])
+            }
+            sessions.append(link)
+        case .request(let link, let request, let record):
+            if sessions.contains(where: { $0 === link }) { serve(request, of: link, record) }
+        case .end(let link):
+            if sessions.contains(where: { $0 === link }) { end([link]) }
+        case .endOfAll: end(sessions)
+        case .administrator(let path, let node):
+            advance(to: tree.setting(path, to: node), "administrator \(path)")
+        }
+        journal.expect(questions.isEmpty, "the server writes for no reason: \(questions.count)")
+    }
+
+    private func advance(to tree: Node, _ reason: @autoclosure () -> String) {
+        versions.append(tree)
+        journal.note("version \(versions.count - 1): \(reason())")
+    }
+
+    private func end(_ links: [SimulatedLink]) {
+        for link in links { sessions.removeAll { $0 === link } }
+        for link in links {
+            let present = tree
+            let time = questions.first?.request.milliseconds ?? 0
+            for value in link.armed.take(at: time, existing: { present.node(at: $0) }) {
+                journal.note(.disconnectWrites, "\(value.path)")
+                guard let question = takeQuestion(about: value.path) else { return }
+                let result = tree.setting(value.path, to: value.node)
+                expect(question, result)
+                if question.denial == nil { advance(to: result, "end of a session") }
+            }
+        }
+    }
+
+    private func takeQuestion(about path: TreePath) -> Question? {
+        guard let question = questions.first, question.request.location == path else {
+            journal.fail("the server does not write \(path), but \(questions.count) others")
+            return nil
+        }
+        questions.removeFirst()
+        return question
+    }
+
+    private func expect(_ question: Question, _ result: Node) {
+        journal.expect(
+            question.request.tree == tree,
+            "the server has \(question.request.tree), not \(tree)")
+        journal.expect(
+            question.request.result == result,
+            "the server makes \(question.request.result) of it, not \(result)")
+    }
+
+    // MARK: Requests
+
+    private func serve(
+        _ request: RealtimeRequest, of link: SimulatedLink, _ record: RequestRecord?
+    ) {
+        switch request {
+        case .put(let path, let node, let hash):
+            if write([PathValue(path, node)], hash: hash, path, record), hash != nil {
+                transactionsApplied(
+                    link.client, path, versions[versions.count - 2], tree)
+            }
+        case .merge(let path, let values):
+            _ = write(
+                values.map { PathValue(path.appending($0.path), $0.node) }, hash: nil, path, record)
+        case .onDisconnectPut(let path, let node):
+            arm([PathValue(path, node)], link, record)
+        case .onDisconnectMerge(let path, let values):
+            arm(values.map { PathValue(path.appending($0.path), $0.node) }, link, record)
+        case .onDisconnectCancel(let path):
+            link.armed.forget(path)
+            record?.applications += 1
+        default: break
+        }
+    }
+
+    /// The result of a write and the time that the server has given it; nil if it is refused.
+    private func allowedResult(of values: [PathValue], _ record: RequestRecord?) -> Node? {
+        defer { questions = [] }
+        guard let first = questions.first else { return nil }
+        let present = tree
+        let resolved = values.map { value in
+            PathValue(
+                value.path,
+                value.node.resolvingServerValues(at: first.request.milliseconds) {
+                    present.node(at: value.path)
+                })
+        }
+        let result = tree.setting(resolved)
+        for question in questions {
+            expect(question, result)
+            guard let denial = question.denial else { continue }
+            journal.note(.writeDenied)
+            record?.refuse(denial)
+            return nil
+        }
+        journal.expect(
+            questions.count == values.count, "the server asks about \(questions.count) values")
+        return result
+    }
+
+    private func write(
+        _ values: [PathValue], hash: String?, _ path: TreePath, _ record: RequestRecord?
+    ) -> Bool {
+        guard let result = allowedResult(of: values, record) else { return false }
+        let present = tree
+        if let hash, present.node(at: path).hash != hash {
+            journal.note(.staleTransaction)
+            return false
+        }
+        advance(to: result, "\(record?.description ?? "transaction at \(path)")")
+        record?.applications += 1
+        if record?.applications == 2 { journal.note(.appliedTwice) }
+        return true
+    }
+
+    private func arm(_ values: [PathValue], _ link: SimulatedLink, _ record: RequestRecord?) {
+        guard allowedResult(of: values, record) != nil else { return }
+        link.armed.remember(.root, values)
+        record?.applications += 1
+    }
+}

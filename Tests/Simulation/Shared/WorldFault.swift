@@ -1,0 +1,23 @@
+/// What goes wrong in a world, or happens seldom, and must happen in every long run of worlds.
+package protocol WorldFault: Hashable, CaseIterable, RawRepresentable<String>, Sendable
+where AllCases == [Self] {}
+
+/// How often each fault has happened.
+package struct FaultCounts<Fault: WorldFault>: Sendable {
+    private var counts: [Fault: Int] = [:]
+
+    package init() {}
+
+    package subscript(fault: Fault) -> Int {
+        get { counts[fault, default: 0] }
+        set { counts[fault] = newValue }
+    }
+
+    /// Adds the counts of another world.
+    package mutating func add(_ other: FaultCounts) {
+        counts.merge(other.counts) { $0 + $1 }
+    }
+
+    /// Faults that never happened.
+    package var missing: [Fault] { Fault.allCases.filter { self[$0] == 0 } }
+}
