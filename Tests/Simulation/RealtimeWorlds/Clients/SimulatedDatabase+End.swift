@@ -33,8 +33,9 @@ extension SimulatedDatabase {
 
     private func checkDeadWrites() {
         let rejected = Set(
-            records.compactMap { record in
-                if case .rejected = record.state, record.write != nil { record.id } else { nil }
+            records.compactMap { (record) -> WriteID? in
+                guard case .rejected = record.state, !record.isMerged else { return nil }
+                return record.id
             })
         client?.deadWrites { [weak self] result in
             guard let self, case .success(let dead) = result else { return }
@@ -45,7 +46,7 @@ extension SimulatedDatabase {
             for id in known.subtracting(rejected).sorted() {
                 guard let record = records.first(where: { $0.id == id }) else { continue }
                 journal.expect(
-                    record.refusals > 0 && record.isOrphan, "\(record) is a dead write")
+                    record.refusals > 0 && record.isOrphan || record.isMerged, "\(record) is a dead write")
             }
         }
     }

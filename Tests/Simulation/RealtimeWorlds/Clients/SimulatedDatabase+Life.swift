@@ -13,12 +13,7 @@ extension SimulatedDatabase {
                 events: events, chance: chance, configuration,
                 didStep: { [weak self] in self?.didStep() })
             self.running = running
-            running.client.pendingWrites { [weak self] result in
-                if case .success(let writes) = result { self?.checkQueue(writes, isFirst: true) }
-            }
-            _ = running.client.observePendingWrites { [weak self] in
-                self?.checkQueue($0, isFirst: false)
-            }
+            _ = running.client.observePendingWrites { [weak self] in self?.checkQueue($0) }
             for path in transactionPaths where chance.oneIn(2) { resume(at: path) }
         } catch {
             journal.fail("client \(number) cannot be opened: \(error)")

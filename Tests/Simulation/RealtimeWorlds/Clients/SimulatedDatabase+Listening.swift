@@ -64,7 +64,10 @@ extension SimulatedDatabase {
     }
 
     private func hasOpenTransaction(at path: TreePath) -> Bool {
-        transactions.values.contains { $0.outcome == nil && $0.path.overlaps(path) }
+        queuedTransactions.contains { $0.overlaps(path) }
+            || transactions.values.contains {
+                $0.outcome == nil && !$0.isOrphan && $0.path.overlaps(path)
+            }
     }
 
     /// The pending writes that concern a location, in order.
@@ -82,7 +85,14 @@ extension SimulatedDatabase {
             !hasOpenTransaction(at: query.path)
         else { return }
         let overlay = overlay(of: query.path)
+        // What is beyond the window is not known, and may come into it.
+        let isFiltered = !query.loadsAllData
         if !overlay.isEmpty, query.parameters.limit != nil { return }
+        if isFiltered,
+            overlay.contains(where: { $0.values.contains { $0.path.count > query.path.count + 1 } })
+        {
+            return
+        }
         if overlay.contains(where: { $0.values.contains { $0.node.hasDeferredValues } }) { return }
         for version in listener.lastVersion..<ledger.versions.count {
             let tree = overlay.reduce(ledger.versions[version]) { $0.applying($1) }

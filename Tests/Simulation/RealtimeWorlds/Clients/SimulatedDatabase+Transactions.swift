@@ -30,7 +30,8 @@ extension SimulatedDatabase {
         case .failure(let error):
             switch error.kind {
             case .unknown: journal.note(.transactionLost)
-            case .cancelled: break
+            // A client that is closed leaves its transactions in the queue.
+            case .cancelled: if running?.isTerminating == true { record.outcome = nil }
             default:
                 if error.kind == .aborted { journal.note(.transactionOverridden) }
                 journal.expect(record.applications == 0, "\(record) is applied")

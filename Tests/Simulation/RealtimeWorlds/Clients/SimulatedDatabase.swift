@@ -36,6 +36,8 @@ final class SimulatedDatabase: @unchecked Sendable {
     var queue: [RequestRecord] = []
     /// Every transaction so far, by number.
     var transactions: [Int: TransactionRecord] = [:]
+    /// The locations of the transactions that the client has in its queue.
+    var queuedTransactions: [TreePath] = []
     var listeners: [TreeListener] = []
     var keptQueries: [QuerySpec] = []
     /// Numbers transactions, through the whole world.

@@ -70,7 +70,7 @@ final class SimulatedServer: @unchecked Sendable {
     func restart() throws(LarderError) {
         journal.note(.serverRestarted)
         storage.isFailing = false
-        perform(.endOfAll) { $0.close { _ in } }
+        perform(.close) { $0.close { _ in } }
         process.settle()
         backend = try RealtimeBackend(configuration, storage: storage)
     }

@@ -16,6 +16,7 @@ final class TreeLedger: @unchecked Sendable {
         case request(SimulatedLink, RealtimeRequest, RequestRecord?)
         case end(SimulatedLink)
         case endOfAll
+        case close
         case administrator(TreePath, Node)
     }
 
@@ -35,6 +36,10 @@ final class TreeLedger: @unchecked Sendable {
     private var questions: [Question] = []
     /// The connections with a session, in the order in which they were opened.
     private var sessions: [SimulatedLink] = []
+    /// What sessions that ended since the last commit left to write, and what the storage has
+    /// refused of that.
+    private var ended: [OnDisconnectTree] = []
+    private var unwritten: [OnDisconnectTree] = []
     /// Notes that a conditional put was taken.
     var transactionsApplied: (_ client: Int, TreePath, Node, Node) -> Void = { _, _, _, _ in }
 
@@ -58,12 +63,14 @@ final class TreeLedger: @unchecked Sendable {
     func turnCommitted(_ stored: Node) {
         journal.expect(stored == tree, "the storage has \(stored), not \(tree)")
         committedCount = versions.count
+        ended = []
     }
 
     /// The storage has refused the writes of a turn: they are not made, and all sessions end.
     func turnFailed() {
         versions.removeSubrange(committedCount...)
-        sessions = []
+        unwritten += ended + sessions.map(\.armed).filter { !$0.isEmpty }
+        (sessions, ended) = ([], [])
     }
 
     // MARK: Pieces of work
@@ -78,6 +85,7 @@ final class TreeLedger: @unchecked Sendable {
         self.cause = nil
         switch cause {
         case .open(let link, let last):
+            writeUnwritten()
             if let last, let earlier = sessions.first(where: { $0.sessionID == last }) {
                 journal.note(.takeover)
                 end([earlier])
@@ -88,6 +96,9 @@ final class TreeLedger: @unchecked Sendable {
         case .end(let link):
             if sessions.contains(where: { $0 === link }) { end([link]) }
         case .endOfAll: end(sessions)
+        case .close:
+            writeUnwritten()
+            end(sessions)
         case .administrator(let path, let node):
             advance(to: tree.setting(path, to: node), "administrator \(path)")
         }
@@ -101,17 +112,31 @@ final class TreeLedger: @unchecked Sendable {
 
     private func end(_ links: [SimulatedLink]) {
         for link in links { sessions.removeAll { $0 === link } }
-        for link in links {
-            let present = tree
-            let time = questions.first?.request.milliseconds ?? 0
-            for value in link.armed.take(at: time, existing: { present.node(at: $0) }) {
-                journal.note(.disconnectWrites, "\(value.path)")
-                guard let question = takeQuestion(about: value.path) else { return }
-                let result = tree.setting(value.path, to: value.node)
-                expect(question, result)
-                if question.denial == nil { advance(to: result, "end of a session") }
+        for link in links { write(link.armed) }
+    }
+
+    private func writeUnwritten() {
+        let unwritten = unwritten
+        self.unwritten = []
+        for operations in unwritten { write(operations) }
+    }
+
+    /// Makes the last writes of a session.
+    private func write(_ operations: OnDisconnectTree) {
+        let present = tree
+        let time = questions.first?.request.milliseconds ?? 0
+        var (rest, hasWritten) = (operations, false)
+        for value in rest.take(at: time, existing: { present.node(at: $0) }) {
+            journal.note(.disconnectWrites, "\(value.path)")
+            guard let question = takeQuestion(about: value.path) else { return }
+            let result = tree.setting(value.path, to: value.node)
+            expect(question, result)
+            if question.denial == nil {
+                advance(to: result, "end of a session")
+                hasWritten = true
             }
         }
+        if hasWritten { ended.append(operations) }
     }
 
     private func takeQuestion(about path: TreePath) -> Question? {

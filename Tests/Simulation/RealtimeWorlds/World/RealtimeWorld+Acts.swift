@@ -83,7 +83,7 @@ extension RealtimeWorld {
             let write = randomWrite
             client.write(write)
             if chance.oneIn(8), case .overwrite(let path, _) = write {
-                client.write(.overwrite(path, chance.with { $0.leaf() }))
+                client.write(.overwrite(path, Node(.string("again \(client.records.count)"))))
             }
         }
     }
