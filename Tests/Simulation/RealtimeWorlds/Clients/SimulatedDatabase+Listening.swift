@@ -38,7 +38,7 @@ extension SimulatedDatabase {
             guard let self, case .success(let answer) = result else { return }
             journal.note("client \(number) got \(answer.node) \(answer.metadata)")
             if answer.metadata.isFromCache { return journal.note(.cachedAnswer) }
-            guard !isChanged(query.path) else { return }
+            guard !answer.metadata.hasPendingWrites else { return }
             journal.expect(
                 ledger.versions.contains {
                     query.parameters.filtered($0.node(at: query.path)) == answer.node
@@ -57,11 +57,6 @@ extension SimulatedDatabase {
     }
 
     // MARK: What must agree
-
-    /// True if requests that were not answered concern a location.
-    private func isChanged(_ path: TreePath) -> Bool {
-        hasOpenTransaction(at: path) || !overlay(of: path).isEmpty
-    }
 
     private func hasOpenTransaction(at path: TreePath) -> Bool {
         queuedTransactions.contains { $0.overlaps(path) }

@@ -15,13 +15,19 @@ extension SimulatedDatabase {
 
     /// Makes a write.
     func write(_ request: WriteRequest) {
-        // Equal requests in a row could not be told apart when they are sent.
-        guard let client, queue.last?.write.map({ $0.isSame(as: request) }) != true else { return }
+        guard let client, !repeatsItself(request) else { return }
         let record = add(.write(request))
         client.write(
             request,
             committed: { [weak self] in self?.noteMade(record, $0) },
             acknowledged: { [weak self] in self?.noteSettled(record, $0) })
+    }
+
+    /// True if one of the last writes, all to one path, is the same: they could not be told apart
+    /// when one of them is sent.
+    private func repeatsItself(_ request: WriteRequest) -> Bool {
+        queue.reversed().prefix { $0.write?.path == request.path }
+            .contains { $0.write?.isSame(as: request) == true }
     }
 
     /// Leaves an operation for the end of the session.

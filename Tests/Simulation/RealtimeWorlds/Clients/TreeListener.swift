@@ -28,8 +28,8 @@ final class TreeListener: @unchecked Sendable {
         replica = ViewReplica(query)
     }
 
-    /// The last value; nil unless all data is known.
-    var value: Node? { metadata?.isComplete == true ? replica.value : nil }
+    /// The last value; nil unless all data is known, and after the end.
+    var value: Node? { metadata?.isComplete == true && !isCancelled ? replica.value : nil }
 
     func receive(_ event: TreeEvent) {
         journal.note("\(name): \(event.text)")

@@ -70,6 +70,7 @@ final class SimulatedServer: @unchecked Sendable {
     func restart() throws(LarderError) {
         journal.note(.serverRestarted)
         storage.isFailing = false
+        process.settle()
         perform(.close) { $0.close { _ in } }
         process.settle()
         backend = try RealtimeBackend(configuration, storage: storage)
