@@ -1,13 +1,12 @@
 import Foundation
 package import SimulationSupport
 
-/// Runs worlds of Realtime Database clients, networks and a backend, and reports the promises that
-/// were broken in them.
+/// Runs worlds of Realtime Database clients, networks and a backend, and reports violated
+/// guarantees.
 ///
-/// Arguments: `--seeds COUNT` (2,000), `--first SEED` (1) to begin with another one, `--seconds
-/// COUNT` to begin worlds for so long, of seeds that were never used unless the first one is named,
-/// `--jobs COUNT` threads, `--seed SEED` for one world alone, and `--trace` to print all that
-/// happens.
+/// Arguments: `--seeds COUNT` worlds (2,000) from `--first SEED` (1); or `--seconds COUNT` to start
+/// worlds for that time, with new seeds unless `--first` is given; `--jobs COUNT` threads; `--seed
+/// SEED` for one world, with `--trace` to print its events.
 @main
 struct LarderRealtimeSimulation {
     static func main() {
@@ -16,12 +15,12 @@ struct LarderRealtimeSimulation {
 }
 
 extension Outcome<RealtimeFault> {
-    /// Lets the world of a seed live to its end.
+    /// Runs the world of a seed to its end.
     ///
     /// - Parameters:
     ///   - isHashing: true to compute ``hash``.
-    ///   - losesPushes: true if networks lose pushes of connections that go on, which no network
-    ///     does: promises are broken then.
+    ///   - losesPushes: true if networks lose pushes on intact connections, which violates their
+    ///     contract: worlds must detect it.
     package init(seed: UInt64, isHashing: Bool = false, losesPushes: Bool = false) {
         self.init(of: RealtimeWorld.self, seed: seed, isHashing: isHashing) {
             $0.faults.losesPushes = losesPushes

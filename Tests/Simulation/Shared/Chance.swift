@@ -1,7 +1,7 @@
 import Foundation
 package import LarderSharedTestSupport
 
-/// Random numbers that several parts of a world draw from, one after the other.
+/// A random number generator that parts of a world share.
 package final class Chance: @unchecked Sendable {
     // One thread runs a world.
 
@@ -12,30 +12,32 @@ package final class Chance: @unchecked Sendable {
         random = SeededRandom(seed: seed)
     }
 
-    /// Numbers of its own for another part of the world.
+    /// A separate generator for another part of the world.
     package func fork() -> Chance {
         Chance(seed: random.next())
     }
 
-    /// The generator itself, for what is made with it.
+    /// Calls a closure with the generator.
     package func with<R>(_ body: (inout SeededRandom) throws -> R) rethrows -> R {
         try body(&random)
     }
 
-    /// A number from 0 to below the given one.
+    /// A number from 0 up to but not the given one.
     package func below(_ bound: Int) -> Int { random.below(bound) }
 
-    /// True once in the given number of times.
+    /// True with a probability of one in the given number.
     package func oneIn(_ count: Int) -> Bool { random.oneIn(count) }
 
-    /// True for a part of all calls, from 0 for never to 1 for always.
+    /// True with a probability from 0 to 1.
     package func isTrue(_ part: Double) -> Bool { part > 0 && unit() < part }
 
     /// A number from 0 up to but not 1.
     package func unit() -> Double { Double.random(in: 0..<1, using: &random) }
 
     /// One of the elements.
-    package func pick<C: RandomAccessCollection>(_ elements: C) -> C.Element { random.pick(elements) }
+    package func pick<C: RandomAccessCollection>(_ elements: C) -> C.Element {
+        random.pick(elements)
+    }
 
     /// One of the weighted elements.
     package func pick<E>(_ weighted: [(weight: Int, element: E)]) -> E {
@@ -47,7 +49,7 @@ package final class Chance: @unchecked Sendable {
         return weighted[weighted.count - 1].element
     }
 
-    /// A time of a range, short ones as likely as long ones: each magnitude gets its share.
+    /// A time of a range, with all orders of magnitude equally likely.
     package func duration(_ range: ClosedRange<Duration>) -> Duration {
         let low = Double(max(range.lowerBound.microseconds, 1))
         let high = Double(max(range.upperBound.microseconds, 1))

@@ -1,10 +1,10 @@
 import HeapModule
 package import LarderSharedTestSupport
 
-/// What is going to happen in a world, in the order of time.
+/// The scheduled events of a world, by time.
 ///
-/// The clock stands while something happens; then it is turned to the time of what comes next.
-/// What has the same time happens in the order in which it was planned.
+/// The clock stands still during an event and then advances to the time of the next one. Events of
+/// the same time run in the order in which they were scheduled.
 package final class EventQueue: @unchecked Sendable {
     // One thread runs a world.
 
@@ -22,7 +22,7 @@ package final class EventQueue: @unchecked Sendable {
 
     /// The time of the world.
     package let clock = ManualClock()
-    /// How much has happened.
+    /// The count of events that have run.
     package private(set) var count: UInt64 = 0
     private var heap = Heap<Event>()
     private var lastNumber: UInt64 = 0
@@ -31,28 +31,28 @@ package final class EventQueue: @unchecked Sendable {
     /// A queue at the beginning of time.
     package init() {}
 
-    /// The time of the world, since it began.
+    /// The time since the beginning of the world.
     package var now: Duration { clock.now }
 
-    /// Whether nothing is going to happen.
+    /// True if no event is scheduled.
     package var isEmpty: Bool { heap.isEmpty }
 
-    /// Plans something for when some time has passed.
+    /// Schedules an event after a delay.
     package func schedule(after delay: Duration, _ body: @escaping () -> Void) {
         schedule(at: now + delay, body)
     }
 
-    /// Plans something for a time, which is not past.
+    /// Schedules an event at a time, at once if that is past.
     package func schedule(at time: Duration, _ body: @escaping () -> Void) {
         guard !isRetired else { return }
         lastNumber += 1
         heap.insert(Event(time: max(time, now), number: lastNumber, body: body))
     }
 
-    /// Lets the next thing happen.
+    /// Runs the next event.
     ///
-    /// - Parameter end: a time after which nothing is to happen; nil for none.
-    /// - Returns: false where there is none.
+    /// - Parameter end: a time after which no event is run; nil for none.
+    /// - Returns: false if there is none.
     package func runNext(through end: Duration? = nil) -> Bool {
         if let end, let next = heap.min, next.time > end { return false }
         guard let event = heap.popMin() else { return false }
@@ -62,7 +62,7 @@ package final class EventQueue: @unchecked Sendable {
         return true
     }
 
-    /// Forgets everything that is planned, and what is going to be: with it goes what it holds.
+    /// Drops all events, now and in future, with the objects that they retain.
     package func retire() {
         isRetired = true
         let events = heap

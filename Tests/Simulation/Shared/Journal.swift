@@ -1,23 +1,23 @@
-/// What has happened in a world: what went wrong, how often, and a hash of all of it.
+/// The log of a world: counts of faults, the first violation and a hash of all lines.
 ///
-/// Lines are put together only where somebody wants them.
+/// Lines are formatted only for printing or hashing.
 package final class Journal<Fault: WorldFault>: @unchecked Sendable {
     // One thread runs a world.
 
-    /// A promise that was not kept.
+    /// A violated guarantee.
     package struct Violation: Error, CustomStringConvertible {
-        /// Which promise, and how.
+        /// The guarantee and how it was violated.
         package let description: String
     }
 
     private let events: EventQueue
     private let isPrinting: Bool
     private let isHashing: Bool
-    /// How often each fault has happened.
+    /// The count of each fault.
     package private(set) var faults = FaultCounts<Fault>()
-    /// The first promise that was not kept.
+    /// The first violated guarantee.
     package private(set) var violation: Violation?
-    /// A hash of every line so far; of the same seed always the same.
+    /// A hash of all lines so far, determined by the seed.
     package private(set) var hash: UInt64 = 0xcbf2_9ce4_8422_2325
 
     /// A journal of the events of a queue.
@@ -27,7 +27,7 @@ package final class Journal<Fault: WorldFault>: @unchecked Sendable {
         self.isHashing = isHashing
     }
 
-    /// Notes something that has happened.
+    /// Records an event.
     package func note(_ line: @autoclosure () -> String) {
         guard isPrinting || isHashing else { return }
         let line = line()
@@ -37,26 +37,26 @@ package final class Journal<Fault: WorldFault>: @unchecked Sendable {
         }
     }
 
-    /// Notes a fault.
+    /// Records a fault.
     package func note(_ fault: Fault, _ detail: @autoclosure () -> String = "") {
         faults[fault] += 1
         note("! \(fault.rawValue) \(detail())")
     }
 
-    /// Notes that a promise was not kept.
+    /// Records a violated guarantee.
     package func fail(_ promise: String) {
         note("VIOLATION \(promise)")
         if violation == nil { violation = Violation(description: promise) }
     }
 
-    /// Notes a broken promise unless something holds.
+    /// Records a violation unless a condition holds.
     package func expect(_ holds: Bool, _ promise: @autoclosure () -> String) {
         if !holds { fail(promise()) }
     }
 }
 
 extension Duration {
-    /// Seconds with six digits behind the point, for people.
+    /// Seconds with six decimal places.
     fileprivate var seconds: String {
         let microseconds = microseconds
         let fraction = String(microseconds % 1_000_000 + 1_000_000).dropFirst()

@@ -1,38 +1,38 @@
 import DequeModule
 
-/// The network that a line belongs to.
+/// The network of a line.
 package protocol LineCarrier: AnyObject {
     var events: EventQueue { get }
     /// True while nothing arrives.
     var isSilent: Bool { get }
-    /// How long a message takes.
+    /// The latency of a message.
     func latency() -> Duration
-    /// Numbers a message that leaves.
+    /// Assigns a number to a message that is sent.
     func numberMessage() -> UInt64
     /// Notes the arrival of a message.
     func noteArrival(_ message: UInt64)
 }
 
-/// One direction of a stream: what is on its way arrives in order, each thing after a while.
+/// One direction of a stream: messages arrive in order, each after a delay.
 package final class Line<Message> {
     private let network: any LineCarrier
     private let receive: (Message) -> Void
     private var messages = Deque<(number: UInt64, message: Message)>()
     private var lastArrival = Duration.zero
-    /// Messages whose time came while nothing could arrive.
+    /// The count of messages that were due while the network was silent.
     private var heldCount = 0
     private var isCut = false
 
-    /// A line on which nothing is.
+    /// An empty line.
     package init(_ network: any LineCarrier, _ receive: @escaping (Message) -> Void) {
         self.network = network
         self.receive = receive
     }
 
-    /// Whether nothing is on its way.
+    /// True if no message is in transit.
     package var isEmpty: Bool { messages.isEmpty }
 
-    /// Sends a message behind those that are on their way.
+    /// Sends a message after those in transit.
     package func send(_ message: Message) {
         guard !isCut else { return }
         messages.append((network.numberMessage(), message))
@@ -50,13 +50,13 @@ package final class Line<Message> {
         }
     }
 
-    /// Goes on after nothing could arrive.
+    /// Delivers messages that were due while the network was silent.
     package func resume() {
         for _ in 0..<heldCount { network.events.schedule(after: .zero) { self.arrive() } }
         heldCount = 0
     }
 
-    /// Loses everything that is on its way.
+    /// Drops all messages in transit.
     package func cut() {
         isCut = true
         messages = []

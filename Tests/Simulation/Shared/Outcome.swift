@@ -1,22 +1,22 @@
 import Foundation
 
-/// What became of a world.
+/// The result of a world.
 package struct Outcome<Fault: WorldFault>: Sendable {
     /// The seed of the world.
     package let seed: UInt64
-    /// The promise that was broken; nil for none.
+    /// The violated guarantee; nil for none.
     package let violation: String?
-    /// A hash of all that has happened, where it was asked for.
+    /// The hash of the journal; 0 unless requested.
     package let hash: UInt64
-    /// How often what has gone wrong.
+    /// The counts of faults.
     package let faults: FaultCounts<Fault>
 
-    /// Lets the world of a seed live to its end.
+    /// Runs the world of a seed to its end.
     ///
     /// - Parameters:
-    ///   - isPrinting: whether everything that happens is printed.
-    ///   - isHashing: whether ``hash`` is computed.
-    ///   - prepare: called with the world before it begins.
+    ///   - isPrinting: true to print all events.
+    ///   - isHashing: true to compute ``hash``.
+    ///   - prepare: called with the world before it runs.
     package init<World: SimulatedWorld>(
         of type: World.Type, seed: UInt64, isPrinting: Bool = false, isHashing: Bool = false,
         _ prepare: (World) -> Void = { _ in }
@@ -39,7 +39,7 @@ package struct Outcome<Fault: WorldFault>: Sendable {
 }
 
 private enum WorldDirectory {
-    /// A new directory, in memory where there is such a file system.
+    /// A new directory, on a file system in memory if there is one.
     static func make() throws -> String {
         let shared = "/dev/shm"
         let parent =

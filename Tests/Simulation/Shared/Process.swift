@@ -1,9 +1,9 @@
 import DequeModule
 import LarderSharedTestSupport
 
-/// A process of a world: pieces of work, one after the other, each as an event of its own.
+/// A process of a world: a queue of work items, each run as an event of its own.
 ///
-/// Between two pieces anything may happen, also the end of the process.
+/// Any event may come between two items, including the end of the process.
 package final class Process: @unchecked Sendable {
     // One thread runs a world.
 
@@ -13,9 +13,9 @@ package final class Process: @unchecked Sendable {
     private var work = Deque<@Sendable () -> Void>()
     private var isStepPlanned = false
 
-    /// Whether it works.
+    /// True until the process has ended.
     package private(set) var isAlive = true
-    /// Called before and after each piece of work.
+    /// Called before and after each work item.
     package var observer: (willStep: () -> Void, didStep: () -> Void)?
 
     /// A process without work.
@@ -25,13 +25,13 @@ package final class Process: @unchecked Sendable {
         inline.attach { [weak self] in self?.run($0) }
     }
 
-    /// What the actors of the process run on.
+    /// The executor of the actors of the process.
     package var executor: any SerialExecutor { inline }
 
-    /// Whether nothing waits.
+    /// True if no work is queued.
     package var isIdle: Bool { work.isEmpty }
 
-    /// Adds a piece of work behind all that waits.
+    /// Adds a work item to the queue.
     package func run(_ body: @escaping @Sendable () -> Void) {
         guard isAlive else { return }
         work.append(body)
@@ -47,8 +47,7 @@ package final class Process: @unchecked Sendable {
         }
     }
 
-    /// How long it takes until the next piece of work begins: mostly next to nothing, now and
-    /// then as long as a process on a busy machine is held up.
+    /// The pause before the next work item: mostly tiny, sometimes as long as on a busy machine.
     private func pause() -> Duration {
         switch chance.below(256) {
         case 0: chance.duration(.milliseconds(1)...(.seconds(3)))
@@ -66,12 +65,12 @@ package final class Process: @unchecked Sendable {
         planStep()
     }
 
-    /// Does all work that waits, and what that leads to, now.
+    /// Runs all queued work now, with the work that it leads to.
     package func settle() {
         while isAlive, let body = work.popFirst() { inline.enter(body) }
     }
 
-    /// Ends the process with all that waits.
+    /// Kills the process and drops its queued work.
     package func kill() {
         isAlive = false
         work = []

@@ -1,7 +1,7 @@
 package import LarderCore
 import LarderRuntime
 
-/// The threads, clocks and chance of an engine, as the world has them.
+/// The scheduler of an engine: executor, clock, timers and random numbers of the world.
 package final class ProcessScheduler<Timer: Hashable & Sendable>: Scheduler, @unchecked Sendable {
     // One thread runs a world.
 
@@ -26,7 +26,7 @@ package final class ProcessScheduler<Timer: Hashable & Sendable>: Scheduler, @un
         process.run(body)
     }
 
-    /// The timer's work comes behind what the process has to do when the time is up.
+    /// The timer's work is queued after the work that the process has when it fires.
     package func schedule(
         _ timer: Timer, after delay: Duration, _ body: @escaping @Sendable () -> Void
     ) -> @Sendable () -> Void {
@@ -35,7 +35,7 @@ package final class ProcessScheduler<Timer: Hashable & Sendable>: Scheduler, @un
         return work.cancel
     }
 
-    /// Reads run between pieces of the engine's work, not in their order.
+    /// Reads run between work items of the engine, in no particular order.
     package func read(_ body: @escaping @Sendable () -> Void) {
         lastRead += 1
         let number = lastRead
@@ -48,14 +48,14 @@ package final class ProcessScheduler<Timer: Hashable & Sendable>: Scheduler, @un
         }
     }
 
-    /// Nobody else writes to the files of a world.
+    /// No other process writes to the files of a world.
     package func watch(
         _ path: String, _ body: @escaping @Sendable () -> Void
     ) throws(LarderError) -> AnyObject {
         ScheduledWork(body)
     }
 
-    /// Lets go of everything that waits.
+    /// Drops all timers and queued work.
     package func kill() {
         process.kill()
         reads = [:]

@@ -1,13 +1,13 @@
-/// A world of clients and a backend: what happens in it follows from a seed alone.
+/// A world of clients and a backend, determined by its seed.
 package protocol SimulatedWorld: AnyObject, SendableMetatype {
     associatedtype Fault: WorldFault
 
-    /// A world of a seed, whose files lie in a directory.
+    /// A world of a seed, with its files in a directory.
     init(seed: UInt64, directory: String, isPrinting: Bool, isHashing: Bool) throws
 
-    /// What has happened in it.
+    /// The journal of its events.
     var journal: Journal<Fault> { get }
 
-    /// Lets the world live to its end, or stops where a promise is broken.
+    /// Runs the world to its end, or until a guarantee is violated.
     func live() throws
 }

@@ -1,18 +1,18 @@
 import Foundation
 import Synchronization
 
-/// Lets worlds of many seeds live, and reports the promises that were broken in them.
+/// Runs worlds of many seeds and reports violated guarantees.
 package struct Simulation<World: SimulatedWorld> {
     private let options: Options
 
-    /// A run that the arguments of the program ask for.
+    /// A run with command-line options.
     package init(_ type: World.Type, _ options: Options) {
         self.options = options
     }
 
     /// Runs the worlds.
     ///
-    /// - Returns: the status for the end of the program.
+    /// - Returns: the exit status.
     package func run() -> Int32 {
         options.seed.map(runOne) ?? runAll()
     }
@@ -28,7 +28,7 @@ package struct Simulation<World: SimulatedWorld> {
         let start = ContinuousClock.now
         let end = options.seconds.map { start + .seconds($0) }
         let count = end == nil ? options.seeds : .max
-        // Printed now, for a run that does not come to its end.
+        // Printed first, for runs that are interrupted.
         print("the first seed is \(options.first)")
         let sum = Mutex(Summary<World.Fault>())
         let options = options

@@ -1,6 +1,6 @@
-/// What became of many worlds.
+/// The results of many worlds.
 package struct Summary<Fault: WorldFault> {
-    /// A seed of each broken promise, to begin with.
+    /// The most violations that are printed.
     private static var shown: Int { 20 }
 
     private var faults = FaultCounts<Fault>()
@@ -16,10 +16,10 @@ package struct Summary<Fault: WorldFault> {
         if outcome.violation != nil { failures.append(outcome) }
     }
 
-    /// Whether every promise was kept and everything happened that may go wrong.
+    /// True if no guarantee was violated and every fault occurred.
     var isGood: Bool { failures.isEmpty && faults.missing.isEmpty }
 
-    /// Prints what happened.
+    /// Prints the results.
     func report(seconds: Double) {
         for fault in Fault.allCases {
             let count = String(faults[fault])

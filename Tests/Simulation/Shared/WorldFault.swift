@@ -1,8 +1,8 @@
-/// What goes wrong in a world, or happens seldom, and must happen in every long run of worlds.
+/// Faults and rare events, each of which must occur in every long run of worlds.
 package protocol WorldFault: Hashable, CaseIterable, RawRepresentable<String>, Sendable
 where AllCases == [Self] {}
 
-/// How often each fault has happened.
+/// The count of each fault.
 package struct FaultCounts<Fault: WorldFault>: Sendable {
     private var counts: [Fault: Int] = [:]
 

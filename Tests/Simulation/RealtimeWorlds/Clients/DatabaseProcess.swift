@@ -2,7 +2,7 @@ import LarderRealtimeModel
 import LarderRealtimeSync
 import SimulationSupport
 
-/// A process of a client, from its beginning to its end.
+/// A process that runs one client.
 final class DatabaseProcess: @unchecked Sendable {
     // One thread runs a world.
 
@@ -13,7 +13,7 @@ final class DatabaseProcess: @unchecked Sendable {
     /// True while it is being terminated.
     var isTerminating = false
 
-    /// Begins a process, which opens a client.
+    /// Starts a process and opens its client.
     init(
         events: EventQueue, chance: Chance, _ configuration: DatabaseClientConfiguration,
         didStep: @escaping () -> Void
@@ -26,10 +26,10 @@ final class DatabaseProcess: @unchecked Sendable {
         client = try DatabaseClient(configuration)
     }
 
-    /// True if no work waits.
+    /// True if no work is queued.
     var isIdle: Bool { process.isIdle }
 
-    /// Ends the process with all that waits.
+    /// Kills the process and drops its queued work.
     func kill() {
         scheduler.kill()
     }

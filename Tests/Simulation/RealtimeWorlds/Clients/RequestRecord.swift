@@ -1,8 +1,7 @@
 import LarderRealtimeModel
 import LarderRealtimeSync
 
-/// A write, or an operation for the end of the session, that an application has asked for, and
-/// what became of it.
+/// A write or onDisconnect operation that an application has requested, and its outcome.
 final class RequestRecord: CustomStringConvertible, @unchecked Sendable {
     // One thread runs a world.
 
@@ -12,16 +11,16 @@ final class RequestRecord: CustomStringConvertible, @unchecked Sendable {
     }
 
     enum State {
-        /// The client was asked, and has not answered.
+        /// Requested; not committed yet.
         case asked
-        /// A write that is in the queue.
+        /// A write in the queue.
         case pending(WriteID)
         case acknowledged
         case rejected(LarderError)
         case cancelled
-        /// It was never in the queue.
+        /// The write was not committed.
         case notMade
-        /// It is no longer in the queue; its completion was lost with an earlier process.
+        /// Gone from the queue; its completion was lost with an earlier process.
         case left
     }
 
@@ -29,22 +28,22 @@ final class RequestRecord: CustomStringConvertible, @unchecked Sendable {
     let order: Int
     let kind: Kind
     var state = State.asked
-    /// The number of a write, also after it was settled.
+    /// The ID of a write, kept after it was settled.
     var id: WriteID?
-    /// True if the process that asked for it has ended.
+    /// True if the process that requested it has ended.
     var isOrphan = false
-    /// True if an answer has reached the client, or the application wants it cancelled.
+    /// True if an answer has reached the client or a cancellation was requested.
     var mayBeAnswered = false
-    /// True if the disk has refused commits since it was settled: a crash may bring it back.
+    /// True if the disk has refused all commits since it was settled: a crash may restore it.
     var mayReturn = false
     /// True if a later write is sent in its place.
     var isMerged = false
-    /// How often it was sent, has arrived at the server and was applied by it.
+    /// How often it was sent, received by the server and applied by it.
     var sendings = 0
     var arrivals = 0
     var applications = 0
     private(set) var refusals = 0
-    /// How often it was refused although there was a user.
+    /// How often it was denied although the client was authenticated.
     private(set) var refusalsByLocks = 0
 
     init(_ order: Int, _ kind: Kind) {
@@ -69,7 +68,7 @@ final class RequestRecord: CustomStringConvertible, @unchecked Sendable {
         if case .pending = state { true } else { false }
     }
 
-    /// The write; nil for an operation for the end of the session.
+    /// The write; nil for an onDisconnect operation.
     var write: WriteRequest? {
         if case .write(let request) = kind { request } else { nil }
     }

@@ -4,7 +4,7 @@ import LarderStorage
 import SimulationSupport
 
 extension SimulatedDatabase {
-    /// Begins a process on the client's store, unless there is one.
+    /// Starts a process on the client's store, unless one runs.
     func open() {
         guard running == nil else { return }
         journal.note("client \(number) opens")
@@ -32,7 +32,7 @@ extension SimulatedDatabase {
 
     // MARK: The end of a process
 
-    /// Ends the process as if it was killed, between two pieces of its work.
+    /// Kills the process between two of its work items.
     func crash() {
         guard let running else { return }
         journal.note(running.isIdle ? .crash : .crashAtWork, "client \(number)")
@@ -40,7 +40,7 @@ extension SimulatedDatabase {
         openLater()
     }
 
-    /// Closes the client, and opens it again after a while.
+    /// Closes the client and opens it again later.
     func restart() {
         guard let running, !running.isTerminating else { return }
         journal.note(.restart, "client \(number)")
@@ -48,7 +48,7 @@ extension SimulatedDatabase {
         running.client.terminate { [weak self] result in
             guard let self else { return }
             if case .failure(let error) = result { journal.fail("no end: \(error)") }
-            // The completion is a part of the process that ends.
+            // The completion runs in the process that ends.
             events.schedule(after: .zero) {
                 self.end()
                 self.openLater()
@@ -60,25 +60,25 @@ extension SimulatedDatabase {
         events.schedule(after: chance.duration(.milliseconds(1)...(.seconds(20)))) { self.open() }
     }
 
-    /// Forgets the process, with all that it knew.
+    /// Kills the process and drops its listeners and completions.
     func end() {
         for listener in listeners { listener.isOver = true }
         listeners = []
         keptQueries = []
         for record in queue {
             record.isOrphan = true
-            // What was not made was not answered: the answer is a part of the piece of work.
+            // A write is committed and completed in one work item.
             if !record.isPending { record.state = record.write == nil ? .left : .notMade }
         }
         queue.removeAll { !$0.isPending }
         for transaction in transactions.values { transaction.isOrphan = true }
         running?.kill()
         running = nil
-        // The machine's end of the connection goes with the process.
+        // The connection ends with the process.
         for link in network.links { link.close() }
     }
 
-    /// The store has no damage.
+    /// Checks that the store is undamaged.
     func checkStore() throws(LarderError) {
         end()
         var configuration = StoreConfiguration(directory: directory)

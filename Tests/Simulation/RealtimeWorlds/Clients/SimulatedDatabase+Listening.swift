@@ -3,7 +3,7 @@ import LarderRealtimeSync
 import SimulationSupport
 
 extension SimulatedDatabase {
-    /// Listens to a query from now on.
+    /// Adds a listener to a query.
     @discardableResult
     func listen(to query: QuerySpec) -> TreeListener? {
         guard let client else { return nil }
@@ -16,12 +16,12 @@ extension SimulatedDatabase {
         return listener
     }
 
-    /// Ends a listener.
+    /// Removes a listener.
     func remove(_ listener: TreeListener) {
         journal.note("client \(number) ends listener \(listener.id.rawValue)")
         listeners.removeAll { $0 === listener }
         client?.removeListener(listener.id, from: listener.query)
-        // Served in the same order.
+        // Requests are served in order.
         client?.usage { _ in listener.isOver = true }
     }
 
@@ -47,7 +47,7 @@ extension SimulatedDatabase {
         }
     }
 
-    /// Evicts what nothing needs.
+    /// Evicts everything that is not in use.
     func evict() {
         client?.evict(toBytes: 0) { [journal, number] result in
             if case .success(let eviction) = result {
@@ -56,7 +56,7 @@ extension SimulatedDatabase {
         }
     }
 
-    // MARK: What must agree
+    // MARK: Consistency
 
     private func hasOpenTransaction(at path: TreePath) -> Bool {
         queuedTransactions.contains { $0.overlaps(path) }
@@ -65,52 +65,56 @@ extension SimulatedDatabase {
             }
     }
 
-    /// The pending writes that concern a location, in order.
-    private func overlay(of path: TreePath) -> [WriteRequest] {
-        queue.filter(\.isPending).compactMap(\.write).filter { write in
-            write.values.contains { $0.path.overlaps(path) }
+    /// The values of the pending writes that concern a location, in order.
+    private func overlay(of path: TreePath) -> [PathValue] {
+        queue.filter(\.isPending).compactMap(\.write).flatMap { write in
+            write.values.contains { $0.path.overlaps(path) } ? write.values : []
         }
     }
 
-    /// What a listener shows is a tree that the server had with the pending writes, and no earlier
-    /// one than it has shown.
+    /// Checks that a listener shows a version of the server's tree with the pending writes, no
+    /// earlier than the last version that it has shown.
     func compare(_ listener: TreeListener) {
         let query = listener.query
         guard let value = listener.value, listener.metadata?.isFromCache == false,
             !hasOpenTransaction(at: query.path)
         else { return }
         let overlay = overlay(of: query.path)
-        // What is beyond the window is not known, and may come into it.
+        // Children outside the window are unknown and may enter it.
         let isFiltered = !query.loadsAllData
         if !overlay.isEmpty, query.parameters.limit != nil { return }
         if isFiltered,
-            overlay.contains(where: { $0.values.contains { $0.path.count > query.path.count + 1 } })
+            overlay.contains(where: { $0.path.count > query.path.count + 1 })
         {
             return
         }
-        if overlay.contains(where: { $0.values.contains { $0.node.hasDeferredValues } }) { return }
+        if overlay.contains(where: { $0.node.hasDeferredValues }) { return }
         for version in listener.lastVersion..<ledger.versions.count {
-            let tree = overlay.reduce(ledger.versions[version]) { $0.applying($1) }
-            if query.parameters.filtered(tree.node(at: query.path)) == value {
-                listener.lastVersion = version
-                return journal.note(.viewCompared)
+            // Values that later ones cover are not applied: whether they had replaced a leaf of the
+            // server above them is not known before they are acknowledged.
+            for overlay in [overlay, overlay.uncovered] {
+                let tree = ledger.versions[version].applying(overlay)
+                if query.parameters.filtered(tree.node(at: query.path)) == value {
+                    listener.lastVersion = version
+                    return journal.note(.viewCompared)
+                }
             }
         }
         journal.fail(
             "client \(number) listener \(listener.id.rawValue) to \(query.text) shows \(value) with "
-                + "\(overlay.map(\.text)), which no tree since \(listener.lastVersion) gives; the server has "
-                + "\(ledger.tree.node(at: query.path))")
+                + "\(overlay), which no tree since \(listener.lastVersion) gives; "
+                + "the server has \(ledger.tree.node(at: query.path))")
     }
 
-    /// Every listener shows what the server has.
+    /// Checks that every listener and get returns the server's content.
     func checkAgreement() {
         for listener in listeners {
             let expected = listener.query.parameters.filtered(
                 ledger.tree.node(at: listener.query.path))
             journal.expect(
                 listener.shows(expected) && listener.metadata?.isComplete == true,
-                "client \(number) listener \(listener.id.rawValue) to \(listener.query.text) ends with "
-                    + "\(listener.value.map { "\($0)" } ?? "nothing"), not \(expected)")
+                "client \(number) listener \(listener.id.rawValue) to \(listener.query.text) "
+                    + "ends with \(listener.value.map { "\($0)" } ?? "nothing"), not \(expected)")
             client?.get(listener.query) { [journal, number] result in
                 guard case .success(let answer) = result else {
                     return journal.fail("client \(number) cannot get \(listener.query.text)")
@@ -125,10 +129,16 @@ extension SimulatedDatabase {
 }
 
 extension Node {
-    fileprivate func applying(_ write: WriteRequest) -> Node {
-        switch write {
-        case .overwrite(let path, let node): setting(path, to: node)
-        case .merge(let path, let values): setting(path, to: self.node(at: path).setting(values))
-        }
+    fileprivate func applying(_ values: [PathValue]) -> Node {
+        values.reduce(self) { $0.setting($1.path, to: $1.node) }
+    }
+}
+
+extension [PathValue] {
+    /// The values that no later one replaces as a whole.
+    fileprivate var uncovered: [PathValue] {
+        indices.filter { place in
+            !self[(place + 1)...].contains { $0.path.isAncestorOrEqual(of: self[place].path) }
+        }.map { self[$0] }
     }
 }

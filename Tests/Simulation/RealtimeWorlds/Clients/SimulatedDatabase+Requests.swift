@@ -3,7 +3,7 @@ import LarderRealtimeRemote
 import LarderRealtimeSync
 import SimulationSupport
 
-/// Writes and operations for the end of the session, and their queue.
+/// Writes, onDisconnect operations and their queue.
 extension SimulatedDatabase {
     private func add(_ kind: RequestRecord.Kind) -> RequestRecord {
         let record = RequestRecord(nextOrder(), kind)
@@ -23,14 +23,14 @@ extension SimulatedDatabase {
             acknowledged: { [weak self] in self?.noteSettled(record, $0) })
     }
 
-    /// True if one of the last writes, all to one path, is the same: they could not be told apart
-    /// when one of them is sent.
+    /// True if an equal write is among the last writes in the queue, all of which are to its path:
+    /// sent requests could not be matched with them.
     private func repeatsItself(_ request: WriteRequest) -> Bool {
         queue.reversed().prefix { $0.write?.path == request.path }
             .contains { $0.write?.isSame(as: request) == true }
     }
 
-    /// Leaves an operation for the end of the session.
+    /// Registers an onDisconnect operation.
     func arm(_ operation: DisconnectOperation) {
         guard let client else { return }
         let record = add(.arm(operation))
@@ -59,7 +59,7 @@ extension SimulatedDatabase {
                 "\(record) was acknowledged, but never applied")
             settle(record, .acknowledged)
         case .failure(let error) where error.kind == .cancelled:
-            // A client that is closed leaves its writes in the queue.
+            // Closing a client keeps its writes in the queue.
             if running?.isTerminating == true {
                 record.isOrphan = true
             } else {
@@ -103,10 +103,10 @@ extension SimulatedDatabase {
         client.purgeOutstandingWrites()
     }
 
-    // MARK: What is sent
+    // MARK: Sending
 
-    /// Finds the request of the application that leaves: its requests leave in their order, again
-    /// after each connection.
+    /// Finds the record of a request that is sent, and checks that requests are sent in order on
+    /// each connection.
     func willSend(_ request: RealtimeRequest, _ link: SimulatedLink) -> RequestRecord? {
         switch request {
         case .put(_, _, hash: nil), .merge, .onDisconnectPut, .onDisconnectMerge,
@@ -135,7 +135,8 @@ extension SimulatedDatabase {
 
     /// True if the request after a write replaces it.
     private func isReplaced(_ place: Int) -> Bool {
-        guard mergesOverwrittenWrites, place + 1 < queue.count, case .overwrite(let path, _)? = queue[place].write,
+        guard mergesOverwrittenWrites, place + 1 < queue.count,
+            case .overwrite(let path, _)? = queue[place].write,
             case .overwrite(let later, _)? = queue[place + 1].write
         else { return false }
         return path == later
@@ -148,7 +149,7 @@ extension SimulatedDatabase {
 
     // MARK: The queue
 
-    /// Compares the queue as the client has it with what became of its writes.
+    /// Compares the client's queue with the records of its writes.
     func checkQueue(_ writes: [QueuedWrite]) {
         let found = Dictionary(
             uniqueKeysWithValues: writes.filter { !$0.isTransaction }.map { ($0.id, $0) })
@@ -174,7 +175,8 @@ extension SimulatedDatabase {
         let known = Set(queue.compactMap(\.id))
         for (id, write) in found where !known.contains(id) {
             guard let record = records.last(where: { $0.id == id }), record.mayReturn else {
-                journal.fail("client \(number) has a write in its queue that left it: \(write.request.text)")
+                journal.fail(
+                    "client \(number) has a write in its queue that left it: \(write.request.text)")
                 continue
             }
             record.state = .pending(id)
@@ -186,7 +188,7 @@ extension SimulatedDatabase {
 }
 
 extension RequestRecord {
-    /// True if a request is what this one sends.
+    /// True if a request to the server carries this record.
     fileprivate func matches(_ request: RealtimeRequest) -> Bool {
         switch (kind, request) {
         case (.write(let write), .put(let path, let node, hash: nil)):
@@ -202,7 +204,7 @@ extension RequestRecord {
         }
     }
 
-    /// True if the server does not count the request as a write: it has no values.
+    /// True if the request has no values, so that the server applies nothing.
     fileprivate var changesNothing: Bool {
         switch kind {
         case .write(let request): request.isEmpty

@@ -30,7 +30,7 @@ extension SimulatedDatabase {
         case .failure(let error):
             switch error.kind {
             case .unknown: journal.note(.transactionLost)
-            // A client that is closed leaves its transactions in the queue.
+            // Closing a client keeps its transactions in the queue.
             case .cancelled: if running?.isTerminating == true { record.outcome = nil }
             default:
                 if error.kind == .aborted { journal.note(.transactionOverridden) }
@@ -39,9 +39,8 @@ extension SimulatedDatabase {
         }
     }
 
-    /// The server has taken a put with transactions: each counts on just what was there.
-    ///
-    /// - Returns: false if none of them is of this client.
+    /// Checks a transaction put that the server has accepted: each of its transactions was computed
+    /// on the node that it replaced.
     func noteApplied(at place: TreePath, _ before: Node, _ after: Node) {
         var paths: [TreePath] = []
         for record in transactions.values.sorted(by: { $0.number < $1.number })
@@ -59,7 +58,6 @@ extension SimulatedDatabase {
                 "transactions \(added) at \(path) make \(new) of \(old)")
             for number in added {
                 guard let record = transactions[number] else {
-                    // A transaction of another client at the same location stays as it was.
                     journal.fail("client \(self.number) sends a transaction that it has not")
                     continue
                 }
@@ -69,7 +67,7 @@ extension SimulatedDatabase {
         }
     }
 
-    /// The locations at which transactions of earlier processes may wait.
+    /// Locations of transactions of earlier processes that may be unfinished.
     var transactionPaths: [TreePath] {
         Set(transactions.values.filter { $0.isOrphan && $0.outcome == nil }.map(\.path)).sorted()
     }

@@ -1,11 +1,11 @@
 import LarderRealtimeModel
 import LarderRealtimeRemote
 import LarderRealtimeSync
-import LarderStorage
 import LarderSharedTestSupport
+import LarderStorage
 import SimulationSupport
 
-/// A client of a world: a process with a store that outlives it, and a network of its own.
+/// A client of a world, with its own network and a store that outlives its processes.
 final class SimulatedDatabase: @unchecked Sendable {
     // One thread runs a world.
 
@@ -18,7 +18,7 @@ final class SimulatedDatabase: @unchecked Sendable {
     let network: LinkNetwork
     let tokens: SimulatedTokens
     let directory: String
-    /// The difference of the client's clock from the world's.
+    /// The offset of the client's clock.
     private let skew: Int64
     private let keepsToken: Bool
     private let authenticates: Bool
@@ -65,7 +65,7 @@ final class SimulatedDatabase: @unchecked Sendable {
         network.sending = { [weak self] in self?.willSend($0, $1) }
     }
 
-    /// The client while its process works.
+    /// The client while its process is running.
     var client: DatabaseClient? {
         running?.isTerminating == false ? running?.client : nil
     }

@@ -1,7 +1,7 @@
 import LarderRealtimeModel
 import LarderRealtimeSync
 
-/// A transaction that an application has started: it counts, and leaves its number.
+/// A transaction that an application has started: it increments a counter and adds its number.
 final class TransactionRecord: CustomStringConvertible, @unchecked Sendable {
     // One thread runs a world.
 
@@ -10,7 +10,7 @@ final class TransactionRecord: CustomStringConvertible, @unchecked Sendable {
     /// True if the update returns nothing.
     let aborts: Bool
     var outcome: Result<TransactionOutcome, LarderError>?
-    /// True if the process that started it has ended.
+    /// True if its process has ended.
     var isOrphan = false
     var applications = 0
 
@@ -18,7 +18,7 @@ final class TransactionRecord: CustomStringConvertible, @unchecked Sendable {
         (self.number, self.path, self.aborts) = (number, path, aborts)
     }
 
-    /// The output for data that the update is given.
+    /// The update function of the transaction.
     func update(_ node: Node) -> Node? {
         if aborts { return nil }
         let count = Self.count(of: node) + 1
@@ -28,13 +28,13 @@ final class TransactionRecord: CustomStringConvertible, @unchecked Sendable {
 
     private static let counter = TreePath("n")
 
-    /// What the counter of a location says.
+    /// The counter of a location.
     static func count(of node: Node) -> Int64 {
         guard case .number(let number)? = node.node(at: counter).leafValue else { return 0 }
         return number.integer ?? 0
     }
 
-    /// The numbers of the transactions that have written to a location.
+    /// The numbers of the transactions applied to a location.
     static func numbers(in node: Node) -> Set<Int> {
         Set(
             node.children.compactMap { child in

@@ -3,7 +3,7 @@ import LarderRealtimeSync
 import LarderRealtimeTestSupport
 import SimulationSupport
 
-/// A listener of a client, and what its events have told it.
+/// A listener of a client and the content that its events describe.
 final class TreeListener: @unchecked Sendable {
     // One thread runs a world.
 
@@ -13,13 +13,13 @@ final class TreeListener: @unchecked Sendable {
     private let journal: Journal
     private var replica: ViewReplica
     private(set) var metadata: TreeEventMetadata?
-    /// True once nothing may be delivered any more.
+    /// True once no event may be delivered.
     var isOver = false
     /// True if the server has ended the listen.
     private(set) var isCancelled = false
-    /// True if events have come since the last check.
+    /// True if events were received since the last check.
     var isTouched = false
-    /// The last tree of the server that it may have shown.
+    /// The earliest version of the server's tree that it may show.
     var lastVersion = 0
 
     init(_ id: ListenerID, _ query: QuerySpec, client: Int, _ journal: Journal) {
@@ -28,7 +28,7 @@ final class TreeListener: @unchecked Sendable {
         replica = ViewReplica(query)
     }
 
-    /// The last value; nil unless all data is known, and after the end.
+    /// The latest value; nil while data is incomplete and after the listen was cancelled.
     var value: Node? { metadata?.isComplete == true && !isCancelled ? replica.value : nil }
 
     func receive(_ event: TreeEvent) {
@@ -41,7 +41,7 @@ final class TreeListener: @unchecked Sendable {
             isCancelled = true
             return journal.note(.listenRevoked)
         }
-        // Only a value tells where an operation ends.
+        // Only a value event marks the end of an operation.
         let wasComplete = metadata?.isComplete == true
         if !wasComplete, event.metadata.isComplete || begins(event) { replica.forgetOperation() }
         metadata = event.metadata
@@ -49,7 +49,7 @@ final class TreeListener: @unchecked Sendable {
         if event.change.type == .value { report(replica.endOperation(), event) }
     }
 
-    /// True if an event is of another operation than the last one.
+    /// True if an event belongs to a later operation than the last event.
     private func begins(_ event: TreeEvent) -> Bool {
         guard let last = replica.lastType, let type = event.change.type else { return false }
         return type < last
@@ -59,12 +59,14 @@ final class TreeListener: @unchecked Sendable {
         if let problem { journal.fail("\(name) of \(query.text): \(problem) at \(event.text)") }
     }
 
-    /// The operations of a step are over.
+    /// Ends the operations of a step.
     func endStep() {
         guard metadata?.isComplete == true, !isCancelled else { return }
-        if let problem = replica.endOperation() { journal.fail("\(name) of \(query.text): \(problem)") }
+        if let problem = replica.endOperation() {
+            journal.fail("\(name) of \(query.text): \(problem)")
+        }
     }
 
-    /// True if its events have told it of just this node.
+    /// True if its events describe exactly this node.
     func shows(_ node: Node) -> Bool { replica.shows(node) }
 }

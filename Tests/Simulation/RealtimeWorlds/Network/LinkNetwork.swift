@@ -2,11 +2,11 @@ import LarderRealtimeModel
 import LarderRealtimeRemote
 import SimulationSupport
 
-/// The way between one client and the server, of which the client sees nothing but a remote.
+/// The network between one client and the server.
 final class LinkNetwork: RealtimeRemote, LineCarrier, @unchecked Sendable {
     // One thread runs a world.
 
-    /// What the network does with messages.
+    /// The state of the network.
     enum Weather {
         /// They arrive.
         case clear
@@ -26,7 +26,7 @@ final class LinkNetwork: RealtimeRemote, LineCarrier, @unchecked Sendable {
     let server: SimulatedServer
     /// The client's number.
     let number: Int
-    /// Assigns what leaves the client to a request of the application.
+    /// Finds the record of a request that the client sends.
     var sending: (RealtimeRequest, SimulatedLink) -> RequestRecord? = { _, _ in nil }
 
     private(set) var weather = Weather.clear
@@ -48,7 +48,7 @@ final class LinkNetwork: RealtimeRemote, LineCarrier, @unchecked Sendable {
     func connect(
         _ request: ConnectRequest, _ handler: @escaping @Sendable (ConnectionEvent) -> Void
     ) -> any RealtimeConnection {
-        // What an earlier connection has not delivered by now is lost.
+        // Undelivered requests of an earlier connection are lost.
         for link in links { link.cutToServer() }
         linkCount += 1
         let link = SimulatedLink(self, number: linkCount, request, handler)
@@ -60,18 +60,18 @@ final class LinkNetwork: RealtimeRemote, LineCarrier, @unchecked Sendable {
         links.removeAll { $0 === link }
     }
 
-    /// Forgets the connections, each of which holds the network.
+    /// Releases the connections, which retain the network.
     func retire() {
         links = []
         sending = { _, _ in nil }
     }
 
-    /// How long a message takes.
+    /// The latency of a message.
     func latency() -> Duration {
         chance.duration(typicalLatency...(typicalLatency * (chance.oneIn(20) ? 50 : 3)))
     }
 
-    /// How long an end of a connection takes to be noticed.
+    /// The time until the end of a connection is noticed.
     func noticeDelay() -> Duration {
         chance.oneIn(4) ? chance.duration(.milliseconds(10)...(.seconds(60))) : latency()
     }
@@ -85,7 +85,7 @@ final class LinkNetwork: RealtimeRemote, LineCarrier, @unchecked Sendable {
 
     // MARK: Weather
 
-    /// Changes what the network does, for a while.
+    /// Changes the state of the network for a while.
     func turn(_ weather: Weather, for duration: Duration) {
         clear()
         weatherNumber += 1
@@ -114,7 +114,7 @@ final class LinkNetwork: RealtimeRemote, LineCarrier, @unchecked Sendable {
         }
     }
 
-    /// Lets everything arrive from now on.
+    /// Ends all disturbances; messages arrive again.
     func clear() {
         weatherNumber += 1
         guard weather != .clear else { return }

@@ -33,7 +33,8 @@ extension RealtimeRequest {
             "listen \(query.text) tag \(tag ?? 0) \(hash)" + (ranges == nil ? "" : " with ranges")
         case .unlisten(let query, let tag): "unlisten \(query.text) tag \(tag ?? 0)"
         case .get(let query): "get \(query.text)"
-        case .put(let path, let node, let hash): "put \(path) \(node)" + (hash.map { " if \($0)" } ?? "")
+        case .put(let path, let node, let hash):
+            "put \(path) \(node)" + (hash.map { " if \($0)" } ?? "")
         case .merge(let path, let values): "merge \(path) \(values.text)"
         case .onDisconnectPut(let path, let node): "arm \(path) \(node)"
         case .onDisconnectMerge(let path, let values): "arm \(path) \(values.text)"

@@ -3,9 +3,9 @@ import LarderRealtimeModel
 import LarderRealtimeRemote
 import SimulationSupport
 
-/// A connection between a client and the server: a line in each direction, and what goes wrong.
+/// A connection between a client and the server: a line in each direction, with faults.
 ///
-/// A connection that breaks ends at once for what is on its way; each end notices after a while.
+/// Messages in transit are lost when the connection breaks; each end notices later.
 final class SimulatedLink: RealtimeConnection, @unchecked Sendable {
     // One thread runs a world.
 
@@ -31,16 +31,16 @@ final class SimulatedLink: RealtimeConnection, @unchecked Sendable {
     var client: Int { network.number }
     /// The name of the session, once the server has sent it.
     private(set) var sessionID: String?
-    /// What the server writes at the end of the session.
+    /// The onDisconnect operations of the session.
     var armed = OnDisconnectTree()
-    /// The place of the last request of the application's order that was sent.
+    /// The order of the last request of the application that was sent.
     var lastOrder = 0
-    /// The listens that the client has asked for and not ended.
+    /// The listens that the client has requested and not ended.
     private(set) var listens: [Listen] = []
     /// True if the server has refused listens, which the client may end nevertheless.
     private var hasRefusedListens = false
 
-    /// A listen that the client has asked for.
+    /// A listen that the client has requested.
     struct Listen {
         let number: Int
         let query: QuerySpec
@@ -121,7 +121,8 @@ final class SimulatedLink: RealtimeConnection, @unchecked Sendable {
             if case .rangeMerge = push { network.journal.note(.rangeMerge) }
             if case .listenRevoked(let path, let parameters) = push {
                 noteRefused {
-                    $0.query.path == path && (parameters ?? $0.query.parameters) == $0.query.parameters
+                    $0.query.path == path
+                        && (parameters ?? $0.query.parameters) == $0.query.parameters
                 }
             }
             if case .authenticationRevoked = push { network.journal.note(.tokenExpired) }
@@ -171,7 +172,7 @@ final class SimulatedLink: RealtimeConnection, @unchecked Sendable {
 
     // MARK: The end
 
-    /// Loses what is on its way to the server, which notices the end after a while.
+    /// Drops requests in transit; the server notices the end later.
     func cutToServer() {
         toServer?.cut()
         closeServerEnd(after: network.noticeDelay())

@@ -2,7 +2,7 @@ import LarderRealtimeBackend
 import LarderRealtimeModel
 import SimulationSupport
 
-/// The storage of a world's backend: a tree in memory, and at times an error.
+/// Storage of a world's backend: a tree in memory that can refuse commits.
 final class LedgerStorage: TreeStorage, @unchecked Sendable {
     // One thread runs a world.
 

@@ -5,7 +5,7 @@ import LarderRuntime
 import LarderSharedTestSupport
 import SimulationSupport
 
-/// The backend of a world, on a process of its own, and the ledger of what it does.
+/// The backend of a world in its own process, with the ledger that checks it.
 final class SimulatedServer: @unchecked Sendable {
     // One thread runs a world.
 
@@ -36,10 +36,10 @@ final class SimulatedServer: @unchecked Sendable {
         backend = try RealtimeBackend(configuration, storage: storage)
     }
 
-    /// The backend's tree, with the writes that were answered.
+    /// The backend's tree with all acknowledged writes.
     var tree: Node { backend.tree() }
 
-    /// Does something with the backend, of which the ledger takes account as its work is done.
+    /// Performs an operation of the backend and records it in the ledger.
     func perform(_ cause: TreeLedger.Cause, _ body: (RealtimeBackend) -> Void) {
         process.run { [ledger] in ledger.begin(cause) }
         body(backend)
@@ -76,7 +76,7 @@ final class SimulatedServer: @unchecked Sendable {
         backend = try RealtimeBackend(configuration, storage: storage)
     }
 
-    /// Does all that has arrived.
+    /// Processes everything that has arrived.
     func settle() {
         process.settle()
     }

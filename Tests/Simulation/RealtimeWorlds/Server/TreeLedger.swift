@@ -3,14 +3,14 @@ import LarderRealtimeModel
 import LarderRealtimeRemote
 import SimulationSupport
 
-/// The writes that the server has taken, in their order, and every tree that they have led to.
+/// The writes that the server has accepted, in order, and the tree after each.
 ///
-/// A second, plain account of the server: each piece of its work is announced, and what it asks the
-/// rules shows what it does.
+/// A plain model of the server that runs beside it: each work item is announced in advance, and the
+/// questions that the server asks its rules show what it does.
 final class TreeLedger: @unchecked Sendable {
     // One thread runs a world.
 
-    /// What a piece of the server's work is about.
+    /// The cause of a work item of the server.
     enum Cause {
         case open(SimulatedLink, lastSession: String?)
         case request(SimulatedLink, RealtimeRequest, RequestRecord?)
@@ -28,19 +28,19 @@ final class TreeLedger: @unchecked Sendable {
 
     private let journal: Journal
     private let rules: TreeRules
-    /// The trees so far, one for each change.
+    /// The tree after each change.
     private(set) var versions: [Node] = [.empty]
-    /// How many of the trees are stored.
+    /// The count of trees that are stored.
     private var committedCount = 1
     private var cause: Cause?
     private var questions: [Question] = []
     /// The connections with a session, in the order in which they were opened.
     private var sessions: [SimulatedLink] = []
-    /// What sessions that ended since the last commit left to write, and what the storage has
-    /// refused of that.
+    /// onDisconnect writes of sessions that ended since the last commit, and those that the storage
+    /// has refused.
     private var ended: [OnDisconnectTree] = []
     private var unwritten: [OnDisconnectTree] = []
-    /// Notes that a conditional put was taken.
+    /// Called when a conditional put was accepted.
     var transactionsApplied: (_ client: Int, TreePath, Node, Node) -> Void = { _, _, _, _ in }
 
     init(journal: Journal, rules: TreeRules) {
@@ -50,16 +50,18 @@ final class TreeLedger: @unchecked Sendable {
     /// The tree with all writes so far.
     var tree: Node { versions[versions.count - 1] }
 
-    /// Decides for the rules, and notes the question.
+    /// Evaluates the rules and records the question.
     func decide(_ request: RealtimeBackend.Request) -> RealtimeBackend.Decision {
         let denial = rules.denial(of: request)
-        if request.operation == .write { questions.append(Question(request: request, denial: denial)) }
+        if request.operation == .write {
+            questions.append(Question(request: request, denial: denial))
+        }
         return denial == nil ? .allow : .deny
     }
 
     // MARK: Turns
 
-    /// The storage has taken the writes of a turn.
+    /// The storage has committed the writes of a turn.
     func turnCommitted(_ stored: Node) {
         journal.expect(stored == tree, "the storage has \(stored), not \(tree)")
         committedCount = versions.count
@@ -73,7 +75,7 @@ final class TreeLedger: @unchecked Sendable {
         (sessions, ended) = ([], [])
     }
 
-    // MARK: Pieces of work
+    // MARK: Work items
 
     func begin(_ cause: Cause) {
         self.cause = cause
@@ -121,7 +123,7 @@ final class TreeLedger: @unchecked Sendable {
         for operations in unwritten { write(operations) }
     }
 
-    /// Makes the last writes of a session.
+    /// Applies the onDisconnect writes of a session.
     private func write(_ operations: OnDisconnectTree) {
         let present = tree
         let time = questions.first?.request.milliseconds ?? 0
@@ -182,7 +184,7 @@ final class TreeLedger: @unchecked Sendable {
         }
     }
 
-    /// The result of a write and the time that the server has given it; nil if it is refused.
+    /// The tree after a write; nil if the rules deny it.
     private func allowedResult(of values: [PathValue], _ record: RequestRecord?) -> Node? {
         defer { questions = [] }
         guard let first = questions.first else { return nil }

@@ -1,15 +1,15 @@
 import LarderRealtimeBackend
 import LarderRealtimeModel
 
-/// The security rules of a world, which change.
+/// Security rules of a world, which change over time.
 final class TreeRules: @unchecked Sendable {
     // One thread runs a world.
 
     /// True if writes need a user.
     let needsUser: Bool
-    /// Locations that nobody may write at, above or below.
+    /// Locations at, above and below which writes are denied.
     var locked: [TreePath] = []
-    /// Locations that nobody may read at, above or below.
+    /// Locations at, above and below which reads are denied.
     var hidden: [TreePath] = []
 
     init(needsUser: Bool) {

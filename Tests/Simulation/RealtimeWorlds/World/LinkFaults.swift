@@ -1,16 +1,16 @@
 import SimulationSupport
 
-/// The likelihood of each fault of connections in a world, until it heals.
+/// The probability of each random fault in a world, until it heals.
 final class LinkFaults: @unchecked Sendable {
     // One thread runs a world.
 
     private let chance: Chance
     private var rates: [RealtimeFault: Double] = [:]
-    /// True if pushes of connections that go on are lost now and then.
+    /// True if pushes are lost at times on intact connections.
     var losesPushes = false
     private var isHealed = false
 
-    /// Rates by chance: some worlds are calm, in others nearly everything fails.
+    /// Random rates: some worlds are calm, in others nearly everything fails.
     init(chance: Chance) {
         self.chance = chance
         let intensity = chance.pick([0, 0.003, 0.01, 0.04] as [Double])
@@ -22,7 +22,7 @@ final class LinkFaults: @unchecked Sendable {
         rates[.tokenUnavailable] = chance.oneIn(2) ? 0.2 : 0
     }
 
-    /// True if something goes wrong this time.
+    /// True if a fault occurs this time.
     func happens(_ fault: RealtimeFault) -> Bool {
         !isHealed && chance.isTrue(rates[fault] ?? 0)
     }
@@ -30,6 +30,6 @@ final class LinkFaults: @unchecked Sendable {
     /// True if a push is lost this time.
     func losesPush() -> Bool { losesPushes && chance.oneIn(10) }
 
-    /// Nothing goes wrong from now on.
+    /// Disables all faults.
     func heal() { isHealed = true }
 }

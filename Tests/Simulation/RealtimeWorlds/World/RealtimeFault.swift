@@ -1,6 +1,6 @@
 import SimulationSupport
 
-/// What goes wrong in a world, or happens seldom, and must happen in every long run of worlds.
+/// Faults and rare events, each of which must occur in every long run of worlds.
 package enum RealtimeFault: String, WorldFault {
     // Connections.
     case refused = "a connection is refused"

@@ -6,7 +6,7 @@ import SimulationSupport
 extension RealtimeWorld {
     private typealias Act = @Sendable (RealtimeWorld, SimulatedDatabase) throws -> Void
 
-    /// What is done, with how often.
+    /// The operations with their weights.
     private static let acts: [(weight: Int, element: Act)] = [
         (36, { world, client in world.write(client) }),
         (8, { world, _ in world.writeElsewhere() }),
@@ -37,7 +37,7 @@ extension RealtimeWorld {
         (1, { world, _ in world.failStorage() }),
     ]
 
-    /// Does something by chance.
+    /// Performs a random operation.
     func act() {
         let client = chance.pick(clients)
         do {
@@ -62,7 +62,7 @@ extension RealtimeWorld {
         }
     }
 
-    /// A write to a location that is large enough to be compared by ranges.
+    /// A write to a location that is large enough for compound hashes.
     private var bulkWrite: WriteRequest {
         let path = TreePath("bulk")
         let text = String(repeating: "x", count: 40 + chance.below(20))
@@ -88,7 +88,7 @@ extension RealtimeWorld {
         }
     }
 
-    /// A client of no world writes.
+    /// Writes as an administrator.
     private func writeElsewhere() {
         guard case .overwrite(let path, let node) = randomWrite, !node.hasDeferredValues else {
             return
@@ -123,13 +123,14 @@ extension RealtimeWorld {
         switch (chance.below(6), randomWrite) {
         case (0, let write): client.arm(.cancel(write.path))
         case (1, _):
-            client.arm(.put(TreePath("gone/\(client.number)"), Node(.deferred(.increment(LeafNumber(1))))))
+            client.arm(
+                .put(TreePath("gone/\(client.number)"), Node(.deferred(.increment(LeafNumber(1))))))
         case (_, .overwrite(let path, let node)): client.arm(.put(path, node))
         case (_, .merge(let path, let values)): client.arm(.merge(path, values))
         }
     }
 
-    // MARK: What goes wrong
+    // MARK: Faults
 
     private func turnWeather(of client: SimulatedDatabase) {
         client.network.turn(

@@ -3,7 +3,7 @@ import LarderRealtimeSync
 import SimulationSupport
 
 extension RealtimeWorld {
-    /// Everything works from now on: all that is pending is sent, and all agree.
+    /// Ends all faults; pending requests are sent and all clients agree with the server.
     func heal() throws {
         journal.note("the world heals")
         faults.heal()
@@ -35,7 +35,7 @@ extension RealtimeWorld {
         try run()
     }
 
-    /// All clients end, and leave nothing behind.
+    /// Removes all listeners and closes the clients; no data stays in use.
     func end() throws {
         for client in clients {
             for listener in client.listeners { client.remove(listener) }

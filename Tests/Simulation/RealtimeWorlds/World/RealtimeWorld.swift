@@ -1,9 +1,9 @@
 import LarderRealtimeModel
 import SimulationSupport
 
-/// Some clients and a backend on one clock and one thread, and everything that befalls them.
+/// Clients and a backend on one clock and one thread, with faults of networks, disks and processes.
 ///
-/// What happens follows from a seed alone.
+/// A world is determined by its seed.
 final class RealtimeWorld: SimulatedWorld {
     let seed: UInt64
     let events = EventQueue()
@@ -12,18 +12,18 @@ final class RealtimeWorld: SimulatedWorld {
     let faults: LinkFaults
     let server: SimulatedServer
     private(set) var clients: [SimulatedDatabase] = []
-    /// True if users sign out at times.
+    /// True if users may sign out.
     let signsOut: Bool
-    /// When the last thing was done; nil before that.
+    /// The time of the last operation; nil before it.
     private var lastOperation: Duration?
-    /// The time that typically lies between two things that are done.
+    /// The typical time between two operations.
     private let tempo: Duration
     private var transactionCount = 0
-    /// How long a world goes on after the last thing that is done: where nearly every connection
-    /// breaks, clients would try indefinitely.
+    /// The time for which a world continues after the last operation: where nearly every
+    /// connection breaks, clients would retry indefinitely.
     private static let aftermath = Duration.seconds(600)
 
-    /// A world of a seed, whose files lie in a directory.
+    /// A world of a seed, with its files in a directory.
     init(seed: UInt64, directory: String, isPrinting: Bool, isHashing: Bool) throws {
         self.seed = seed
         chance = Chance(seed: seed)
@@ -55,13 +55,13 @@ final class RealtimeWorld: SimulatedWorld {
         events.retire()
     }
 
-    /// A number that no other transaction of the world has.
+    /// A number for a transaction, unique in the world.
     func nextTransaction() -> Int {
         transactionCount += 1
         return transactionCount
     }
 
-    /// Lets the world live, heal and end, or stops where a promise is broken.
+    /// Runs the world until it has healed and ended, or a guarantee is violated.
     func live() throws {
         for client in clients { client.open() }
         plan(operations: 20 + chance.below(100))
@@ -70,7 +70,7 @@ final class RealtimeWorld: SimulatedWorld {
         try end()
     }
 
-    /// Does one thing after the other, with time between them, in which the world goes on.
+    /// Schedules operations with pauses between them.
     private func plan(operations count: Int) {
         guard count > 0 else {
             lastOperation = events.now
@@ -83,9 +83,9 @@ final class RealtimeWorld: SimulatedWorld {
         }
     }
 
-    /// Lets everything happen that is going to.
+    /// Runs all scheduled events.
     ///
-    /// - Parameter end: gives the time after which nothing more is to happen, once it is known.
+    /// - Parameter end: the time after which no event is run; nil while there is none.
     /// - Throws: the first promise that is broken.
     func run(through end: () -> Duration? = { nil }) throws {
         let start = events.count
