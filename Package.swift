@@ -268,7 +268,8 @@ let package = Package(
         .executableTarget(
             name: "LarderTool",
             dependencies: [
-                "Larder", "LarderCore", "LarderModel", "LarderDocumentStore",
+                "Larder", "LarderCore", "LarderModel", "LarderDocumentStore", "LarderRealtime",
+                "LarderRealtimeBackend",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Tools/larder", swiftSettings: swiftSettings),
@@ -588,7 +589,7 @@ let package = Package(
             name: "LarderToolTests",
             dependencies: [
                 "Larder", "LarderCore", "LarderModel", "LarderDocumentStore", "LarderBackend",
-                "LarderTool", "LarderTestSupport",
+                "LarderRealtime", "LarderRealtimeBackend", "LarderTool", "LarderTestSupport",
             ],
             path: "Tests/Tools/larder", swiftSettings: swiftSettings),
     ],
