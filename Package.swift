@@ -288,6 +288,14 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Tools/demo/Local", swiftSettings: swiftSettings),
+        // Scores and presence in a Realtime Database.
+        .executableTarget(
+            name: "LarderDemoRealtime",
+            dependencies: [
+                "LarderDemo", "LarderRealtime", "LarderRealtimeBackend",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/Tools/demo/Realtime", swiftSettings: swiftSettings),
         // The program that tells it with a server.
         .executableTarget(
             name: "LarderDemoRemote",

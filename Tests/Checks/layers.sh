@@ -52,6 +52,7 @@ Tools/larderd               LarderModel|LarderServer
 Tools/demo/Story            Larder
 Tools/demo/Local            LarderDemo|LarderBackend
 Tools/demo/Remote           LarderDemo|LarderGRPC
+Tools/demo/Realtime         LarderDemo|LarderRealtime|LarderRealtimeBackend
 '
 
 # Here-documents, so that findings are kept: a loop behind a pipe is a process of its own.
