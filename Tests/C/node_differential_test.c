@@ -313,10 +313,16 @@ static void merge(world *w, larder_txn *txn) {
         count++;
     }
     CHECK_OK(larder_node_merge(txn, w->tree, test_text(path), changes, count, &test_error));
+    /* Written together, they never empty a node in between, which would lose its priority. */
+    for (int deletes = 0; deletes < 2; deletes++) {
+        for (size_t i = 0; i < count; i++) {
+            char whole[16384];
+            if ((values[i] == NULL) != deletes) continue;
+            snprintf(whole, sizeof whole, "%s%s%s", path, *path ? "/" : "", keys[i]);
+            w->root = node_model_put(w->root, whole, values[i]);
+        }
+    }
     for (size_t i = 0; i < count; i++) {
-        char whole[16384];
-        snprintf(whole, sizeof whole, "%s%s%s", path, *path ? "/" : "", keys[i]);
-        w->root = node_model_put(w->root, whole, values[i]);
         free(keys[i]);
         free(copies[i]);
     }

@@ -30,6 +30,7 @@
     SUITE(evict)                                                                                   \
     SUITE(pin)                                                                                     \
     SUITE(node_differential)                                                                       \
+    SUITE(node_location)                                                                           \
     SUITE(copy)                                                                                    \
     SUITE(check)                                                                                   \
     SUITE(differential)                                                                            \

@@ -12,6 +12,7 @@ import os
 import sys
 import unittest
 
+import nodes_test
 import store_test
 import tables_test
 import values_test
@@ -29,7 +30,7 @@ def main():
 
     tests = unittest.TestSuite(
         unittest.defaultTestLoader.loadTestsFromModule(module)
-        for module in (values_test, store_test, tables_test)
+        for module in (values_test, store_test, tables_test, nodes_test)
     )
     result = unittest.TextTestRunner().run(tests)
     uncalled = sorted(set(lib.header.functions) - lib.called)

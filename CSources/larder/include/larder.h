@@ -1084,7 +1084,8 @@ typedef struct larder_node_window {
     int32_t from_end;        /* 1: the limit takes the last children of the index, not the first */
     larder_bytes index_path; /* for INDEX_PATH */
     int64_t limit;           /* 0: none */
-    larder_node_bound start, end;
+    larder_node_bound start;
+    larder_node_bound end;
 } larder_node_window;
 /* Children within the bounds, at most limit of them, in key order and without the node's own priority.
  * Memory grows with the children in the window, not with those at the path. LARDER_NOT_FOUND:
@@ -1113,7 +1114,8 @@ typedef struct larder_node_change {
  * a leaf, and a priority for what is empty, change nothing. */
 LARDER_API int32_t larder_node_put(larder_txn *txn, uint64_t tree, larder_bytes path,
                                    larder_bytes encoded, larder_error *error);
-/* The same at many paths, in any order; no path may lie below another one of them. */
+/* The same at many paths, in any order; no path may lie below another one of them. Nodes are not
+ * emptied in between: one that has children before and after keeps its priority. */
 LARDER_API int32_t larder_node_merge(larder_txn *txn, uint64_t tree, larder_bytes path,
                                      const larder_node_change *changes, size_t change_count,
                                      larder_error *error);

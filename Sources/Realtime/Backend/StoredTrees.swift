@@ -9,6 +9,7 @@ final class StoredTrees: TreeStorage {
     /// Opens a store, creating its directory if it does not exist.
     init(directory: String) throws(LarderError) {
         var configuration = StoreConfiguration(directory: directory)
+        configuration.mapBytes = StoreConfiguration.modestMapBytes
         configuration.errorDomain = LarderError.realtimeDomain
         store = try Store(configuration)
     }

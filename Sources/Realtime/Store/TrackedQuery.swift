@@ -24,15 +24,21 @@ package struct TrackedQuery: Equatable, Sendable {
     package var isComplete: Bool
     /// True while listeners, `keepSynced` or a get use the query; such data is not evicted.
     package var isActive: Bool
+    /// When the server has last confirmed the data, in milliseconds since the Unix epoch by the
+    /// local clock; nil if it has not.
+    ///
+    /// A later time may not be stored.
+    package var confirmed: Int64?
 
     package init(
         _ id: TrackedQueryID, _ query: QuerySpec, lastUse: Int64, isComplete: Bool = false,
-        isActive: Bool = false
+        isActive: Bool = false, confirmed: Int64? = nil
     ) {
         self.id = id
         self.query = query
         self.lastUse = lastUse
         self.isComplete = isComplete
         self.isActive = isActive
+        self.confirmed = confirmed
     }
 }

@@ -72,7 +72,7 @@ extension WriteTransaction {
         row.flags = query.storedFlags
         row.last_use = larder_time(milliseconds: query.lastUse)
         var payload: [UInt8] = []
-        JSONWriter.append(query.query.parameters.json, to: &payload)
+        JSONWriter.append(query.payload, to: &payload)
         let writer = writer
         try call { failure in
             withBytes(query.query.path) { path in
@@ -156,8 +156,11 @@ extension TrackedQuery {
     fileprivate init(_ row: larder_node_query) throws(LarderError) {
         let path = TreePath(row.path.text)
         let parameters: QueryParameters
+        var confirmed: Int64?
         do {
-            parameters = try QueryParameters(json: try JSONValue(parsing: row.payload.buffer))
+            let json = try JSONValue(parsing: row.payload.buffer)
+            parameters = try QueryParameters(json: json)
+            if case .integer(let time) = json[Self.confirmedName] { confirmed = time }
         } catch {
             throw LarderError(
                 realtime: .dataLoss, "tracked query \(row.query_id) cannot be read",
@@ -167,7 +170,18 @@ extension TrackedQuery {
             TrackedQueryID(row.query_id), QuerySpec(path, parameters),
             lastUse: row.last_use.milliseconds,
             isComplete: row.flags & UInt32(LARDER_NODE_QUERY_COMPLETE) != 0,
-            isActive: row.flags & UInt32(LARDER_NODE_QUERY_ACTIVE) != 0)
+            isActive: row.flags & UInt32(LARDER_NODE_QUERY_ACTIVE) != 0, confirmed: confirmed)
+    }
+
+    /// The name of the time of confirmation, beside those of the parameters.
+    private static let confirmedName = "confirmed"
+
+    /// The parameters and the time of confirmation.
+    fileprivate var payload: JSONValue {
+        guard let confirmed, case .object(let members) = query.parameters.json else {
+            return query.parameters.json
+        }
+        return .object(members + [JSONMember(Self.confirmedName, .integer(confirmed))])
     }
 
     fileprivate var storedFlags: UInt32 {

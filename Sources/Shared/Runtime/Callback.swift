@@ -86,7 +86,10 @@ package final class OneShot<Value: Sendable>: Sendable {
             guard state.result == nil else { return [] }
             state.result = result
             defer { state.waiting = [:] }
-            return state.waiting.sorted { $0.key < $1.key }.map(\.value)
+            // No key path: in generic code it is made at each call.
+            return state.waiting.count < 2
+                ? Array(state.waiting.values)
+                : state.waiting.sorted { $0.key < $1.key }.map { $0.value }
         }
         for completion in waiting { completion(result) }
     }

@@ -65,6 +65,6 @@ package struct ListObservers<Element: Sendable> {
 extension Dictionary where Key: Comparable {
     /// The values in the order of their keys, so that what is done with them is deterministic.
     package var valuesInOrder: [Value] {
-        count < 2 ? Array(values) : sorted { $0.key < $1.key }.map(\.value)
+        count < 2 ? Array(values) : keys.sorted().compactMap { self[$0] }
     }
 }

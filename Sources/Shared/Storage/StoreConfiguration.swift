@@ -145,7 +145,7 @@ extension StoreConfiguration {
             durability == .everyCommit
                 ? LARDER_DURABILITY_EVERY_COMMIT : LARDER_DURABILITY_LAST_COMMIT_AT_RISK)
         options.budget_bytes = budget.bytes
-        options.map_bytes = mapBytes ?? (location == .memory ? Self.memoryMapBytes : 0)
+        options.map_bytes = mapBytes ?? (location == .memory ? Self.modestMapBytes : 0)
         options.max_readers = try count(maxReaders, "maxReaders")
         options.max_depth = try count(maxDepth, "maxDepth")
         options.max_document_bytes = maxDocumentBytes
@@ -160,9 +160,9 @@ extension StoreConfiguration {
         return options
     }
 
-    /// The address space of a store in memory: many of them may be open at a time, and none
-    /// outgrows the memory.
-    private static let memoryMapBytes: UInt64 = 1 << 36
+    /// The address space of stores of which a process may have hundreds open, such as those in
+    /// memory: 64 GiB. A process has 128 TiB; a store that grows beyond its part reserves more.
+    package static let modestMapBytes: UInt64 = 1 << 36
 
     private var flags: UInt32 {
         var flags = 0

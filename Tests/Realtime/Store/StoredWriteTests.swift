@@ -32,7 +32,8 @@ struct StoredWriteTests {
     func order() throws {
         var random = SeededRandom()
         let directory = try TemporaryDirectory()
-        let configuration = StoreConfiguration(directory: directory.file("s"))
+        var configuration = StoreConfiguration(directory: directory.file("s"))
+        configuration.mapBytes = StoreConfiguration.modestMapBytes
         let store = try Store(configuration)
         var expected: [StoredWrite] = []
         try store.write { transaction throws(LarderError) in

@@ -12,6 +12,7 @@ struct TrackedQueryTests {
     init() throws {
         directory = try TemporaryDirectory()
         var configuration = StoreConfiguration(directory: directory.file("s"))
+        configuration.mapBytes = StoreConfiguration.modestMapBytes
         configuration.durability = .lastCommitAtRisk
         self.configuration = configuration
     }

@@ -21,6 +21,7 @@ struct TransactionNodesTests {
         var random = SeededRandom()
         let directory = try TemporaryDirectory()
         var configuration = StoreConfiguration(directory: directory.file("s"))
+        configuration.mapBytes = StoreConfiguration.modestMapBytes
         configuration.durability = .lastCommitAtRisk
         var law: TreeLaw?
         for _ in 0..<5 {

@@ -80,6 +80,16 @@ int32_t larder__location_segment(const larder__location_cursor *cursor, larder__
                                 error);
 }
 
+/* The least bytes above all that begin with these. */
+static void set_successor(larder__form *bound, larder_bytes prefix) {
+    size_t size = prefix.size_bytes;
+    memcpy(bound->bytes, prefix.data, size);
+    while (size > 0 && bound->bytes[size - 1] == 0xff)
+        size--;
+    if (size > 0) bound->bytes[size - 1]++;
+    bound->size_bytes = size;
+}
+
 int32_t larder__location_bound(const larder__location_cursor *cursor, larder__form *bound,
                                larder_error *error) {
     larder_bytes separator = larder__location_separator(cursor);
@@ -96,8 +106,13 @@ int32_t larder__location_bound(const larder__location_cursor *cursor, larder__fo
     if (status == LARDER_OK) status = larder__segment_key(&segment, &child, error);
     if (status == LARDER_END) status = larder__segment_damaged(&segment, "an empty row", error);
     larder__segment_close(&segment);
-    if (status == LARDER_OK) *bound = child.form;
-    return status;
+    if (status != LARDER_OK) return status;
+    larder_bytes cut = larder__bytes(separator.data, LARDER__SEPARATOR_MAX);
+    if (larder__bytes_has_prefix(larder__form_bytes(&child.form), cut))
+        *bound = child.form;
+    else
+        set_successor(bound, cut);
+    return LARDER_OK;
 }
 
 /* The last row whose key is at most this one's. */

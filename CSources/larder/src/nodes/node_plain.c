@@ -172,10 +172,9 @@ static int rank(int32_t type) {
 static int compare_mixed(int64_t integer, double number) {
     if (number >= TWO_TO_63) return -1;
     if (number < -TWO_TO_63) return 1;
-    double whole = trunc(number);
-    int64_t other = (int64_t)whole;
-    if (integer != other) return integer < other ? -1 : 1;
-    return number > whole ? -1 : number < whole;
+    int64_t whole = (int64_t)number;
+    if (integer != whole) return integer < whole ? -1 : 1;
+    return number > (double)whole ? -1 : number < (double)whole;
 }
 
 static int compare_numbers(const larder_leaf *a, const larder_leaf *b) {

@@ -160,9 +160,7 @@ extension Database {
     ///
     /// Takes effect together with a connector, which connects to this address without encryption.
     public func useEmulator(withHost host: String, port: Int) {
-        configure("useEmulator") {
-            $0.location = $0.location.map { $0.onEmulator(host: host, port: port) }
-        }
+        configure("useEmulator") { $0.emulator = (host, port) }
     }
 
     /// Synchronizes the database with a backend; call before the first use.

@@ -57,14 +57,10 @@ public struct DatabaseConfiguration: Sendable {
 
     /// The URL of the database, which references and a connector use, such as
     /// `https://game-default-rtdb.firebaseio.com`; nil for the default database of the project.
-    public var url: String? {
-        didSet {
-            location = Result { () throws(LarderError) in
-                guard let url else { return DatabaseLocation(project: project) }
-                return try DatabaseLocation(url: url)
-            }
-        }
-    }
+    public var url: String?
+
+    /// The emulator or local server in place of the URL's host.
+    var emulator: (host: String, port: Int)?
 
     /// The backend that the database synchronizes with; nil for none.
     ///
@@ -118,7 +114,14 @@ public struct DatabaseConfiguration: Sendable {
     var hasBackend: Bool { backend != nil || connector != nil }
 
     /// The address, or what is wrong with the URL.
-    var location: Result<DatabaseLocation, LarderError>
+    var location: Result<DatabaseLocation, LarderError> {
+        Result { () throws(LarderError) in
+            let location =
+                try url.map { (url) throws(LarderError) in try DatabaseLocation(url: url) }
+                ?? DatabaseLocation(project: project)
+            return emulator.map { location.onEmulator(host: $0.host, port: $0.port) } ?? location
+        }
+    }
 
     /// The store of the shared database, used when persistence is enabled.
     var defaultDirectory = ""
@@ -140,7 +143,6 @@ public struct DatabaseConfiguration: Sendable {
     /// Configures a database with a kind of storage.
     public init(storage: Storage) {
         self.storage = storage
-        location = .success(DatabaseLocation(project: project))
     }
 
     /// The configuration of a database in memory.
@@ -191,6 +193,7 @@ extension DatabaseConfiguration {
             case .memory: store = .inMemory()
             case .memoryWithoutUnused: return nil
             }
+            store.mapBytes = StoreConfiguration.modestMapBytes
             store.errorDomain = LarderError.realtimeDomain
             store.durability = durability == .everyCommit ? .everyCommit : .lastCommitAtRisk
             store.budget = try budget

@@ -1,4 +1,4 @@
-import LarderCore
+public import LarderCore
 import LarderRealtimeModel
 import LarderRealtimeSync
 import LarderRuntime
@@ -56,6 +56,37 @@ extension DatabaseQuery {
         } catch {
             owner.logger.error("keepSynced failed: \(error.message)")
         }
+    }
+
+    /// How far the data of a query is known locally, and since when.
+    public struct Freshness: Hashable, Sendable {
+        /// True if all of the data is known.
+        public let isComplete: Bool
+        /// True if the server keeps the data up to date at this moment.
+        public let isCurrent: Bool
+        /// The latest time, by the local clock, at which the server is known to have confirmed the
+        /// data; nil if it is not known.
+        ///
+        /// Kept over restarts with a store on disk.
+        public let confirmedAt: Timestamp?
+    }
+
+    /// How far the data of the location or the query is known locally, and since when; makes no
+    /// request.
+    ///
+    /// - Throws: `invalidArgument` for an invalid query; `failedPrecondition` for a closed
+    ///   database.
+    public nonisolated(nonsending) func freshness() async throws(DatabaseError) -> Freshness {
+        let spec: QuerySpec
+        do throws(LarderError) {
+            spec = try self.spec.get()
+        } catch {
+            throw DatabaseError(error)
+        }
+        let freshness = try await owner.ask { $0.freshness(of: spec, completion: $1) }
+        return Freshness(
+            isComplete: freshness.isComplete, isCurrent: freshness.isCurrent,
+            confirmedAt: freshness.confirmed.map { Timestamp(milliseconds: $0) })
     }
 
     private func get(_ done: @escaping Completion<GetAnswer>) {

@@ -91,6 +91,12 @@ extension StoredTree {
         saveQueries()
     }
 
+    /// Notes that the server has confirmed a query's data.
+    mutating func confirm(_ query: QuerySpec, now: Int64) {
+        tracked.confirm(query, now: now)
+        saveQueries()
+    }
+
     mutating func deactivate(_ query: QuerySpec, now: Int64) {
         tracked.deactivate(query, now: now)
         saveQueries()

@@ -17,6 +17,8 @@ package import LarderRealtimeStore
 package struct TrackedQueries: Sendable {
     private var queries = PathTree<[QueryParameters: TrackedQuery]>()
     private var nextID: Int64 = 1
+    /// The count of tracked queries.
+    package private(set) var count = 0
     /// Queries that were added or have changed since they were last taken.
     private var changed: Set<QuerySpec> = []
 
@@ -110,6 +112,25 @@ extension TrackedQueries {
         }
     }
 
+    /// Notes that the server has confirmed a query's data.
+    package mutating func confirm(_ query: QuerySpec, now: Int64) {
+        guard let tracked = self[query], tracked.confirmed ?? .min < now else { return }
+        update(query) { $0.confirmed = now }
+    }
+
+    /// When the server has last confirmed a query's data, on its own or with all of a location at
+    /// or above; nil if it has not.
+    package func confirmation(of query: QuerySpec) -> Int64? {
+        var latest = self[query].flatMap { $0.isComplete ? $0.confirmed : nil }
+        queries.visit(along: query.path) { _, here in
+            if let plain = here[.default], plain.isComplete, let time = plain.confirmed {
+                latest = max(latest ?? time, time)
+            }
+            return true
+        }
+        return latest
+    }
+
     /// Notes that a query is no longer used.
     package mutating func deactivate(_ query: QuerySpec, now: Int64) {
         guard self[query]?.isActive == true else { return }
@@ -143,12 +164,13 @@ extension TrackedQueries {
     /// Forgets a query that was evicted.
     package mutating func remove(_ query: QuerySpec) {
         changed.remove(query.normalized)
-        queries.update(at: query.path) { tree in
+        let old = queries.update(at: query.path) { tree in
             tree.updateValue { here in
-                here?[query.parameters.normalized] = nil
-                if here?.isEmpty == true { here = nil }
+                defer { if here?.isEmpty == true { here = nil } }
+                return here?.removeValue(forKey: query.parameters.normalized)
             }
         }
+        if old != nil { count -= 1 }
     }
 
     private mutating func update(
@@ -163,11 +185,12 @@ extension TrackedQueries {
     }
 
     private mutating func put(_ tracked: TrackedQuery) {
-        queries.update(at: tracked.query.path) { tree in
+        let old = queries.update(at: tracked.query.path) { tree in
             tree.updateValue { here in
                 if here == nil { here = [:] }
-                here?[tracked.query.parameters] = tracked
+                return here?.updateValue(tracked, forKey: tracked.query.parameters)
             }
         }
+        if old == nil { count += 1 }
     }
 }

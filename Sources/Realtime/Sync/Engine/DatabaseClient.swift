@@ -256,6 +256,15 @@ extension DatabaseClient {
             otherwise: { completion(.failure(Self.terminated)) })
     }
 
+    /// How far a query's data is known, and since when.
+    package func freshness(
+        of query: QuerySpec, completion: @escaping Completion<QueryFreshness>
+    ) {
+        perform(
+            { $0.freshness(of: query, completion) },
+            otherwise: { completion(.failure(Self.terminated)) })
+    }
+
     /// Evicts data that nothing needs, least recently used first, down to a size.
     package func evict(toBytes goal: Int64, completion: @escaping Completion<DatabaseEviction>) {
         perform(

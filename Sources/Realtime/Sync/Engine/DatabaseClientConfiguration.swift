@@ -75,6 +75,15 @@ package struct DatabaseClientConfiguration: Sendable {
 }
 
 extension Timestamp {
+    /// The time of milliseconds since the Unix epoch.
+    package init(milliseconds: Int64) {
+        let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)
+        let isBefore = rest < 0
+        self.init(
+            seconds: isBefore ? seconds - 1 : seconds,
+            nanoseconds: Int32(isBefore ? rest + 1000 : rest) * 1_000_000)
+    }
+
     /// Milliseconds since the Unix epoch.
     package var milliseconds: Int64 {
         seconds * 1000 + Int64(nanoseconds) / 1_000_000

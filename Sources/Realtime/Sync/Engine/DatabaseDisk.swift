@@ -18,6 +18,9 @@ final class DatabaseDisk {
         let tree: TreeNumber
         /// The last commit that evicted data, as far as the sync tree knows.
         var evictionCommit: UInt64
+        /// The last commit that evicted data, and how many of them the sync tree does not know.
+        var lastEvictionCommit: UInt64
+        var evictingCommitCount = 0
     }
 
     private var stored: Stored?
@@ -45,7 +48,9 @@ final class DatabaseDisk {
         let tree = try store.write { (transaction) throws(LarderError) in
             try transaction.obtainTree(named: Self.treeName)
         }
-        stored = Stored(store: store, tree: tree, evictionCommit: store.lastEvictionCommit)
+        let commit = store.lastEvictionCommit
+        stored = Stored(
+            store: store, tree: tree, evictionCommit: commit, lastEvictionCommit: commit)
         try load(store, tree)
     }
 
@@ -197,11 +202,12 @@ extension DatabaseDisk {
             try guarding?()
             var position = 0
             do throws(LarderError) {
-                try commit(uncommitted.changes, in: stored, &position)
+                try commit(uncommitted, in: stored, &position)
                 uncommitted.clear()
+                noteEviction()
             } catch {
                 guard error.kind == .invalidArgument || error.kind == .notFound,
-                    uncommitted.removeServerChange(at: position)
+                    uncommitted.reduceServerChange(at: position)
                 else { throw error }
                 log("a change cannot be stored: \(error.message)")
             }
@@ -210,15 +216,30 @@ extension DatabaseDisk {
 
     /// - Parameter position: set to that of the change which is applied.
     private func commit(
-        _ changes: [UncommittedChanges.Change], in stored: Stored, _ position: inout Int
+        _ uncommitted: UncommittedChanges, in stored: Stored, _ position: inout Int
     ) throws(LarderError) {
         let (tree, time) = (stored.tree, time)
         try stored.store.write { (transaction) throws(LarderError) in
-            for (index, change) in changes.enumerated() {
+            for (index, change) in uncommitted.changes.enumerated() {
                 position = index
-                try transaction.apply(change, in: tree, at: time)
+                if case .content(let run) = change {
+                    try transaction.write(uncommitted.runs[run], in: tree)
+                } else {
+                    try transaction.apply(change, in: tree, at: time)
+                }
             }
         }
+    }
+
+    /// How many commits have evicted something since ``queriesAfterEviction()``.
+    var evictingCommitCount: Int { stored?.evictingCommitCount ?? 0 }
+
+    private func noteEviction() {
+        guard let commit = stored?.store.lastEvictionCommit,
+            commit != stored?.lastEvictionCommit
+        else { return }
+        stored?.lastEvictionCommit = commit
+        stored?.evictingCommitCount += 1
     }
 
     /// The queries that are left of those that were tracked; nil if nothing was evicted since the
@@ -228,6 +249,7 @@ extension DatabaseDisk {
             return nil
         }
         self.stored?.evictionCommit = stored.store.lastEvictionCommit
+        self.stored?.evictingCommitCount = 0
         let tree = stored.tree
         return try stored.store.read { (transaction) throws(LarderError) in
             Set(try transaction.trackedQueries(in: tree).map(\.id))
@@ -259,10 +281,21 @@ extension DatabaseDisk {
 }
 
 extension WriteTransaction {
+    fileprivate mutating func write(
+        _ values: [PathValue], in tree: TreeNumber
+    ) throws(LarderError) {
+        if values.count == 1 {
+            try overwrite(values[0].path, with: values[0].node, in: tree)
+        } else {
+            try merge(values, at: .root, in: tree)
+        }
+    }
+
     fileprivate mutating func apply(
         _ change: UncommittedChanges.Change, in tree: TreeNumber, at time: Timestamp
     ) throws(LarderError) {
         switch change {
+        case .content: break
         case .cache(let change): try apply(change, in: tree, at: time)
         case .saveTransaction(let write): try savePending(write, in: tree)
         case .forgetTransaction(let id): try removePending(id.rawValue, in: tree)
@@ -278,8 +311,7 @@ extension WriteTransaction {
         _ change: CacheChange, in tree: TreeNumber, at time: Timestamp
     ) throws(LarderError) {
         switch change {
-        case .overwrite(let path, let node): try overwrite(path, with: node, in: tree)
-        case .merge(let path, let values): try merge(values, at: path, in: tree)
+        case .overwrite, .merge: break  // These are content.
         case .saveQuery(let query): try save(query, in: tree)
         case .setKeys(let id, let keys): try setTrackedKeys(of: id, to: keys, in: tree)
         case .updateKeys(let id, let added, let removed):

@@ -22,8 +22,47 @@ package struct DatabaseUsage: Sendable {
     package let trackedQueryCount: Int
 }
 
+/// How far a query's data is known, and since when.
+package struct QueryFreshness: Sendable {
+    /// True if all of the data is known.
+    package let isComplete: Bool
+    /// True if the server keeps the data up to date.
+    package let isCurrent: Bool
+    /// When the server has last confirmed the data, in milliseconds since the Unix epoch by the
+    /// local clock; nil if that is not known.
+    package let confirmed: Int64?
+}
+
 extension DatabaseEngine {
-    /// The queries whose data a commit has evicted are not known any more.
+    /// The server has confirmed a query's data until now.
+    func noteConfirmed(_ query: QuerySpec) {
+        let now = tree.now
+        tree.stored?.confirm(query, now: now)
+    }
+
+    func freshness(of query: QuerySpec, _ completion: @escaping Completion<QueryFreshness>) {
+        guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
+        forgetEvicted()
+        let isCurrent = tree.isCurrent(query)
+        let freshness = QueryFreshness(
+            isComplete: tree.value(of: query) != nil
+                || tree.stored?.tracked.isComplete(query) == true,
+            isCurrent: isCurrent,
+            confirmed: isCurrent ? tree.now : tree.stored?.tracked.confirmation(of: query))
+        call(later: { completion(.success(freshness)) })
+    }
+
+    /// Forgets queries that are evicted before they take much memory.
+    ///
+    /// Reading what is left costs as much as there is, so it is done when many commits have
+    /// evicted something, and in any case before a query is answered from the cache.
+    func forgetEvictedInTime() {
+        if disk.evictingCommitCount > 64 + (tree.stored?.tracked.count ?? 0) / 16 {
+            forgetEvicted()
+        }
+    }
+
+    /// The queries whose data was evicted are not known any more.
     func forgetEvicted() {
         do throws(LarderError) {
             guard let left = try disk.queriesAfterEviction() else { return }
@@ -38,13 +77,14 @@ extension DatabaseEngine {
     /// Evicts data that nothing needs, least recently used first, down to a size.
     func evict(toBytes goal: Int64, _ completion: @escaping Completion<DatabaseEviction>) {
         guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
-        let queryCount = tree.stored?.tracked.all.count ?? 0
+        forgetEvicted()
+        let queryCount = tree.stored?.tracked.count ?? 0
         let result = Result { () throws(LarderError) -> DatabaseEviction in
             // What was recorded in this turn is part of what may go.
             try disk.commit()
             let freedBytes = try disk.evict(toBytes: goal)
             forgetEvicted()
-            let left = tree.stored?.tracked.all.count ?? 0
+            let left = tree.stored?.tracked.count ?? 0
             return DatabaseEviction(queryCount: queryCount - left, freedBytes: freedBytes)
         }
         call(later: { completion(result) })
@@ -52,12 +92,13 @@ extension DatabaseEngine {
 
     func usage(_ completion: @escaping Completion<DatabaseUsage>) {
         guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
+        forgetEvicted()
         let result = Result { () throws(LarderError) -> DatabaseUsage in
             DatabaseUsage(
                 store: try disk.store?.statistics(), listenerCount: listeners.count,
                 pendingWriteCount: writes.count + transactionWork.count,
                 deadWriteCount: disk.deadWrites.count,
-                trackedQueryCount: tree.stored?.tracked.all.count ?? 0)
+                trackedQueryCount: tree.stored?.tracked.count ?? 0)
         }
         call(later: { completion(result) })
     }

@@ -14,8 +14,6 @@ package struct GetAnswer: Sendable {
 struct PendingGet {
     let query: QuerySpec
     let completion: Completion<GetAnswer>
-    /// The number of the request on this connection; nil until it is sent.
-    var number: Int?
     /// True if the time for a connection has passed and the server is asked nevertheless.
     var isLate = false
 }
@@ -41,8 +39,9 @@ extension DatabaseEngine {
     private func open(
         _ query: QuerySpec, _ listener: Listener
     ) throws(LarderError) -> [TreeEvent] {
-        InfoTree.contains(query.path)
-            ? try info.listen(to: query, listener) : try tree.listen(to: query, listener)
+        if InfoTree.contains(query.path) { return try info.listen(to: query, listener) }
+        forgetEvicted()
+        return try tree.listen(to: query, listener)
     }
 
     func removeListener(_ id: ListenerID, from query: QuerySpec) {
@@ -57,6 +56,7 @@ extension DatabaseEngine {
     func keepSynced(_ query: QuerySpec, _ isKept: Bool) {
         guard !isTerminated else { return }
         guard isKept else { return tree.release(query, for: .keepSynced) }
+        forgetEvicted()
         do throws(LarderError) {
             try tree.hold(query, for: .keepSynced)
         } catch {
@@ -77,6 +77,7 @@ extension DatabaseEngine {
             let node = info.value(of: query) ?? .empty
             return answer(completion, query, node, isFromCache: false)
         }
+        forgetEvicted()
         if let node = tree.value(of: query) {
             return answer(completion, query, node, isFromCache: !tree.isCurrent(query))
         }
@@ -87,6 +88,7 @@ extension DatabaseEngine {
         let id = newID()
         tree.getBegan(query)
         gets[id] = get
+        unsentGets.append(id)
         setTimer(.get(id), after: configuration.getTimeout) { $0.getTimedOut(id) }
     }
 
@@ -102,24 +104,24 @@ extension DatabaseEngine {
 
     /// Asks the server for what was not asked for on this connection.
     func planGets(_ requests: inout [PlannedRequest]) {
-        for id in gets.keys.sorted() {
-            guard let get = gets[id], get.number == nil else { continue }
+        for id in unsentGets {
+            guard let get = gets[id] else { continue }
             let number = newRequestNumber()
-            gets[id]?.number = number
+            sentGets[number] = id
             requests.append(
                 PlannedRequest(number: number, request: .get(get.query.normalized)))
         }
+        unsentGets.removeAll()
     }
 
     /// The connection has ended: gets are sent again on the next one.
     func loseGets() {
-        for id in gets.keys { gets[id]?.number = nil }
+        unsentGets = gets.keys.sorted()
+        sentGets.removeAll()
     }
 
     func receive(_ response: RealtimeResponse, toGet number: Int) {
-        guard let id = gets.first(where: { $0.value.number == number })?.key,
-            let get = endGet(id)
-        else { return }
+        guard let id = sentGets.removeValue(forKey: number), let get = endGet(id) else { return }
         guard response.status == .ok, case .node(let node) = response.payload else {
             return answerFromCache(get, because: response.status == .ok ? nil : response.error)
         }
@@ -137,6 +139,7 @@ extension DatabaseEngine {
     }
 
     private func answerFromCache(_ get: PendingGet, because error: LarderError?) {
+        forgetEvicted()
         let stored = (try? tree.storedValue(of: get.query)).flatMap { $0 }
         if let node = tree.value(of: get.query) {
             answer(get.completion, get.query, node, isFromCache: true)

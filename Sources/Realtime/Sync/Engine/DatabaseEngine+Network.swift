@@ -138,6 +138,7 @@ extension DatabaseEngine {
 
     private func loseConnection() {
         setInfo("connected", false)
+        for key in serverListens.current { noteConfirmed(key.query) }
         tree.connectionLost()
         serverListens.disconnect()
         let (answers, lost) = outbox.disconnect()
@@ -218,6 +219,7 @@ extension DatabaseEngine {
     private func receive(_ response: RealtimeResponse, toListen key: ServerListens.Key) {
         if response.status == .ok {
             deliver(later: tree.listenCompleted(key.query.path, tag: key.tag))
+            noteConfirmed(key.query)
         } else {
             _ = serverListens.remove(key)
             deliver(later: tree.cancel(key.query, response.error))

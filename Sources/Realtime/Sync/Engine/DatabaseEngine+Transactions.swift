@@ -24,6 +24,7 @@ extension DatabaseEngine {
         let id = newTransactionID()
         transactionWork[id] = TransactionWork(
             update: update, completion: completion, time: configuration.clock())
+        forgetEvicted()
         do throws(LarderError) {
             try transactions.start(id, at: path, isVisible: localEvents, &tree)
             performTransactions()

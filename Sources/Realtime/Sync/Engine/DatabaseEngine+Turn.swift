@@ -17,7 +17,7 @@ extension DatabaseEngine {
         let requests = planRequests()
         do throws(LarderError) {
             try disk.commit()
-            forgetEvicted()
+            forgetEvictedInTime()
             deliver()
             for planned in requests { connection?.send(planned.request, number: planned.number) }
         } catch {
@@ -87,7 +87,6 @@ extension DatabaseEngine {
     private func retryCommit() {
         do throws(LarderError) {
             try disk.commit()
-            forgetEvicted()
             recoveryBackoff.reset()
             performAll(machine.resume(.storeFailure, at: scheduler.uptime))
         } catch {
@@ -119,6 +118,9 @@ extension DatabaseEngine {
             // One that ends and begins again in one turn keeps its order.
             if machine.isReady { planListens(&requests) }
         case .unlisten(let query, let tag):
+            if serverListens.isCurrent(ServerListens.Key(query, tag: tag)) {
+                noteConfirmed(query)
+            }
             if serverListens.remove(ServerListens.Key(query, tag: tag)), machine.isReady {
                 requests.append(
                     PlannedRequest(

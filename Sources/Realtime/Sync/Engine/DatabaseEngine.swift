@@ -36,6 +36,10 @@ actor DatabaseEngine {
     var info = InfoTree()
     var listeners: [ListenerID: @Sendable (TreeEvent) -> Void] = [:]
     var gets: [ID: PendingGet] = [:]
+    /// The gets that were not sent on this connection, in order; some may have ended.
+    var unsentGets: [ID] = []
+    /// The gets that were sent on this connection, by the number of the request.
+    var sentGets: [Int: ID] = [:]
 
     // What is to be sent.
     var outbox = RequestOutbox()

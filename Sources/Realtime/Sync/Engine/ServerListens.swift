@@ -46,6 +46,9 @@ package struct ServerListens: Sendable {
         if case .answered = listens[key]?.progress { true } else { false }
     }
 
+    /// The listens whose content the server keeps up to date, in no order.
+    package var current: [Key] { listens.keys.filter { isCurrent($0) } }
+
     /// The listens of a query; those of all queries at its location if it loads all data.
     package func keys(of query: QuerySpec) -> [Key] {
         listens.keys.filter {

@@ -9,6 +9,10 @@ import LarderStorage
 final class UncommittedChanges {
     /// A change of the store.
     enum Change {
+        /// The content of places that do not overlap, which the store writes together: the values
+        /// of a run.
+        case content(run: Int)
+        /// Any other change of the cache.
         case cache(CacheChange)
         case saveTransaction(StoredWrite)
         case forgetTransaction(TransactionID)
@@ -27,48 +31,89 @@ final class UncommittedChanges {
 
     /// In the order in which they were made.
     private(set) var changes: [Change] = []
+    /// The values of runs, with paths from the root.
+    private(set) var runs: [[PathValue]] = []
     /// What has changed of the tree's content.
     private(set) var content = PathTree<Node>()
     private(set) var keys: [TrackedQueryID: KeyChanges] = [:]
+    /// The places of the last run, to which others may be added.
+    private var openPlaces: PathTree<Bool>?
+    /// Where the last states of tracked queries are.
+    private var queries: [TrackedQueryID: Int] = [:]
 
     var isEmpty: Bool { changes.isEmpty }
 
     func record(_ change: Change) {
-        changes.append(change)
-        guard case .cache(let change) = change else { return }
-        switch change {
-        case .overwrite(let path, let node): content.fold(node, at: path)
+        guard case .cache(let cacheChange) = change else { return changes.append(change) }
+        switch cacheChange {
+        case .overwrite(let path, let node): replace([PathValue(path, node)])
         case .merge(let path, let values):
-            for value in values { content.fold(value.node, at: path.appending(value.path)) }
-        case .setKeys(let id, let new): keys[id] = KeyChanges(isReplaced: true, added: new)
+            replace(values.map { PathValue(path.appending($0.path), $0.node) })
+        case .saveQuery(let query):
+            if let position = queries[query.id] {
+                changes[position] = change
+            } else {
+                queries[query.id] = changes.count
+                changes.append(change)
+            }
+        case .setKeys(let id, let new):
+            keys[id] = KeyChanges(isReplaced: true, added: new)
+            changes.append(change)
         case .updateKeys(let id, let added, let removed):
-            var changes = keys[id] ?? KeyChanges()
-            changes.added.subtract(removed)
-            changes.added.formUnion(added)
-            changes.removed.formUnion(removed)
-            changes.removed.subtract(added)
-            keys[id] = changes
-        case .saveQuery, .saveWrite, .removeWrite, .removeAllWrites: break
+            keys[id, default: KeyChanges()].update(added: added, removed: removed)
+            changes.append(change)
+        case .saveWrite, .removeWrite, .removeAllWrites:
+            changes.append(change)
         }
+    }
+
+    /// Adds new content of places that do not overlap.
+    private func replace(_ values: [PathValue]) {
+        for value in values { content.fold(value.node, at: value.path) }
+        if let places = openPlaces, !values.contains(where: { places.overlaps($0.path) }) {
+            runs[runs.count - 1] += values
+        } else {
+            openPlaces = PathTree()
+            changes.append(.content(run: runs.count))
+            runs.append(values)
+        }
+        for value in values { openPlaces?[value.path] = true }
     }
 
     /// The changes are committed.
     func clear() {
         changes.removeAll(keepingCapacity: true)
+        runs = []
         content = PathTree()
         keys = [:]
+        closeRun()
     }
 
-    /// Removes a change of the server's data; false if it is another one.
-    func removeServerChange(at position: Int) -> Bool {
+    /// What follows is recorded apart, since changes are elsewhere now.
+    private func closeRun() {
+        openPlaces = nil
+        queries = [:]
+    }
+
+    // MARK: Refusals
+
+    /// Takes a change of the server's data apart, or removes one that cannot be taken apart.
+    ///
+    /// - Returns: false if it is another change.
+    func reduceServerChange(at position: Int) -> Bool {
         guard changes.indices.contains(position) else { return false }
         switch changes[position] {
-        case .cache(.overwrite), .cache(.merge), .cache(.saveQuery), .cache(.setKeys),
-            .cache(.updateKeys):
+        case .content(let run) where runs[run].count > 1:
+            let values = runs[run]
+            let single = values.indices.map { Change.content(run: runs.count + $0) }
+            runs += values.map { [$0] }
+            changes.replaceSubrange(position...position, with: single)
+        case .content, .cache(.saveQuery), .cache(.setKeys), .cache(.updateKeys):
             changes.remove(at: position)
-            return true
         default: return false
         }
+        closeRun()
+        return true
     }
 
     /// Some writes were not made after all.
@@ -80,6 +125,28 @@ final class UncommittedChanges {
             default: false
             }
         }
+        closeRun()
+    }
+}
+
+extension UncommittedChanges.KeyChanges {
+    fileprivate mutating func update(added new: Set<ChildKey>, removed old: Set<ChildKey>) {
+        added.subtract(old)
+        added.formUnion(new)
+        removed.formUnion(old)
+        removed.subtract(new)
+    }
+}
+
+extension PathTree {
+    /// True if there is a value at a path, above it or below it.
+    fileprivate func overlaps(_ path: TreePath) -> Bool {
+        var isCovered = false
+        visit(along: path) { _, _ in
+            isCovered = true
+            return false
+        }
+        return isCovered || subtree(at: path) != nil
     }
 }
 

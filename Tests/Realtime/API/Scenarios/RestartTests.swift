@@ -2,6 +2,7 @@ import Foundation
 import LarderCore
 import LarderRealtime
 import LarderRealtimeBackend
+import LarderSharedTestSupport
 import RealtimeAppleStyleSample
 import Testing
 
@@ -187,6 +188,31 @@ struct RestartTests {
         again.observe(place, [.value])
         again.observe(place.child("x"), as: "x", [.value])
         #expect(world.read(again) == [#"value {"x":1}"#, "x value 1"])
+    }
+
+    @Test("The time at which the server has confirmed the data is known after a restart")
+    func freshness() async throws {
+        let world = DatabaseWorld(.disk)
+        try world.put("a", .object([JSONMember("x", .integer(1))]))
+        let client = try world.client(named: "phone")
+        let place = client.database.reference(withPath: "a")
+        let unknown = await client.wait { _ in try? await place.freshness() }
+        #expect(unknown?.isComplete == false && unknown?.confirmedAt == nil)
+        client.observe(place, [.value])
+        _ = world.read(client)
+        world.advance(by: .seconds(100))
+        let current = await client.wait { _ in try? await place.freshness() }
+        #expect(current?.isCurrent == true && current?.confirmedAt == world.clock.timestamp)
+        client.database.goOffline()
+        world.drain()
+        let lost = world.clock.timestamp
+        world.advance(by: .seconds(100))
+        world.close(client)
+        let again = try offline(world)
+        let child = again.database.reference(withPath: "a/x")
+        let stored = await again.wait { _ in try? await child.freshness() }
+        #expect(stored?.isComplete == true && stored?.isCurrent == false)
+        #expect(stored?.confirmedAt == lost)
     }
 
     @Test("Dead letters and cancelled writes are remembered")

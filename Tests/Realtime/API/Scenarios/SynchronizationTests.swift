@@ -1,8 +1,10 @@
 import Foundation
 import LarderCore
-import LarderRealtime
 import LarderRealtimeBackend
+import LarderSharedTestSupport
 import Testing
+
+@testable import LarderRealtime
 
 @Suite("Clients and a backend")
 struct SynchronizationTests {
@@ -201,6 +203,33 @@ struct SynchronizationTests {
         #expect(world.read(client) == ["on value false"])
         world.advance(by: .seconds(2))
         #expect(world.read(client) == ["on value true", "set done"])
+    }
+
+    @Test("A token that expires costs no write", arguments: TestStorage.allCases)
+    func expiredTokens(_ storage: TestStorage) async throws {
+        let valid = Box("first")
+        let world = DatabaseWorld(storage) { configuration in
+            configuration.tokens = { token in
+                token == valid.withLock { $0 } ? .valid(RealtimeUser(id: "ada")) : .expired
+            }
+            configuration.rules = { $0.user == nil ? .deny : .allow }
+        }
+        let client = try world.client {
+            $0.tokenProvider = { isForced in isForced ? valid.withLock { $0 } : "first" }
+        }
+        let place = client.database.reference(withPath: "a")
+        place.enqueueSetValue(1).report(place, to: client.completion("first"))
+        client.observe(place, [.value])
+        await world.wait { client.has("first done") }
+        valid.withLock { $0 = "second" }
+        world.backend.expireTokens()
+        world.drain()
+        place.enqueueSetValue(2).report(place, to: client.completion("second"))
+        world.advance(by: .seconds(2))
+        await world.wait { client.has("second done") }
+        #expect(world.read(client).contains("value 2"))
+        #expect(world.data(at: "a") == "2")
+        #expect(await client.wait { await (try? $0.deadLetters()) ?? [] }.isEmpty)
     }
 
     @Test(

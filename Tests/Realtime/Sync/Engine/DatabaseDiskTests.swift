@@ -51,7 +51,8 @@ struct DatabaseDiskTests {
     @Test("What the server has said is committed later; meanwhile the network is not used")
     func refusedServerData() throws {
         let directory = try TemporaryDirectory()
-        let storage = StoreConfiguration(directory: directory.file("store"))
+        var storage = StoreConfiguration(directory: directory.file("store"))
+        storage.mapBytes = StoreConfiguration.modestMapBytes
         let (engine, disk) = try engine(storage)
         try engine.connect()
         engine.listen("a", as: "a")
@@ -127,7 +128,8 @@ struct DatabaseDiskTests {
     @Test("Ten thousand writes that wait are shown and queued after a restart")
     func manyWrites() throws {
         let directory = try TemporaryDirectory()
-        let storage = StoreConfiguration(directory: directory.file("store"))
+        var storage = StoreConfiguration(directory: directory.file("store"))
+        storage.mapBytes = StoreConfiguration.modestMapBytes
         let engine = try EngineUnderTest(storage, isLocal: true)
         for number in 0..<10_000 {
             engine.client.write(

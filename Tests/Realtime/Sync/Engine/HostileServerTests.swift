@@ -59,7 +59,8 @@ struct HostileServerTests {
     func anything(_ round: Int) throws {
         var random = SeededRandom(seed: SeededRandom().seed &+ UInt64(round))
         let directory = try TemporaryDirectory()
-        let storage = StoreConfiguration(directory: directory.file("store"))
+        var storage = StoreConfiguration(directory: directory.file("store"))
+        storage.mapBytes = StoreConfiguration.modestMapBytes
         let engine = try EngineUnderTest(storage)
         try engine.connect()
         for step in 0..<300 {
