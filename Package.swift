@@ -269,8 +269,9 @@ let package = Package(
             name: "LarderTool",
             dependencies: [
                 "Larder", "LarderCore", "LarderModel", "LarderDocumentStore", "LarderRealtime",
-                "LarderRealtimeBackend",
+                "LarderRealtimeStore", "LarderRealtimeBackend",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Tools/larder", swiftSettings: swiftSettings),
         // The story that make run and make demo show, and the program that tells it with a backend

@@ -243,6 +243,7 @@ int32_t larder__audit_node_query(larder__audit *c, larder_bytes key, larder_byte
         larder__node_path_check(row.path, false, &depth, &error) != LARDER_OK ||
         (id >= LARDER__SWEEP_ID && row.kind != LARDER__SWEEP_ROW))
         return larder__audit_report(c, LARDER__NODE_QUERIES, key, "the query is malformed");
+    if (row.kind == LARDER__QUERY_ROW) c->report->tracked_query_count++;
     if (row.keys != 0) {
         if (!add_number(&c->nodes.referred, row.keys)) return no_memory(c);
         if (row.kind == LARDER__SWEEP_ROW)

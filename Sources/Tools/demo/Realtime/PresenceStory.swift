@@ -13,7 +13,7 @@ struct PresenceStory {
     }
 
     func tell() async throws {
-        transcript.title("Presence: two clients of one backend")
+        transcript.title("Presence: Ada comes and goes, and Bob observes her")
         let (ada, bob) = (try open(), try open())
         let user = bob.reference(withPath: "users/ada")
         var changes = user.values.makeAsyncIterator()
@@ -21,25 +21,24 @@ struct PresenceStory {
         /// Waits until Bob's snapshot of Ada satisfies a condition.
         func wait(_ condition: (DataSnapshot) -> Bool) async throws -> DataSnapshot {
             while let snapshot = try await changes.next() {
-                print("BOB", snapshot, snapshot.metadata); if condition(snapshot) { return snapshot }
+                if condition(snapshot) { return snapshot }
             }
-            throw Unequal("the sequence ended")
+            throw Unequal("the sequence of snapshots has ended")
         }
 
-        let bk = backend
-        DispatchQueue.global().asyncAfter(deadline: .now() + 2) { print("BACKEND", bk.tree(), ada.connectionState, bob.connectionState); fflush(nil) }
-        try await transcript.step("Ada connects and arms what is to happen when she is gone") {
+        try await transcript.step("Ada connects; the server records what to write when she is gone")
+        {
             announce(ada)
             _ = try await wait { $0.hasChild("connections") }
             return "Bob sees her online"
         }
-        try await transcript.step("Ada's connection ends") {
+        try await transcript.step("Ada's connection breaks") {
             ada.goOffline()
             let gone = try await wait { !$0.hasChild("connections") && $0.hasChild("lastOnline") }
             guard gone.childSnapshot(forPath: "lastOnline").value is Int else {
-                throw Unequal("lastOnline is no time")
+                throw Unequal("lastOnline is not a time")
             }
-            return "Bob sees her offline, with the time at the server"
+            return "Bob sees her offline, and since when"
         }
         try await transcript.step("Ada connects again") {
             ada.goOnline()
@@ -47,7 +46,7 @@ struct PresenceStory {
             return "Bob sees her online"
         }
         try await ada.close()
-        try await transcript.step("Ada's process ends") {
+        try await transcript.step("Ada closes her database") {
             _ = try await wait { !$0.hasChild("connections") }
             return "Bob sees her offline"
         }

@@ -25,17 +25,17 @@ struct ScoresStory {
         "stegosaurus": 5, "triceratops": 22,
     ]
 
-    /// Observes the best four of the scores that another client writes.
+    /// Observes the best four of the scores that another client has written.
     func load() async throws {
-        transcript.title("Scores: a process with a network")
-        try await transcript.step("another client writes the scores of six dinosaurs") {
+        transcript.title("A Realtime Database with a network: the scores of six dinosaurs")
+        try await transcript.step("another client writes them") {
             let other = try open(.memory)
             try await other.reference(withPath: "scores").setValue(Self.scores)
             try await other.close()
             return "acknowledged"
         }
         let database = try open(.directory(directory))
-        try await transcript.step("observe the best 4") {
+        try await transcript.step("observe the best 4, which are now cached") {
             let window = Window(database.reference(withPath: "scores"), last: 4)
             try await window.value()
             return try await window.summary(expecting: 4, complete: true)
@@ -47,7 +47,7 @@ struct ScoresStory {
     func comeBack() async throws {
         let database = try open(.directory(directory), startsOffline: true)
         let scores = database.reference(withPath: "scores")
-        transcript.title("Scores: the next process, without a network")
+        transcript.title("The next process, without a network: queries are answered from the cache")
         try await transcript.step("observe the best 4") {
             try await Window(scores, last: 4).summary(expecting: 4, complete: true)
         }
@@ -58,25 +58,28 @@ struct ScoresStory {
         try await transcript.step("observe the best 6") {
             try await six.summary(expecting: 4, complete: false)
         }
-        try await transcript.step("count a hit of lambeosaurus, the fifth, in a transaction") {
-            countHit(scores.child("lambeosaurus"))
+        try await transcript.step("add 1 to lambeosaurus, which is not cached, in a transaction") {
+            addOne(to: scores.child("lambeosaurus"))
             return "\(try await database.pendingWrites().count) write pending"
         }
-        try await transcript.step("the network returns") {
+        transcript.title("The network returns")
+        try await transcript.step("the observer of the best 6 receives the other two") {
             database.goOnline()
             try await six.value()
             return try await six.summary(expecting: 6, complete: true)
         }
-        try await transcript.step("read what the server has of lambeosaurus") {
+        try await transcript.step("the transaction runs again on the server's 21") {
             for try await writes in database.pendingWriteUpdates where writes.isEmpty { break }
-            let hits = try await scores.child("lambeosaurus").getData().value as? Int
-            guard hits == 22 else { throw Unequal("lambeosaurus has \(hits ?? 0)") }
-            return "22, no write pending"
+            let score = try await scores.child("lambeosaurus").getData().value as? Int
+            guard score == 22 else {
+                throw Unequal("lambeosaurus has \(score.map { "\($0)" } ?? "no score")")
+            }
+            return "lambeosaurus 22, no write pending"
         }
         try await database.close()
     }
 
-    private func countHit(_ score: DatabaseReference) {
+    private func addOne(to score: DatabaseReference) {
         score.runTransactionBlock { data in
             data.value = (data.value as? Int ?? 0) + 1
             return .success(withValue: data)
@@ -97,7 +100,7 @@ struct ScoresStory {
 /// An observed window of the best scores, with the events so far.
 private final class Window: Sendable {
     private struct State {
-        var children: Set<String> = []
+        var children: [String: Int] = [:]
         var isComplete = false
     }
 
@@ -110,10 +113,10 @@ private final class Window: Sendable {
         let (firstValue, feed) = AsyncStream<Void>.makeStream()
         self.firstValue = firstValue
         query.observe(.childAdded) { [self] child in
-            state.withLock { _ = $0.children.insert(child.key) }
+            state.withLock { $0.children[child.key] = child.value as? Int }
         }
         query.observe(.childRemoved) { [self] child in
-            state.withLock { _ = $0.children.remove(child.key) }
+            state.withLock { $0.children[child.key] = nil }
         }
         query.observe(.value) { [self] _ in
             state.withLock { $0.isComplete = true }
@@ -138,8 +141,10 @@ private final class Window: Sendable {
         }
         let now = state.withLock { $0 }
         guard now.children.count == count, now.isComplete == complete else {
-            throw Unequal("\(now.children.count) children, a value: \(now.isComplete)")
+            throw Unequal(
+                "\(now.children.count) children, \(now.isComplete ? "complete" : "incomplete")")
         }
-        return "\(count) child_added, \(complete ? "value" : "no value: more may exist")"
+        let scores = now.children.values.sorted(by: >).map(String.init).joined(separator: ", ")
+        return scores + (complete ? "; complete" : "; the server may have others")
     }
 }

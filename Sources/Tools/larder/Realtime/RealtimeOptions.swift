@@ -3,6 +3,7 @@ import Dispatch
 import LarderCore
 import LarderRealtime
 import LarderRealtimeBackend
+import Logging
 
 /// The options of the commands of `larder rtdb`: the store, the backend and the output format.
 struct RealtimeOptions: ParsableArguments {
@@ -135,6 +136,7 @@ extension StoreOptions {
         configuration.transactionHandlerWait = .seconds(1_000_000_000)
         configuration.durability = importing ? .lastCommitAtRisk : .everyCommit
         configuration.callbackQueue = DispatchQueue(label: "larder.tool")
+        configuration.logger.logLevel = .error
         do {
             return try Database(configuration: configuration)
         } catch let error as DatabaseError {

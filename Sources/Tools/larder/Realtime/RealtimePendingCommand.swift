@@ -199,11 +199,11 @@ struct RealtimeDeadLettersCommand: AsyncParsableCommand {
 
 /// The changes of a write.
 enum WriteChangeList {
-    /// The first three changes on one line, and the number of further ones.
+    /// The first three changes by path on one line, and the number of further ones.
     static func text(_ changes: [Database.WriteChange]) -> String {
-        let shown = changes.prefix(3).map { change in
+        let shown = sorted(changes).prefix(3).map { path, change in
             let value = RealtimeJSON.text(RealtimeJSON.json(change.value))
-            return "\(RealtimePath.text(change.ref)) = \(DisplayWidth.cut(value, to: 40))"
+            return "\(path) = \(DisplayWidth.cut(value, to: 40))"
         }
         let more = changes.count - 3
         return shown.joined(separator: ", ")
@@ -212,11 +212,16 @@ enum WriteChangeList {
 
     static func report(_ changes: [Database.WriteChange]) -> JSONReport {
         .array(
-            changes.map { change in
-                [
-                    "path": .string(RealtimePath.text(change.ref)),
-                    "value": .json(RealtimeJSON.json(change.value)),
-                ]
+            sorted(changes).map { path, change in
+                ["path": .string(path), "value": .json(RealtimeJSON.json(change.value))]
             })
+    }
+
+    /// The changes in the order of their paths.
+    private static func sorted(
+        _ changes: [Database.WriteChange]
+    ) -> [(path: String, change: Database.WriteChange)] {
+        changes.map { (RealtimePath.text($0.ref), $0) }
+            .sorted { $0.path.utf8Order(to: $1.path) < 0 }
     }
 }

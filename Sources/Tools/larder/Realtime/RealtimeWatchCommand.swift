@@ -60,6 +60,8 @@ struct RealtimeWatchCommand: AsyncParsableCommand {
     }
 
     private func watch(_ query: DatabaseQuery) async throws {
+        // An invalid query fails before the message that it is watched.
+        _ = try await query.freshness()
         let (events, feed) = AsyncThrowingStream<Event, any Error>.makeStream()
         let pump = Task { [children] in
             do {

@@ -124,7 +124,10 @@ struct RealtimeUpdateCommand: AsyncParsableCommand {
         switch delta {
         case .integer, .double:
             return .object([JSONMember(".sv", .object([JSONMember("increment", delta)]))])
-        default: throw ToolError(.usage, "\(RealtimeJSON.text(delta)) is not a number")
+        default:
+            throw ToolError(
+                .usage, "\(RealtimeJSON.text(delta)) is not a number",
+                hint: "specify increment:N, e.g. increment:5")
         }
     }
 }
