@@ -60,7 +60,7 @@ struct ScoresStory {
         }
         try await transcript.step("add 1 to lambeosaurus, which is not cached, in a transaction") {
             addOne(to: scores.child("lambeosaurus"))
-            return "\(try await database.pendingWrites().count) write pending"
+            return "1 for now, \(try await database.pendingWrites().count) write pending"
         }
         transcript.title("The network returns")
         try await transcript.step("the observer of the best 6 receives the other two") {
