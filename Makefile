@@ -196,9 +196,11 @@ mutex := $(build)/mutex.so
 # several threads run, for memory those of code that handles bytes itself. None named: all of them,
 # as in make soak.
 THREAD_TARGETS = $(patsubst %,Larder%Tests, \
-	Core Runtime Storage DocumentStore Credentials HTTP Backend GRPC Server Socket) LarderTests
+	Core Runtime Storage DocumentStore Credentials HTTP Backend GRPC Server Socket \
+	RealtimeSync RealtimeBackend Realtime) LarderTests
 MEMORY_TARGETS = $(patsubst %,Larder%Tests, \
-	Core Model Storage DocumentStore Query Planning Sync Wire HTTP Backend Server)
+	Core Model Storage DocumentStore Query Planning Sync Wire HTTP Backend Server \
+	RealtimeModel RealtimeStore RealtimeSync RealtimeBackend Realtime)
 # Random tests of machines that one thread drives: the address sanitizer runs them.
 single_threaded := --skip PlanningDifferentialTests --skip ViewsRandomTests \
 	--skip LocalStoreDifferentialTests --skip BackendWatchDifferentialTests --skip LarderQueryTests
