@@ -36,7 +36,8 @@ c_library := $(MAKE) --no-print-directory -j$(jobs) -C CSources/larder
 
 help:
 	@echo 'make run      build the tool; import, query, change and watch a sample of real cities;'
-	@echo '              a database loses its network and its process, and recovers'
+	@echo '              a database loses its network and its process, and recovers;'
+	@echo '              a Realtime Database answers queries from its cache, and shows who is online'
 	@echo 'make demo     the same with the server, over gRPC'
 	@echo 'make serve    build the server of google.firestore.v1 and run it: PORT=$(PORT) DATA=$(DATA)'
 	@echo 'make test     C and Swift tests'
@@ -68,6 +69,9 @@ run: packages
 	@$(step) 'build the demo' $(swift_build) --product LarderDemoLocal
 	@$(step) 'a database without its network and its process' Tests/Checks/story.sh \
 		.build/story .build/debug/LarderDemoLocal --backend .build/story/backend
+	@$(step) 'build the demo of the Realtime Database' $(swift_build) --product LarderDemoRealtime
+	@$(step) 'a Realtime Database without its network, and presence' Tests/Checks/scores.sh \
+		.build/scores .build/debug/LarderDemoRealtime .build/debug/larder
 
 demo: server-packages
 	@$(step) 'build the server' $(swift_build) --product larderd
@@ -194,9 +198,11 @@ mutex := $(build)/mutex.so
 # several threads run, for memory those of code that handles bytes itself. None named: all of them,
 # as in make soak.
 THREAD_TARGETS = $(patsubst %,Larder%Tests, \
-	Core Runtime Storage DocumentStore Credentials HTTP Backend GRPC Server Socket) LarderTests
+	Core Runtime Storage DocumentStore Credentials HTTP Backend GRPC Server Socket \
+	RealtimeSync RealtimeBackend Realtime) LarderTests
 MEMORY_TARGETS = $(patsubst %,Larder%Tests, \
-	Core Model Storage DocumentStore Query Planning Sync Wire HTTP Backend Server)
+	Core Model Storage DocumentStore Query Planning Sync Wire HTTP Backend Server \
+	RealtimeModel RealtimeStore RealtimeSync RealtimeBackend Realtime)
 # Random tests of machines that one thread drives: the address sanitizer runs them.
 single_threaded := --skip PlanningDifferentialTests --skip ViewsRandomTests \
 	--skip LocalStoreDifferentialTests --skip BackendWatchDifferentialTests --skip LarderQueryTests

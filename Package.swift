@@ -268,8 +268,10 @@ let package = Package(
         .executableTarget(
             name: "LarderTool",
             dependencies: [
-                "Larder", "LarderCore", "LarderModel", "LarderDocumentStore",
+                "Larder", "LarderCore", "LarderModel", "LarderDocumentStore", "LarderRealtime",
+                "LarderRealtimeStore", "LarderRealtimeBackend",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Tools/larder", swiftSettings: swiftSettings),
         // The story that make run and make demo show, and the program that tells it with a backend
@@ -287,6 +289,14 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Tools/demo/Local", swiftSettings: swiftSettings),
+        // Scores and presence in a Realtime Database.
+        .executableTarget(
+            name: "LarderDemoRealtime",
+            dependencies: [
+                "LarderDemo", "LarderRealtime", "LarderRealtimeBackend",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/Tools/demo/Realtime", swiftSettings: swiftSettings),
         // The program that tells it with a server.
         .executableTarget(
             name: "LarderDemoRemote",
@@ -609,7 +619,7 @@ let package = Package(
             name: "LarderToolTests",
             dependencies: [
                 "Larder", "LarderCore", "LarderModel", "LarderDocumentStore", "LarderBackend",
-                "LarderTool", "LarderTestSupport",
+                "LarderRealtime", "LarderRealtimeBackend", "LarderTool", "LarderTestSupport",
             ],
             path: "Tests/Tools/larder", swiftSettings: swiftSettings),
     ],

@@ -5,17 +5,25 @@ set -eu
 cd "$(dirname "$0")/../Consumer"
 swift run --scratch-path "$1" StorageConsumer
 swift run --scratch-path "$1" Consumer
+swift run --scratch-path "$1" RealtimeConsumer
+swift run --scratch-path "$1" BothConsumer
 
-# The storage product stands without the document client.
-if grep -E '/(Larder|LarderSync|LarderQuery)\.build/' \
-    "$1"/debug/StorageConsumer.product/Objects.LinkFileList; then
-    echo "the product LarderStorage needs what only the product Larder may need" >&2
-    exit 1
-fi
+# without PROGRAM MODULES: fails if the program is linked with one of the modules.
+without() {
+    if grep -E "/($2)\.build/" "$1.product/Objects.LinkFileList"; then
+        echo "$(basename "$1") is linked with what only other products may need" >&2
+        exit 1
+    fi
+}
+# The storage product stands without a client; each client stands without the other.
+without "$1/debug/StorageConsumer" 'Larder|LarderSync|LarderQuery|LarderRealtime[A-Za-z]*'
+without "$1/debug/Consumer" 'LarderRealtime[A-Za-z]*'
+without "$1/debug/RealtimeConsumer" \
+    'Larder|Larder(Model|DocumentStore|Query|Planning|Remote|Sync|Backend)'
 
 # Nothing that only the command-line tool or a remote needs may have been compiled.
 if find "$1"/debug/ -name '*.o' | grep -E '/(ArgumentParser|LarderTool|LarderWire|LarderServer|SwiftProtobuf|GRPC|NIO)[A-Za-z]*\.build/'
 then
-    echo "the product Larder compiles what only the tool or a remote needs" >&2
+    echo "the products compile what only the tool or a remote needs" >&2
     exit 1
 fi

@@ -47,11 +47,12 @@ Realtime/Remote/Interface   LarderCore|LarderRealtimeModel
 Realtime/Sync               LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote
 Realtime/Backend            LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote
 Realtime/API                LarderApp|LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote|LarderRealtimeSync
-Tools/larder                LarderCore|Larder|LarderModel|LarderDocumentStore
+Tools/larder                LarderCore|Larder|LarderModel|LarderDocumentStore|LarderRealtime|LarderRealtimeStore|LarderRealtimeBackend
 Tools/larderd               LarderModel|LarderServer
 Tools/demo/Story            Larder
 Tools/demo/Local            LarderDemo|LarderBackend
 Tools/demo/Remote           LarderDemo|LarderGRPC
+Tools/demo/Realtime         LarderDemo|LarderRealtime|LarderRealtimeBackend
 '
 
 # Here-documents, so that findings are kept: a loop behind a pipe is a process of its own.

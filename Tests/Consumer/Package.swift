@@ -1,6 +1,6 @@
 // swift-tools-version: 6.2
 // A package outside Larder that depends on it, as applications do: Tests/Checks/consumer.sh builds
-// and runs it. Each program must need nothing but the product that it names.
+// and runs it. Each program must need nothing but the products that it names.
 import PackageDescription
 
 let package = Package(
@@ -12,5 +12,14 @@ let package = Package(
         .executableTarget(
             name: "StorageConsumer",
             dependencies: [.product(name: "LarderStorage", package: "larder")]),
+        .executableTarget(
+            name: "RealtimeConsumer",
+            dependencies: [.product(name: "LarderRealtime", package: "larder")]),
+        .executableTarget(
+            name: "BothConsumer",
+            dependencies: [
+                .product(name: "Larder", package: "larder"),
+                .product(name: "LarderRealtime", package: "larder"),
+            ]),
     ]
 )

@@ -262,7 +262,7 @@ typedef struct larder_stat {
     size_t struct_bytes;
     larder_usage documents; /* records, the read-time index, the LRU log */
     larder_usage overlays;
-    larder_usage mutations;
+    larder_usage mutations; /* also the pending and refused writes of trees */
     larder_usage indexes;
     larder_usage targets;
     larder_usage nodes;   /* of the Realtime Database's trees, with their tracked queries */
@@ -1284,6 +1284,9 @@ typedef struct larder_check_report {
     int64_t document_count;
     int64_t index_entry_count;
     int64_t problem_count;
+    int64_t node_row_count; /* of trees; a row holds many small nodes */
+    int64_t tracked_query_count;
+    int64_t node_write_count; /* pending and refused writes of trees */
 } larder_check_report;
 
 /* table and key say where, message what; all valid during the call. Other than 0 stops. */

@@ -30,7 +30,9 @@ extension ReadableTransaction where Self: ~Copyable {
         }
         return CheckReport(
             rowCount: report.row_count, documentCount: report.document_count,
-            indexEntryCount: report.index_entry_count, problemCount: report.problem_count)
+            indexEntryCount: report.index_entry_count, nodeRowCount: report.node_row_count,
+            trackedQueryCount: report.tracked_query_count,
+            nodeWriteCount: report.node_write_count, problemCount: report.problem_count)
     }
 }
 
@@ -54,6 +56,12 @@ public struct CheckReport: Hashable, Sendable {
     public let documentCount: Int64
     /// Index entries among them.
     public let indexEntryCount: Int64
+    /// Rows of trees among them; a row holds many small nodes.
+    public let nodeRowCount: Int64
+    /// Tracked queries of trees among them.
+    public let trackedQueryCount: Int64
+    /// Pending and refused writes of trees among them.
+    public let nodeWriteCount: Int64
     /// Problems that were found.
     public let problemCount: Int64
 

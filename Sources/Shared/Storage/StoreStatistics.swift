@@ -15,13 +15,13 @@ public struct StoreStatistics: Hashable, Sendable {
     public let documents: Usage
     /// Local views of documents with pending writes.
     public let overlays: Usage
-    /// Pending writes.
+    /// Pending writes; of the Realtime Database also refused ones.
     public let mutations: Usage
     /// Entries of indexes.
     public let indexes: Usage
     /// Targets and their documents.
     public let targets: Usage
-    /// The Realtime Database's tree.
+    /// The Realtime Database's trees, and their tracked queries.
     public let nodes: Usage
     /// Collections, shapes of records, dictionaries, named values.
     public let catalog: Usage

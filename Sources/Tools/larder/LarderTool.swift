@@ -7,7 +7,7 @@ struct LarderTool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "larder",
         abstract:
-            "Imports, queries, changes, watches and maintains a document store.",
+            "Imports, queries, changes, watches and maintains a store of documents or of a tree.",
         discussion: """
             EXAMPLES
               larder import cities.ndjson --collection cities --id id
@@ -18,6 +18,7 @@ struct LarderTool: AsyncParsableCommand {
               larder stat --json
               larder evict 16MiB
               larder check && larder copy /backup/larder
+              larder rtdb query scores --order-by-value --limit-to-last 4
 
             The store is a directory: --store DIR, else the environment's LARDER_STORE, else \
             \(StoreOptions.defaultDirectory) here. With --json every command prints one JSON \
@@ -35,7 +36,7 @@ struct LarderTool: AsyncParsableCommand {
             SumCommand.self, AverageCommand.self, MinimumCommand.self, MaximumCommand.self,
             SetCommand.self, UpdateCommand.self, DeleteCommand.self, PendingCommand.self,
             DeadLettersCommand.self, BundleCommand.self, TargetCommand.self, IndexCommand.self,
-            WatchCommand.self,
+            WatchCommand.self, RealtimeCommand.self,
         ])
 
     static let _errorPrefix = "larder: error: "
@@ -94,7 +95,10 @@ struct LarderTool: AsyncParsableCommand {
             return arguments
         }
         // For a group of commands, the options belong after its subcommand.
-        let groups = [BundleCommand.configuration, TargetCommand.configuration]
+        let groups = [
+            BundleCommand.configuration, TargetCommand.configuration,
+            RealtimeCommand.configuration,
+        ]
         let isGroup = groups.contains { $0.commandName == command }
         let names = rest.prefix(isGroup ? 2 : 1)
         guard names.allSatisfy({ !$0.hasPrefix("-") }) else { return arguments }

@@ -42,7 +42,7 @@ import Testing
         for name in [
             "import", "export", "ls", "get", "stat", "evict", "train", "check", "copy", "compact",
             "query", "count", "sum", "avg", "min", "max", "set", "update", "delete", "pending",
-            "index", "watch",
+            "index", "watch", "rtdb",
         ] {
             #expect(help.output.contains("\n  \(name) "))
             let result = try Tool.run(["help", name], in: folder)

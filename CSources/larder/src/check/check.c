@@ -255,6 +255,8 @@ int32_t larder_check(const larder_txn *txn, larder_problem_function problem,
     }
     report->document_count = c->documents.found_count + c->documents.absent_count;
     report->index_entry_count = c->rows[LARDER__INDEX_ENTRIES] + c->rows[LARDER__OVERLAY_ENTRIES];
+    report->node_row_count = c->rows[LARDER__NODES];
+    report->node_write_count = c->rows[LARDER__NODE_WRITES];
     larder__audit_index_free(c);
     larder__audit_nodes_free(c);
     larder__index_work_free(&c->work);

@@ -140,6 +140,7 @@ int32_t larder__audit_node_query(larder__audit *c, larder_bytes key, larder_byte
         return larder__audit_damage(c, LARDER__NODE_QUERIES, key, status, &error);
     if (!larder__query_parse(payload, &row))
         return larder__audit_report(c, LARDER__NODE_QUERIES, key, "the query is malformed");
+    if (row.kind == LARDER__QUERY_ROW) c->report->tracked_query_count++;
     if (row.keys != 0 && !larder__audit_holder(c, row.keys)) return no_memory(c);
     const char *what = check_query(c, id, &row);
     if (what != NULL) return larder__audit_report(c, LARDER__NODE_QUERIES, key, "%s", what);

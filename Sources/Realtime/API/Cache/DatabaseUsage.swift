@@ -12,7 +12,7 @@ extension Database {
         public let totalBytes: Int64
         /// The cache size; nil if it is unlimited or there is no store.
         public let limitBytes: Int64?
-        /// The size of the tree, of tracked queries, and of pending and refused writes.
+        /// The size of the tree and of tracked queries; pending and refused writes are not in it.
         public let treeBytes: Int64
         /// The size of the store's file.
         public let fileBytes: Int64

@@ -167,15 +167,6 @@ package struct Story {
     }
 }
 
-/// An unexpected result.
-private struct Unequal: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) {
-        self.description = description
-    }
-}
-
 struct City: Codable, Equatable {
     /// The location in degrees.
     struct Place: Codable, Equatable {
@@ -198,36 +189,6 @@ struct City: Codable, Equatable {
         return try text.split(separator: "\n").map { line in
             try decoder.decode(City.self, from: Data(line.utf8))
         }
-    }
-}
-
-/// Prints the steps with their duration.
-struct Transcript {
-    private let clock = ContinuousClock()
-
-    func title(_ text: String) {
-        print("\n\(text)")
-    }
-
-    /// Prints a line without a duration.
-    func line(_ text: String) {
-        tell("", text)
-    }
-
-    /// Runs a step, and prints its duration and result.
-    func step(_ text: String, _ body: () async throws -> String) async throws {
-        let start = clock.now
-        let result = try await body()
-        let (seconds, attoseconds) = start.duration(to: clock.now).components
-        let milliseconds = Double(seconds) * 1e3 + Double(attoseconds) / 1e15
-        tell(String(format: "%.1f ms", milliseconds), "\(text): \(result)")
-    }
-
-    private func tell(_ time: String, _ text: String) {
-        let blanks = String(repeating: " ", count: max(0, 11 - time.count))
-        print(blanks + time + "  " + text)
-        // The process may be killed before its buffers are flushed.
-        fflush(nil)
     }
 }
 

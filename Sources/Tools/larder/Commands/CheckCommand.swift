@@ -68,15 +68,27 @@ struct CheckCommand: ParsableCommand {
             let more = report.problemCount - Int64(listed.count)
             output.line("and \(NumberText.things(more, "more problem", "more problems"))")
         }
+        let rows = NumberText.things(report.rowCount, "row")
         let looked =
-            "\(NumberText.things(report.rowCount, "row")), "
-            + "\(NumberText.things(report.documentCount, "document")), "
-            + "\(NumberText.things(report.indexEntryCount, "index entry", "index entries")) in "
-            + NumberText.duration(seconds: seconds)
+            "\(rows), \(Self.contents(of: report)) in \(NumberText.duration(seconds: seconds))"
         output.line(
             report.problemCount == 0
                 ? "no problems: \(looked)"
                 : "\(NumberText.things(report.problemCount, "problem")): \(looked)")
+    }
+
+    /// The rows by kind; those of trees if there are any.
+    private static func contents(of report: CheckReport) -> String {
+        let documents =
+            NumberText.things(report.documentCount, "document") + ", "
+            + NumberText.things(report.indexEntryCount, "index entry", "index entries")
+        let trees =
+            NumberText.things(report.nodeRowCount, "row of trees", "rows of trees") + ", "
+            + NumberText.things(report.trackedQueryCount, "tracked query", "tracked queries") + ", "
+            + NumberText.things(report.nodeWriteCount, "write to trees", "writes to trees")
+        let hasTrees =
+            report.nodeRowCount > 0 || report.trackedQueryCount > 0 || report.nodeWriteCount > 0
+        return hasTrees ? "\(documents), \(trees)" : documents
     }
 
     private func json(
@@ -87,6 +99,9 @@ struct CheckCommand: ParsableCommand {
             "rowCount": .integer(report.rowCount),
             "documentCount": .integer(report.documentCount),
             "indexEntryCount": .integer(report.indexEntryCount),
+            "nodeRowCount": .integer(report.nodeRowCount),
+            "trackedQueryCount": .integer(report.trackedQueryCount),
+            "nodeWriteCount": .integer(report.nodeWriteCount),
             "seconds": .rounded(seconds),
             "problems": .array(
                 listed.map { problem in

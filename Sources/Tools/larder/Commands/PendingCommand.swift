@@ -145,7 +145,7 @@ struct DeadLettersCommand: AsyncParsableCommand {
             }
         } else {
             try await options.withDatabase(.readWrite) { firestore in
-                isMissing = try await seeTo(firestore, output)
+                isMissing = try await retryAndDiscard(in: firestore, output)
             }
         }
         try output.flush()
@@ -177,43 +177,13 @@ struct DeadLettersCommand: AsyncParsableCommand {
     /// Retries and discards dead letters, and reports missing ones.
     ///
     /// - Returns: whether one was missing.
-    private func seeTo(_ firestore: Firestore, _ output: Output) async throws -> Bool {
-        var (retried, discarded, missing) = ([(Int64, Int64)](), [Int64](), [Int64]())
-        for id in retry {
-            if let write = try await firestore.retryDeadLetter(id),
-                let newID = try await write.committedLocally()
-            {
-                retried.append((id, newID))
-            } else {
-                missing.append(id)
-            }
-        }
-        for id in discard {
-            if try await firestore.discardDeadLetter(id) {
-                discarded.append(id)
-            } else {
-                missing.append(id)
-            }
-        }
-        for id in missing {
-            Messages.line(
-                "larder: there is no dead letter \(id); 'larder dead-letters' lists all dead letters"
-            )
-        }
-        if options.json {
-            output.line([
-                "retried": .array(
-                    retried.map { ["deadLetter": .integer($0.0), "write": .integer($0.1)] }),
-                "discarded": .array(discarded.map { .integer($0) }),
-                "missing": .array(missing.map { .integer($0) }),
-            ])
-        } else {
-            for (id, newID) in retried {
-                output.line("dead letter \(id) is pending again as write \(newID)")
-            }
-            for id in discarded { output.line("discarded dead letter \(id)") }
-        }
-        return !missing.isEmpty
+    private func retryAndDiscard(in firestore: Firestore, _ output: Output) async throws -> Bool {
+        let outcome = try await DeadLetterOutcome(
+            retrying: retry, discarding: discard,
+            onRetry: { try await firestore.retryDeadLetter($0)?.committedLocally() },
+            onDiscard: { try await firestore.discardDeadLetter($0) })
+        outcome.print(to: output, json: options.json, command: "larder dead-letters")
+        return !outcome.missing.isEmpty
     }
 
     private static func report(_ letter: DeadLetter) -> JSONReport {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import LarderDocumentStore
 import LarderModel
+import LarderRealtimeStore
 
 /// `larder stat`: the statistics of the store.
 struct StatCommand: ParsableCommand {
@@ -11,6 +12,10 @@ struct StatCommand: ParsableCommand {
             The size of a category is the space of its rows in pages of the data file; the \
             budget limits their total. The budget is an option of each process that opens the \
             store and is not stored.
+
+            The category 'nodes' has the trees and tracked queries of Realtime Databases; their \
+            pending and refused writes are in 'mutations'. Each tree is listed with its tracked \
+            queries and writes.
 
             EXAMPLES
               larder stat
@@ -40,11 +45,15 @@ struct StoreFigures {
     let statistics: StoreStatistics
     private let dictionaries: [CompressionDictionary]
     private let indexes: [IndexInfo]
+    private let trees: [TreeSummary]
 
     /// Reads the statistics as of the newest commit.
     init(_ store: Store) throws(LarderError) {
-        (statistics, dictionaries, indexes) = try store.read { txn throws(LarderError) in
-            (try txn.statistics(), try txn.dictionaries(), try txn.indexes())
+        (statistics, dictionaries, indexes, trees) = try store.read { txn throws(LarderError) in
+            (
+                try txn.statistics(), try txn.dictionaries(), try txn.indexes(),
+                try txn.treeSummaries()
+            )
         }
     }
 
@@ -65,6 +74,7 @@ struct StoreFigures {
     /// Sections with aligned columns.
     var lines: [String] {
         var lines = contents.lines + [""] + usage.lines + [""] + file.lines
+        if !trees.isEmpty { lines += [""] + treeTable.lines }
         if !indexes.isEmpty { lines += [""] + indexTable.lines }
         if !dictionaries.isEmpty { lines += [""] + dictionaryTable.lines }
         return lines
@@ -122,6 +132,20 @@ struct StoreFigures {
         table.add("other readers", NumberText.count(otherReaderCount))
         table.add("field name sets", NumberText.count(statistics.shapeCount))
         table.add("format", "\(statistics.formatVersion)")
+        return table
+    }
+
+    private var treeTable: TextTable {
+        var table = TextTable([
+            ("tree", .left), ("tracked queries", .right), ("pending writes", .right),
+            ("refused writes", .right),
+        ])
+        for tree in trees {
+            table.add(
+                tree.name, NumberText.count(Int64(tree.trackedQueryCount)),
+                NumberText.count(Int64(tree.pendingWriteCount)),
+                NumberText.count(Int64(tree.refusedWriteCount)))
+        }
         return table
     }
 
@@ -187,8 +211,18 @@ struct StoreFigures {
             "shapeCount": .integer(statistics.shapeCount),
             "formatVersion": .integer(statistics.formatVersion),
             "dictionaryID": statistics.dictionaryID.map { .integer(Int64($0)) } ?? .null,
+            "trees": .array(trees.map(Self.report)),
             "indexes": .array(indexes.map(Self.report)),
             "dictionaries": .array(dictionaries.map(Self.report)),
+        ]
+    }
+
+    private static func report(_ tree: TreeSummary) -> JSONReport {
+        [
+            "name": .string(tree.name),
+            "trackedQueryCount": .integer(tree.trackedQueryCount),
+            "pendingWriteCount": .integer(tree.pendingWriteCount),
+            "refusedWriteCount": .integer(tree.refusedWriteCount),
         ]
     }
 

@@ -1,5 +1,6 @@
 import LarderCore
 import LarderModel
+import LarderRealtime
 
 /// Buffered output to a file descriptor.
 ///
@@ -90,6 +91,9 @@ indirect enum JSONReport {
     case fields(MapValue)
     /// A value in the notation of ``TypedJSON``.
     case value(LarderModel.Value)
+    /// The data of a location of a Realtime Database, in the export format.
+    case snapshot(DataSnapshot)
+    case json(JSONValue)
 
     static func integer(_ number: Int) -> JSONReport { .integer(Int64(number)) }
 
@@ -117,6 +121,8 @@ indirect enum JSONReport {
         case .string(let string): JSONWriter.append(string, to: &bytes)
         case .fields(let fields): JSONWriter.append(fields, to: &bytes)
         case .value(let value): JSONWriter.append(value, to: &bytes)
+        case .snapshot(let snapshot): RealtimeJSON.append(snapshot, to: &bytes)
+        case .json(let value): JSONWriter.append(value, to: &bytes)
         case .array(let elements):
             JSONWriter.append(raw: "[", to: &bytes)
             for (position, element) in elements.enumerated() {

@@ -16,6 +16,13 @@ struct RealtimeDocumentationTests {
         return try Database(configuration: configuration)
     }
 
+    @Test("the README's example finds the scores that it wrote")
+    func readme() async throws {
+        let directory = try TemporaryDirectory()
+        #expect(
+            try await bestScores(in: directory.file("scores")) == ["linhenykus", "pterodactyl"])
+    }
+
     @Test("GettingStarted: databases in a directory and with a backend")
     func opening() async throws {
         let directory = try TemporaryDirectory()

@@ -1,0 +1,126 @@
+import ArgumentParser
+import Dispatch
+import LarderRealtime
+
+/// `larder rtdb watch`: the events of a location or a query.
+struct RealtimeWatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Prints the data of a location or a query, or its children's events.",
+        discussion: """
+            Prints one line per event. By default an event is the whole data, once it is \
+            complete. With --children it is a child: + for an added, ~ for a changed, > for a \
+            moved and - for a removed one, with its key and data. Queries are as for 'larder rtdb \
+            query'. Control-C ends the command with exit status 0.
+
+            Events come from the cache, from the backend and from pending writes that the backend \
+            answers. Other processes cannot use the store meanwhile. Without a backend only what \
+            is cached is shown.
+
+            With --json, prints one object per line: event, key, previousKey and value of a \
+            child; path, exists, isComplete, isFromCache, hasPendingWrites and value of all data.
+
+            EXAMPLES
+              larder rtdb watch scores --children
+              larder rtdb watch scores --order-by-value --limit-to-last 2 --children --for 1
+              larder rtdb watch .info/connected --count 2 --json
+            """)
+
+    @OptionGroup var query: RealtimeQueryOptions
+
+    @Flag(help: "Print events of children.")
+    var children = false
+
+    @Option(help: ArgumentHelp("End after this number of events.", valueName: "events"))
+    var count: Int?
+
+    @Option(
+        name: .customLong("for"), help: ArgumentHelp("End after this time.", valueName: "seconds"))
+    var seconds: Double?
+
+    @OptionGroup var options: RealtimeOptions
+
+    mutating func validate() throws {
+        if let count, count < 1 { throw ValidationError("--count must be positive.") }
+        if let seconds, !(seconds > 0 && seconds <= 1e9) {
+            throw ValidationError("--for must be a positive number of seconds.")
+        }
+    }
+
+    /// What is printed as one line.
+    private enum Event: Sendable {
+        case value(DataSnapshot)
+        case child(DatabaseQuery.ChildEvent)
+    }
+
+    func run() async throws {
+        try await options.withDatabase(about: query.subject) { session in
+            try await watch(query.query(in: session.database))
+        }
+    }
+
+    private func watch(_ query: DatabaseQuery) async throws {
+        // An invalid query fails before the message that it is watched.
+        _ = try await query.freshness()
+        let (events, feed) = AsyncThrowingStream<Event, any Error>.makeStream()
+        let pump = Task { [children] in
+            do {
+                if children {
+                    for try await event in query.childEvents { feed.yield(.child(event)) }
+                } else {
+                    for try await snapshot in query.values { feed.yield(.value(snapshot)) }
+                }
+                feed.finish()
+            } catch {
+                feed.finish(throwing: error)
+            }
+        }
+        defer { pump.cancel() }
+        try Interruption.onRequest { feed.finish() }
+        Messages.line("larder: watching \(self.query.path); control-C ends it")
+        if let seconds {
+            DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { feed.finish() }
+        }
+        let output = Output.standard()
+        var rest = count ?? .max
+        for try await event in events {
+            switch event {
+            case .value(let snapshot): print(snapshot, to: output)
+            case .child(let event): print(event, to: output)
+            }
+            try output.flush()
+            rest -= 1
+            if rest == 0 { return }
+        }
+    }
+
+    private func print(_ snapshot: DataSnapshot, to output: Output) {
+        output.line(
+            options.json ? RealtimeReport.snapshot(snapshot) : .snapshot(snapshot))
+    }
+
+    private func print(_ event: DatabaseQuery.ChildEvent, to output: Output) {
+        let (sign, name) = Self.notation(of: event.type)
+        let child = event.snapshot
+        if options.json {
+            output.line([
+                "event": .string(name),
+                "key": .string(child.key),
+                "previousKey": event.previousSiblingKey.map { .string($0) } ?? .null,
+                "value": .snapshot(child),
+            ])
+        } else {
+            output.line("\(sign) \(child.key)  \(RealtimeJSON.text(child))")
+        }
+    }
+
+    private static func notation(of type: DataEventType) -> (sign: String, name: String) {
+        switch type {
+        case .childAdded: ("+", "child_added")
+        case .childChanged: ("~", "child_changed")
+        case .childMoved: (">", "child_moved")
+        case .childRemoved: ("-", "child_removed")
+        case .value: ("=", "value")
+        }
+    }
+}
