@@ -64,7 +64,7 @@ let package = Package(
             name: "CZstd", path: "CSources/zstd", pkgConfig: "libzstd",
             providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
         // nghttp2, HTTP/2 of the server; headers and library come from the system. Not by pkg-config,
-        // which would ask for it whoever needs no server.
+        // which packages without a server would need, too.
         .systemLibrary(
             name: "CNGHTTP2", path: "CSources/nghttp2",
             providers: [.apt(["libnghttp2-dev"]), .brew(["libnghttp2"])]),
@@ -305,8 +305,8 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Tools/demo/Remote", swiftSettings: swiftSettings),
-        // A part of Benchmarks that needs package access; in no product, so that nobody who
-        // depends on this package builds it.
+        // A part of Benchmarks that needs package access; in no product, so that applications that
+        // depend on this package do not build it.
         .executableTarget(
             name: "AcknowledgementBenchmark",
             dependencies: [

@@ -1,7 +1,7 @@
 /*
  * bench.h - what the parts of larder-bench share.
  *
- *   generator.c    the documents of the workload        sink.h     how a document is told
+ *   generator.c    the documents of the workload        sink.h     how a document is passed
  *   raw_record.c   tag/length/value bytes, a sink       json.c     JSON text, a sink
  *   larder_sink.c  Larder's plain records, a sink
  *   cities.c       real documents from an NDJSON file

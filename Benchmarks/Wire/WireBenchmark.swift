@@ -29,7 +29,7 @@ struct Measure: AsyncParsableCommand {
               emulator  sets, gets, queries of 20 results and listens a second, 32 at a time over 4
                         connections, documents of 150 bytes: at least 3 times the emulator's; and
                         resident memory after all that, mapped files included: at most a tenth
-              fanout    a commit until 200 listeners on one query are told, over 4 connections: at
+              fanout    a commit until 200 listeners of one query have it, over 4 connections: at
                         most 3 times as long as until one is
               commits   durable commits of one document from 32 connections: at least 5 times as
                         many a second as from one

@@ -65,7 +65,7 @@ static int64_t one_transaction(larder_env *env, mirror **m, const mirror_profile
         larder_txn_abort(txn);
         mirror_free(*m);
         *m = before;
-        /* another sequence number, or the same would be tried again for ever */
+        /* another sequence number, or the same would be tried again indefinitely */
         (*m)->sequence += 1;
     } else
         CHECK_OK(larder_txn_commit(txn, &test_error));

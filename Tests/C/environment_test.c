@@ -276,7 +276,7 @@ static void refuses_foreign_files(void) {
         CHECK_STATUS(open_status(directory, LARDER_OPEN_CREATE), LARDER_E_FOREIGN_FILE);
         CHECK_EQ(file_size(join(directory, "data.mdb")), (off_t)sizes[i]);
     }
-    /* an LMDB store of somebody else */
+    /* an LMDB store of another program */
     const char *other = join(root, "other");
     mkdir(other, 0755);
     MDB_env *env;
@@ -407,7 +407,7 @@ static void a_store_with_blank_pages_is_left_alone(void) {
     free(whole);
 }
 
-/* A short file that is not blank throughout is somebody's. */
+/* A short file that is not blank throughout belongs to another program. */
 static void a_short_file_with_content_is_left_alone(void) {
     const char *path = test_directory(), *file = join(path, "data.mdb");
     static const off_t places[] = {152, 4095, 4096 + 152, 8191};

@@ -142,7 +142,7 @@ static void bad_arguments_are_refused(void) {
     CHECK_EQ(needed, 1);
 }
 
-/* Whatever the capacity: the size is told, and a buffer too small is left alone. */
+/* Whatever the capacity: the size is returned, and a buffer too small is left alone. */
 static void a_buffer_too_small_is_left_alone(void) {
     for (int round = 0; round < 300; round++) {
         larder_bytes value = model_encode(model_random(3));

@@ -157,7 +157,7 @@ def test_write_stream_without_a_token(raw, database, parent):
 
 
 def test_write_stream_answers_what_came_before_a_wrong_write(raw, database, parent, collection):
-    """Both writes are on their way at once; the first is made and told of."""
+    """Both writes are on their way at once; the first is applied and delivered."""
     def requests():
         yield types.WriteRequest(database=database)
         token = tokens.get(timeout=60)
@@ -379,7 +379,7 @@ REFUSED_QUERIES = {
 
 
 def listen_beside(raw, database, root, collection, target, code):
-    """A target that is refused, before and behind one that is not, whose changes are told."""
+    """A target that is refused, before and after one that is not, whose changes are delivered."""
     healthy = {"query": {
         "parent": root, "structured_query": {"from_": [{"collection_id": collection.id}]}}}
     requests = queue.Queue()

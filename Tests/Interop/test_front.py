@@ -1,4 +1,4 @@
-"""Wrong HTTP/2, wrong gRPC and wrong requests: an error, never a crash, and nobody else is harmed.
+"""Wrong HTTP/2, wrong gRPC and wrong requests: an error, never a crash, and no other client is harmed.
 
 LARDER_TEST_SEED repeats a run whose seed was printed, LARDER_FUZZ_CASES is how many cases each kind
 of fuzzing tries.
@@ -59,7 +59,7 @@ class Watched:
             call = stream(payload, timeout=SECONDS)
         try:
             for _ in call:
-                # What listens for ever is let go once it hears something.
+                # An endless listener is closed once it has received something.
                 if method == "Listen":
                     call.cancel()
         except grpc.RpcError as error:
@@ -77,7 +77,7 @@ class Watched:
         raise RuntimeError("there is no limit of databases")
 
     def check(self):
-        """A right call of somebody else is served."""
+        """A valid call of another client is served."""
         assert self.server.process.poll() is None, pathlib.Path(self.server.log).read_text()
         request = requests.GetDocumentRequest(name=f"{ROOT}/c/absent")
         code = self.call("GetDocument", type(request).serialize(request))
@@ -335,7 +335,7 @@ def test_calls_that_are_taken_back(watched):
 
 
 def test_pings_that_come_too_often(watched):
-    """A client that makes the server work for nothing is told why it loses its connection."""
+    """A client that makes the server work for nothing is disconnected with the reason."""
     ping = http2.frame(PING, 0, 0, b"12345678")
     with socket.create_connection(("127.0.0.1", watched.port), SECONDS) as connection:
         connection.sendall(http2.PREFACE + http2.frame(SETTINGS, 0, 0) + ping * 6)

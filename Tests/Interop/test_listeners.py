@@ -1,4 +1,4 @@
-"""Listeners: what they are told, in which order, and that a restart of the server loses nothing."""
+"""Listeners: their events, the order of those, and that a restart of the server loses nothing."""
 
 import queue
 
@@ -144,7 +144,7 @@ def test_many_listeners_hear_the_same(collection):
 
 
 def test_every_last_state_is_heard(collection):
-    """However fast changes come, the last one is told."""
+    """However fast changes come, the last one is delivered."""
     with Heard(collection) as heard:
         heard.next()
         for number in range(200):

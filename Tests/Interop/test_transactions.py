@@ -171,7 +171,7 @@ def test_counters_under_contention(client, collection):
 
 
 def test_transfers_under_contention(client, collection):
-    """Eight threads move money between accounts: the sum stays, and nobody owes."""
+    """Eight threads move money between accounts: the sum stays, and no balance is negative."""
     accounts = [collection.document(f"a{number}") for number in range(4)]
     for account in accounts:
         account.set({"money": 100})

@@ -89,14 +89,14 @@ struct LarderTestChild {
         WriteScript.Fields(number: data["number"] as? Int, text: data["text"] as? String)
     }
 
-    /// Waits for the listener to hear of everything; what it has heard then is what is there.
+    /// Waits until the listener has received everything; its last snapshot is then the result.
     private static func compare(
         _ collection: CollectionReference, _ heard: borrowing Mutex<[String: WriteScript.Fields]?>
     ) async throws {
-        // A second listener is served after all that the first one has to hear.
+        // A second listener is served after all events of the first one.
         let now = try await collection.getDocuments(source: .cache)
         for try await _ in collection.snapshots { break }
-        // What the first one hears comes on the main queue; it is all there by now.
+        // The first one's events arrive on the main queue; all of them are there by now.
         await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
         let there = Dictionary(
             uniqueKeysWithValues: now.documents.map { ($0.documentID, fields(of: $0.data())) })

@@ -5,7 +5,7 @@ import LarderBackend
 /// Opens what a process left that made writes without a network, and sends them to a backend.
 ///
 /// Prints lines of a name and a number: the writes that were `pending`, those that the backend
-/// `refused`. Waits until nothing is pending; whoever asks the backend then sees all of it.
+/// `refused`. Waits until nothing is pending; every client of the backend then sees all of it.
 enum OnlineLife {
     static func run(store: String, backend directory: String) async throws {
         let backend = try Backend(

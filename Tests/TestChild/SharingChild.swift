@@ -8,7 +8,7 @@ import LarderTestSupport
 /// A process that shares a store until it is killed.
 ///
 /// It prints `network` when it begins to use the network, and `heard` with the ids of the
-/// collection `c` whenever its listener hears something. For each line that it reads it writes
+/// collection `c` whenever its listener receives a snapshot. For each line that it reads it writes
 /// the document of that id.
 enum SharingChild {
     static func run(_ directory: String) throws -> Never {

@@ -1,4 +1,4 @@
-// An application with both databases: it compiles, and what both products have is told apart by
+// An application with both databases: it compiles, and names of both products are qualified by
 // module.
 
 import Foundation

@@ -512,7 +512,7 @@ LARDER_API int32_t larder_detached_load(larder_detached *detached, const larder_
 /* The plain form, made by the first call and kept; otherwise as larder_detached_load. */
 LARDER_API int32_t larder_detached_plain(larder_detached *detached, larder_bytes *plain,
                                          larder_error *error);
-/* Lets go of what it shares and has made; the buffer is the caller's again. No other thread may
+/* Releases what it shares and has made; the buffer is the caller's again. No other thread may
  * be using it. NULL is accepted. */
 LARDER_API void larder_detached_end(larder_detached *detached);
 

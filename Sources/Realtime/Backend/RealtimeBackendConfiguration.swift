@@ -9,7 +9,7 @@ public struct RealtimeBackendConfiguration: Sendable {
     /// The check of clients' tokens; by default every token is valid, and is the user's ID.
     public var tokens: RealtimeBackend.TokenCheck = { .valid(RealtimeUser(id: $0)) }
 
-    /// The host that clients are told to use for their next connections.
+    /// The host that clients are redirected to for their next connections.
     package var host = "localhost"
 
     /// The clock for the times of writes.

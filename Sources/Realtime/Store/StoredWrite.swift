@@ -48,7 +48,7 @@ package struct StoredTransaction: Equatable, Sendable {
     }
 }
 
-/// A write that will not be sent any more: the server has refused it, or nobody has claimed it.
+/// A write that is not sent any more: the server has refused it, or it had no handler.
 package struct RefusedWrite: Equatable, Sendable {
     package let write: StoredWrite
     package let error: LarderError

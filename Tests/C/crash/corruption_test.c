@@ -6,7 +6,7 @@
  *
  * A store of a few hundred kilobytes is damaged in one way: bits flipped, a page blanked, doubled
  * or swapped with another, the file cut off at a page or inside one. A child process opens it,
- * reads everything, checks it, writes to it and closes it. Two kinds of outcome are told apart:
+ * reads everything, checks it, writes to it and closes it. Two kinds of outcome are distinguished:
  *
  *   in records      bytes inside a key's value, found by looking for a record's own content in
  *                   the file: larder_check must answer E_CORRUPT, and reading that record

@@ -611,7 +611,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         if (kind && strcmp(kind, ways[i].name) != 0) continue;
         sweep(directory, &ways[i], false, seed, all);
-        /* a call that is interrupted for ever is not a fault that can be answered */
+        /* a call that is interrupted indefinitely is not a fault that can be answered */
         if (ways[i].error != EINTR) sweep(directory, &ways[i], true, seed, all);
     }
     return crash_finish();

@@ -73,7 +73,7 @@ struct DatabasesTests {
     }
 
     @Test(
-        "A database that nobody has used in a while makes room, and is there again when asked for")
+        "A database that was not used for a while makes room, and opens again on request")
     func idle() async throws {
         let directory = try TemporaryDirectory()
         let clock = ManualClock()
@@ -98,7 +98,7 @@ struct DatabasesTests {
         stream.close()
         #expect(await asyncCode { try await open("c") } == .resourceExhausted, "just looked at")
         clock.advance(by: .seconds(599))
-        // The second is the one now that nobody has asked for.
+        // The second is now the least recently used.
         _ = try await open("c")
         #expect(throws: LarderError.self) { try second.backend.document(at: path) }
         #expect(try first.backend.document(at: path) != nil)
@@ -150,7 +150,7 @@ struct DatabasesTests {
         #expect(await databases.close().isEmpty)
     }
 
-    @Test("Whoever closes a second time waits for the first")
+    @Test("A second close waits for the first")
     func closedTwice() async throws {
         let databases = Databases(.memory, limit: 1)
         let id = DatabaseID(project: "a")

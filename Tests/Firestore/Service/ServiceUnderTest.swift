@@ -54,7 +54,7 @@ final class Written<Element: Sendable>: RPCWriterProtocol {
     }
 }
 
-/// Takes messages that nobody reads.
+/// Discards messages.
 struct Nowhere<Element: Sendable>: RPCWriterProtocol {
     func write(_ element: Element) async throws {}
     func write(contentsOf elements: some Sequence<Element>) async throws {}

@@ -120,7 +120,7 @@ struct ClientOutageTests {
         #expect(client.networkState.state == .offline && client.networkState.reason == .timedOut)
         // Nothing is known to be wrong with what is current, and it would not be told again.
         #expect(old.isFromCache.withLock { $0 } == [false])
-        // Meanwhile nobody waits.
+        // Meanwhile no caller waits.
         let third = try listen(client, "third")
         #expect(third.isFromCache.withLock { $0 } == [true])
 

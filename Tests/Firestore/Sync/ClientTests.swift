@@ -305,7 +305,7 @@ struct ClientTests {
         #expect(try client.run(all).documents.map(\.id) == ["y"])
     }
 
-    @Test("Whoever waits when the client ends gets an answer")
+    @Test("Calls that wait when the client ends are completed")
     func endsListeners() async throws {
         let client = try client()
         // The engine is held so that listeners and the end are served in one go.

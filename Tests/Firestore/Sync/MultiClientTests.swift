@@ -105,7 +105,7 @@ struct MultiClientTests {
         #expect(client.unsent.begunTargets == [2] && client.row(at: .zero).targets == [2])
         client.note(target: 2)
         _ = client.collectTargets { _ in false }
-        #expect(client.unsent.isEmpty, "what nobody knows of need not be ended")
+        #expect(client.unsent.isEmpty, "an unknown target need not be ended")
         client.note(target: 4)
         _ = client.collectTargets { _ in true }
         client.unsent = SharedChange()

@@ -8,7 +8,7 @@ struct RemoteStoreOutageTests {
     private let away = LarderError(.unavailable, "away")
     private let refused = LarderError(.unauthenticated, "who are you?")
 
-    /// What is told of the network, and logged.
+    /// Reported network states, and the log.
     private func news(_ test: inout RemoteStoreUnderTest) -> [String] {
         test.effects().filter { effect in
             effect == "warn"

@@ -188,7 +188,7 @@ struct RemoteStoreWatchStreamTests {
         test.watch(.opened)
         test.watch(.opened)
         #expect(test.effects() == ["set health_check_timeout 10.0 seconds", "add 2"])
-        // Of a target that nobody has asked for, and a count that cannot be.
+        // An unknown target, and an impossible count.
         test.watch(.current, [77], token: [1])
         test.watch(.response(.existenceFilter(targetID: 77, count: -1, unchanged: nil)))
         _ = test.effects()

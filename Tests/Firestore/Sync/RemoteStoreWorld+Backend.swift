@@ -36,7 +36,7 @@ extension RemoteStoreWorld {
             say(.closed(nil))
             return
         case 2:
-            // While requests are under way it could be of an earlier one: nobody can tell.
+            // While requests are under way it could be of an earlier one.
             guard watch?.events.isEmpty == true else { return }
             let refused = LarderError(.permissionDenied, "")
             say(.response(.targets(TargetChange(.removed(refused), targetIDs: [id]))))
@@ -71,7 +71,7 @@ extension RemoteStoreWorld {
 
     /// The backend has told all that there is of all targets, which must be heard of each.
     mutating func tellAll() throws {
-        // Targets whose count did not agree are asked for anew with the next snapshot.
+        // Targets whose count did not agree are requested again with the next snapshot.
         try tellSnapshot()
         let token: [UInt8] = [255]
         for id in watch?.targets ?? [] {

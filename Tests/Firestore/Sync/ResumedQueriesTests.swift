@@ -48,7 +48,7 @@ struct ResumedQueriesTests {
         }
     }
 
-    /// The names that a new listener is told first, before the backend is heard.
+    /// The IDs in a new listener's first snapshot, before the backend answers.
     private func first() throws -> [String] {
         let b = try world.open("b")
         b.listen("some", query)

@@ -40,7 +40,7 @@ struct SharedChangeTests {
         change.hasLeft = random.oneIn(4)
         change.freesLease = random.oneIn(4)
         change.takesLease = random.oneIn(4)
-        // Whose batches they are is told with batches alone.
+        // The user is part of batches' changes alone.
         if change.batches.isEmpty && change.cancellations.isEmpty { change.user = .unauthenticated }
         return change
     }

@@ -21,7 +21,7 @@ struct SharingClientsTests {
     }
 
     @Test(
-        "What one writes the others hear, and the backend through the primary; the writer is told")
+        "Writes of one reach the others, and the backend through the primary; the writer completes")
     func write() throws {
         let (a, b) = (try world.open("a"), try world.open("b"))
         world.settle()
@@ -268,7 +268,7 @@ extension SharingClientsTests {
         return (a, b)
     }
 
-    @Test("A request to cancel a write belongs to the user who made it, whoever is next")
+    @Test("A request to cancel a write belongs to the user who made it, whoever signs in")
     func cancellingBeforeAnotherUser() throws {
         let (a, b) = try openOffline()
         let outcome = b.write([try .set("c/x", 1)])

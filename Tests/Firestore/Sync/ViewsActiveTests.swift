@@ -5,7 +5,7 @@ import Testing
 
 /// A refill that a test does not expect.
 func noRefill(_ query: Query) throws(LarderError) -> [Document] {
-    throw LarderError(.internal, "a refill that nobody expects")
+    throw LarderError(.internal, "an unexpected refill")
 }
 
 extension ActiveViews.Effects {

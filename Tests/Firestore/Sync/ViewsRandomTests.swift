@@ -103,7 +103,7 @@ private struct RandomViewSession {
             })
     }
 
-    // MARK: What is told
+    // MARK: Events
 
     private mutating func deliver(_ step: ActiveViews.Effects) throws {
         #expect(step.firesSnapshotsInSync == !step.deliveries.isEmpty, "\(random)")
@@ -111,7 +111,7 @@ private struct RandomViewSession {
         for delivery in step.deliveries {
             let snapshot = try delivery.result.get()
             guard var heard = listeners[delivery.listener] else {
-                Issue.record("a listener that is not there is told something; \(random)")
+                Issue.record("a removed listener receives an event; \(random)")
                 continue
             }
             #expect(snapshot.documents.isSound, "\(random)")

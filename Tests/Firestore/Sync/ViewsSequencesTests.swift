@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Active views: worked sequences")
 struct ViewsSequencesTests {
-    /// One listener to `c`, all metadata included, and what it is told in short.
+    /// One listener to `c`, all metadata included, and its events in short.
     private struct Session {
         var views: ActiveViews
         let view: ViewID

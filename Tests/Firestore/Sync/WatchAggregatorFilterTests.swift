@@ -103,7 +103,7 @@ struct WatchAggregatorFilterTests {
         try stream.watch(4, "c", knowing: ["c/a", "c/b"])
         #expect(filter(&stream, 4, 1, invalid)?.kind == .invalidArgument)
         #expect(stream.event().mismatches == [4: .existenceFilterMismatch])
-        // Where the counts agree nobody looks at it.
+        // Where the counts agree it is not used.
         try stream.watch(6, "c", knowing: ["c/a", "c/b"])
         #expect(filter(&stream, 6, 2, invalid) == nil)
     }

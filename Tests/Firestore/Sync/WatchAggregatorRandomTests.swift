@@ -164,7 +164,7 @@ struct WatchAggregatorRandomTests {
             world.apply(event)
         }
 
-        /// Some targets, some of them twice, and one that nobody knows.
+        /// Some targets, some of them twice, and an unknown one.
         private mutating func ids() -> [Int32] {
             (0..<random.below(4)).map { _ in
                 random.oneIn(10) ? 99 : random.pick(Self.ids)

@@ -5,10 +5,10 @@ import LarderRemote
 import LarderSync
 import OrderedCollections
 
-/// What a ``WatchAggregator`` does, said as plainly as it can be: everything that was told of a
+/// What a ``WatchAggregator`` does, in its plainest form: everything that was received for a
 /// target is kept and gone through again for each event.
 struct WatchModel {
-    /// What was told of one document of one target.
+    /// The changes received for one document of one target.
     private struct Told {
         var path: DocumentPath
         var target: Int32
@@ -112,7 +112,7 @@ struct WatchModel {
         told.append(new)
     }
 
-    /// The documents in a target after all that was told of it.
+    /// The documents in a target after all changes received for it.
     private func documents(_ id: Int32, _ world: WatchWorld) -> Set<DocumentPath> {
         var found = Set(world.remoteKeys(of: id))
         for item in targets[id]?.told ?? [] {

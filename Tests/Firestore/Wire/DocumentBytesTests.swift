@@ -85,9 +85,9 @@ struct DocumentBytesTests {
     }
 
     @Test(
-        "Fields that come twice, in another order, or that nobody knows are left to the message",
+        "Repeated, reordered and unknown fields are left to the message",
         arguments: [
-            // Nothing; a field that nobody knows; one behind a document.
+            // Nothing; an unknown field; one after a document.
             [], [0x78, 1], [0x1a, 0, 0x78, 1],
             // A change without a document, one with an empty document.
             [0x1a, 0], [0x1a, 2, 0x0a, 0],

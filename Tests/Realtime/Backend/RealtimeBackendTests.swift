@@ -82,7 +82,7 @@ struct RealtimeBackendTests {
 
     // MARK: Control
 
-    @Test("refused, dropped, reset and shut down connections hear no more than that")
+    @Test("refused, dropped, reset and shut down connections receive nothing more")
     func control() throws {
         let backend = TestBackend()
         backend.perform { $0.refuseConnections(with: LarderError(.unavailable, "x", domain: "x")) }

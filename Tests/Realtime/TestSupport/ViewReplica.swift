@@ -92,7 +92,7 @@ package struct ViewReplica {
         lastType = nil
     }
 
-    /// True if the listener has been told of just this node.
+    /// True if the listener's events amount to just this node.
     package func shows(_ node: Node) -> Bool {
         value == node && Array(node.children(by: query.parameters.index)) == children
     }

@@ -107,7 +107,7 @@ final class HTTP2Peer {
     // MARK: The client
 
     func send(_ bytes: some Sequence<UInt8>) {
-        // One that is closed hears nothing.
+        // A closed one receives nothing.
         _ = try? channel.writeInbound(ByteBuffer(bytes: bytes))
     }
 

@@ -31,7 +31,7 @@ package struct WatchMirror: Sendable {
     package private(set) var targets: [Int32: Target] = [:]
     /// Why targets were refused.
     package private(set) var refusals: [Int32: LarderError] = [:]
-    /// What was told of documents last.
+    /// The last changes of documents.
     package private(set) var documents: [DocumentPath: DocumentReading] = [:]
     /// The snapshots so far.
     package private(set) var snapshots: [Snapshot] = []

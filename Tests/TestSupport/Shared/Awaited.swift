@@ -16,7 +16,7 @@ package final class Awaited<Value: Sendable>: Sendable {
     /// The value as it is.
     package var value: Value { state.withLock { $0.value } }
 
-    /// Changes the value, and lets go on who waited for what it has become.
+    /// Changes the value, and resumes the tasks that waited for the new one.
     package func change(_ body: @Sendable (inout Value) -> Void) {
         let ready = state.withLock { state -> [Waiter] in
             body(&state.value)

@@ -82,7 +82,7 @@ package final class ManualScheduler<Timer: Hashable & Sendable>: Scheduler {
 
     /// Forgets what waits, and all that comes from now on.
     ///
-    /// What nobody is going to run holds what it is about, with the store of it, for ever.
+    /// A timer that never fires retains its closure, and the store with it.
     package func retire() {
         let (queue, timers) = state.withLock { state in
             state.isRetired = true

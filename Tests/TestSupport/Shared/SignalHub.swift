@@ -11,12 +11,12 @@ package final class SignalHub: StoreSignal {
         let body: @Sendable () -> Void
     }
 
-    /// Held by whoever listens.
+    /// Held by the listener.
     private final class Token: Sendable {}
 
     private let listeners = Mutex<[Listener]>([])
 
-    /// A hub that nobody listens to.
+    /// A hub without listeners.
     package init() {}
 
     package func announce(from clientID: String) {

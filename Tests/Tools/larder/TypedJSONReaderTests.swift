@@ -101,7 +101,7 @@ private func failure(_ text: String) -> JSONError? {
     @Test func `a name that is there twice is refused at any depth`() {
         #expect(failure(#"{"a":1,"a":2}"#)?.reason.contains("'a'") == true)
         #expect(failure(#"{"m":{"b":1,"\u0062":2}}"#)?.reason.contains("'b'") == true)
-        #expect(failure(#"{"é":1,"e\#u{301}":2}"#) == nil, "names are told apart by their bytes")
+        #expect(failure(#"{"é":1,"e\#u{301}":2}"#) == nil, "names are distinguished by their bytes")
     }
 
     @Test func `nesting beyond the reader's bound is refused, not followed`() {

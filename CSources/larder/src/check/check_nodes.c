@@ -168,7 +168,7 @@ static int32_t check_separator(larder__audit *c, larder_bytes key, larder_bytes 
     if (larder__bytes_compare(first, text) < 0)
         return larder__audit_report(c, LARDER__NODES, key, "a key lies before its row");
     if (!n->has_last) return LARDER_OK;
-    /* Rows with the same cut bytes are told apart by their first keys. */
+    /* Rows with the same cut bytes differ in their first keys. */
     larder_bytes last = larder__form_bytes(&n->last);
     if (larder__bytes_compare(last, text) < 0 || (is_cut && larder__bytes_has_prefix(last, text)))
         return LARDER_OK;

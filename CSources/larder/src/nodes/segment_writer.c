@@ -260,7 +260,7 @@ int32_t larder__segment_finish_with(larder_txn *txn, larder__segment_writer *w, 
     larder_bytes part = source->cold_part;
     int32_t status = put_head(txn, w, has_cold, error);
     if (status == LARDER_OK && has_cold) {
-        /* The head's two sizes are written anew. */
+        /* The head's two sizes are written again. */
         size_t sizes =
             larder__varint_size(source->cold_bytes) + larder__varint_size(source->unused_bytes);
         part = larder__bytes(larder__begin(part) + sizes, part.size_bytes - sizes);

@@ -364,7 +364,7 @@ int32_t larder__file_check_tail(larder_env *env, larder_error *error) {
 
 /* Where the file system cannot allocate: a zero is written to each block. It is a byte of a
  * reader's padding, so that even a process that has the file mapped loses nothing. A file that
- * somebody uses is not made longer: all of them must see it equally long. */
+ * another process uses is not made longer: all of them must see it equally long. */
 static int fill_blocks(int file, off_t size, off_t wanted) {
     if (size < wanted) {
         struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};

@@ -108,8 +108,8 @@ int32_t larder__table_get(const larder_txn *txn, larder__table table, larder_byt
     return LARDER_OK;
 }
 
-/* LMDB packs pages fully only when it is told that a key goes behind all others. The last key
- * of each table is remembered for that; a put that does go there is told so. */
+/* LMDB packs pages fully only when it knows that a key goes behind all others. The last key
+ * of each table is remembered for that; a put that does go there says so. */
 static bool goes_last(larder_txn *txn, larder__table table, MDB_cursor *cursor, larder_bytes key) {
     larder__key *last = &txn->last[table];
     if (!txn->last_is_known[table]) {

@@ -142,7 +142,7 @@ extension WorkingDocument {
         case .patch(let record, let mask):
             state = .found(try write(record, mask, mutation, localWriteTime, builder))
             if case .fields(var paths) = changes {
-                changes = .whole  // lets go of the paths, which then grow in place
+                changes = .whole  // releases the paths, which then grow in place
                 paths += mask.paths
                 paths += mutation.transforms.lazy.map(\.path)
                 changes = .fields(paths)

@@ -173,7 +173,7 @@ extension Engine {
                 self?.assumeIsolated { $0.catchUp(nextDelay: .milliseconds(1)) }
             }
         } catch {
-            log("listeners will not hear of other processes: \(error)")
+            log("listeners will not receive changes of other processes: \(error)")
         }
     }
 

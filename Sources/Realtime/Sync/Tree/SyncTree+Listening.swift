@@ -3,7 +3,7 @@ package import LarderRealtimeModel
 extension SyncTree {
     /// Adds a listener of a query.
     ///
-    /// - Returns: what the listener is told first: the children that are known, and the value if
+    /// - Returns: the listener's first events: the children that are known, and the value if
     ///   all data is known.
     /// - Throws: an error of the cache; nothing has changed then.
     package mutating func listen(

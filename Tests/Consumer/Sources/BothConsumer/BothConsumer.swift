@@ -2,7 +2,7 @@ import Foundation
 import Larder
 import LarderRealtime
 
-/// Uses both databases; names that both products have are told apart by module.
+/// Uses both databases; names of both products are qualified by module.
 @main
 struct BothConsumer {
     struct City: Codable {

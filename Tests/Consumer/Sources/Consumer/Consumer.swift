@@ -1,6 +1,6 @@
 import Larder
 
-/// Writes a document, finds it with a query and hears of it, with nothing but the public API.
+/// Writes a document, finds it with a query and listens to it, with nothing but the public API.
 @main
 struct Consumer {
     static func main() async throws {

@@ -59,7 +59,7 @@ import Testing
         let heard = Recorder<LoadBundleTaskProgress>()
         let others = Recorder<LoadBundleTaskProgress>()
         let finished = Recorder<LoadBundleTaskProgress>()
-        // Nothing is told before all observers are there.
+        // No event is delivered before all observers are there.
         callbacks.suspend()
         let task = db.loadBundle(try bundle()) { progress, error in
             #expect(error == nil)
@@ -77,7 +77,7 @@ import Testing
             heard.elements.map(\.documentsLoaded).sorted() == heard.elements.map(\.documentsLoaded))
         #expect(heard.elements.dropLast().allSatisfy { $0.state == .inProgress })
         #expect(others.elements.isEmpty)
-        // Who comes later hears the end, unless it has gone again.
+        // A later observer receives the end, unless it was removed again.
         let late = Recorder<LoadBundleTaskProgress>()
         task.addObserver { late.record($0) }
         #expect(await late.first(1) == [last])
@@ -144,7 +144,7 @@ import Testing
         }
         task.addObserver { heard.record($0) }
         #expect(await failed.first(1) == [FirestoreErrorCode.invalidArgument.rawValue])
-        // An observer that came after the end is told behind the one who waits for it.
+        // An observer that was added after the end is called after the one that waits for it.
         await db.drainCallbacks()
         #expect(heard.elements.last?.state == .error)
         #expect(heard.elements.last?.totalDocuments == 4)

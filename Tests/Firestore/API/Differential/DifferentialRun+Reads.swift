@@ -132,7 +132,7 @@ extension DifferentialRun {
         try await checkListeners("listening")
     }
 
-    /// What each listener was told of leads to what its query finds now.
+    /// Each listener's changes lead to the present result of its query.
     func checkListeners(_ step: String) async throws {
         if listeners.isEmpty { return }
         await indexed.drainCallbacks()

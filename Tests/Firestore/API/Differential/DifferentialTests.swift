@@ -63,7 +63,7 @@ struct DifferentialWorld {
     let collections: [CollectionPath]
     let paths: [DocumentPath]
     let fields: [LarderModel.FieldPath]
-    /// The database that configurations name where nobody names one.
+    /// The database of configurations that name none.
     static let databaseID = DatabaseID(
         project: FirestoreConfiguration.inMemory.project, database: DatabaseID.defaultDatabase)
 

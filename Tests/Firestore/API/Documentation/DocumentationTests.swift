@@ -10,7 +10,7 @@ import Testing
         #expect(try await largeCities(in: directory.file("cities")) == ["London"])
     }
 
-    @Test("GettingStarted: a database of one's own, and the shared one's settings")
+    @Test("GettingStarted: a custom database, and the shared one's settings")
     func opening() async throws {
         let directory = try TemporaryDirectory()
         let db = try GettingStartedSnippets.open(directory.file("store"))

@@ -31,7 +31,7 @@ import Testing
         #expect(try world.fields("notes/shared") == ["n": 0])
 
         try await db.switchUser(to: "ada")
-        // Who waited for it is told now.
+        // Its waiters are completed now.
         try await write.acknowledged()
         #expect(try world.fields("notes/shared") == ["n": 1])
         try await db.switchUser(to: nil)

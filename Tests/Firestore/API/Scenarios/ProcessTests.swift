@@ -78,7 +78,7 @@ struct SharingProcessTests {
     }
 
     @Test(
-        "Each hears the other at once, and the network of one that is killed passes on within 5 s")
+        "Each sees the other's writes at once; a killed one's network role passes on within 5 s")
     func killedOwner() throws {
         let child = try SharingProcess(storage)
         // It has come first, and asks the backend for what it listens to.
@@ -195,7 +195,7 @@ private final class Signal: Sendable {
         semaphore.signal()
     }
 
-    /// Waits for it, but not for ever.
+    /// Waits for it for a limited time.
     func wait() throws {
         try #require(semaphore.wait(timeout: .now() + 30) == .success, "it does not happen")
     }

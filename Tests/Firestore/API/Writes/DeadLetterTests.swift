@@ -104,7 +104,7 @@ import Testing
             break
         }
         try await online.terminate()
-        // It stays until somebody has seen to it.
+        // It stays until the application has handled it.
         let last = try Firestore(
             configuration: {
                 var configuration = configuration

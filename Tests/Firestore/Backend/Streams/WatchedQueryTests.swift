@@ -11,7 +11,7 @@ final class WatchWorld {
     private struct Client {
         var probe: WatchProbe
         var queries: [Int32: Query] = [:]
-        /// Targets with documents that the backend never told of.
+        /// Targets with documents that the backend never sent.
         var spoilt: Set<Int32> = []
         var checkedCount = 0
         /// Whether the client takes all that there is.
@@ -64,7 +64,7 @@ final class WatchWorld {
         try check()
     }
 
-    /// Lets all clients hear all there is, which is then what there is.
+    /// Delivers all pending changes to all clients, and compares them with the documents.
     func finish() throws {
         for client in clients { client.probe.demand(1_000_000) }
         try commit()

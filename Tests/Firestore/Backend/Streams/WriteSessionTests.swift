@@ -9,7 +9,7 @@ struct WriteSessionTests {
     private let backend: TestBackend
     private let heard = Heard()
 
-    /// What a client hears, as text, and the last token.
+    /// A client's events as text, and the last token.
     private final class Heard: Sendable {
         private let state = Mutex<(events: [String], token: [UInt8])>(([], []))
 

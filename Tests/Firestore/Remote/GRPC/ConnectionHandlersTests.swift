@@ -68,7 +68,7 @@ struct FlushHandlerTests {
 
 @Suite("Connections that do not come about")
 struct ConnectFailureHandlerTests {
-    /// A network that nobody answers in, or that somebody does.
+    /// A network with or without a server.
     private final class Network: ChannelOutboundHandler {
         typealias OutboundIn = Never
 
@@ -87,7 +87,7 @@ struct ConnectFailureHandlerTests {
         }
     }
 
-    /// Counts the ends that it hears of.
+    /// Counts the ends of connections.
     private final class Ends: ChannelInboundHandler {
         typealias InboundIn = HTTP2Frame
 
@@ -119,7 +119,7 @@ struct ConnectFailureHandlerTests {
 
 @Suite("Connections whose reading fails")
 struct ReadCompletionHandlerTests {
-    /// Notes what it hears.
+    /// Notes the events.
     private final class Ear: ChannelInboundHandler {
         typealias InboundIn = Any
 

@@ -132,7 +132,7 @@ struct RequestRoomTests {
         try await client.close(id(0))
         await client.loop.run()
         #expect(client.budget.heldBytes == 600_000)
-        // It is told of the room, and has gone.
+        // It is notified that there is room, and has gone.
         try await client.send(Client.message(600_000), on: id(3))
         try await client.close(id(2))
         try await client.close(id(3))

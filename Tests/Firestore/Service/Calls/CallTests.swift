@@ -194,7 +194,7 @@ struct CallTests {
             Issue.record("no headers")
             return
         }
-        // gRPC does not hear of the time, for which it would keep a task.
+        // The timeout is not passed to gRPC, which would keep a task for it.
         #expect(Array(metadata[stringValues: "grpc-timeout"]).isEmpty)
         await client.loop.advanceTime(by: .milliseconds(1_499))
         #expect(try await client.ending() == nil)

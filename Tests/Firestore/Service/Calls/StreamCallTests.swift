@@ -288,7 +288,7 @@ struct StreamCallTests {
         #expect(
             try await kinds(client, until: "CURRENT 2")
                 == ["REMOVE 2", "ADD 2", "REMOVE 2 \(code)", "ADD 2", "CURRENT 2"], "\(name)")
-        // The healthy listeners hear of what changes, and nobody of the refused one.
+        // The healthy listeners receive changes, and none receives the refused one.
         try await make(7, bytes: 1, client)
         let told: [Listened] = try await responses(client) {
             $0.documentChange.document.name.hasSuffix("/7")
@@ -342,7 +342,7 @@ struct StreamCallTests {
         let fields: [(Int32, [String]?)] = [
             (1, nil), (2, ["x"]), (3, ["y", "z"]), (4, ["__name__"]), (5, nil), (6, ["z", "y"]),
         ]
-        /// The fields of the documents that each target is told of.
+        /// The fields of the documents that each target receives.
         func told(_ responses: [Listened]) -> [Int32: [String]] {
             var told: [Int32: [String]] = [:]
             for case .documentChange(let change)? in responses.map(\.responseType) {

@@ -60,7 +60,7 @@ final class TestConnection: Sendable {
     }
 
     deinit {
-        // A channel that nobody ends keeps itself, and a call its channel.
+        // A channel that is not closed retains itself, and a call its channel.
         served.clear()
         Task { [channel] in
             _ = try? await channel.finish(acceptAlreadyClosed: true)

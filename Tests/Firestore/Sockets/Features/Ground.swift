@@ -101,7 +101,7 @@ extension QuerySnapshot {
 }
 
 extension Query {
-    /// All that a listener hears, metadata as well.
+    /// All events of a listener, metadata included.
     var everything: SnapshotSequence<QuerySnapshot>.Iterator {
         snapshots(includeMetadataChanges: true).makeAsyncIterator()
     }

@@ -45,7 +45,7 @@ struct ListenerFeatureTests {
         }
     }
 
-    @Test("of one document hear of its coming, changing and going", arguments: Site.all)
+    @Test("of one document receive its creation, changes and removal", arguments: Site.all)
     func document(site: Site) async throws {
         try await Ground.at(site) { ground in
             let (one, two) = (try ground.client(), try ground.client(isDirect: true))

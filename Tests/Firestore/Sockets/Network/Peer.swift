@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// One end of a connection, which says what it is told to and keeps what it hears.
+/// One end of a connection, which sends what a test gives it and keeps what it receives.
 final class Peer: Sendable {
     let received = Awaited("")
     let isEnded = Awaited(false)

@@ -61,7 +61,7 @@ final class Proxy: Sendable {
         await order { $0.held.insert(direction) }
     }
 
-    /// Lets go of what was kept.
+    /// Forwards what was held back.
     func release() async {
         await order { $0.release() }
     }
@@ -69,7 +69,7 @@ final class Proxy: Sendable {
     /// Makes what goes one way vanish: in the connections that there are as long as they last, and
     /// in those that come until ``heal()``.
     ///
-    /// The end of a connection vanishes as well, so that nobody is told of it.
+    /// The end of a connection vanishes as well, so that neither end is notified.
     func swallow(_ directions: Direction...) async {
         await order { $0.swallow(directions) }
     }

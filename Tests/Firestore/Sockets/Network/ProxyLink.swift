@@ -44,7 +44,7 @@ final class ProxyLink: @unchecked Sendable {
     func join(server: any Channel) {
         self.server = server
         server.closeFuture.whenComplete { [self] _ in end(.toClient) }
-        // The client may have gone meanwhile, and nobody is told.
+        // The client may have gone meanwhile without a notification.
         if isCut || lanes[.toServer]?.hasEnded == true { reset(server) } else { pass() }
     }
 
@@ -103,7 +103,7 @@ final class ProxyLink: @unchecked Sendable {
         reset(server)
     }
 
-    /// Ends a channel so that its peer is told of an error and not of an end in good order.
+    /// Closes a channel so that its peer sees an error and not a clean end.
     private func reset(_ channel: (any Channel)?) {
         guard let channel else { return }
         guard let socket = channel as? any SocketOptionProvider else {

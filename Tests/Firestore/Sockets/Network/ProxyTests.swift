@@ -126,7 +126,7 @@ private struct Line {
     }
 }
 
-/// A server that keeps whoever comes, and lets a test speak for it.
+/// A server that keeps its connections and sends what a test tells it to.
 private final class Host: Sendable {
     let peers: Awaited<[Peer]>
     let port: Int

@@ -10,7 +10,7 @@ import Synchronization
 /// a moment has everything that anybody saw of the time before, but for what it knows to match no
 /// longer.
 final class WireLedger: Sendable {
-    /// A document that a listener was told of.
+    /// A document that a listener received.
     struct Sighting: Sendable {
         var path: DocumentPath
         var version: SnapshotVersion
@@ -27,7 +27,7 @@ final class WireLedger: Sendable {
         var documents: [Sighting]
     }
 
-    /// A document as somebody saw it first.
+    /// A document as a client saw it first.
     private struct Known {
         var record: Record?
         var name: String
@@ -77,7 +77,7 @@ final class WireLedger: Sendable {
     /// Compares what listeners were told to be right with what others have seen.
     ///
     /// - Parameters:
-    ///   - isKept: whether a document is one that nobody deletes.
+    ///   - isKept: whether a document is never deleted.
     ///   - isForeign: whether it is one that no client writes: with a client's own pending write a
     ///     document may match a query no longer.
     func check(isKept: (DocumentPath) -> Bool, isForeign: (DocumentPath) -> Bool) {

@@ -6,7 +6,7 @@ import Synchronization
 
 @testable import Larder
 
-/// One who listens to a query, and looks closely at what it is told.
+/// A listener of a query that checks each snapshot that it receives.
 final class WireListener: Sendable {
     /// What it was told last.
     struct Last: Sendable {
@@ -56,7 +56,7 @@ final class WireListener: Sendable {
         state.withLock { $0.registration = registration }
     }
 
-    /// Hears nothing more; on the queue of its calls, so that it is in the middle of none.
+    /// Ends listening; on the queue of its calls, so that it is in the middle of none.
     func end() {
         queue.sync {
             state.withLock { $0.registration }?.remove()

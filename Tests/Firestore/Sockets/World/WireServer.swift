@@ -38,7 +38,7 @@ final class WireServer: Sendable {
 
     /// Where it listens, or did last.
     var port: Int { state.withLock { $0.port } }
-    /// What clients must bear.
+    /// Bearer token that clients must present.
     var token: String { state.withLock { $0.token } }
     /// Whether it serves.
     var isRunning: Bool { state.withLock { $0.task != nil } }
@@ -68,7 +68,7 @@ final class WireServer: Sendable {
         try await task?.value
     }
 
-    /// Wants another token from whoever comes, once it is started again.
+    /// Requires another token of all clients, once it is started again.
     func changeToken() {
         state.withLock { $0.token += "'" }
     }

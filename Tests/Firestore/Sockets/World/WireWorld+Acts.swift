@@ -132,11 +132,11 @@ extension WireWorld {
         }
     }
 
-    /// Somebody writes whose connection does not break.
+    /// A client whose connection does not break writes.
     private func writeElsewhere() async throws {
         guard server.isRunning else { return }
         let number = makeNumber()
-        // Those that begin with e nobody else writes.
+        // No other client writes those that begin with e.
         let id = random.oneIn(2) ? "e\(random.below(3))" : documentID()
         let fields: MapValue = [
             "w": .integer(Int64(number)), "n": .integer(Int64(random.below(20))),
@@ -149,7 +149,7 @@ extension WireWorld {
             remote.commit(mutations, as: Credentials()) { continuation.resume(returning: $0) }
         }
         guard case .success(let response) = result else { return }
-        // Nobody else may see it before it is overwritten.
+        // No other client may see it before it is overwritten.
         let sightings = paths.map {
             WireLedger.Sighting(
                 path: $0, version: response.commitVersion, record: record, isPending: false)

@@ -27,7 +27,7 @@ final class WireWorld {
     var tasks: [Task<Void, Never>] = []
     /// What was done, in order.
     private(set) var script: [String] = []
-    /// Somebody whose connection never breaks.
+    /// A client whose connection never breaks.
     let witness: CloudFirestore
     private let directory: TemporaryDirectory
     private var lastNumber = 0

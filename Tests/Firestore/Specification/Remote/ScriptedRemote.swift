@@ -57,7 +57,7 @@ final class ScriptedRemote: Remote {
     let state = Mutex(State())
     let trace: @Sendable (String) -> Void
 
-    /// A backend that nobody has asked anything.
+    /// A backend without requests.
     ///
     /// - Parameter trace: called with a line for each thing that a client asks.
     init(trace: @escaping @Sendable (String) -> Void = { _ in }) {

@@ -2,7 +2,7 @@ import LarderModel
 import LarderQuery
 import LarderSync
 
-/// What a listener hears, or is to hear: a snapshot's metadata and changes, or an error.
+/// A listener's event, actual or expected: a snapshot's metadata and changes, or an error.
 struct ListenerEvent: Sendable, Equatable {
     let query: Query
     /// Nil for a snapshot.

@@ -17,7 +17,7 @@ extension SpecClient {
         case .shutdown: try stop()
         case .clearPersistence: try world.clear()
         case .failDatabase(let names): failingTransactions = names
-        case .answerListen: throw SpecRunError(message: "targets are not numbered anew here")
+        case .answerListen: throw SpecRunError(message: "targets are not numbered again here")
         case .watch(let responses): try watch(responses)
         case .closeWatchStream(let error, let runsBackoff):
             remote.failWatchStream(error)
@@ -47,7 +47,7 @@ extension SpecClient {
         case .listen(let query, let options, _): listen(to: query, options, on: client)
         case .unlisten(let query):
             guard let listener = listeners.removeValue(forKey: query) else {
-                throw SpecRunError(message: "nobody listens to \(query.canonicalText)")
+                throw SpecRunError(message: "no listener of \(query.canonicalText)")
             }
             listener.remove()
         case .write(let mutations): write(mutations, on: client)
@@ -56,7 +56,7 @@ extension SpecClient {
                 client.addSnapshotsInSyncListener { log.noteSnapshotsInSync() })
         case .removeSnapshotsInSyncListener:
             guard let listener = snapshotsInSyncListeners.popLast() else {
-                throw SpecRunError(message: "nobody listens to snapshots in sync")
+                throw SpecRunError(message: "no listener of snapshots in sync")
             }
             listener.remove()
         case .waitForPendingWrites: client.waitForPendingWrites { log.notePendingWrites($0) }

@@ -16,7 +16,7 @@ final class SpecClient {
     private(set) var remote = ScriptedRemote()
     var user = UserID.unauthenticated
     var isNetworkEnabled = true
-    /// Whether somebody looks at the client.
+    /// Whether the client is in the foreground.
     var isForeground = false
     var listeners: [Query: ClientRegistration] = [:]
     var snapshotsInSyncListeners: [ClientRegistration] = []
@@ -44,7 +44,7 @@ final class SpecClient {
         set { failing.names.withLock { $0 = newValue } }
     }
 
-    /// Begins anew on the same store, with a new connection.
+    /// Restarts on the same store, with a new connection.
     func start() throws {
         let trace = world.trace
         scheduler = ManualScheduler(clock: world.clock)

@@ -3,7 +3,7 @@ import LarderQuery
 import LarderSync
 import Synchronization
 
-/// What a client has told its user since somebody looked.
+/// A client's events since the log was last read.
 final class SpecLog: Sendable {
     /// What there is in it.
     struct Entries: Sendable {
@@ -33,7 +33,7 @@ final class SpecLog: Sendable {
     /// What a client says while it ends is its own affair: that its writes have no answer.
     func end() { isEnding.store(true, ordering: .releasing) }
 
-    /// Listens again to a client that has begun anew.
+    /// Listens again to a client that was restarted.
     func begin() { isEnding.store(false, ordering: .releasing) }
 
     func note(_ event: ListenerEvent) {

@@ -66,7 +66,7 @@ final class SpecWorld {
         return store
     }
 
-    /// Removes the store, whoever has it open.
+    /// Removes the store, even if it is open.
     func clear() throws {
         try openStore?.close()
         openStore = nil

@@ -5,7 +5,7 @@ import LarderSync
 
 /// What a step does.
 enum SpecAction: Sendable {
-    /// A listener is added to a query; it hears of metadata, too, unless the suite says otherwise.
+    /// A listener is added to a query, with metadata changes unless the suite says otherwise.
     case listen(Query, ListenOptions, targetID: Int32)
     case unlisten(Query)
     case write([Mutation])
@@ -22,7 +22,7 @@ enum SpecAction: Sendable {
     /// The oldest write is committed; `keepsWrite` where the client is not to take notice.
     case acknowledgeWrite(SnapshotVersion, keepsWrite: Bool)
     case failWrite(LarderError, keepsWrite: Bool)
-    /// Which of the listens to one target the backend answers, in a client that numbers them anew.
+    /// Which of the listens to one target the backend answers, in a client that numbers them again.
     case answerListen
 
     /// What waits runs at once, up to and with the first timer of the name.

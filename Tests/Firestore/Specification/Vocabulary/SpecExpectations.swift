@@ -5,7 +5,7 @@ import LarderRemote
 
 /// What a step must lead to; what is not named must not happen.
 struct SpecExpectations: Sendable {
-    /// What listeners hear.
+    /// The events of listeners.
     let events: [ListenerEvent]
     /// What holds afterwards; nil where nothing new is said.
     let state: StateExpectation?

@@ -91,7 +91,7 @@ struct SpecObject {
         return node
     }
 
-    /// Complains about members that nobody took.
+    /// Throws for members that were not read.
     func finish() throws {
         guard members.isEmpty else {
             let keys = rest.map { "'\($0)'" }.joined(separator: ", ")

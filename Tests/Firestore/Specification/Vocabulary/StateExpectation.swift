@@ -5,13 +5,13 @@ import LarderRemote
 
 /// What must hold of a client after a step; nil for what the step does not speak of.
 struct StateExpectation: Sendable {
-    /// What the backend watches for the client, by target; holds until it is said anew.
+    /// What the backend watches for the client, by target; holds until it is set again.
     var activeTargets: [Int32: TargetExpectation]?
-    /// Documents that a target resolves; holds until it is said anew.
+    /// Documents that a target resolves; holds until it is set again.
     var activeLimboDocuments: Set<DocumentPath>?
-    /// Documents that wait for such a target; holds until it is said anew.
+    /// Documents that wait for such a target; holds until it is set again.
     var enqueuedLimboDocuments: Set<DocumentPath>?
-    /// Whose writes were answered in this step; nobody's where it is not said.
+    /// Whose writes were answered in this step; none if absent.
     var acknowledged: [DocumentPath] = []
     var rejected: [DocumentPath] = []
     var outstandingWriteCount: Int?

@@ -20,7 +20,7 @@ struct FailedBundleTests {
         }
     }
 
-    @Test("Listeners hear of documents that were cached before the error")
+    @Test("Listeners receive documents that were cached before the error")
     func listeners() throws {
         let (scheduler, calls) = (ManualScheduler(), Counter())
         var configuration = ClientConfiguration(

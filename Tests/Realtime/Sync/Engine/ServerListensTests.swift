@@ -33,7 +33,7 @@ struct ServerListensTests {
         #expect(listens.answer(1) == nil, "an answer to the last connection")
     }
 
-    @Test("The server is told of the end of listens that it knows")
+    @Test("Listens that the server knows are ended there")
     func removal() {
         var listens = ServerListens()
         listens.add(a)

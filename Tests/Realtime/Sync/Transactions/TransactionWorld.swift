@@ -1,7 +1,7 @@
 import LarderRealtimeModel
 import LarderRealtimeSync
 
-/// Transactions over a sync tree and a server that answers when it is told to.
+/// Transactions over a sync tree and a server that answers on request.
 struct TransactionWorld {
     typealias Update = (Node) -> Transactions.UpdateResult
 

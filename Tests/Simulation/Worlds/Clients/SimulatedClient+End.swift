@@ -30,7 +30,7 @@ extension SimulatedClient {
         checkReads(of: [])
     }
 
-    /// An engine whom nobody asks for anything holds nothing.
+    /// An engine without requests holds nothing.
     func checkRest() {
         client?.inspect { [journal, number] state in
             journal.expect(
@@ -41,7 +41,7 @@ extension SimulatedClient {
         client?.collectGarbage(threshold: 0) { _ in }
     }
 
-    /// What nobody holds is not kept.
+    /// Rows without a holder are not kept.
     func checkGarbage() {
         guard let usage = try? client?.usage() else { return }
         journal.expect(

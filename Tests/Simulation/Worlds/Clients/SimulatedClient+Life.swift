@@ -108,7 +108,7 @@ extension SimulatedClient {
         events.schedule(after: chance.duration(.milliseconds(1)...(.seconds(20)))) { self.open() }
     }
 
-    /// Lets go of the process, with all that it knew.
+    /// Releases the process with all of its memory.
     func end() {
         for listener in listeners { listener.isOver = true }
         listeners = []

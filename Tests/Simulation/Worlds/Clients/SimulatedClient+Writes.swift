@@ -71,7 +71,7 @@ extension SimulatedClient {
             switch result {
             case .success(true):
                 journal.note(.writeCancelled, "\(record)")
-                // Nobody waits for what an earlier process wrote.
+                // No caller waits for the writes of an earlier process.
                 if record.isPending { settle(record, .cancelled) }
             case .success(false): journal.note(.cancelRefused, "\(record)")
             case .failure(let error):
@@ -100,7 +100,7 @@ extension SimulatedClient {
                 leave(record)
             }
         }
-        journal.expect(found.isEmpty, "batches in the queue that nobody wrote: \(found)")
+        journal.expect(found.isEmpty, "batches in the queue that no client wrote: \(found)")
     }
 
     /// A write of an earlier process is not in the queue any more.

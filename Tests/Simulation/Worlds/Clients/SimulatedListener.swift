@@ -4,7 +4,7 @@ import LarderSync
 import LarderTestSupport
 import SimulationSupport
 
-/// One who listens to a query, and looks closely at what it is told.
+/// A listener of a query that checks each snapshot that it receives.
 final class SimulatedListener: @unchecked Sendable {
     // One thread runs a world.
 
@@ -41,7 +41,7 @@ final class SimulatedListener: @unchecked Sendable {
         journal.expect(holds, "\(name) to \(query.canonicalID): \(promise())")
     }
 
-    /// Takes what it is told.
+    /// Takes a snapshot.
     func receive(_ result: Result<ViewSnapshot, LarderError>) {
         expect(!isOver, "told after its end: \(result)")
         expect(error == nil, "told after an error: \(result)")

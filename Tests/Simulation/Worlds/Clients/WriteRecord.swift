@@ -28,7 +28,7 @@ final class WriteRecord: CustomStringConvertible, @unchecked Sendable {
     /// The client's clock when it was made, which no other of its writes has.
     var time = Timestamp.epoch
     var state = State.asked
-    /// Whether its client has ended since it came into the queue, and so nobody will be told.
+    /// Whether its client has ended since it was queued, so that no completion is called.
     var isOrphan = false
     /// How often it was sent.
     var sendCount = 0

@@ -12,7 +12,7 @@ protocol Breakable: AnyObject {
 
 /// A stream between a client and a backend: a line in each direction, and what goes wrong.
 ///
-/// A stream that breaks ends at once for what is on its way; either end hears of it after a
+/// A stream that breaks ends at once for what is on its way; either end is notified after a
 /// while. What has arrived at the backend by then is done, and its answers are lost.
 final class Connection<Request: Sendable, Event: Sendable>: Breakable, @unchecked Sendable {
     // One thread runs a world.
@@ -34,7 +34,7 @@ final class Connection<Request: Sendable, Event: Sendable>: Breakable, @unchecke
         /// Makes the event of the end, and tells it from others.
         let closed: (LarderError?) -> Event
         let isEnd: (Event) -> Bool
-        /// Hears of what leaves the client, what reaches the backend and what that answers.
+        /// Observes what leaves the client, what reaches the backend, and its answers.
         let sent: (Request) -> Void
         let arrived: (Request) -> Void
         let answered: (Event) -> Void

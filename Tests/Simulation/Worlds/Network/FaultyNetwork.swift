@@ -14,7 +14,7 @@ final class FaultyNetwork: Remote, LineCarrier, @unchecked Sendable {
     enum Weather: Equatable {
         /// They arrive.
         case clear
-        /// Nothing arrives, and nobody is told.
+        /// Nothing arrives, and neither end is notified.
         case silent
         /// Connections end, and no new ones are made.
         case refusing
@@ -31,7 +31,7 @@ final class FaultyNetwork: Remote, LineCarrier, @unchecked Sendable {
     let audit: WriteAudit
     /// The client's number.
     let number: Int
-    /// The last snapshot that the client has been told of.
+    /// The last snapshot that the client has received.
     private(set) var lastSnapshotVersion = SnapshotVersion.none
 
     private(set) var weather = Weather.clear
@@ -148,7 +148,7 @@ final class FaultyNetwork: Remote, LineCarrier, @unchecked Sendable {
         lastArrived = max(lastArrived, message)
     }
 
-    /// Notes that the client hears of a snapshot.
+    /// Notes that the client receives a snapshot.
     func noteSnapshot(_ version: SnapshotVersion) {
         lastSnapshotVersion = max(lastSnapshotVersion, version)
     }

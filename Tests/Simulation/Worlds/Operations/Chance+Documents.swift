@@ -62,7 +62,7 @@ extension Chance {
         var fields = fields()
         fields[Mutation.writeNumberField] = .integer(Int64(number))
         let transforms = oneIn(3) ? [try transform()] : []
-        // Nobody asks for a value and a transform of one field.
+        // No write has both a value and a transform of one field.
         for transform in transforms { fields[transform.path.segments[0]] = nil }
         let record = try Record(fields)
         if oneIn(3) {

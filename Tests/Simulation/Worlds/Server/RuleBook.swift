@@ -10,11 +10,11 @@ final class RuleBook: @unchecked Sendable {
     /// The collection that one user alone may write to.
     static let privateCollection = "alice"
 
-    /// Documents that nobody may write.
+    /// Documents that no client may write.
     var locked: Set<DocumentPath> = []
-    /// Documents that nobody may get.
+    /// Documents that no client may get.
     var hidden: Set<DocumentPath> = []
-    /// Ids of collections that nobody may list.
+    /// IDs of collections that no client may list.
     var closed: Set<String> = []
     /// Whether any target has ever been denied.
     private(set) var hasDeniedTarget = false

@@ -4,7 +4,7 @@ import SimulationSupport
 package enum Fault: String, WorldFault {
     // Streams.
     case streamRefused = "a stream is refused"
-    case streamSilent = "a stream is opened and nobody answers"
+    case streamSilent = "a stream is opened and not answered"
     case requestLost = "a stream breaks before a request arrives"
     case answerLost = "a stream breaks after a request has arrived"
     case acknowledgementLost = "a stream breaks between a commit and its acknowledgement"
@@ -24,7 +24,7 @@ package enum Fault: String, WorldFault {
     case backendRestarted = "a backend is closed and opened again"
     case deletesForgotten = "a backend forgets deletes"
     case existenceFilter = "a backend counts the documents of a target"
-    case targetReset = "a backend tells a target anew"
+    case targetReset = "a backend sends a target again"
     case writeDenied = "rules deny a write"
     case writeRefused = "a precondition refuses a write"
     case targetDenied = "rules deny a target"

@@ -62,7 +62,7 @@ extension World {
         }
     }
 
-    /// Somebody who is no client of this world writes.
+    /// A client outside this world writes.
     private func writeElsewhere() throws {
         writeCount += 1
         let mutations = try chance.mutations(number: writeCount)

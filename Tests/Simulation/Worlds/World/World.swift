@@ -26,7 +26,7 @@ final class World: SimulatedWorld {
     let tempo: Duration
     var writeCount = 0
     /// How long a world goes on after the last thing that is done: where nearly every stream
-    /// breaks, clients would try for ever.
+    /// breaks, clients would try indefinitely.
     private static let aftermath = Duration.seconds(3600)
 
     /// A world of a seed, whose files lie in a directory.

@@ -10,9 +10,9 @@ package final class UnreliableRemote: Remote {
     package enum Network: Sendable {
         /// They do.
         case up
-        /// They are told at once that they do not.
+        /// They fail at once.
         case down
-        /// They hear nothing.
+        /// They receive no answer.
         case silent
     }
 

@@ -88,7 +88,7 @@ extension ConformanceCase {
                     "it is as of \(snapshot.metadata.freshness.readTime as Any)")
             }
         }
-        // What was told of the cache meanwhile is a part of the changes, too.
+        // Snapshots from the cache meanwhile are a part of the changes, too.
         let changes = try all.flatMap(\.documentChanges).map { change in
             Change(
                 kind: "\(change.type)".uppercased(),

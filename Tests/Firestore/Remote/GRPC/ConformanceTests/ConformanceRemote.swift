@@ -106,7 +106,7 @@ final class ConformanceRemote: Remote {
     /// Answers a new target: at once, unless the test does.
     fileprivate func watch(_ target: WatchTarget, _ side: WatchSide) {
         side.say(.targets(TargetChange(.added, targetIDs: [target.id])))
-        // Whoever waits for the target may speak about it now.
+        // Answers that wait for the target may mention it now.
         targets.change { $0.append(target) }
         guard !isManual || target.purpose == .limboResolution else { return }
         side.say(.targets(TargetChange(.current, targetIDs: [target.id], resumeToken: [1])))

@@ -13,7 +13,7 @@ final class SilentHost: Sendable {
 
     static func started() async throws -> SilentHost {
         SilentHost(
-            // Whoever connects waits in the backlog, where nobody takes him from.
+            // Connections wait in the backlog and are never accepted.
             try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.autoRead, value: false)
                 .bind(host: "127.0.0.1", port: 0).get())

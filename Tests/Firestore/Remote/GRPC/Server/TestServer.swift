@@ -178,7 +178,7 @@ final class TestServer: Sendable {
         running.withLock { $0 = Run(server: server, connections: connections, task: task) }
     }
 
-    /// Ends it for good, and lets go of what tests have given it, which may hold it.
+    /// Ends it for good, and releases the tests' closures, which may hold it.
     func close() async throws {
         await stop()
         script.withLock { $0 = nil }
