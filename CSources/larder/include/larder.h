@@ -121,7 +121,7 @@ LARDER_API const char *larder_strerror(int32_t status);
 /* The constant's name without prefix, e.g. "E_CORRUPT", or "unknown"; static text. */
 LARDER_API const char *larder_status_name(int32_t status);
 
-/* What went wrong, owned by the caller. Untouched by a call that succeeds. */
+/* The error of a call, owned by the caller. Untouched by a call that succeeds. */
 typedef struct larder_error {
     int32_t status;
     int32_t system_code; /* errno or LMDB's code, 0 where there is none */
@@ -395,7 +395,7 @@ LARDER_API int32_t larder_value_compare(larder_bytes left, larder_bytes right);
 /* Firestore's equality, which is not "compares the same": 1 and 1.0 differ, 0.0 and -0.0
  * differ, NaN equals NaN. 1 or 0. */
 LARDER_API int32_t larder_value_equal(larder_bytes left, larder_bytes right);
-/* What the value counts towards the document size limit, by Firestore's published rules. */
+/* The value's size towards the document size limit, by Firestore's published rules. */
 LARDER_API int64_t larder_value_size(larder_bytes value);
 
 /*
@@ -486,7 +486,7 @@ LARDER_API int32_t larder_record_load(const larder_record *record, void *buffer,
 LARDER_API int32_t larder_record_copy(const larder_record *record, void *buffer,
                                       size_t capacity_bytes, size_t *needed_bytes,
                                       larder_error *error);
-/* What the fields count towards the document size limit, by Firestore's published rules (the
+/* The fields' size towards the document size limit, by Firestore's published rules (the
  * name's share apart). E_CORRUPT below 0 for a cold part that does not decompress. */
 LARDER_API int64_t larder_record_size(const larder_record *record);
 
@@ -602,7 +602,7 @@ typedef struct larder_document {
     int64_t stored_bytes;    /* of its row */
 } larder_document;
 
-/* What is written with a document; struct_bytes set by the caller (or larder_document_info_init). */
+/* Metadata written with a document; struct_bytes set by the caller (or larder_document_info_init). */
 typedef struct larder_document_info {
     size_t struct_bytes;
     int32_t state;  /* FOUND, ABSENT or UNKNOWN */

@@ -136,7 +136,7 @@ extension RealtimeBackend {
 
     /// Keeps answers back, or releases those that were kept; pushes are sent on.
     ///
-    /// What was not released when its connection ends is lost.
+    /// Requests that were not released when their connection ends are lost.
     package func holdResponses(_ holds: Bool) {
         performOnAll { $0.holdResponses(holds) }
     }

@@ -23,7 +23,7 @@ actor TreeServer {
     let listens = ListenRegistry()
     var holdsResponses = false
 
-    /// What is delivered at the end of the turn, in order.
+    /// The deliveries at the end of the turn, in order.
     private var outgoing: [Delivery] = []
     /// Responses that are kept back.
     private var heldResponses: [Delivery] = []
@@ -223,7 +223,7 @@ actor TreeServer {
     }
 }
 
-/// What a turn delivers.
+/// A delivery of a turn.
 enum Delivery: Sendable {
     case event(ConnectionEvent, Channel)
     /// The answer to a write that no connection asked for.

@@ -20,7 +20,7 @@ struct NodeReader {
     /// True when everything was read.
     var isAtEnd: Bool { offset == bytes.count }
 
-    /// What is left as one node; empty for no bytes.
+    /// The rest as one node; empty for no bytes.
     mutating func readRest() throws(LarderError) -> Node {
         if isAtEnd { return .empty }
         let node = try readNode()

@@ -18,7 +18,7 @@ private enum Kind: UInt8 {
 }
 
 extension StoredWrite {
-    /// What the store keeps of the write besides its number and time.
+    /// The stored part of the write besides its number and time.
     var payload: [UInt8] {
         var writer = NodeWriter()
         append(to: &writer)
@@ -86,7 +86,7 @@ extension StoredWrite {
 }
 
 extension RefusedWrite {
-    /// What the store keeps of the refusal besides its time and the write's number.
+    /// The stored part of the refusal besides its time and the write's number.
     var payload: [UInt8] {
         var writer = NodeWriter()
         writer.append(byte: format)

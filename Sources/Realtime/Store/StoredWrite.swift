@@ -2,7 +2,7 @@ package import LarderRealtimeModel
 
 /// A write as it waits in the store to be sent, with its server values unresolved.
 package struct StoredWrite: Equatable, Sendable {
-    /// What a write does.
+    /// The change that a write makes.
     package enum Content: Equatable, Sendable {
         /// Replaces the content of a location.
         case overwrite(TreePath, Node)
@@ -30,7 +30,7 @@ package struct StoredTransaction: Equatable, Sendable {
     package let path: TreePath
     /// The hash of the data that the update was given.
     package let baseHash: String
-    /// What the update made of it, with its server values.
+    /// The update's result, with its server values.
     package let output: Node
     /// True if listeners see the output before the server has accepted it.
     package let isVisible: Bool

@@ -1,6 +1,6 @@
 package import LarderCore
 
-/// What the commits of one client of a store mean for the other clients, until all have applied it.
+/// The changes of one client's commits for the other clients, until all have applied them.
 ///
 /// An entry is added in the transaction of its commit, so that no client sees a change without its
 /// entry, or an entry without the change. Its name is the commit's number in 16 hexadecimal digits,

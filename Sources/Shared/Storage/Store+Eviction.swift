@@ -35,7 +35,7 @@ extension Store {
 
     /// The number of the last commit in which this object evicted something; 0 before the first.
     ///
-    /// What was read from an earlier commit may have been evicted since. Also 0 for a closed store.
+    /// Rows read from an earlier commit may have been evicted since. Also 0 for a closed store.
     package var lastEvictionCommit: UInt64 {
         let number = try? withEnvironment { (environment) throws(LarderError) in
             larder_lru_commit_number(environment)

@@ -13,7 +13,7 @@ typedef struct larder__document_sums {
     int64_t cost_bytes;
 } larder__document_sums;
 
-/* What is remembered of trees (check_nodes.c): locations as numbers (8, big-endian) and bytes. */
+/* State of the check of trees (check_nodes.c): locations as numbers (8, big-endian) and bytes. */
 typedef struct larder__audit_nodes {
     uint64_t location; /* the one being read, 0 before the first */
     bool has_last;

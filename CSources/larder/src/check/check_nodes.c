@@ -126,7 +126,7 @@ static bool is_reserved(larder_bytes text) {
     return text.size_bytes == 2 && *larder__begin(text) == '.';
 }
 
-/* What is wrong with the key; NULL for nothing. */
+/* The fault of the key; NULL for none. */
 static const char *check_key(const larder__audit_nodes *n, larder_bytes form) {
     larder__form again;
     larder_bytes text;

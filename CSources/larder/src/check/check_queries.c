@@ -80,7 +80,7 @@ static int32_t check_index(larder__audit *c, larder_bytes key, uint64_t tree, ui
     return larder__audit_report(c, LARDER__NODE_QUERIES, key, "the index does not mention it");
 }
 
-/* What is wrong with the row by itself; NULL for nothing. */
+/* The fault of the row by itself; NULL for none. */
 static const char *check_query(const larder__audit *c, uint64_t id, const larder__query_row *row) {
     uint32_t depth;
     if (larder__node_path_check(row->path, false, &depth, NULL) != LARDER_OK)

@@ -104,7 +104,7 @@ int32_t larder__index_find(larder__index_view *view, larder_field *field, larder
 int32_t larder__index_collect(larder__index_definition *definition, larder__index_view *view,
                               larder_bytes prefix, larder_bytes suffix, larder__index_work *work,
                               larder__items *items, larder_error *error);
-/* What an entry with that mark has as its value. */
+/* The value of an entry with that mark. */
 larder_bytes larder__index_entry_value(uint16_t mark);
 /* The size of the order bytes in front of the id, given what follows an entry key's prefix and
  * the entry's value; 0 when malformed. */

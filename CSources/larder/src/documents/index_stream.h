@@ -14,7 +14,7 @@
 
 #include "index.h"
 
-/* What the streams of a scan have in common. */
+/* The common part of a scan's streams. */
 typedef struct larder__index_range {
     const larder_txn *txn;
     uint32_t index_id;

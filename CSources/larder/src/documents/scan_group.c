@@ -97,7 +97,7 @@ static int32_t list_members(group_scan *scan, uint64_t group, larder_error *erro
     return LARDER_OK;
 }
 
-/* What a bound (a document name) means inside one collection: everything lies before (-1) or
+/* The meaning of a bound (a document name) inside one collection: everything lies before (-1) or
  * behind it (1), or it is the id in *id (0). */
 static int bound_in(larder_bytes path, larder_bytes bound, larder_bytes *id, bool *is_below) {
     larder_bytes collection, last;

@@ -279,7 +279,7 @@ typedef struct target_scan {
 
 static void close_scan(larder_scan *base) { larder__walk_close(&((target_scan *)base)->walk); }
 
-/* What is known of the document: OK, NOT_FOUND. */
+/* Reads the document's row: OK, NOT_FOUND. */
 static int32_t read_document(target_scan *scan, larder_document *document, larder_error *error) {
     const larder__walk *walk = &scan->walk;
     if (scan->has_user) {

@@ -48,8 +48,8 @@ static inline larder_bytes larder__location_separator(const larder__location_cur
     return larder__bytes(larder__begin(cursor->rows.key) + cursor->prefix.size_bytes,
                          cursor->rows.key.size_bytes - cursor->prefix.size_bytes);
 }
-/* What no key of the rows before reaches: the separator; behind cut bytes the row's first key, or, when
- * that does not begin with them, the end of the keys that do. */
+/* A bound that no key of the rows before reaches: the separator; behind cut bytes the row's first
+ * key, or, when that does not begin with them, the end of the keys that do. */
 int32_t larder__location_bound(const larder__location_cursor *cursor, larder__form *bound,
                                larder_error *error);
 /* Opens the row that the cursor stands on. */

@@ -87,7 +87,7 @@ typedef struct larder__page {
 /* Appends them as an encoded node: OK, MORE when a bound ended the page; nothing where none is. */
 int32_t larder__page_read(const larder_txn *txn, larder__place *place, const larder__page *page,
                           larder_bytes priority, larder__buffer *out, larder_error *error);
-/* What each public call that reads begins with. */
+/* The beginning of each public call that reads. */
 int32_t larder__read_check(const larder_txn *txn, uint64_t tree, larder_bytes path, const void *out,
                            larder_error *error);
 /* Whether a number is a tree's: OK, or E_INVALID_ARGUMENT. */

@@ -96,7 +96,7 @@ bool larder__append_reference(larder__buffer *out, larder_bytes priority, uint64
 /* The location of a working or stored REFERENCE. */
 bool larder__reference_read(const larder__head *head, const uint8_t *end, uint64_t *location);
 
-/* What larder__node_check lets pass besides nodes that a tree can hold. */
+/* Nodes that larder__node_check accepts besides those that a tree can hold. */
 enum { LARDER__CHECK_SERVER_VALUES = 1, LARDER__CHECK_RESERVED_KEYS = 2 /* .q */ };
 /* Validates an encoded node in full. *depth: keys down to its deepest leaf. */
 int32_t larder__node_check(larder_bytes encoded, uint32_t allowed, uint32_t *depth,

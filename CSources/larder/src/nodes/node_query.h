@@ -51,7 +51,7 @@ bool larder__query_parse(larder_bytes payload, larder__query_row *row);
 /* OK, NOT_FOUND. The row borrows from the transaction. */
 int32_t larder__query_read(const larder_txn *txn, uint64_t tree, uint64_t id,
                            larder__query_row *row, larder_error *error);
-/* What the row holds may be borrowed from the transaction. */
+/* The row's bytes may be borrowed from the transaction. */
 int32_t larder__query_write(larder_txn *txn, uint64_t tree, uint64_t id,
                             const larder__query_row *row, larder_error *error);
 /* Removes a query's part of the index and its tracked keys, not its row. */
@@ -69,7 +69,7 @@ int32_t larder__index_keeps(const larder_txn *txn, uint64_t tree, larder_bytes p
 int32_t larder__sweep_unmark(larder_txn *txn, uint64_t tree, larder_bytes path,
                              larder_error *error);
 
-/* What the queries at one path keep. */
+/* The part of the tree that the queries at one path keep. */
 typedef struct larder__keepers {
     bool keeps_all;       /* one of them is not KEYED */
     larder__buffer keyed; /* uint64_t each: holders of tracked keys */

@@ -13,7 +13,7 @@
 /* A patched row of fewer bytes is put together with a neighbour, if it has shrunk. */
 #define SMALL_ROW_BYTES 400
 
-/* What changes make of one child of the row. */
+/* The result of the changes for one child of the row. */
 typedef struct result {
     larder__changed changes;
     size_t at, size_bytes;   /* in results: a working node, whose long strings may be COLD */

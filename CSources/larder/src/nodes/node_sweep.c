@@ -292,7 +292,7 @@ static int32_t visit_sweep(larder__lru_step *step, uint64_t tree, uint64_t id,
     if (status == LARDER_OK) status = is_covered(&s, &covered);
     s.path.size_bytes = position;
     if (status == LARDER_OK && !covered) status = sweep(&s);
-    /* What was deleted is freed before the walk goes on to younger rows. */
+    /* Deleted rows are freed before the walk goes on to younger rows. */
     if (status == LARDER_OK && s.has_deleted) status = LARDER_MORE;
     *outcome = status == LARDER_MORE ? LARDER__LRU_AGAIN : LARDER__LRU_GONE;
     if (status == LARDER_MORE)

@@ -95,7 +95,7 @@ int32_t larder__stored_leaf(larder__segment *segment, const larder__head *head, 
 typedef int32_t (*larder__reference_function)(void *context, larder_bytes priority,
                                               uint64_t location, uint32_t depth,
                                               larder__buffer *out, larder_error *error);
-/* What becomes of a stored node's references and cold strings in a copy. */
+/* The treatment of a stored node's references and cold strings in a copy. */
 typedef struct larder__copy_rules {
     larder__reference_function reference;
     void *context;
@@ -146,7 +146,7 @@ int32_t larder__segment_splice(larder__segment_writer *writer, larder_bytes hot,
 /* Adds a child with a working node behind all others. */
 int32_t larder__segment_add(larder__segment_writer *writer, larder_bytes form, larder_bytes node,
                             larder_error *error);
-/* What the row would take, as far as that is known before compressing. */
+/* The row's size, as far as that is known before compressing. */
 size_t larder__segment_estimate(const larder__segment_writer *writer);
 /* Where the writer stands, to take children back that were added since. */
 typedef struct larder__segment_mark {

@@ -54,7 +54,7 @@ static size_t plain_size(const larder_record *record) {
            record->values.size_bytes;
 }
 
-/* What lies behind the structure. */
+/* The bytes behind the structure. */
 static int32_t content_size(const larder_record *record, size_t *size, larder_error *error) {
     if (is_stored(record)) {
         size_t names = record->shape == 0 ? record->names.size_bytes : 0;

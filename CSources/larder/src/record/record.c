@@ -86,7 +86,7 @@ size_t larder_record_count(const larder_record *record) {
 
 /* ---- fields ---- */
 
-/* What a cold tag stands for. */
+/* The value type of a cold tag. */
 static bool cold_reference(larder_bytes value, uint8_t *tag, size_t *position) {
     const uint8_t *at = larder__begin(value);
     uint64_t number;

@@ -84,7 +84,7 @@ static inline bool larder__time_get(const uint8_t from[LARDER__TIME_BYTES], lard
 }
 int larder__time_compare(larder_time a, larder_time b);
 
-/* What is known of a tag; rank 0: no such tag in a value (cold included). */
+/* The properties of a tag; rank 0: no such tag in a value (cold included). */
 typedef struct larder__tag_info {
     uint8_t rank;           /* of the type order, from 1; integers and doubles share one */
     int8_t type;            /* LARDER_TYPE_... */

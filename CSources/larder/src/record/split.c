@@ -82,7 +82,7 @@ static inline bool is_cold(larder_bytes value) {
     return value.size_bytes > 0 && *larder__begin(value) == LARDER__TAG_COLD;
 }
 
-/* What the hot values say of the plain form. */
+/* The parts of the plain form that hot values give. */
 typedef struct layout {
     larder__container values;
     size_t hot_bytes; /* bodies that are not cold */

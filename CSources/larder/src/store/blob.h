@@ -38,7 +38,7 @@ larder__key larder__dictionary_key(uint32_t id);
 /* Record count as stored, and content, borrowed. NOT_FOUND. */
 int32_t larder__dictionary_row(const larder_txn *txn, uint32_t id, int64_t *record_count,
                                larder_bytes *content, larder_error *error);
-/* What the write transaction has yet to add to a dictionary's record count. */
+/* The records that the write transaction has yet to add to a dictionary's count. */
 int64_t larder__dictionary_delta(const larder_txn *txn, uint32_t id);
 /* Drops a prepared dictionary whose transaction was aborted. */
 void larder__blob_forget(larder_env *env, uint32_t id);

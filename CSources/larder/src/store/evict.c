@@ -118,7 +118,7 @@ static int32_t walk(larder__lru_step *s, bool *is_through, larder_error *error) 
     return LARDER_OK;
 }
 
-/* What nothing refers to any more goes first. *has_unused: there is more of it. */
+/* Rows without a reference go first. *has_unused: there is more of it. */
 static int32_t free_unused(larder__lru_step *s, bool *has_unused, larder_error *error) {
     int64_t before = larder__counters_total(&s->txn->counters);
     int32_t status = LARDER_OK;

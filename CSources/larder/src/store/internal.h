@@ -52,7 +52,7 @@ typedef enum larder__table {
     LARDER__TABLE_COUNT
 } larder__table;
 
-/* What a table's rows are counted as. The order is that of the stored counters. */
+/* The category that a table's rows are counted in. The order is that of the stored counters. */
 typedef enum larder__category {
     LARDER__COUNT_DOCUMENTS,
     LARDER__COUNT_OVERLAYS,
@@ -228,7 +228,7 @@ typedef struct larder__collection_memo { /* one remembered path -> number */
     char path[110];
 } larder__collection_memo;
 
-/* What a write transaction knows of a collection it changed; written at commit. */
+/* A write transaction's counters of a collection that it changed; written at commit. */
 typedef struct larder__collection_delta {
     uint64_t number;
     int64_t found_delta;
@@ -452,7 +452,7 @@ int32_t larder__row_read(const larder_txn *txn, larder__table table, larder_byte
 int32_t larder__row_replace_cold(larder_txn *txn, larder_bytes key, larder_bytes row,
                                  const larder_record *record, uint32_t dictionary,
                                  larder_bytes frame, larder_error *error);
-/* What a record counts as raw: names, values, and the cold part before compression. */
+/* The raw size of a record: names, values, and the cold part before compression. */
 int64_t larder__row_raw_bytes(const larder_record *record);
 /* The head only, without checksum or record: state, epoch, read time. False when too short. */
 bool larder__row_head(larder_bytes row, int32_t *state, uint32_t *epoch, larder_time *read_time);

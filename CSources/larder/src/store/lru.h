@@ -30,7 +30,7 @@ typedef struct larder__lru_entry {
 } larder__lru_entry;
 bool larder__lru_entry_read(const uint8_t **at, const uint8_t *end, larder__lru_entry *entry);
 
-/* What becomes of an entry that the walk looks at. */
+/* The outcome for an entry that the walk visits. */
 typedef enum larder__lru_outcome {
     LARDER__LRU_GONE, /* the row went, or has another entry now */
     LARDER__LRU_KEPT,
@@ -48,7 +48,7 @@ typedef struct larder__lru_step {
     bool removed_log_row; /* a row of the log became empty */
 } larder__lru_step;
 
-/* What the log asks of a kind of row. */
+/* The log's operations on a kind of row. */
 typedef struct larder__lru_rows {
     /* How many rows the store has, as far as the counters know. */
     int64_t (*count)(const larder__counters *counters);
@@ -81,7 +81,7 @@ int32_t larder__lru_write_log(larder_txn *txn, uint32_t epoch, larder_error *err
  * unless it is there. */
 int32_t larder__lru_note(larder_txn *txn, larder__lru_kind kind, uint64_t number, larder_bytes id,
                          bool is_logged, int64_t cost_bytes, larder_error *error);
-/* What is written from now on lies after every row of the log, also after rows that are gone:
+/* Later writes lie after every row of the log, also after rows that are gone:
  * the walk, which remembers its position by key, must meet it. */
 void larder__lru_begin_epoch(larder_txn *txn);
 

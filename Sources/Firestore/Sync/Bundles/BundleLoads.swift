@@ -13,7 +13,7 @@ struct BundleLoads {
     /// A bundle that is being loaded.
     struct Load: Sendable {
         var loader: BundleLoader
-        /// Whose view of the documents the loader returns.
+        /// The user whose view of the documents the loader returns.
         let user: UserID
         let source: any BundleSource
         let progress: @Sendable (LoadBundleProgress) -> Void
@@ -99,7 +99,7 @@ extension Engine {
         }
         bundles.loads[id] = load
         do throws(LarderError) {
-            // What was cached before an error stays.
+            // Documents cached before an error stay.
             try apply(step, of: load)
         } catch {
             failure = failure ?? error

@@ -120,10 +120,10 @@ extension DeadLetter {
     private static let version: Int64 = 1
     /// The maximum size of a stored error message.
     private static let maxMessageBytes = 1024
-    /// What a batch's bytes may come to, so that it fits into a dead letter.
+    /// The largest size of a batch, so that it fits into a dead letter.
     static let maxBatchBytes = (64 << 20) - (64 << 10)
 
-    /// What the names of a user's dead letters begin with; no other user's do.
+    /// The prefix of the names of a user's dead letters, and of no other user's.
     static func prefix(of user: UserID) -> String {
         "\(user.string.utf8.count):\(user.string)/"
     }

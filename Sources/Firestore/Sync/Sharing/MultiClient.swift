@@ -51,7 +51,7 @@ struct MultiClient {
 
     /// A request to take a batch back, which the primary has not answered.
     struct Cancellation {
-        /// Whose batch it is.
+        /// The user who made the batch.
         let user: UserID
         var completions: [@Sendable (Result<Bool, LarderError>) -> Void] = []
     }
@@ -67,7 +67,7 @@ struct MultiClient {
 
     /// Changes of other clients up to this commit have been applied.
     private(set) var appliedCommit: UInt64
-    /// What to tell other clients.
+    /// The changes to pass to other clients.
     var unsent = SharedChange()
     /// The targets that other clients know this one to listen to.
     private var ownTargets: Set<Int32> = []
@@ -90,7 +90,7 @@ struct MultiClient {
     /// Views whose query runs on a commit that is too old.
     private var staleViews: Set<ViewID> = []
 
-    /// What the client found when it joined the store, until it starts.
+    /// The state of the store when the client joined it, until it starts.
     private var joined: ClientScan?
 
     init(
@@ -163,7 +163,7 @@ struct MultiClient {
 
     /// Takes in what this client's streams know of the network, if it is primary.
     ///
-    /// What the former primary knew stays valid until this client's own state changes.
+    /// The former primary's state stays valid until this client's own state changes.
     ///
     /// - Returns: what to show.
     mutating func merge(_ own: NetworkState, into shown: NetworkState) -> NetworkState {

@@ -41,7 +41,7 @@ package struct SharedChange: Sendable, Equatable {
         }
 
         package var id: Int64
-        /// What has become of it.
+        /// Its outcome.
         package var state: State
 
         package init(_ id: Int64, _ state: State) {

@@ -58,7 +58,7 @@ struct ViewComputation {
     ) {
         switch (documents.document(at: path), new) {
         case (nil, nil): break
-        // What is outside a limit that was reached comes in only when something goes, and then
+        // Documents outside a limit that was reached enter only when another leaves, and then
         // the query is run again.
         case (nil, let new?): if !isOutsideLimit(new) { put(new, .added) }
         case (let old?, nil):

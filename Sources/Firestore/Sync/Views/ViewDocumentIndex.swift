@@ -58,7 +58,7 @@ package struct PinnedPathsChange: Sendable {
     /// The change without documents that entered and left again, or left and returned.
     fileprivate var balanced: PinnedPathsChange {
         if entered.isEmpty || left.isEmpty { return self }
-        // What comes can only leave next, and the other way round.
+        // A document that entered can only leave next, and the other way round.
         var balance: [DocumentPath: Int] = [:]
         for path in entered { balance[path, default: 0] += 1 }
         for path in left { balance[path, default: 0] -= 1 }

@@ -50,7 +50,7 @@ final class DatabaseConnection: Sendable {
         isOpened.load(ordering: .acquiring) ? openedClient : nil
     }
 
-    /// What callbacks run on.
+    /// The queue that callbacks run on.
     var callbacks: CallbackQueue { callbackQueue.withLock { $0 } }
 
     var configuration: DatabaseConfiguration { state.withLock { $0.configuration } }

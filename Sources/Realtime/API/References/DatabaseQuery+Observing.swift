@@ -187,7 +187,7 @@ extension DatabaseQuery {
 
     /// An event of a child.
     public struct ChildEvent: Sendable {
-        /// What happened to the child.
+        /// The type of the change.
         public let type: DataEventType
         /// The child; as it was if it was removed.
         public let snapshot: DataSnapshot

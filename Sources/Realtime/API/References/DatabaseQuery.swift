@@ -10,7 +10,7 @@ import LarderRealtimeModel
 public class DatabaseQuery: @unchecked Sendable {
     // Immutable, also in the subclass.
 
-    /// What a query asks for.
+    /// The parts of a query.
     struct Target: Hashable {
         var path: TreePath
         var builder = QueryBuilder()

@@ -8,7 +8,7 @@ import LarderRealtimeSync
 /// Numbers are `NSNumber`, so that `as? Int`, `as? Double` and `as? Bool` work as on Apple's
 /// systems.
 public final class DataSnapshot: Sendable {
-    /// What is known about the data of a snapshot.
+    /// The origin and completeness of a snapshot's data.
     public struct Metadata: Hashable, Sendable {
         /// True if all data of the query or the location is known.
         ///
@@ -23,7 +23,7 @@ public final class DataSnapshot: Sendable {
     /// The location of the data.
     public let ref: DatabaseReference
 
-    /// What is known about the data.
+    /// The origin and completeness of the data.
     public let metadata: Metadata
 
     let node: Node

@@ -118,7 +118,7 @@ public final class MutableData {
     }
 }
 
-/// What the block of a transaction decides.
+/// The decision of a transaction's block.
 public final class TransactionResult: Sendable {
     /// The new data as the block has left it; nil to abort.
     let result: Result<Node, LarderError>?

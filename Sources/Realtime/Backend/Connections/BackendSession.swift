@@ -1,7 +1,7 @@
 import LarderRealtimeModel
 import LarderRealtimeRemote
 
-/// What a backend knows of one connection.
+/// A backend's state of one connection.
 final class BackendSession {
     /// The order in which sessions began.
     let number: UInt64
@@ -13,7 +13,7 @@ final class BackendSession {
     /// Cancels the timer of the user's token.
     var cancelExpiration: (@Sendable () -> Void)?
     var listens: Set<ListenKey> = []
-    /// What is to be written when the session ends.
+    /// The writes to make when the session ends.
     var onDisconnect = OnDisconnectTree()
 
     init(number: UInt64, id: String, channel: Channel) {

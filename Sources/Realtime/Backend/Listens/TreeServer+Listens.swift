@@ -4,7 +4,7 @@ import LarderRealtimeRemote
 extension TreeServer {
     /// Begins a listen, or answers one again that is there already.
     ///
-    /// What the client lacks is sent before the answer: nothing if its hash is that of the content,
+    /// Missing data is sent before the answer: nothing if its hash is that of the content,
     /// the ranges that differ, or all of it.
     func listen(
         _ key: ListenKey, _ hash: String, _ compoundHash: CompoundHash?, _ session: BackendSession

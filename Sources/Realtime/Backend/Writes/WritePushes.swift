@@ -1,7 +1,7 @@
 import LarderRealtimeModel
 import LarderRealtimeRemote
 
-/// What a write means for the listens that it concerns: those on the way to a written path, and
+/// The pushes of a write to the listens that it affects: those on the way to a written path, and
 /// those below one.
 struct WritePushes {
     private let write: TreeWrite

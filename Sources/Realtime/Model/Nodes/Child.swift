@@ -18,7 +18,7 @@ extension Child: SortedTreeElement {
     static func order(_ left: ChildKey, _ right: ChildKey) -> Int { left.order(to: right) }
 }
 
-/// What is known of a range of children together.
+/// The summary of a range of children.
 struct ChildrenSummary: SortedTreeSummary {
     /// The estimated size of the keys and nodes.
     private(set) var estimatedSize = 0

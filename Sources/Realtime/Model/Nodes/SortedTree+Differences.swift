@@ -4,7 +4,7 @@ extension SortedTree {
     /// Calls a closure for the elements in which two trees may differ, in the order of their keys:
     /// with both elements of a key, or with the only one.
     ///
-    /// What both trees share is skipped, so the cost is that of the changes that lie between them.
+    /// Shared subtrees are skipped, so the cost is that of the changes that lie between them.
     /// Elements of one key may be equal.
     static func forEachDifference(
         from old: SortedTree, to new: SortedTree, _ body: (Element?, Element?) -> IterationStep
@@ -36,7 +36,7 @@ extension SortedTree {
     /// A walk through the elements of a tree that can leave out subtrees.
     private struct Walk {
         private var elements: ArraySlice<Element> = []
-        /// What is left, the next at the end.
+        /// The remaining elements, the next at the end.
         private var subtrees: [Subtree]
 
         init(_ root: Subtree) {

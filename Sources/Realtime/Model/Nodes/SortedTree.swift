@@ -4,7 +4,7 @@ import Synchronization
 protocol SortedTreeElement: Sendable {
     associatedtype SortKey: Sendable
     associatedtype Summary: SortedTreeSummary
-    /// What a computation over the elements in order notes on its way, to continue from there.
+    /// The state of a computation over the elements in order, to continue from.
     associatedtype Checkpoint: Sendable
 
     var sortKey: SortKey { get }
@@ -14,7 +14,7 @@ protocol SortedTreeElement: Sendable {
     static func order(_ left: SortKey, _ right: SortKey) -> Int
 }
 
-/// What is known of a range of elements together.
+/// The summary of a range of elements.
 protocol SortedTreeSummary: Sendable {
     /// The summary of no elements.
     init()
@@ -98,7 +98,7 @@ struct SortedTree<Element: SortedTreeElement>: Sendable {
         }
     }
 
-    /// What is known of all elements.
+    /// The summary of all elements.
     var summary: Element.Summary { root.summary }
 }
 

@@ -9,7 +9,7 @@ package enum NodeIndex: Hashable, Sendable {
     /// By the values at a path below them, which is not empty.
     case child(TreePath)
 
-    /// What the index orders a child by.
+    /// The part of a child that the index orders by.
     package func indexValue(of node: Node) -> IndexValue {
         switch self {
         case .priority: node.priority.leaf.map { .leaf($0) } ?? .null

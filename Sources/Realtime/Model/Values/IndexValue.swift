@@ -1,4 +1,4 @@
-/// What an index orders a node by, before its key.
+/// The part of a node that an index orders by, before its key.
 ///
 /// The order is that of values: null, values that the server computes, false, true, numbers,
 /// strings, and nodes with children, which are all equal.
@@ -9,7 +9,7 @@ package enum IndexValue: Hashable, Sendable {
     /// Above all values of nodes: the end of an order.
     case maximum
 
-    /// What a node is ordered by where nodes are compared by their values.
+    /// The sort value of a node where nodes are compared by their values.
     package init(_ node: Node) {
         if let leaf = node.leafValue {
             self = .leaf(leaf)

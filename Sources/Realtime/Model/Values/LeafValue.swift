@@ -1,4 +1,4 @@
-/// What a leaf of the tree holds.
+/// The value of a leaf of the tree.
 package enum LeafValue: Hashable, Sendable {
     case boolean(Bool)
     case number(LeafNumber)

@@ -1,4 +1,4 @@
-/// What the server will write when the connection ends, as far as it has acknowledged that.
+/// The writes that the server will make when the connection ends, as far as acknowledged.
 ///
 /// When the connection is lost, the client applies the same to its own data at once, instead of
 /// waiting for the server to say so on the next connection.

@@ -31,7 +31,7 @@ extension Node {
 }
 
 extension [PathValue] {
-    /// What an application writes together: an object whose names are paths below a location.
+    /// An application's multi-location update: an object whose names are paths below a location.
     ///
     /// - Parameter path: the location.
     /// - Throws: `invalidArgument` for what is no object, for invalid paths and values, and for

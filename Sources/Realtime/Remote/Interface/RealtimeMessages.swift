@@ -1,6 +1,6 @@
 package import LarderRealtimeModel
 
-/// What a client asks a server.
+/// A client's request to a server.
 package enum RealtimeRequest: Equatable, Sendable {
     /// Authenticates the connection; ends the authentication it had.
     case authenticate(token: String)
@@ -34,12 +34,12 @@ package struct RealtimeResponse: Equatable, Sendable {
     package var reason: String?
     package var payload: Payload
 
-    /// What an answer carries.
+    /// The data of an answer.
     package enum Payload: Equatable, Sendable {
         case none
         /// The content that a `get` asked for.
         case node(Node)
-        /// What the server says of an authentication, or the warnings of a listen.
+        /// The result of an authentication, or the warnings of a listen.
         case json(JSONValue)
     }
 
@@ -68,7 +68,7 @@ package struct ResponseStatus: RawRepresentable, Hashable, Sendable {
     package static let invalidToken = ResponseStatus(rawValue: "invalid_token")
 }
 
-/// What a server says without being asked.
+/// A server's message that is not an answer.
 package enum RealtimePush: Equatable, Sendable {
     /// A node was replaced; the tag is that of the query whose window it belongs to, nil for plain
     /// locations.

@@ -26,7 +26,7 @@ package protocol RealtimeConnection: AnyObject, Sendable {
     func close()
 }
 
-/// What a client says when it connects.
+/// A client's identification when it connects.
 package struct ConnectRequest: Hashable, Sendable {
     /// The session of the client's previous connection, which the server ends if it still has it.
     package var lastSessionID: String?
@@ -36,7 +36,7 @@ package struct ConnectRequest: Hashable, Sendable {
     }
 }
 
-/// What happens on a connection.
+/// An event of a connection.
 package enum ConnectionEvent: Sendable {
     /// The server accepted the connection.
     case opened(ServerHello)

@@ -33,7 +33,7 @@ extension StoredTree {
         try cache.node(at: path)
     }
 
-    /// What is known of the server's data for a query: all of it, or those children of which all
+    /// The known part of the server's data for a query: all of it, or those children of which all
     /// is known.
     ///
     /// - Parameter spare: how many children to have beyond the limit of the query, as far as the
@@ -65,7 +65,7 @@ extension StoredTree {
 }
 
 extension StoredTree {
-    /// What a filtered query selects of a location that is stored as a whole.
+    /// A filtered query's part of a location that is stored as a whole.
     private func storedWindow(
         of query: QuerySpec, spare: Int
     ) throws(LarderError) -> CachedNode {
@@ -191,7 +191,7 @@ extension StoredTree {
         if keys.isEmpty || tracked.isLocationComplete(query.path) { return keys }
         let others = tracked.completeWindows(at: query.path, except: query)
         let alone = tracked.completeChildren(of: query.path)
-        // What cannot be read may be in use.
+        // Unreadable rows may be in use.
         let shared = others.isEmpty ? [] : (try? cache.trackedKeys(of: others)) ?? keys
         return keys.intersection(shared.union(alone))
     }

@@ -9,7 +9,7 @@ package protocol TreeCache {
     /// The cached content of a location, without regard to what of it is complete.
     func node(at path: TreePath) throws(LarderError) -> Node
 
-    /// What a query selects of the cached content of its location; the location's priority is no
+    /// A query's part of the cached content of its location; the location's priority is no
     /// part of it.
     ///
     /// Only the window is held in memory.

@@ -249,7 +249,7 @@ extension DatabaseClient {
 // MARK: - The cache
 
 extension DatabaseClient {
-    /// What the client holds.
+    /// Counts of the client's data.
     package func usage(completion: @escaping Completion<DatabaseUsage>) {
         perform(
             { $0.usage(completion) },

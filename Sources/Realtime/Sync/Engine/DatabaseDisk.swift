@@ -7,7 +7,7 @@ import LarderStorage
 /// The store of a database, and the changes of the turn that are to be committed; without a store
 /// everything is kept in memory.
 final class DatabaseDisk {
-    /// What an earlier run has left.
+    /// The state left by an earlier run.
     enum SavedWork {
         case write(PendingWrite, Timestamp)
         case transaction(SavedTransaction, Timestamp, wasSent: Bool)
@@ -194,7 +194,7 @@ extension DatabaseDisk {
 extension DatabaseDisk {
     /// Commits the changes of the turn, all or none.
     ///
-    /// What no store can keep of the server's data, such as a key that is too long, is left out, so
+    /// Server data that no store can keep, such as a key that is too long, is left out, so
     /// that it does not stand in the way of everything else.
     func commit() throws(LarderError) {
         guard let stored else { return }

@@ -12,7 +12,7 @@ package struct DatabaseEviction: Sendable {
     package let freedBytes: Int64
 }
 
-/// What a client holds, in memory and on disk.
+/// Counts of a client's data, in memory and on disk.
 package struct DatabaseUsage: Sendable {
     /// The store; nil for a database without one.
     package let store: StoreStatistics?
@@ -80,7 +80,7 @@ extension DatabaseEngine {
         forgetEvicted()
         let queryCount = tree.stored?.tracked.count ?? 0
         let result = Result { () throws(LarderError) -> DatabaseEviction in
-            // What was recorded in this turn is part of what may go.
+            // The records of this turn may be evicted, too.
             try disk.commit()
             let freedBytes = try disk.evict(toBytes: goal)
             forgetEvicted()

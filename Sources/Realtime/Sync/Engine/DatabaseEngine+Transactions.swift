@@ -3,7 +3,7 @@ import LarderRealtimeModel
 import LarderRealtimeRemote
 import LarderRuntime
 
-/// What belongs to a transaction beside its data.
+/// A transaction's parts beside its data.
 struct TransactionWork {
     /// Nil for a transaction of an earlier run.
     var update: TransactionUpdate?
@@ -11,7 +11,7 @@ struct TransactionWork {
     let completion: Completion<TransactionOutcome>?
     /// When it was started, by the local clock.
     let time: Timestamp
-    /// What is stored of it.
+    /// Its stored form.
     var saved: SavedTransaction?
 }
 

@@ -3,7 +3,7 @@ package import LarderRealtimeModel
 import LarderRealtimeRemote
 import LarderRuntime
 
-/// What a request of the outbox belongs to.
+/// The origin of a request of the outbox.
 enum OutboxWork {
     case write(WriteID)
     case transactions(TransactionPutID)
@@ -29,7 +29,7 @@ struct OutgoingWrite {
 /// A write that is not sent because a later one replaces it.
 struct ReplacedWrite {
     let id: WriteID
-    /// What it would send.
+    /// The request that it would send.
     let entry: RequestOutbox.Entry
 }
 

@@ -30,7 +30,7 @@ actor DatabaseEngine {
     private nonisolated let offsetMilliseconds = Atomic<Int64>(0)
     private nonisolated let lastID = Atomic<ID>(0)
 
-    // What is listened to and written.
+    // Listens and writes.
     let disk: DatabaseDisk
     var tree: SyncTree
     var info = InfoTree()
@@ -41,9 +41,9 @@ actor DatabaseEngine {
     /// The gets that were sent on this connection, by the number of the request.
     var sentGets: [Int: ID] = [:]
 
-    // What is to be sent.
+    // Requests to send.
     var outbox = RequestOutbox()
-    /// What the requests of the outbox belong to.
+    /// The origins of the outbox's requests.
     var outboxWork: [RequestOutbox.ID: OutboxWork] = [:]
     var writes: [WriteID: OutgoingWrite] = [:]
     var transactions = Transactions()
@@ -68,7 +68,7 @@ actor DatabaseEngine {
     var networkObservers = Observers<NetworkState>()
 
     // The turn.
-    /// What is delivered after the commit of the turn, in order.
+    /// The deliveries after the commit of the turn, in order.
     var deliveries: [Delivery] = []
     private var commands: [DatabaseCommand] = []
     var recoveryBackoff = Backoff(initial: .seconds(1), factor: 1.5, longest: .seconds(60))

@@ -14,7 +14,7 @@ package struct RequestOutbox: Sendable {
 
     /// A request of the order.
     package struct Entry: Sendable {
-        /// What is sent.
+        /// The request.
         package var request: RealtimeRequest
         /// True if the request is not sent again when the connection ends before its answer.
         package var isSentOnce: Bool

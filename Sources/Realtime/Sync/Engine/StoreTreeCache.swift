@@ -33,7 +33,7 @@ final class UncommittedChanges {
     private(set) var changes: [Change] = []
     /// The values of runs, with paths from the root.
     private(set) var runs: [[PathValue]] = []
-    /// What has changed of the tree's content.
+    /// The changes of the tree's content.
     private(set) var content = PathTree<Node>()
     private(set) var keys: [TrackedQueryID: KeyChanges] = [:]
     /// The places of the last run, to which others may be added.
@@ -89,7 +89,7 @@ final class UncommittedChanges {
         closeRun()
     }
 
-    /// What follows is recorded apart, since changes are elsewhere now.
+    /// Later changes are recorded apart from those taken.
     private func closeRun() {
         openPlaces = nil
         queries = [:]

@@ -20,7 +20,7 @@ package struct SavedTransaction: Equatable, Sendable {
     package let path: TreePath
     /// The hash of the data that the update was given.
     package let baseHash: String
-    /// What the update made of it, with its server values.
+    /// The update's result, with its server values.
     package let output: Node
     /// True if listeners see the output before the server has accepted it.
     package let isVisible: Bool
@@ -57,10 +57,10 @@ struct RunningTransaction: Sendable {
 
     /// The last result of the update, which is a pending write.
     struct Result: Sendable {
-        /// What the update was given; nil after a restart.
+        /// The input of the update; nil after a restart.
         let input: Node?
         let baseHash: String
-        /// What it returned, with server values.
+        /// Its result, with server values.
         let output: Node
         var write: WriteID
         /// True if other data was there when the output was to be sent.

@@ -27,7 +27,7 @@ package struct TransactionPutID: Hashable, Sendable {
 /// at the same location, or one above the other, run in the order in which they were started, each
 /// on the output of those before it.
 package struct Transactions: Sendable {
-    /// What the owner does.
+    /// An effect that the owner performs.
     package enum Effect: Sendable {
         /// Pass events on.
         case deliver([TreeEvent])
@@ -57,7 +57,7 @@ package struct Transactions: Sendable {
         case failed(LarderError)
     }
 
-    /// What an update returned.
+    /// The outcome of an update.
     package enum UpdateResult: Sendable {
         case output(Node)
         case abort

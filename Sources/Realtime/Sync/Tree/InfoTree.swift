@@ -1,6 +1,6 @@
 package import LarderRealtimeModel
 
-/// What a client knows of itself, below `/.info`: values of its own, which no server sends.
+/// The client's own state below `/.info`, which no server sends.
 ///
 /// A listener of a location with a value has it at once; one of a location without a value waits
 /// for it.

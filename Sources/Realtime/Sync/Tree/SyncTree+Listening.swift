@@ -113,7 +113,7 @@ extension SyncTree {
         stored?.activate(query, now: now)
     }
 
-    /// What is known of the server's data for a new view: what other views have, or what is stored.
+    /// The known part of the server's data for a new view, from other views or the store.
     private func initialServerNode(of query: QuerySpec) throws(LarderError) -> CachedNode {
         if let node = serverNode(at: query.path) { return CachedNode(node, isComplete: true) }
         var known = try stored?.serverNode(for: query) ?? .unknown

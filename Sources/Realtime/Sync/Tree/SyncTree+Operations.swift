@@ -129,7 +129,7 @@ extension SyncTree {
         var stored: StoredTree?
     }
 
-    /// What other views say about a location.
+    /// The data of other views at a location.
     private struct Surroundings {
         /// The location's content, as one of them has it from the server.
         var node: Node?
@@ -147,7 +147,7 @@ extension SyncTree {
             }
         }
 
-        /// What is said about a child of the location, which has views itself or none.
+        /// The data of a child of the location, which has views itself or none.
         func child(_ key: ChildKey, of point: SyncPoint?) -> Surroundings {
             let node = node?.child(key) ?? point?.serverNode(at: TreePath([key]))
             return Surroundings(node: node, isCovering: isCovering, isCurrent: isCurrent)
@@ -232,7 +232,7 @@ extension QueryView {
         from stored: StoredTree?, _ writes: VisibleWrites, _ changes: inout ChildChanges
     ) {
         while let spare = spareNeeded {
-            // What cannot be read stays short until the server has answered.
+            // Unreadable data stays incomplete until the server has answered.
             guard let more = (try? stored?.serverNode(for: query, spare: spare)).flatMap({ $0 }),
                 more.node.childCount > server.node.childCount
             else { return server.edge = nil }

@@ -33,7 +33,7 @@ package struct SyncTree {
         self.stored = stored
     }
 
-    /// What the owner is to tell the server, in order.
+    /// The requests that the owner sends to the server, in order.
     package enum ListenEffect: Equatable, Sendable {
         /// Ask for a query's data and its changes; the query is normalized. The hashes to send are
         /// those of ``SyncTree/hashes(of:)`` at that moment.

@@ -11,7 +11,7 @@ struct TreeOperation: Sendable {
         case tagged
     }
 
-    /// What an operation does at its path.
+    /// The change of an operation at its path.
     enum Kind: Sendable {
         case overwrite(Node)
         /// Replaces nodes at the tree's paths.

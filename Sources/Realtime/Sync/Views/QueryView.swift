@@ -13,9 +13,9 @@ struct QueryView: Sendable {
     let tag: Int?
     /// The query's own listen, if the query is filtered.
     var listen = ListenState.none
-    /// What the server said.
+    /// The server's data.
     var server: CachedNode
-    /// What listeners see.
+    /// The data that listeners see: the server's with pending writes.
     var shown: CachedNode
     /// The location's content with pending writes, as far as it is complete.
     ///
@@ -45,7 +45,7 @@ struct QueryView: Sendable {
             isComplete: content != nil || server.isComplete, isFiltered: filter.selects)
     }
 
-    /// What is known outside a view while an operation is applied to it.
+    /// The data known outside a view while an operation is applied to it.
     struct Context {
         /// The visible pending writes at the location.
         let writes: VisibleWrites

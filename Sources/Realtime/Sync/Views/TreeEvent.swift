@@ -9,7 +9,7 @@ package enum TreeEventType: Int, Hashable, Comparable, CaseIterable, Sendable {
     }
 }
 
-/// What the state of a view's data was when an event was raised.
+/// The state of a view's data when an event was raised.
 package struct TreeEventMetadata: Hashable, Sendable {
     /// True if all data of the query is known; without it, child events come without values.
     package var isComplete: Bool
@@ -27,7 +27,7 @@ package struct TreeEventMetadata: Hashable, Sendable {
 
 /// An event for one listener.
 package struct TreeEvent: Sendable {
-    /// What happened.
+    /// The type of the event.
     package enum Change: Sendable {
         /// The query's data is another.
         case value(Node)

@@ -1,6 +1,6 @@
 import LarderRealtimeModel
 
-/// What a query selects of the children of its location, kept up to date child by child.
+/// The children of a location that a query selects, kept up to date child by child.
 struct ViewFilter: Sendable {
     let parameters: QueryParameters
 
@@ -20,7 +20,7 @@ struct ViewFilter: Sendable {
 // MARK: - Whole nodes
 
 extension ViewFilter {
-    /// What the query selects of a location's content, which is shared if that is all of it.
+    /// The query's part of a location's content, which is shared if that is all of it.
     ///
     /// Complexity: O(m log n) for m selected children of n, or O(1) for all.
     func selection(of node: Node) -> Node {

@@ -17,7 +17,7 @@ package struct WriteID: Hashable, Comparable, Sendable, CustomStringConvertible 
 
 /// A write that the server has not acknowledged.
 package struct PendingWrite: Equatable, Sendable {
-    /// What a write does.
+    /// The change that a write makes.
     package enum Change: Equatable, Sendable {
         /// Replaces the node at the write's path.
         case overwrite(Node)

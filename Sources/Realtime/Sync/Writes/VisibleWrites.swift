@@ -1,6 +1,6 @@
 import LarderRealtimeModel
 
-/// What visible pending writes say about a location and everything below it.
+/// The effect of visible pending writes on a location and everything below it.
 ///
 /// Writes are folded by path: where a node is written, nothing below it is kept apart.
 enum VisibleWrites: Sendable {
@@ -30,7 +30,7 @@ enum VisibleWrites: Sendable {
         if case .none = self { true } else { false }
     }
 
-    /// What the writes say about a child.
+    /// The effect of the writes on a child.
     func child(_ key: ChildKey) -> VisibleWrites {
         switch self {
         case .none: .none
@@ -39,7 +39,7 @@ enum VisibleWrites: Sendable {
         }
     }
 
-    /// What the writes say about a node below the location.
+    /// The effect of the writes on a node below the location.
     func descending(to path: TreePath) -> VisibleWrites {
         path.reduce(self) { $0.child($1) }
     }

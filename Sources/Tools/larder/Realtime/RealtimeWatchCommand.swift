@@ -47,7 +47,7 @@ struct RealtimeWatchCommand: AsyncParsableCommand {
         }
     }
 
-    /// What is printed as one line.
+    /// A line of output.
     private enum Event: Sendable {
         case value(DataSnapshot)
         case child(DatabaseQuery.ChildEvent)
