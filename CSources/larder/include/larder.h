@@ -602,7 +602,7 @@ typedef struct larder_document {
     int64_t stored_bytes;    /* of its row */
 } larder_document;
 
-/* Metadata written with a document; struct_bytes set by the caller (or larder_document_info_init). */
+/* Metadata of a written document; struct_bytes set by the caller (or larder_document_info_init). */
 typedef struct larder_document_info {
     size_t struct_bytes;
     int32_t state;  /* FOUND, ABSENT or UNKNOWN */
