@@ -3,6 +3,7 @@ import LarderBackend
 import LarderModel
 import LarderWire
 import NIOCore
+import NIOEmbedded
 import NIOHTTP2
 import SwiftProtobuf
 
