@@ -199,6 +199,26 @@ static int32_t verify_write(const mirror *m, const larder_txn *txn, uint64_t tre
     return LARDER_OK;
 }
 
+/* One after the other, in the order of their ids, which end at the highest ever given or below. */
+static int32_t verify_order(const mirror *m, const larder_txn *txn, uint64_t tree,
+                            larder_error *error) {
+    larder_node_write write = {.struct_bytes = sizeof write};
+    int64_t highest = 0;
+    int32_t status = CALL(larder_node_write_highest_id(txn, tree, &highest, error));
+    for (int w = 0; w < MIRROR_NODE_WRITES && status == LARDER_OK; w++) {
+        if (m->node_writes[w] == NULL) continue;
+        status = CALL(larder_node_write_next(txn, tree, LARDER_NODE_WRITE_PENDING, write.write_id,
+                                             &write, error));
+        if (status >= 0 && (status != LARDER_OK || write.write_id != w + 1 || w + 1 > highest))
+            mirror_problem("pending write %d is not the next one", w);
+    }
+    if (status != LARDER_OK) return status < 0 ? status : LARDER_OK;
+    status = CALL(larder_node_write_next(txn, tree, LARDER_NODE_WRITE_PENDING, write.write_id,
+                                         &write, error));
+    if (status == LARDER_OK) mirror_problem("a pending write too many");
+    return status < 0 ? status : LARDER_OK;
+}
+
 int32_t mirror_nodes_verify(const mirror *m, const larder_txn *txn, larder_error *error) {
     uint64_t tree = 0;
     int32_t status = CALL(larder_node_tree_find(txn, text("mirror"), &tree, error));
@@ -209,5 +229,5 @@ int32_t mirror_nodes_verify(const mirror *m, const larder_txn *txn, larder_error
     if (status == LARDER_OK) status = verify_tree(m, txn, tree, error);
     for (int w = 0; w < MIRROR_NODE_WRITES && status == LARDER_OK; w++)
         status = verify_write(m, txn, tree, w, error);
-    return status;
+    return status == LARDER_OK ? verify_order(m, txn, tree, error) : status;
 }

@@ -375,15 +375,69 @@ larder_bytes node_model_encode(const node_model *node, larder_node_builder *buil
     return encoded;
 }
 
+/* ---- encoded without the library ---- */
+
+typedef struct bytes {
+    uint8_t *data;
+    size_t size, capacity;
+} bytes;
+
+static void append(bytes *out, const void *data, size_t size) {
+    if (out->size + size > out->capacity) {
+        out->capacity = 2 * (out->size + size) + 64;
+        out->data = realloc(out->data, out->capacity);
+        if (out->data == NULL) abort();
+    }
+    if (size > 0) memcpy(out->data + out->size, data, size);
+    out->size += size;
+}
+
+static void append_byte(bytes *out, uint8_t byte) { append(out, &byte, 1); }
+
+static void append_varint(bytes *out, uint64_t number) {
+    for (; number >= 0x80; number >>= 7)
+        append_byte(out, (uint8_t)(number | 0x80));
+    append_byte(out, (uint8_t)number);
+}
+
+static void append_value(bytes *out, const larder_leaf *leaf) {
+    if (leaf->type == LARDER_NODE_INTEGER)
+        append_varint(out, leaf->integer < 0 ? 2 * (uint64_t)(-(leaf->integer + 1)) + 1
+                                             : 2 * (uint64_t)leaf->integer);
+    if (leaf->type == LARDER_NODE_DOUBLE) append(out, &leaf->number, sizeof leaf->number);
+    if (leaf->type < LARDER_NODE_STRING) return;
+    append_varint(out, leaf->text.size_bytes);
+    append(out, leaf->text.data, leaf->text.size_bytes);
+}
+
+static void append_node(bytes *out, const node_model *node) {
+    bool has_priority = node->priority.type != LARDER_NODE_EMPTY;
+    append_byte(out, (uint8_t)(node->leaf.type | (has_priority ? 0x10 : 0)));
+    if (has_priority) {
+        append_byte(out, (uint8_t)node->priority.type);
+        append_value(out, &node->priority);
+    }
+    if (node->leaf.type != LARDER_NODE_CHILDREN) {
+        append_value(out, &node->leaf);
+        return;
+    }
+    size_t at = out->size;
+    uint8_t size[4] = {0};
+    append(out, size, sizeof size);
+    for (size_t i = 0; i < node->count; i++) {
+        size_t key_size = strlen(node->keys[i]);
+        append_varint(out, key_size);
+        append(out, node->keys[i], key_size);
+        append_node(out, node->children[i]);
+    }
+    for (int i = 0; i < 4; i++)
+        out->data[at + (size_t)i] = (uint8_t)((out->size - at - 4) >> 8 * i);
+}
+
 larder_bytes node_model_bytes(const node_model *node) {
-    larder_node_builder *builder = NULL;
-    if (larder_node_builder_create(NULL, &builder, NULL) != LARDER_OK) abort();
-    larder_bytes encoded = node_model_encode(node, builder);
-    uint8_t *copy = malloc(encoded.size_bytes + 1);
-    if (copy == NULL) abort();
-    if (encoded.size_bytes > 0) memcpy(copy, encoded.data, encoded.size_bytes);
-    larder_node_builder_close(builder);
-    return (larder_bytes){copy, encoded.size_bytes};
+    bytes out = {0};
+    if (node != NULL) append_node(&out, node);
+    return (larder_bytes){out.data, out.size};
 }
 
 void node_model_bytes_free(larder_bytes encoded) { free((void *)(uintptr_t)encoded.data); }
@@ -401,11 +455,18 @@ node_model *node_model_decode(larder_bytes encoded) {
     return node;
 }
 
+bool node_model_is(const node_model *node, larder_bytes encoded) {
+    larder_bytes expected = node_model_bytes(node);
+    bool is_same =
+        expected.size_bytes == encoded.size_bytes &&
+        (encoded.size_bytes == 0 || memcmp(expected.data, encoded.data, encoded.size_bytes) == 0);
+    node_model_bytes_free(expected);
+    return is_same;
+}
+
 bool node_model_is_same(const node_model *left, const node_model *right) {
-    larder_bytes a = node_model_bytes(left), b = node_model_bytes(right);
-    bool is_same = a.size_bytes == b.size_bytes &&
-                   (a.size_bytes == 0 || memcmp(a.data, b.data, a.size_bytes) == 0);
-    node_model_bytes_free(a);
-    node_model_bytes_free(b);
+    larder_bytes encoded = node_model_bytes(right);
+    bool is_same = node_model_is(left, encoded);
+    node_model_bytes_free(encoded);
     return is_same;
 }

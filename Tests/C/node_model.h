@@ -46,12 +46,14 @@ const node_model *node_model_at(const node_model *root, const char *path);
 const char *node_model_path(const node_model_random *random, const node_model *root);
 
 void node_model_build(const node_model *node, larder_node_builder *builder);
-/* Encoded; borrowed from the builder. */
+/* Encoded by the builder; borrowed from it. */
 larder_bytes node_model_encode(const node_model *node, larder_node_builder *builder);
-/* Encoded, in memory of its own. */
+/* Encoded by the model itself, not the library, in memory of its own. */
 larder_bytes node_model_bytes(const node_model *node);
 void node_model_bytes_free(larder_bytes encoded);
 node_model *node_model_decode(larder_bytes encoded);
+/* Whether these are the bytes of the node. */
+bool node_model_is(const node_model *node, larder_bytes encoded);
 bool node_model_is_same(const node_model *left, const node_model *right);
 int node_model_compare_keys(const char *left, const char *right);
 int node_model_compare_leaves(const larder_leaf *left, const larder_leaf *right);

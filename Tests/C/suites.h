@@ -29,6 +29,16 @@
     SUITE(lru)                                                                                     \
     SUITE(evict)                                                                                   \
     SUITE(pin)                                                                                     \
+    SUITE(node_key)                                                                                \
+    SUITE(node_plain)                                                                              \
+    SUITE(segment)                                                                                 \
+    SUITE(node_edit)                                                                               \
+    SUITE(node_page)                                                                               \
+    SUITE(node_window)                                                                             \
+    SUITE(node_query)                                                                              \
+    SUITE(node_sweep)                                                                              \
+    SUITE(node_free)                                                                               \
+    SUITE(node_write)                                                                              \
     SUITE(node_differential)                                                                       \
     SUITE(node_location)                                                                           \
     SUITE(copy)                                                                                    \

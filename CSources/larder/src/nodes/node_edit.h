@@ -93,6 +93,7 @@ int32_t larder__discarded_free(larder_txn *txn, int64_t max_rows, larder_error *
 struct larder__node_state {
     larder__segment_writer writer;
     uint64_t swept_tree; /* a tree whose root this transaction knows to have a sweep, 0 for none */
+    larder__buffer damaged; /* uint64_t: trees and ids of queries whose eviction met damage */
 };
 
 #endif

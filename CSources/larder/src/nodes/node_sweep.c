@@ -329,11 +329,33 @@ static int32_t visit(larder__lru_step *step, uint64_t tree, uint64_t id,
     return turn_into_sweep(txn, tree, id, error);
 }
 
+/* Whether an earlier visit met damage. The step in which it did was dropped; those that follow pass
+ * the query by, so that the rest of the store is kept to its budget. */
+static bool is_damaged(const larder__buffer *damaged, uint64_t tree, uint64_t id) {
+    for (size_t at = 0; at < damaged->size_bytes; at += 2 * sizeof tree)
+        if (larder__load64(damaged->data + at) == tree &&
+            larder__load64(damaged->data + at + sizeof tree) == id)
+            return true;
+    return false;
+}
+
+static void note_damage(larder__buffer *damaged, uint64_t tree, uint64_t id) {
+    uint8_t bytes[2 * sizeof tree];
+    larder__store64(bytes, tree);
+    larder__store64(bytes + sizeof tree, id);
+    (void)larder__buffer_append(damaged, bytes, sizeof bytes); /* or it is met once more */
+}
+
 static int32_t visit_query(larder__lru_step *step, const larder__lru_entry *entry, uint32_t epoch,
                            larder__lru_outcome *outcome, larder_error *error) {
     int64_t before = larder__counters_total(&step->txn->counters);
+    larder__buffer *damaged = &step->txn->env->nodes->damaged;
+    uint64_t tree = entry->number, id = id_of(entry);
     (void)epoch;
-    int32_t status = visit(step, entry->number, id_of(entry), outcome, error);
+    *outcome = LARDER__LRU_KEPT;
+    if (is_damaged(damaged, tree, id)) return LARDER_OK;
+    int32_t status = visit(step, tree, id, outcome, error);
+    if (status == LARDER_E_CORRUPT) note_damage(damaged, tree, id);
     step->result->freed_bytes += before - larder__counters_total(&step->txn->counters);
     return status;
 }

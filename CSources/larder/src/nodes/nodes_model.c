@@ -12,6 +12,7 @@ static int32_t open_state(larder_env *env, larder_error *error) {
     state->writer.names.allocator = state->writer.hot.allocator = &env->allocator;
     state->writer.cold.allocator = &env->allocator;
     state->writer.cold_ratio = FIRST_COLD_RATIO;
+    state->damaged.allocator = &env->allocator;
     env->nodes = state;
     return LARDER_OK;
 }
@@ -22,6 +23,7 @@ static void close_state(larder_env *env) {
     larder__buffer_free(&state->writer.names);
     larder__buffer_free(&state->writer.hot);
     larder__buffer_free(&state->writer.cold);
+    larder__buffer_free(&state->damaged);
     larder__release(&env->allocator, state);
     env->nodes = NULL;
 }
