@@ -83,6 +83,30 @@ struct NodeEvictionTests {
         #expect(try store.check().isClean)
     }
 
+    @Test("a query that is no longer active goes, although the walk has passed it")
+    func released() throws {
+        for isActive in [true, false] {
+            try store.write { transaction throws(LarderError) in
+                for number in 1...3 {
+                    let path = TreePath("rooms/\(number)")
+                    try transaction.overwrite(path, with: Node(.integer(1)), in: tree)
+                    try transaction.save(
+                        TrackedQuery(
+                            TrackedQueryID(Int64(number)), QuerySpec(path), lastUse: 0,
+                            isComplete: true, isActive: isActive || number == 2), in: tree)
+                }
+            }
+            while try store.evict(toBytes: 0).hasMore {}
+            try store.read { transaction throws(LarderError) in
+                let left = try transaction.trackedQueries(in: tree).map(\.id.rawValue)
+                #expect(left == (isActive ? [1, 2, 3] : [2]))
+                #expect(
+                    try transaction.node(at: TreePath("rooms"), in: tree).childCount == left.count)
+            }
+        }
+        #expect(try store.check().isClean)
+    }
+
     @Test("a use makes a query young")
     func touched() throws {
         var random = SeededRandom()
