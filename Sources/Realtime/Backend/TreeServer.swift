@@ -29,6 +29,11 @@ actor TreeServer {
     private var heldResponses: [Delivery] = []
     /// The changes of the turn, for the storage.
     private var uncommitted = PathTree<Node>()
+    /// Sessions that ended in this turn, and whose last writes are to be stored with it.
+    private var endedSessions: [BackendSession] = []
+    /// Sessions whose last writes the storage has refused; they are made again when a client
+    /// connects.
+    private var unwrittenSessions: [BackendSession] = []
     private var isDeliveryScheduled = false
     private var lastSession: UInt64 = 0
     private let identity: UInt64
@@ -103,6 +108,7 @@ actor TreeServer {
             return revertTurn(error)
         }
         published.withLock { $0 = tree }
+        endedSessions = []
         let deliveries = outgoing
         outgoing = []
         for delivery in deliveries { delivery.perform() }
@@ -113,13 +119,31 @@ actor TreeServer {
         let deliveries = outgoing
         (outgoing, heldResponses, uncommitted) = ([], [], PathTree())
         tree = published.withLock { $0 }
-        for session in orderedSessions { remove(session, with: .closed(error)) }
         for delivery in deliveries {
-            if case .answer(_, let completion) = delivery {
+            switch delivery {
+            case .event(let event, _) where event.isEnd: deliverLater(delivery)
+            case .event: break
+            case .answer(_, let completion):
                 let response = RealtimeResponse(.unavailable, reason: error.message)
                 deliverLater(.answer(response, completion))
             }
         }
+        let live = orderedSessions
+        for session in live { remove(session, with: .closed(error)) }
+        unwrittenSessions += endedSessions + live.filter { !$0.onDisconnect.isEmpty }
+        endedSessions = []
+    }
+
+    /// Notes that a session has ended with writes, which are stored with the turn.
+    func noteEndWritten(_ session: BackendSession) {
+        endedSessions.append(session)
+    }
+
+    /// Makes the last writes of sessions again that the storage has refused.
+    func writeUnwritten() {
+        let sessions = unwrittenSessions
+        unwrittenSessions = []
+        for session in sessions { writeAfterDisconnect(of: session) }
     }
 
     // MARK: The tree
@@ -180,6 +204,7 @@ actor TreeServer {
     ///
     /// - Parameter completion: called when everything is stored and delivered.
     func close(_ completion: @escaping @Sendable () -> Void) {
+        writeUnwritten()
         endAllSessions(.closed(BackendSettings.closed))
         deliverLater(.answer(RealtimeResponse(.ok)) { _ in completion() })
     }
@@ -215,4 +240,14 @@ enum Delivery: Sendable {
 extension Timestamp {
     /// Whole milliseconds since the Unix epoch.
     var milliseconds: Int64 { seconds * 1000 + Int64(nanoseconds / 1_000_000) }
+}
+
+extension ConnectionEvent {
+    /// True for the last event of a connection.
+    fileprivate var isEnd: Bool {
+        switch self {
+        case .reset, .shutdown, .closed: true
+        case .opened, .response, .push: false
+        }
+    }
 }

@@ -90,6 +90,30 @@ struct TreeStorageTests {
         #expect(try again.put("a", "5") == ["d /a 5", "2 ok"])
     }
 
+    @Test("connections end, and their last writes are made, whatever the storage refuses")
+    func failureTwice() throws {
+        let backend = try TestBackend(storage: storage)
+        let (client, other) = (backend.connect(), backend.connect())
+        client.send(.onDisconnectPut(TreePath("gone"), Node(.deferred(.increment(LeafNumber(1))))))
+        other.send(.onDisconnectPut(TreePath("away"), Node(.boolean(true))))
+        _ = (client.received(), other.received())
+        storage.state.withLock { $0.error = LarderError(.resourceExhausted, "full", domain: "x") }
+        // The second turn fails while the ends of the first one are to be delivered.
+        other.close()
+        backend.backend.write(TreeWrite(TreePath("a"), Node(.integer(1))))
+        backend.scheduler.drain()
+        backend.perform { $0.write(TreeWrite(TreePath("a"), Node(.integer(2)))) }
+        #expect(client.received() == ["closed resourceExhausted"])
+        #expect(backend.tree.isEmpty)
+        #expect(backend.connect().received() == ["closed resourceExhausted"])
+        #expect(backend.tree.isEmpty)
+        storage.state.withLock { $0.error = nil }
+        #expect(backend.connect().received() == ["hello z-4"])
+        #expect(backend.tree.description == #"{"away":true,"gone":1}"#)
+        _ = backend.connect()
+        #expect(backend.tree.description == #"{"away":true,"gone":1}"#)
+    }
+
     @Test("closing stores what was left for the ends of connections, and refuses new ones")
     func closing() throws {
         let backend = try TestBackend(storage: storage)

@@ -7,6 +7,7 @@ extension TreeServer {
         if let refusal = settings.refusal {
             return send(.closed(refusal), to: channel)
         }
+        writeUnwritten()
         if let previous = request.lastSessionID.flatMap({ session($0) }) {
             end(previous, with: .closed(nil))
         }

@@ -86,12 +86,15 @@ extension TreeServer {
     func writeAfterDisconnect(of session: BackendSession) {
         let time = now
         let present = tree
-        for value in session.onDisconnect.take(at: time, existing: { present.node(at: $0) }) {
+        var (operations, hasWritten) = (session.onDisconnect, false)
+        for value in operations.take(at: time, existing: { present.node(at: $0) }) {
             let write = TreeWrite(value.path, value.node)
             let result = write.applied(to: tree)
             if mayWrite(write, session, at: time, result) {
                 replaceTree(with: result, after: write)
+                hasWritten = true
             }
         }
+        if hasWritten { noteEndWritten(session) }
     }
 }
