@@ -47,7 +47,9 @@ extension DatabaseEngine {
         for delivery in deliveries {
             switch delivery {
             case .call(let body): body()
-            case .made(let id, let committed): committed(.success(id))
+            case .made(let id, let committed):
+                endReplacing(by: id)
+                committed(.success(id))
             case .event(let event):
                 guard let deliver = listeners[event.listener] else { continue }
                 if case .cancelled = event.change { listeners[event.listener] = nil }

@@ -22,6 +22,15 @@ struct OutgoingWrite {
     /// When it was made, by the local clock.
     let time: Timestamp
     var acknowledged: Completion<Void>
+    /// The write that this one is sent instead of, until this one is on disk.
+    var replaced: ReplacedWrite?
+}
+
+/// A write that is not sent because a later one replaces it.
+struct ReplacedWrite {
+    let id: WriteID
+    /// What it would send.
+    let entry: RequestOutbox.Entry
 }
 
 // MARK: - Making writes
@@ -38,7 +47,7 @@ extension DatabaseEngine {
         deliver(later: tree.write(write, at: serverMilliseconds))
         deliveries.append(.made(id, committed))
         enqueue(id, request, configuration.clock(), acknowledged)
-        if let overwritten { merge(overwritten, into: id) }
+        if let overwritten { replace(overwritten, by: id) }
         overrideTransactions(by: request)
     }
 
@@ -81,16 +90,25 @@ extension DatabaseEngine {
         return id
     }
 
-    /// Takes a write back that a later one replaces; it is acknowledged with that.
-    private func merge(_ id: WriteID, into later: WriteID) {
-        guard let write = withdraw(id), let acknowledged = writes[later]?.acknowledged else {
-            return
-        }
+    /// Sends a later write instead of one that was not sent.
+    private func replace(_ id: WriteID, by later: WriteID) {
+        guard let place = writes[id]?.place, let entry = outbox.remove(place) else { return }
+        writes[later]?.replaced = ReplacedWrite(id: id, entry: entry)
+    }
+
+    /// A write is on disk: the one that it replaces is taken back, and acknowledged with it.
+    func endReplacing(by later: WriteID) {
+        guard let acknowledged = writes[later]?.acknowledged,
+            let id = writes[later]?.replaced?.id, let write = writes.removeValue(forKey: id)
+        else { return }
+        outboxWork[write.place] = nil
         deliver(later: tree.revert(id))
+        writes[later]?.replaced = nil
         writes[later]?.acknowledged = { result in
             write.acknowledged(result)
             acknowledged(result)
         }
+        outboxChanged()
     }
 
     /// Removes a write from what is sent.
@@ -99,6 +117,9 @@ extension DatabaseEngine {
         guard let write = writes[id], outbox.cancel(write.place) else { return nil }
         outboxWork[write.place] = nil
         writes[id] = nil
+        if let replaced = write.replaced, let place = writes[replaced.id]?.place {
+            outbox.putBack(place, replaced.entry)
+        }
         outboxChanged()
         return write
     }
@@ -189,6 +210,9 @@ extension DatabaseEngine {
             case .transactions, nil: break
             }
         }
+        // Those that a write of this turn replaces have no request.
+        for write in writes.valuesInOrder { call(later: { write.acknowledged(.failure(error)) }) }
+        writes = [:]
         transactions.cancelAll(error, &tree)
         performTransactions()
         outboxChanged()

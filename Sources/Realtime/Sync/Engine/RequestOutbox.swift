@@ -75,9 +75,18 @@ package struct RequestOutbox: Sendable {
 
     /// Removes a request that was not sent; false if it is gone or was sent.
     package mutating func cancel(_ id: ID) -> Bool {
-        guard entries[id] != nil, !sentIDs.contains(id) else { return false }
-        entries[id] = nil
-        return true
+        remove(id) != nil
+    }
+
+    /// Removes a request that was not sent; nil if it is gone or was sent.
+    package mutating func remove(_ id: ID) -> Entry? {
+        sentIDs.contains(id) ? nil : entries.removeValue(forKey: id)
+    }
+
+    /// Puts a request back in its place that was removed.
+    package mutating func putBack(_ id: ID, _ entry: Entry) {
+        entries[id] = entry
+        (firstID, nextID) = (min(firstID, id), min(nextID, id))
     }
 
     /// True if a request was sent on this connection and is not answered.

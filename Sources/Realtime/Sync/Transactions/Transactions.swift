@@ -121,6 +121,9 @@ extension Transactions {
 
     /// A transaction of an earlier run is there again, without its update.
     ///
+    /// Its number is that of its output among the pending writes, which are restored in their
+    /// order.
+    ///
     /// - Throws: an error of the cache; the transaction was not restored then.
     package mutating func restore(
         _ saved: SavedTransaction, _ tree: inout SyncTree
@@ -128,7 +131,7 @@ extension Transactions {
         try tree.hold(QuerySpec(saved.path), for: .transaction(saved.id))
         var transaction = RunningTransaction(
             id: saved.id, path: saved.path, isVisible: saved.isVisible, hasUpdate: false)
-        let write = tree.newWriteID()
+        let write = WriteID(saved.id.rawValue)
         effects.append(.deliver(show(saved.output, of: transaction, as: write, &tree)))
         transaction.result = RunningTransaction.Result(
             input: nil, baseHash: saved.baseHash, output: saved.output, write: write)

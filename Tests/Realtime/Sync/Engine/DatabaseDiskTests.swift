@@ -21,10 +21,11 @@ struct DatabaseDiskTests {
     }
 
     private func engine(
-        _ storage: StoreConfiguration = .inMemory()
+        _ storage: StoreConfiguration = .inMemory(), mergesWrites: Bool = false
     ) throws -> (EngineUnderTest, Disk) {
         let disk = Disk()
         let engine = try EngineUnderTest(storage) { configuration in
+            configuration.mergesOverwrittenWrites = mergesWrites
             configuration.guarding = { () throws(LarderError) in try disk.check() }
         }
         return (engine, disk)
@@ -46,6 +47,43 @@ struct DatabaseDiskTests {
         try engine.connect()
         #expect(
             try engine.connection.readText() == ["1 listen /a", "2 put /a 1", "3 put /a 3"])
+    }
+
+    @Test("A write that the disk refuses replaces none, which is sent in its place of the order")
+    func refusedReplacement() throws {
+        let (engine, disk) = try engine(mergesWrites: true)
+        engine.write(.overwrite(TreePath("a"), Node(.integer(1))), as: "first")
+        disk.isFull.withLock { $0 = true }
+        engine.write(.overwrite(TreePath("a"), Node(.integer(2))), as: "second")
+        #expect(engine.read() == ["first made", "second failed: resourceExhausted"])
+        disk.isFull.withLock { $0 = false }
+        engine.write(.overwrite(TreePath("b"), Node(.integer(3))), as: "third")
+        engine.advance(by: .seconds(10))
+        try engine.connect()
+        #expect(try engine.connection.readText() == ["1 put /a 1", "2 put /b 3"])
+        try engine.connection.answer(1)
+        #expect(engine.read() == ["third made", "first acknowledged"])
+    }
+
+    @Test("A write and the one that it replaces are cancelled together")
+    func purgedReplacement() throws {
+        let (engine, _) = try engine(mergesWrites: true)
+        engine.write(.overwrite(TreePath("a"), Node(.integer(1))), as: "first")
+        engine.client.purgeOutstandingWrites()
+        engine.write(.overwrite(TreePath("a"), Node(.integer(2))), as: "second")
+        #expect(engine.read() == ["first made", "first failed: cancelled", "second made"])
+        // Within the turn in which the second replaces it, the first has no request.
+        let log = Box<[String]>([])
+        for name in ["third", "fourth"] {
+            engine.client.write(
+                .overwrite(TreePath("a"), Node(.string(name))), committed: { _ in },
+                acknowledged: { result in
+                    log.withLock { $0.append(name + " " + result.text("acknowledged")) }
+                })
+        }
+        engine.client.purgeOutstandingWrites()
+        #expect(engine.read() == ["second failed: cancelled"])
+        #expect(log.withLock { $0 } == ["fourth failed: cancelled", "third failed: cancelled"])
     }
 
     @Test("What the server has said is committed later; meanwhile the network is not used")

@@ -95,6 +95,22 @@ struct RequestOutboxTests {
         #expect(removed == [sent])
     }
 
+    @Test("A request that was removed and is put back is sent in its place")
+    func puttingBack() throws {
+        var outbox = RequestOutbox()
+        let ids = [outbox.add(put("a")), outbox.add(put("b")), outbox.add(put("c"))]
+        let removed = outbox.remove(ids[0])
+        let entry = try #require(removed)
+        let isGone = outbox.remove(ids[0]) == nil
+        #expect(isGone)
+        #expect(send(&outbox) == [ids[1], ids[2]])
+        #expect(answer(&outbox, 1) == [ids[1]])
+        outbox.putBack(ids[0], entry)
+        #expect(send(&outbox, from: 3) == [ids[0]])
+        _ = outbox.disconnect()
+        #expect(send(&outbox, from: 4) == [ids[0], ids[2]])
+    }
+
     @Test("At most a thousand requests are unanswered at a time")
     func window() {
         var outbox = RequestOutbox()

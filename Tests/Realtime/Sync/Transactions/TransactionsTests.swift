@@ -318,6 +318,18 @@ extension TransactionsTests {
         #expect(world.inputs.isEmpty && world.saved.isEmpty)
     }
 
+    @Test("a restored output has the number of its transaction among the pending writes")
+    func restoredNumber() throws {
+        var world = TransactionWorld()
+        world.server = try Node(parsing: #"{"n":5}"#)
+        try world.restore(
+            SavedTransaction(
+                TransactionID(7), at: TreePath("n"), baseHash: number(5).hash, output: number(6),
+                isVisible: true))
+        #expect(world.tree.writes[WriteID(7)]?.path == TreePath("n"))
+        #expect(world.tree.newWriteID() == WriteID(8))
+    }
+
     @Test("a stale one waits for its update, and is run again when the application gives it")
     func parked() throws {
         var world = TransactionWorld()
