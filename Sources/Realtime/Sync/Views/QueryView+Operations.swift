@@ -13,7 +13,7 @@ extension QueryView {
                 overwriteLocally(operation.path, node, context, &changes)
             } else {
                 let filters =
-                    operation.source == .tagged || server.isFiltered && !operation.path.isEmpty
+                    isWindow(operation.source) || server.isFiltered && !operation.path.isEmpty
                 overwriteServer(operation.path, node, filters: filters, context, &changes)
             }
         case .merge(let values):
@@ -21,7 +21,7 @@ extension QueryView {
             if operation.source == .user {
                 mergeLocally(values, context, &changes)
             } else {
-                let filters = operation.source == .tagged || server.isFiltered
+                let filters = isWindow(operation.source) || server.isFiltered
                 mergeServer(values, filters: filters, context, &changes)
             }
         case .acknowledgement(let affected):
@@ -33,6 +33,12 @@ extension QueryView {
         }
         if context.isCovered, filter.selects { keyChanges.note(changes) }
         return changes
+    }
+
+    /// True if only the query's window stays known after an operation: the server sends changes of
+    /// nothing else.
+    private func isWindow(_ source: TreeOperation.Source) -> Bool {
+        source == .tagged || listen == .current
     }
 
     /// Takes over the content of a location that another view has in full.
@@ -73,11 +79,7 @@ extension QueryView {
             if filters { keyChanges.replace() }
             return true
         }
-        if filters, !server.isFiltered {
-            setWindow(filter.selection(of: server.node.setting(path, to: node)))
-            server.isFiltered = true
-            return true
-        }
+        if filters { narrowToWindow() }
         // A change below a child that is not known is meant for other views.
         guard path.count == 1 || server.isComplete(for: key) else { return false }
         setServerChild(key, to: server.node.child(key).setting(path.dropFirst(), to: node), filters)
@@ -112,6 +114,7 @@ extension QueryView {
         if let node = values.value {
             return overwriteServer(.root, node, filters: filters, context, &changes)
         }
+        if filters, filter.selects, !context.isCovered { narrowToWindow() }
         let before = server
         let children = values.sortedChildren
         for (key, values) in children where !before.node.child(key).isEmpty {
@@ -130,12 +133,7 @@ extension QueryView {
     ) {
         if !context.isCovered {
             let child = VisibleWrites(values).applied(to: server.node.child(key))
-            if filters && filter.selects && !server.isFiltered {
-                setWindow(filter.selection(of: server.node.settingChild(key, to: child)))
-                server.isFiltered = true
-            } else {
-                setServerChild(key, to: child, filters && filter.selects)
-            }
+            setServerChild(key, to: child, filters && filter.selects)
         }
         if key == .priority {
             showServerChange(at: TreePath([.priority]), context, &changes)
@@ -149,10 +147,8 @@ extension QueryView {
     ) {
         if operation.path.isEmpty {
             if operation.source == .tagged {
-                // The server's hash of a window is that of the window alone, and it sends changes
-                // of nothing else.
-                setWindow(filter.selection(of: server.node))
-                server.isFiltered = true
+                // The server's hash of a window is that of the window alone.
+                setWindow()
                 server.edge = nil
             }
             server.isComplete = true
@@ -160,8 +156,16 @@ extension QueryView {
         showServerChange(at: operation.path, context, &changes)
     }
 
-    private mutating func setWindow(_ node: Node) {
-        server.node = node
+    /// Keeps the window of a location that was known as a whole: what the server sends are changes
+    /// of the window.
+    private mutating func narrowToWindow() {
+        if !server.isFiltered { setWindow() }
+    }
+
+    private mutating func setWindow() {
+        server.node = filter.selection(of: server.node)
+        server.isFiltered = true
+        layered = nil
         keyChanges.replace()
     }
 }

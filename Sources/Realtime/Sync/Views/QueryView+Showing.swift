@@ -3,10 +3,16 @@ import LarderRealtimeModel
 /// How changes of the server's data and of pending writes become visible.
 extension QueryView {
     /// Shows what became of a place that the server has written, unless a pending write hides it.
+    ///
+    /// A hidden change is visible nevertheless if it replaces a leaf above its place.
     mutating func showServerChange(
         at path: TreePath, _ context: Context, _ changes: inout ChildChanges
     ) {
-        if context.writes.descending(to: path).completeNode != nil { return }
+        if context.writes.descending(to: path).completeNode != nil,
+            !shown.node.hasLeaf(above: path)
+        {
+            return
+        }
         guard let key = path.first else { return showAll(context, &changes) }
         if key == .priority {
             showPriority(context)
@@ -21,6 +27,7 @@ extension QueryView {
         ofChild key: ChildKey, at places: [TreePath], _ context: Context,
         _ changes: inout ChildChanges
     ) {
+        if shown.node.isLeaf, server.isComplete { return showAll(context, &changes) }
         guard let child = childAfterServerChange(key, at: places, context.writes.child(key)) else {
             return forgetLayered(key, context)
         }
@@ -139,6 +146,16 @@ extension QueryView {
 }
 
 extension Node {
+    /// True if a node above the end of a path is a leaf.
+    fileprivate func hasLeaf(above path: TreePath) -> Bool {
+        var node = self
+        for key in path {
+            if node.isLeaf { return true }
+            node = node.child(key)
+        }
+        return false
+    }
+
     /// True if every node above the end of a path has children.
     fileprivate func hasBranches(along path: TreePath) -> Bool {
         var node = self

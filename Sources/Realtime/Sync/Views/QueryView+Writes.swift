@@ -51,7 +51,8 @@ extension QueryView {
 
     /// Shows the server's data at the places of a write that was acknowledged and removed.
     ///
-    /// Where the server has sent nothing yet, what was written stays.
+    /// Where the server has sent nothing yet, what was written stays. A current window has been
+    /// sent: what it lacks was removed, or pushed out, by a later write.
     mutating func acknowledge(
         _ affected: PathTree<Bool>, _ context: Context, _ changes: inout ChildChanges
     ) {
@@ -62,7 +63,7 @@ extension QueryView {
                 : server.node.children.map { (key: $0.key, tree: PathTree(true)) }
             for isKnown in [true, false] {
                 for (key, places) in written where server.node.hasChild(key) == isKnown {
-                    if server.isComplete(for: key) {
+                    if server.isComplete(for: key) || listen == .current {
                         showServerChange(ofPlaces: places, in: key, context, &changes)
                     } else {
                         forgetLayered(key, context)
