@@ -7,9 +7,9 @@ PORT ?= 8080
 DATA ?= .build/data
 # For make bench: a file of real documents, NDJSON with an "id" in each line.
 CITIES ?=
-# For make check: how many worlds of clients, networks and a backend live.
+# For make check: how many worlds of clients, networks and a backend live in each simulator.
 SEEDS ?= 2000
-# For make soak: how long the two random tests of the whole system take, together.
+# For make soak: how long the random tests of the whole system take, together.
 MINUTES ?= 60
 
 # What the build needs from Debian besides make, a C compiler and Swift 6.2 or later.
@@ -42,8 +42,8 @@ help:
 	@echo 'make test     C and Swift tests'
 	@echo 'make check    everything else: formats, layers, installation, sanitizers, crash tests,'
 	@echo '              fuzzers, the server with other clients (half an hour; make test first)'
-	@echo 'make soak     long-running checks: clients and a server over breaking connections, the'
-	@echo '              simulator with new seeds (MINUTES=$(MINUTES) together), longer fuzzing, kills and'
+	@echo 'make soak     long-running checks: clients and a server over breaking connections, both'
+	@echo '              simulators with new seeds (MINUTES=$(MINUTES) together), longer fuzzing, kills and'
 	@echo '              power cuts, all tests under both sanitizers'
 	@echo 'make bench    benchmarks in release mode, against raw LMDB, SQLite, GRDB and, where it is'
 	@echo "              installed, Google's Firestore emulator"
@@ -178,8 +178,10 @@ check-wire: check-packages
 		Tests/Checks/wire.sh $(build)/debug/larderd $(build)/wire
 
 check-simulation: check-packages
-	@$(step) 'clients, networks and a backend, $(SEEDS) worlds' \
+	@$(step) 'Firestore clients, networks and a backend, $(SEEDS) worlds' \
 		swift run -c release LarderSimulation --seeds $(SEEDS)
+	@$(step) 'Realtime Database clients, networks and a backend, $(SEEDS) worlds' \
+		swift run -c release LarderRealtimeSimulation --seeds $(SEEDS)
 
 check-fuzz: check-packages
 	@$(step) 'fuzzers, 60 s each' $(c_tests) fuzz
@@ -234,13 +236,18 @@ check-swift-memory: check-swift-memory-build
 
 soak: check-packages
 	@$(step) 'build the tests' $(build_tests)
-	@$(step) 'build the simulator' $(swift_build) -c release --product LarderSimulation
+	@$(step) "build Firestore's simulator" $(swift_build) -c release --product LarderSimulation
+	@$(step) "build the Realtime Database's simulator" \
+		$(swift_build) -c release --product LarderRealtimeSimulation
 	@LARDER_SOAK_SECONDS=$$(($(MINUTES) * 30)) \
 		$(step) 'clients and a server over connections that break, half of $(MINUTES) minutes' \
 		$(swift_test) --skip-build --filter SoakTests
-	@$(step) 'clients, networks and a backend, half of $(MINUTES) minutes' \
+	@$(step) 'Firestore clients, networks and a backend, a quarter of $(MINUTES) minutes' \
 		swift run -c release --skip-build \
-			LarderSimulation --seconds $$(($(MINUTES) * 30))
+			LarderSimulation --seconds $$(($(MINUTES) * 15))
+	@$(step) 'Realtime Database clients, networks and a backend, a quarter of $(MINUTES) minutes' \
+		swift run -c release --skip-build \
+			LarderRealtimeSimulation --seconds $$(($(MINUTES) * 15))
 	@LARDER_KILL_ROUNDS=400 $(step) 'a client killed 400 times' \
 		$(swift_test) --skip-build --filter KillTests
 	@$(step) 'kill, power-cut and fault tests, ten times as long' $(c_tests) crash \

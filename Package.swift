@@ -376,16 +376,33 @@ let package = Package(
                 "LarderBackend", "LarderTestSupport",
             ],
             path: "Tests/TestChild", swiftSettings: swiftSettings),
+        // What the simulators of both databases share: events, processes, chance, reports.
+        .target(
+            name: "SimulationSupport",
+            dependencies: [
+                "LarderCore", "LarderRuntime", "LarderSharedTestSupport",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
+            ],
+            path: "Tests/Simulation/Shared", swiftSettings: swiftSettings),
         // Clients and a backend on one clock, with everything that can go wrong.
         .executableTarget(
             name: "LarderSimulation",
             dependencies: [
                 "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
                 "LarderRemote", "LarderSync", "LarderBackend", "LarderTestSupport",
-                .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "HeapModule", package: "swift-collections"),
+                "SimulationSupport",
             ],
             path: "Tests/Simulation/Worlds", swiftSettings: swiftSettings),
+        // The same of the Realtime Database.
+        .executableTarget(
+            name: "LarderRealtimeSimulation",
+            dependencies: [
+                "LarderCore", "LarderRuntime", "LarderStorage", "LarderRealtimeModel",
+                "LarderRealtimeRemote", "LarderRealtimeSync", "LarderRealtimeBackend",
+                "LarderRealtimeTestSupport", "LarderSharedTestSupport", "SimulationSupport",
+            ],
+            path: "Tests/Simulation/RealtimeWorlds", swiftSettings: swiftSettings),
         // One test target a module, files mirroring its sources.
         .testTarget(
             name: "LarderCoreTests", dependencies: ["LarderCore", "LarderTestSupport"],
@@ -538,7 +555,7 @@ let package = Package(
             name: "LarderRealtimeTestSupport",
             dependencies: [
                 "LarderCore", "LarderRuntime", "LarderStorage", "LarderRealtimeModel",
-                "LarderRealtimeRemote", "LarderSharedTestSupport",
+                "LarderRealtimeRemote", "LarderRealtimeSync", "LarderSharedTestSupport",
             ],
             path: "Tests/Realtime/TestSupport", swiftSettings: swiftSettings),
         .testTarget(
@@ -582,8 +599,12 @@ let package = Package(
             ],
             path: "Tests/Realtime/API", swiftSettings: swiftSettings),
         .testTarget(
-            name: "LarderSimulationTests", dependencies: ["LarderSimulation"],
+            name: "LarderSimulationTests", dependencies: ["LarderSimulation", "SimulationSupport"],
             path: "Tests/Simulation/Tests", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderRealtimeSimulationTests",
+            dependencies: ["LarderRealtimeSimulation", "SimulationSupport"],
+            path: "Tests/Simulation/RealtimeTests", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderToolTests",
             dependencies: [

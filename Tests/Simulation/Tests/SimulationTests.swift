@@ -1,4 +1,5 @@
 import LarderSimulation
+import SimulationSupport
 import Testing
 
 @Suite("Worlds of clients, networks and a backend")

@@ -1,6 +1,5 @@
 import Foundation
-import LarderModel
-import Synchronization
+package import SimulationSupport
 
 /// Lets worlds of many seeds live, and tells of the promises that were broken in them.
 ///
@@ -11,33 +10,20 @@ import Synchronization
 @main
 struct LarderSimulation {
     static func main() {
-        let options = Options(CommandLine.arguments.dropFirst())
-        exit(options.seed.map { runOne($0, options) } ?? runAll(options))
+        exit(Simulation(World.self, Options(CommandLine.arguments.dropFirst())).run())
     }
+}
 
-    private static func runOne(_ seed: UInt64, _ options: Options) -> Int32 {
-        let outcome = Outcome(seed: seed, isPrinting: options.isTracing, isHashing: true)
-        print("seed \(seed): \(outcome.violation ?? "all promises kept"), hash \(outcome.hash)")
-        return outcome.violation == nil ? 0 : 1
-    }
-
-    private static func runAll(_ options: Options) -> Int32 {
-        let start = ContinuousClock.now
-        let end = options.seconds.map { start + .seconds($0) }
-        let count = end == nil ? options.seeds : .max
-        // Now, for a run that does not come to its end.
-        print("the first seed is \(options.first)")
-        let sum = Mutex(Summary())
-        DispatchQueue.concurrentPerform(iterations: options.jobs) { job in
-            for number in stride(from: job, to: count, by: options.jobs) {
-                if let end, ContinuousClock.now >= end { break }
-                let outcome = Outcome(seed: options.first + UInt64(number))
-                sum.withLock { $0.add(outcome) }
-            }
+extension Outcome<Fault> {
+    /// Lets the world of a seed live to its end.
+    ///
+    /// - Parameters:
+    ///   - isHashing: whether ``hash`` is computed.
+    ///   - losesDocuments: whether networks lose documents amid streams, which no network does:
+    ///     promises are broken then.
+    package init(seed: UInt64, isHashing: Bool = false, losesDocuments: Bool = false) {
+        self.init(of: World.self, seed: seed, isHashing: isHashing) {
+            $0.faults.losesDocuments = losesDocuments
         }
-        let summary = sum.withLock { $0 }
-        let seconds = (ContinuousClock.now - start) / .seconds(1)
-        summary.report(seconds: seconds)
-        return summary.isGood ? 0 : 1
     }
 }

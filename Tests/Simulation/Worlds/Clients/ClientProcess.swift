@@ -1,12 +1,13 @@
 import LarderModel
 import LarderSync
+import SimulationSupport
 
 /// A process of a client, from its beginning to its end.
 final class ClientProcess: @unchecked Sendable {
     // One thread runs a world.
 
     private let process: Process
-    private let scheduler: ProcessScheduler
+    private let scheduler: ProcessScheduler<EngineTimer>
     /// The client itself.
     let client: Client
 

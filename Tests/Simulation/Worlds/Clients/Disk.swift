@@ -1,5 +1,6 @@
 import LarderModel
 import LarderSync
+import SimulationSupport
 
 /// A client's disk, which refuses operations from time to time.
 final class Disk: @unchecked Sendable {

@@ -3,6 +3,7 @@ import LarderModel
 import LarderQuery
 import LarderSync
 import LarderTestSupport
+import SimulationSupport
 
 extension SimulatedClient {
     /// Every listener has what the backend has, by its last word.

@@ -1,6 +1,7 @@
 import LarderDocumentStore
 import LarderModel
 import LarderSync
+import SimulationSupport
 
 extension SimulatedClient {
     /// Begins a process on the client's store, unless there is one.

@@ -3,6 +3,7 @@ import LarderPlanning
 import LarderQuery
 import LarderSync
 import LarderTestSupport
+import SimulationSupport
 
 extension SimulatedClient {
     /// Listens to a query from now on.

@@ -1,6 +1,7 @@
 import LarderDocumentStore
 import LarderModel
 import LarderSync
+import SimulationSupport
 
 extension SimulatedClient {
     /// Makes a write.

@@ -2,6 +2,7 @@ import LarderDocumentStore
 import LarderModel
 import LarderSync
 import LarderTestSupport
+import SimulationSupport
 
 /// A client of a world: a process with a store that outlives it, and a network of its own.
 final class SimulatedClient: @unchecked Sendable {

@@ -2,6 +2,7 @@ import LarderModel
 import LarderQuery
 import LarderSync
 import LarderTestSupport
+import SimulationSupport
 
 /// One who listens to a query, and looks closely at what it is told.
 final class SimulatedListener: @unchecked Sendable {

@@ -1,4 +1,5 @@
 import LarderModel
+import SimulationSupport
 
 /// Something that a network can break off, or let go on.
 protocol Breakable: AnyObject {

@@ -1,3 +1,5 @@
+import SimulationSupport
+
 /// How likely each thing is to go wrong in a world, until it heals.
 final class FaultPlan: @unchecked Sendable {
     // One thread runs a world.

@@ -1,6 +1,7 @@
 import LarderModel
 import LarderQuery
 import LarderRemote
+import SimulationSupport
 
 extension FaultyNetwork {
     func read(

@@ -1,12 +1,13 @@
 import LarderModel
 import LarderQuery
 import LarderRemote
+import SimulationSupport
 
 /// The way between one client and the backend, of which the client sees nothing but a remote.
 ///
 /// Everything takes a while by chance. A stream keeps its order; streams overtake each other, and
 /// calls overtake streams.
-final class FaultyNetwork: Remote, @unchecked Sendable {
+final class FaultyNetwork: Remote, LineCarrier, @unchecked Sendable {
     // One thread runs a world.
 
     /// What the network does with messages.

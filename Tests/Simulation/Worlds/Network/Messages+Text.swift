@@ -1,6 +1,7 @@
 import LarderModel
 import LarderQuery
 import LarderRemote
+import SimulationSupport
 
 // Messages as the journal shows them, each in one line.
 

@@ -1,4 +1,5 @@
 import LarderModel
+import SimulationSupport
 
 /// Documents of a world: few, so that clients meet, in collections that are alike.
 extension Chance {

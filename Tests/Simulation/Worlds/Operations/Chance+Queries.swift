@@ -1,6 +1,7 @@
 import LarderModel
 import LarderQuery
 import LarderSync
+import SimulationSupport
 
 /// Queries as applications ask them, few enough that listeners share some.
 extension Chance {

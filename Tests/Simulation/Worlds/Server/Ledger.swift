@@ -1,6 +1,7 @@
 import LarderModel
 import LarderRemote
 import LarderTestSupport
+import SimulationSupport
 
 /// What a backend's documents must be: every commit that it has answered, applied in order to
 /// plain maps.

@@ -3,6 +3,7 @@ import LarderDocumentStore
 import LarderModel
 import LarderRemote
 import LarderTestSupport
+import SimulationSupport
 
 /// The backend of a world, on a process of its own.
 final class SimulatedBackend: @unchecked Sendable {

@@ -1,5 +1,6 @@
 import LarderModel
 import LarderRemote
+import SimulationSupport
 
 /// Follows every write from the client to the backend and back.
 ///

@@ -1,5 +1,7 @@
+import SimulationSupport
+
 /// What goes wrong in a world, or happens seldom, and must happen in every long run of worlds.
-enum Fault: String, CaseIterable {
+package enum Fault: String, WorldFault {
     // Streams.
     case streamRefused = "a stream is refused"
     case streamSilent = "a stream is opened and nobody answers"
@@ -44,27 +46,8 @@ enum Fault: String, CaseIterable {
     case deadLetter = "a write becomes a dead letter"
 }
 
+/// The journal of a world.
+typealias Journal = SimulationSupport.Journal<Fault>
+
 /// How often each fault has happened.
-struct FaultCounts: Sendable {
-    private var counts = [Int](repeating: 0, count: Fault.allCases.count)
-
-    subscript(fault: Fault) -> Int {
-        get { counts[fault.index] }
-        set { counts[fault.index] = newValue }
-    }
-
-    /// Adds the counts of another world.
-    mutating func add(_ other: FaultCounts) {
-        for fault in Fault.allCases { self[fault] += other[fault] }
-    }
-
-    /// Faults that never happened.
-    var missing: [Fault] { Fault.allCases.filter { self[$0] == 0 } }
-}
-
-extension Fault {
-    private static let indices = Dictionary(
-        uniqueKeysWithValues: allCases.enumerated().map { ($1, $0) })
-
-    fileprivate var index: Int { Self.indices[self] ?? 0 }
-}
+typealias FaultCounts = SimulationSupport.FaultCounts<Fault>

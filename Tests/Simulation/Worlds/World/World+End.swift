@@ -3,6 +3,7 @@ import LarderModel
 import LarderQuery
 import LarderSync
 import LarderTestSupport
+import SimulationSupport
 
 extension World {
     /// Everything works from now on: all that is pending is sent, and all agree.

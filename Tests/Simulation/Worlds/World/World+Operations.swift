@@ -3,6 +3,7 @@ import LarderModel
 import LarderQuery
 import LarderRemote
 import LarderTestSupport
+import SimulationSupport
 
 extension World {
     private typealias Act = @Sendable (World, SimulatedClient) throws -> Void

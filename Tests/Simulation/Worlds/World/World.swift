@@ -1,10 +1,11 @@
 import LarderModel
 import LarderSync
+import SimulationSupport
 
 /// Some clients and a backend on one clock and one thread, and everything that befalls them.
 ///
 /// What happens follows from a seed alone.
-final class World {
+final class World: SimulatedWorld {
     /// The users of all clients.
     static let users = ["", "alice", "bob"]
     /// The ids of all collections.
@@ -29,9 +30,7 @@ final class World {
     private static let aftermath = Duration.seconds(3600)
 
     /// A world of a seed, whose files lie in a directory.
-    init(seed: UInt64, directory: String, isPrinting: Bool = false, isHashing: Bool = false)
-        throws(LarderError)
-    {
+    init(seed: UInt64, directory: String, isPrinting: Bool, isHashing: Bool) throws(LarderError) {
         self.seed = seed
         chance = Chance(seed: seed)
         journal = Journal(of: events, isPrinting: isPrinting, isHashing: isHashing)

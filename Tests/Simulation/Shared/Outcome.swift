@@ -1,37 +1,34 @@
 import Foundation
-import LarderModel
-import LarderTestSupport
 
-/// What became of a world.
-package struct Outcome: Sendable {
+/// The result of a world.
+package struct Outcome<Fault: WorldFault>: Sendable {
     /// The seed of the world.
     package let seed: UInt64
-    /// The promise that was broken; nil for none.
+    /// The violated guarantee; nil for none.
     package let violation: String?
-    /// A hash of all that has happened, where it was asked for.
+    /// The hash of the journal; 0 unless requested.
     package let hash: UInt64
-    /// How often what has gone wrong.
-    let faults: FaultCounts
+    /// The counts of faults.
+    package let faults: FaultCounts<Fault>
 
-    /// Lets the world of a seed live to its end.
+    /// Runs the world of a seed to its end.
     ///
     /// - Parameters:
-    ///   - isPrinting: whether everything that happens is printed.
-    ///   - isHashing: whether ``hash`` is computed.
-    ///   - losesDocuments: whether networks lose documents amid streams, which no network does:
-    ///     promises are broken then.
-    package init(
-        seed: UInt64, isPrinting: Bool = false, isHashing: Bool = false,
-        losesDocuments: Bool = false
-    ) {
+    ///   - isPrinting: true to print all events.
+    ///   - isHashing: true to compute ``hash``.
+    ///   - prepare: called with the world before it runs.
+    package init<World: SimulatedWorld>(
+        of type: World.Type, seed: UInt64, isPrinting: Bool = false, isHashing: Bool = false,
+        _ prepare: (World) -> Void = { _ in }
+    ) where World.Fault == Fault {
         self.seed = seed
-        var (violation, hash, faults) = (String?.none, UInt64(0), FaultCounts())
+        var (violation, hash, faults) = (String?.none, UInt64(0), FaultCounts<Fault>())
         do {
-            let directory = try Self.directory()
+            let directory = try WorldDirectory.make()
             defer { try? FileManager.default.removeItem(atPath: directory) }
             let world = try World(
                 seed: seed, directory: directory, isPrinting: isPrinting, isHashing: isHashing)
-            world.faults.losesDocuments = losesDocuments
+            prepare(world)
             defer { (hash, faults) = (world.journal.hash, world.journal.faults) }
             try world.live()
         } catch {
@@ -39,9 +36,11 @@ package struct Outcome: Sendable {
         }
         (self.violation, self.hash, self.faults) = (violation, hash, faults)
     }
+}
 
-    /// A new directory, in memory where there is such a file system.
-    private static func directory() throws -> String {
+private enum WorldDirectory {
+    /// A new directory, on a file system in memory if there is one.
+    static func make() throws -> String {
         let shared = "/dev/shm"
         let parent =
             FileManager.default.isWritableFile(atPath: shared)

@@ -1,22 +1,23 @@
-import LarderRealtimeModel
-import LarderRealtimeSync
+package import LarderRealtimeModel
+package import LarderRealtimeSync
 
 /// What a listener of all events has been told: children in their order, and the last value.
-struct ViewReplica {
-    let query: QuerySpec
+package struct ViewReplica {
+    package let query: QuerySpec
     private var children: [Child] = []
-    private(set) var value: Node?
+    package private(set) var value: Node?
     private var isValueNews = false
-    private var lastType: TreeEventType?
+    /// The type of the last event of the operation; nil before the first.
+    package private(set) var lastType: TreeEventType?
 
-    init(_ query: QuerySpec) {
+    package init(_ query: QuerySpec) {
         self.query = query
     }
 
     /// Applies an event.
     ///
     /// - Returns: what is wrong with it, in words.
-    mutating func apply(_ event: TreeEvent) -> String? {
+    package mutating func apply(_ event: TreeEvent) -> String? {
         if let last = lastType, let type = event.change.type, type < last {
             return "\(type) after \(last)"
         }
@@ -64,13 +65,8 @@ struct ViewReplica {
     private var claims: [(key: ChildKey, previous: ChildKey?, type: TreeEventType)] = []
 
     /// Checks what the events of an operation said of the order, once all are applied.
-    mutating func endOperation() -> String? {
-        defer {
-            claims = []
-            moved = []
-            isValueNews = false
-            lastType = nil
-        }
+    package mutating func endOperation() -> String? {
+        defer { forgetOperation() }
         let index = query.parameters.index
         children.sort { index.order($0, $1) < 0 }
         for claim in claims where claim.type != .childRemoved {
@@ -87,8 +83,17 @@ struct ViewReplica {
         return nil
     }
 
+    /// Forgets what the events so far said of the order: without a value nothing tells where an
+    /// operation has ended.
+    package mutating func forgetOperation() {
+        claims = []
+        moved = []
+        isValueNews = false
+        lastType = nil
+    }
+
     /// True if the listener has been told of just this node.
-    func shows(_ node: Node) -> Bool {
+    package func shows(_ node: Node) -> Bool {
         value == node && Array(node.children(by: query.parameters.index)) == children
     }
 }

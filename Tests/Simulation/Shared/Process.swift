@@ -1,10 +1,10 @@
 import DequeModule
-import LarderTestSupport
+import LarderSharedTestSupport
 
-/// A process of a world: pieces of work, one after the other, each as an event of its own.
+/// A process of a world: a queue of work items, each run as an event of its own.
 ///
-/// Between two pieces anything may happen, also the end of the process.
-final class Process: @unchecked Sendable {
+/// Any event may come between two items, including the end of the process.
+package final class Process: @unchecked Sendable {
     // One thread runs a world.
 
     private let events: EventQueue
@@ -13,26 +13,26 @@ final class Process: @unchecked Sendable {
     private var work = Deque<@Sendable () -> Void>()
     private var isStepPlanned = false
 
-    /// Whether it works.
-    private(set) var isAlive = true
-    /// Called before and after each piece of work.
-    var observer: (willStep: () -> Void, didStep: () -> Void)?
+    /// True until the process has ended.
+    package private(set) var isAlive = true
+    /// Called before and after each work item.
+    package var observer: (willStep: () -> Void, didStep: () -> Void)?
 
     /// A process without work.
-    init(events: EventQueue, chance: Chance) {
+    package init(events: EventQueue, chance: Chance) {
         self.events = events
         self.chance = chance
         inline.attach { [weak self] in self?.run($0) }
     }
 
-    /// What the actors of the process run on.
-    var executor: any SerialExecutor { inline }
+    /// The executor of the actors of the process.
+    package var executor: any SerialExecutor { inline }
 
-    /// Whether nothing waits.
-    var isIdle: Bool { work.isEmpty }
+    /// True if no work is queued.
+    package var isIdle: Bool { work.isEmpty }
 
-    /// Adds a piece of work behind all that waits.
-    func run(_ body: @escaping @Sendable () -> Void) {
+    /// Adds a work item to the queue.
+    package func run(_ body: @escaping @Sendable () -> Void) {
         guard isAlive else { return }
         work.append(body)
         planStep()
@@ -47,8 +47,7 @@ final class Process: @unchecked Sendable {
         }
     }
 
-    /// How long it takes until the next piece of work begins: mostly next to nothing, now and
-    /// then as long as a process on a busy machine is held up.
+    /// The pause before the next work item: mostly tiny, sometimes as long as on a busy machine.
     private func pause() -> Duration {
         switch chance.below(256) {
         case 0: chance.duration(.milliseconds(1)...(.seconds(3)))
@@ -66,13 +65,13 @@ final class Process: @unchecked Sendable {
         planStep()
     }
 
-    /// Does all work that waits, and what that leads to, now.
-    func settle() {
+    /// Runs all queued work now, with the work that it leads to.
+    package func settle() {
         while isAlive, let body = work.popFirst() { inline.enter(body) }
     }
 
-    /// Ends the process with all that waits.
-    func kill() {
+    /// Kills the process and drops its queued work.
+    package func kill() {
         isAlive = false
         work = []
     }

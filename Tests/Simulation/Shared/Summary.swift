@@ -1,25 +1,25 @@
-/// What became of many worlds.
-struct Summary {
-    /// A seed of each broken promise, to begin with.
-    private static let shown = 20
+/// The results of many worlds.
+package struct Summary<Fault: WorldFault> {
+    /// The most violations that are printed.
+    private static var shown: Int { 20 }
 
-    private var faults = FaultCounts()
+    private var faults = FaultCounts<Fault>()
     private var count = 0
     private var lastSeed: UInt64 = 0
-    private var failures: [Outcome] = []
+    private var failures: [Outcome<Fault>] = []
 
     /// Adds a world.
-    mutating func add(_ outcome: Outcome) {
+    mutating func add(_ outcome: Outcome<Fault>) {
         faults.add(outcome.faults)
         count += 1
         lastSeed = max(lastSeed, outcome.seed)
         if outcome.violation != nil { failures.append(outcome) }
     }
 
-    /// Whether every promise was kept and everything happened that may go wrong.
+    /// True if no guarantee was violated and every fault occurred.
     var isGood: Bool { failures.isEmpty && faults.missing.isEmpty }
 
-    /// Prints what happened.
+    /// Prints the results.
     func report(seconds: Double) {
         for fault in Fault.allCases {
             let count = String(faults[fault])

@@ -1,9 +1,8 @@
-import LarderModel
+package import LarderCore
 import LarderRuntime
-import LarderSync
 
-/// The threads, clocks and chance of an engine, as the world has them.
-final class ProcessScheduler: Scheduler, @unchecked Sendable {
+/// The scheduler of an engine: executor, clock, timers and random numbers of the world.
+package final class ProcessScheduler<Timer: Hashable & Sendable>: Scheduler, @unchecked Sendable {
     // One thread runs a world.
 
     private let events: EventQueue
@@ -13,31 +12,31 @@ final class ProcessScheduler: Scheduler, @unchecked Sendable {
     private var lastRead: UInt64 = 0
 
     /// A scheduler of one process.
-    init(events: EventQueue, process: Process, chance: Chance) {
+    package init(events: EventQueue, process: Process, chance: Chance) {
         self.events = events
         self.process = process
         self.chance = chance
     }
 
-    var executor: any SerialExecutor { process.executor }
-    var uptime: Duration { events.now }
-    func random() -> Double { chance.unit() }
+    package var executor: any SerialExecutor { process.executor }
+    package var uptime: Duration { events.now }
+    package func random() -> Double { chance.unit() }
 
-    func run(_ body: @escaping @Sendable () -> Void) {
+    package func run(_ body: @escaping @Sendable () -> Void) {
         process.run(body)
     }
 
-    /// The timer's work comes behind what the process has to do when the time is up.
-    func schedule(
-        _ timer: EngineTimer, after delay: Duration, _ body: @escaping @Sendable () -> Void
+    /// The timer's work is queued after the work that the process has when it fires.
+    package func schedule(
+        _ timer: Timer, after delay: Duration, _ body: @escaping @Sendable () -> Void
     ) -> @Sendable () -> Void {
         let work = ScheduledWork(body)
         events.schedule(after: delay) { [weak process] in process?.run(work.perform) }
         return work.cancel
     }
 
-    /// Reads run between pieces of the engine's work, not in their order.
-    func read(_ body: @escaping @Sendable () -> Void) {
+    /// Reads run between work items of the engine, in no particular order.
+    package func read(_ body: @escaping @Sendable () -> Void) {
         lastRead += 1
         let number = lastRead
         // The event must not keep the engine after the end of its process.
@@ -49,15 +48,15 @@ final class ProcessScheduler: Scheduler, @unchecked Sendable {
         }
     }
 
-    /// Nobody else writes to the files of a world.
-    func watch(
+    /// No other process writes to the files of a world.
+    package func watch(
         _ path: String, _ body: @escaping @Sendable () -> Void
     ) throws(LarderError) -> AnyObject {
         ScheduledWork(body)
     }
 
-    /// Lets go of everything that waits.
-    func kill() {
+    /// Drops all timers and queued work.
+    package func kill() {
         process.kill()
         reads = [:]
     }

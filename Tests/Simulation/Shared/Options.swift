@@ -1,22 +1,22 @@
 import Foundation
 
-/// What the program is asked to do.
-struct Options {
-    /// How many worlds.
-    var seeds = 2_000
-    /// How long new worlds begin, instead of a number of them.
-    var seconds: Int?
-    /// The seed of the first one; with a time and nothing else, one that was never used.
-    var first: UInt64 = 1
-    /// The seed of the only world, if one alone is asked for.
-    var seed: UInt64?
-    /// How many threads.
-    var jobs = ProcessInfo.processInfo.activeProcessorCount
-    /// Whether everything that happens is printed.
-    var isTracing = false
+/// Command-line options of a simulator.
+package struct Options {
+    /// The count of worlds.
+    package var seeds = 2_000
+    /// The time for which worlds are started, instead of a count.
+    package var seconds: Int?
+    /// The first seed; by default 1, or a new one if ``seconds`` is given.
+    package var first: UInt64 = 1
+    /// The seed of a single world to run; nil for many.
+    package var seed: UInt64?
+    /// The count of threads.
+    package var jobs = ProcessInfo.processInfo.activeProcessorCount
+    /// True to print all events.
+    package var isTracing = false
 
-    /// Reads arguments; ends the program with a sentence where they are wrong.
-    init(_ arguments: some Sequence<String>) {
+    /// Parses arguments; exits with a usage message if they are invalid.
+    package init(_ arguments: some Sequence<String>) {
         var rest = Array(arguments)[...]
         var namesFirst = false
         while let name = rest.popFirst() {
@@ -35,7 +35,7 @@ struct Options {
         if seconds != nil, !namesFirst { first = Self.unusedSeed }
     }
 
-    /// A seed by the clock, in milliseconds: no earlier run came so far.
+    /// A seed from the clock in milliseconds, above those of earlier runs.
     private static var unusedSeed: UInt64 {
         UInt64(max(1, Date.now.timeIntervalSince1970 * 1_000))
     }
@@ -50,8 +50,8 @@ struct Options {
     private static func stop(_ message: String) -> Never {
         print(message)
         print(
-            "usage: LarderSimulation [--seeds N | --seconds N] [--first N] [--seed N] [--jobs N] "
-                + "[--trace]")
+            "usage: \(ProcessInfo.processInfo.processName) [--seeds N | --seconds N] [--first N] "
+                + "[--seed N] [--jobs N] [--trace]")
         exit(64)
     }
 }

@@ -1,7 +1,6 @@
-import LarderRealtimeModel
-import LarderRealtimeSync
-import LarderRealtimeTestSupport
-import LarderSharedTestSupport
+package import LarderRealtimeModel
+package import LarderRealtimeSync
+package import LarderSharedTestSupport
 
 /// Trees of rooms with messages, queries of them and writes to them.
 extension SeededRandom {
@@ -24,11 +23,11 @@ extension SeededRandom {
         Node(children: (0..<below(10)).map { _ in Child(message(), messageNode()) })
     }
 
-    mutating func rooms() -> Node {
+    package mutating func rooms() -> Node {
         Node(children: [Child(ChildKey("a"), roomNode()), Child(ChildKey("b"), roomNode())])
     }
 
-    mutating func roomQuery() -> QuerySpec {
+    package mutating func roomQuery() -> QuerySpec {
         switch below(10) {
         case 0: return QuerySpec(.root)
         case 1: return QuerySpec(TreePath([room(), message()]))
@@ -61,7 +60,7 @@ extension SeededRandom {
         return QuerySpec(TreePath([room()]), builder.parameters)
     }
 
-    mutating func roomWrite() -> (TreePath, PendingWrite.Change) {
+    package mutating func roomWrite() -> (TreePath, PendingWrite.Change) {
         let room = room()
         switch below(16) {
         case 0: return (.root, .overwrite(rooms()))
