@@ -34,7 +34,7 @@ final class RequestRecord: CustomStringConvertible, @unchecked Sendable {
     var isOrphan = false
     /// True if an answer has reached the client or a cancellation was requested.
     var mayBeAnswered = false
-    /// True if the disk has refused all commits since it was settled: a crash may restore it.
+    /// True if its removal from the queue on disk is not committed yet: a crash may restore it.
     var mayReturn = false
     /// True if a later write is sent in its place.
     var isMerged = false
@@ -42,6 +42,8 @@ final class RequestRecord: CustomStringConvertible, @unchecked Sendable {
     var sendings = 0
     var arrivals = 0
     var applications = 0
+    /// The version of the server's tree that its last application led to.
+    var version: Int?
     private(set) var refusals = 0
     /// How often it was denied although the client was authenticated.
     private(set) var refusalsByLocks = 0

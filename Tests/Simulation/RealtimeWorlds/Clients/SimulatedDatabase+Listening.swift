@@ -58,6 +58,12 @@ extension SimulatedDatabase {
 
     // MARK: Consistency
 
+    /// An accepted request was answered: the server has sent every change up to its own before.
+    func noteAnswered(_ version: Int?) {
+        guard let version else { return }
+        for listener in listeners { listener.lastVersion = max(listener.lastVersion, version) }
+    }
+
     private func hasOpenTransaction(at path: TreePath) -> Bool {
         queuedTransactions.contains { $0.overlaps(path) }
             || transactions.values.contains {

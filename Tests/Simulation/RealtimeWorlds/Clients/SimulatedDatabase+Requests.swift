@@ -58,6 +58,7 @@ extension SimulatedDatabase {
                 record.applications > 0 || record.isMerged || record.changesNothing,
                 "\(record) was acknowledged, but never applied")
             settle(record, .acknowledged)
+            noteAnswered(record.version)
         case .failure(let error) where error.kind == .cancelled:
             // Closing a client keeps its writes in the queue.
             if running?.isTerminating == true {
@@ -76,7 +77,8 @@ extension SimulatedDatabase {
 
     func settle(_ record: RequestRecord, _ state: RequestRecord.State) {
         record.state = state
-        record.mayReturn = hasUncommitted
+        // A replaced write is removed with the commit after that of its replacement.
+        record.mayReturn = hasUncommitted || record.isMerged
         queue.removeAll { $0 === record }
         journal.note("client \(number): \(record)")
     }

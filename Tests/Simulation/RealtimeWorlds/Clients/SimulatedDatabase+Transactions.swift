@@ -24,7 +24,10 @@ extension SimulatedDatabase {
         case .success(let outcome):
             journal.expect(
                 outcome.isCommitted == !record.aborts, "\(record) should not end like this")
-            if outcome.isCommitted { journal.note(.transactionCommitted) }
+            if outcome.isCommitted {
+                journal.note(.transactionCommitted)
+                noteAnswered(record.version)
+            }
             journal.expect(
                 record.applications == (outcome.isCommitted ? 1 : 0), "\(record) is not applied")
         case .failure(let error):
@@ -62,6 +65,7 @@ extension SimulatedDatabase {
                     continue
                 }
                 record.applications += 1
+                record.version = ledger.lastVersion
                 journal.expect(record.applications == 1, "\(record) is applied again")
             }
         }

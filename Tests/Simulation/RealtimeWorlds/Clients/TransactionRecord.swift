@@ -13,6 +13,8 @@ final class TransactionRecord: CustomStringConvertible, @unchecked Sendable {
     /// True if its process has ended.
     var isOrphan = false
     var applications = 0
+    /// The version of the server's tree that its application led to.
+    var version: Int?
 
     init(_ number: Int, at path: TreePath, aborts: Bool) {
         (self.number, self.path, self.aborts) = (number, path, aborts)

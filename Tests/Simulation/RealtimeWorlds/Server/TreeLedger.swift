@@ -48,7 +48,10 @@ final class TreeLedger: @unchecked Sendable {
     }
 
     /// The tree with all writes so far.
-    var tree: Node { versions[versions.count - 1] }
+    var tree: Node { versions[lastVersion] }
+
+    /// The number of the present tree.
+    var lastVersion: Int { versions.count - 1 }
 
     /// Evaluates the rules and records the question.
     func decide(_ request: RealtimeBackend.Request) -> RealtimeBackend.Decision {
@@ -109,7 +112,7 @@ final class TreeLedger: @unchecked Sendable {
 
     private func advance(to tree: Node, _ reason: @autoclosure () -> String) {
         versions.append(tree)
-        journal.note("version \(versions.count - 1): \(reason())")
+        journal.note("version \(lastVersion): \(reason())")
     }
 
     private func end(_ links: [SimulatedLink]) {
@@ -168,7 +171,7 @@ final class TreeLedger: @unchecked Sendable {
         case .put(let path, let node, let hash):
             if write([PathValue(path, node)], hash: hash, path, record), hash != nil {
                 transactionsApplied(
-                    link.client, path, versions[versions.count - 2], tree)
+                    link.client, path, versions[lastVersion - 1], tree)
             }
         case .merge(let path, let values):
             _ = write(
@@ -220,6 +223,7 @@ final class TreeLedger: @unchecked Sendable {
         }
         advance(to: result, "\(record?.description ?? "transaction at \(path)")")
         record?.applications += 1
+        record?.version = lastVersion
         if record?.applications == 2 { journal.note(.appliedTwice) }
         return true
     }
