@@ -161,7 +161,9 @@ extension StoreConfiguration {
     }
 
     /// The address space of stores of which a process may have hundreds open, such as those in
-    /// memory: 64 GiB. A process has 128 TiB; a store that grows beyond its part reserves more.
+    /// memory: 64 GiB.
+    ///
+    /// A process has 128 TiB; a store that grows beyond its part reserves more.
     package static let modestMapBytes: UInt64 = 1 << 36
 
     private var flags: UInt32 {

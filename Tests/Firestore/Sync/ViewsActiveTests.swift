@@ -36,6 +36,19 @@ struct ViewsActiveTests {
         #expect(views.load(added.view, [], refill: noRefill).told == "1:later")
     }
 
+    @Test("A resumed target vouches for its documents before its first snapshot")
+    func resumedTargetsVouch() throws {
+        let synced = try DocumentPath("c/synced")
+        let documents: [Document] = [try .test("c/synced"), try .test("c/cached")]
+        for options in [ListenOptions(), cache] {
+            var views = ActiveViews()
+            let added = views.addListener(1, to: try .test("c"), options: options)
+            _ = views.load(added.view, documents, remoteKeys: [synced], refill: noRefill)
+            #expect(views.isVouchedFor(synced) == (options.source == .default))
+            #expect(!views.isVouchedFor(try DocumentPath("c/cached")))
+        }
+    }
+
     @Test("The first listener makes the query run, later ones are shown what is there")
     func listening() throws {
         var views = ActiveViews()

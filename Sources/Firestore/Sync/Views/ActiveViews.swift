@@ -56,7 +56,7 @@ package struct ActiveViews: Sendable {
     /// True if a document is in the target of a view that listens to the backend.
     ///
     /// Resumed targets are included: the backend does not repeat what it has sent.
-    func isVouchedFor(_ path: DocumentPath) -> Bool {
+    package func isVouchedFor(_ path: DocumentPath) -> Bool {
         views.values.contains { $0.wantsRemote && $0.view.syncedDocuments.contains(path) }
     }
 
