@@ -205,7 +205,8 @@ MEMORY_TARGETS = $(patsubst %,Larder%Tests, \
 	RealtimeModel RealtimeStore RealtimeSync RealtimeBackend Realtime)
 # Random tests of machines that one thread drives: the address sanitizer runs them.
 single_threaded := --skip PlanningDifferentialTests --skip ViewsRandomTests \
-	--skip LocalStoreDifferentialTests --skip BackendWatchDifferentialTests --skip LarderQueryTests
+	--skip LocalStoreDifferentialTests --skip BackendWatchDifferentialTests --skip LarderQueryTests \
+	--skip SyncWorldTests --skip SyncCostTests
 # The amount in flight while no client reads differs at the sanitizer's speed.
 timed := --skip BackpressureTests
 
