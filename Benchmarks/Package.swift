@@ -11,12 +11,14 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
-        // The document client beside raw LMDB and SQLite through GRDB, the limits judged.
+        // The clients of both databases beside raw LMDB and SQLite through GRDB, the limits judged.
         .executableTarget(
             name: "ClientBenchmarks",
             dependencies: [
                 "Floor", "Measuring", "Workload",
                 .product(name: "Larder", package: "larder"),
+                .product(name: "LarderRealtime", package: "larder"),
+                .product(name: "LarderRealtimeBackend", package: "larder"),
                 .product(name: "LarderStorage", package: "larder"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
@@ -42,7 +44,10 @@ let package = Package(
         .target(
             name: "Floor",
             path: "C",
-            sources: ["generator.c", "raw_record.c", "json.c", "measure.c", "floor"],
+            sources: [
+                "generator.c", "raw_record.c", "json.c", "measure.c", "tree_workload.c",
+                "trees_raw.c", "floor",
+            ],
             publicHeadersPath: "floor/include",
             cSettings: [.define("_GNU_SOURCE"), .define("NDEBUG", .when(configuration: .release))],
             linkerSettings: [.linkedLibrary("lmdb")]),

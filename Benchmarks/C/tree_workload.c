@@ -36,6 +36,23 @@ void message_generate(int64_t i, message *m) {
     m->text_size = generate_words(&state, 100 + splitmix64(&state) % 21, m->text);
 }
 
+span message_json(const message *m, int64_t likes) {
+    const sink *to = &json_sink;
+    to->begin_document();
+    to->name(span_of("author"));
+    to->text((span){m->author, m->author_size});
+    to->name(span_of("edited"));
+    to->boolean(m->edited);
+    to->name(span_of("likes"));
+    to->integer(likes);
+    to->name(span_of("text"));
+    to->text((span){m->text, m->text_size});
+    to->name(span_of("time"));
+    to->integer(m->time);
+    to->end_document();
+    return json_encoded();
+}
+
 int64_t score_of(int64_t i) {
     uint64_t state = 7 + (uint64_t)i * 0xd1342543de82ef95u;
     return (int64_t)(splitmix64(&state) % 10000000);

@@ -29,6 +29,8 @@ typedef struct message {
     int64_t time;
 } message;
 void message_generate(int64_t i, message *m);
+/* The message with these likes; valid until the next call. */
+span message_json(const message *m, int64_t likes);
 /* "/rooms/r0001/"; to holds 64 bytes. */
 span room_path(int64_t room, char to[64]);
 

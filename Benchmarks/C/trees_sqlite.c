@@ -81,20 +81,7 @@ static void put(const tree_store *s, const char *path, size_t path_size, span js
 }
 
 static void put_message(const tree_store *s, const message *m, int64_t likes) {
-    const sink *to = &json_sink;
-    to->begin_document();
-    to->name(span_of("author"));
-    to->text((span){m->author, m->author_size});
-    to->name(span_of("edited"));
-    to->boolean(m->edited);
-    to->name(span_of("likes"));
-    to->integer(likes);
-    to->name(span_of("text"));
-    to->text((span){m->text, m->text_size});
-    to->name(span_of("time"));
-    to->integer(m->time);
-    to->end_document();
-    put(s, m->path, m->path_size, json_encoded());
+    put(s, m->path, m->path_size, message_json(m, likes));
 }
 
 static void put_messages(tree_store *s, const message *messages, size_t count) {

@@ -1,7 +1,7 @@
 import Foundation
 import Measuring
 
-/// Measures the document client in comparison with its peers, and checks its limits.
+/// Measures the clients of both databases in comparison with their peers, and checks their limits.
 @main
 struct ClientBenchmarks {
     static func main() async {
@@ -24,7 +24,8 @@ struct ClientBenchmarks {
     private static let operations =
         ReadOperations.names + [OpenOperation.name] + WriteOperations.names
         + [ThreadOperations.name, ListenerOperations.name, AcknowledgementOperation.name]
-        + SyncOperations.names
+        + SyncOperations.names + TreeOperations.names
+        + [TreeWriteOperation.name] + SyncTreeOperations.names
 
     private static func measure(_ options: Options) async throws -> Int {
         for name in options.operations where !operations.contains(name) {
@@ -42,9 +43,12 @@ struct ClientBenchmarks {
             try await ThreadOperations(run: run, count: count)()
             try await AcknowledgementOperation(run: run)(count: count)
             try SyncOperations(run: run)(count: count)
+            try await TreeOperations(run: run, count: count)()
         }
         try await ListenerOperations(run: run)()
         try SyncOperations(run: run)()
+        try await TreeWriteOperation(run: run)()
+        try SyncTreeOperations(run: run)()
         let missed = run.report.printSummary()
         if let path = options.json { try run.report.writeJSON(to: path, machine: machine) }
         return missed
@@ -65,18 +69,22 @@ struct Options {
     var acknowledgement: String?
     /// The program that measures the engine between a store and a backend, for the same reason.
     var sync: String?
+    /// The same of the Realtime Database's sync tree and hashes.
+    var realtimeSync: String?
     var parent = FileManager.default.temporaryDirectory.path
 
     static let help = """
-        ClientBenchmarks: Larder's document client beside raw LMDB and SQLite through GRDB
+        ClientBenchmarks: Larder's clients beside raw LMDB and SQLite through GRDB
 
-          --n LIST                numbers of documents (default 10000,100000)
+          --n LIST                numbers of documents, messages and scores
+                                  (default 10000,100000)
           --rounds COUNT          rounds of each operation, systems in turn (default 5)
           --quick                 --n 2000 --rounds 1, few writes and listeners
           --only LIST             operations by name, see --list
           --system LIST           larder, floor, grdb (default: all)
           --acknowledgement FILE  the program that measures acknowledging pending writes
           --sync FILE             the program that measures the engine and a backend
+          --realtime-sync FILE    the program that measures the Realtime Database's sync tree
           --dir DIRECTORY         where the stores are made (default: the temporary directory)
           --json FILE             the figures for programs
           --strict                exit with 2 when a limit was missed
@@ -103,6 +111,7 @@ struct Options {
                 systems = try Self.systems(try Self.value(of: option, &rest))
             case "--acknowledgement": acknowledgement = try Self.value(of: option, &rest)
             case "--sync": sync = try Self.value(of: option, &rest)
+            case "--realtime-sync": realtimeSync = try Self.value(of: option, &rest)
             case "--dir": parent = try Self.value(of: option, &rest)
             case "--json": json = try Self.value(of: option, &rest)
             case "--strict": isStrict = true
@@ -160,6 +169,8 @@ extension Machine {
             ("load at the start", load),
             ("floor", "raw LMDB, a hand-written C loop, records decoded whole"),
             ("GRDB", "JSON in SQLite through GRDB, JSONDecoder into a struct"),
+            ("trees, floor", "raw LMDB, a row a leaf, its path as key"),
+            ("trees, GRDB", "a row a message or score, its path as key; JSONSerialization"),
             ("rounds", "\(options.rounds), systems in turn"),
         ]
     }

@@ -16,6 +16,8 @@ final class Run {
     let directory: String
     /// The sizes of the stores built so far.
     var built: Set<Int> = []
+    /// The same of stores with trees.
+    var builtTrees: Set<Int> = []
 
     init(_ options: Options) throws {
         self.options = options
@@ -125,6 +127,35 @@ final class Stores {
         if let peer = self.floor { bodies.append((.floor, { floor(peer) })) }
         if let peer = self.grdb { bodies.append((.grdb, { try grdb(peer) })) }
         return bodies
+    }
+}
+
+extension Run {
+    /// Runs an operation of a measuring program and adds its rows to the report.
+    ///
+    /// - Parameters:
+    ///   - rows: all rows of the program.
+    ///   - program: the program; nil to skip the operation.
+    ///   - option: the option that specifies the program.
+    func measure(
+        _ rows: [Row], of operation: String, _ arguments: [String], count: Int,
+        by program: String?, option: String
+    ) throws {
+        guard let program else {
+            return print("\n    \(operation): skipped, specify the program with \(option)")
+        }
+        let figures: [Figure] = try MeasuringProgram(path: program).run([operation] + arguments)
+        for figure in figures {
+            guard let row = rows.first(where: { $0.id == figure.row }),
+                let system = System(rawValue: figure.side.rawValue)
+            else { throw Run.Wrong(description: "\(program) has an unknown row \(figure.row)") }
+            report.add(
+                row, count: count, system,
+                Elapsed(wall: figure.wall, processor: figure.processor))
+        }
+        for row in rows where figures.contains(where: { $0.row == row.id }) {
+            report.printRow(row.id, count: count)
+        }
     }
 }
 

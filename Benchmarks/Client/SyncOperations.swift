@@ -10,14 +10,6 @@ struct SyncOperations {
 
     static let names = ["apply", "first", "fanout", "drain", "idle"]
 
-    /// The program's result of a round.
-    private struct Figure: Decodable {
-        let row: String
-        let side: String
-        let wall: Double
-        let processor: Double
-    }
-
     private var isQuick: Bool { run.options.isQuick }
     private var rounds: Int { max(run.options.rounds, 3) }
 
@@ -37,10 +29,6 @@ struct SyncOperations {
 
     private func measure(_ operation: String, count: Int, on cities: Int? = nil) throws {
         guard run.options.includes(operation), run.options.systems.contains(.larder) else { return }
-        guard let program = run.options.sync else {
-            print("\n    \(operation): skipped, specify the program with --sync")
-            return
-        }
         let directory: String
         if let cities {
             try Stores.build(run, count: cities)
@@ -50,20 +38,9 @@ struct SyncOperations {
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true)
         }
-        let figures: [Figure] = try MeasuringProgram(path: program).run([
-            operation, directory, String(rounds), String(count),
-        ])
-        for figure in figures {
-            guard let row = Self.rows.first(where: { $0.id == figure.row }),
-                let system = System(rawValue: figure.side)
-            else { throw Run.Wrong(description: "\(program) has an unknown row \(figure.row)") }
-            run.report.add(
-                row, count: count, system,
-                Elapsed(wall: figure.wall, processor: figure.processor))
-        }
-        for row in Self.rows where figures.contains(where: { $0.row == row.id }) {
-            run.report.printRow(row.id, count: count)
-        }
+        try run.measure(
+            Self.rows, of: operation, [directory, String(rounds), String(count)], count: count,
+            by: run.options.sync, option: "--sync")
     }
 
     private static let rows = [

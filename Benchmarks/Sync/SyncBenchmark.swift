@@ -43,52 +43,6 @@ struct SyncBenchmark {
     }
 }
 
-/// The result of one round of a row, as `ClientBenchmarks` decodes it.
-struct Figure: Encodable {
-    /// The measured system.
-    enum Side: String, Encodable {
-        case larder
-        /// The reference measurement of the row.
-        case reference
-    }
-
-    /// The row's ID.
-    let row: String
-    let side: Side
-    /// Seconds, bytes or a number, per unit of the row.
-    let wall: Double
-    let processor: Double
-}
-
-/// Collects results.
-final class Figures {
-    private(set) var all: [Figure] = []
-
-    /// Adds a round of a row.
-    ///
-    /// - Parameter units: the number of units in the round.
-    func add(_ row: String, _ side: Figure.Side, _ watch: Elapsed, units: Int) {
-        all.append(
-            Figure(
-                row: row, side: side, wall: watch.wall / Double(units),
-                processor: watch.processor / Double(units)))
-    }
-
-    /// Adds a result that is not a duration.
-    func add(_ row: String, _ value: Double) {
-        all.append(Figure(row: row, side: .larder, wall: value, processor: value))
-    }
-
-    /// Runs a closure and adds its duration.
-    func measure(
-        _ row: String, _ side: Figure.Side, units: Int, _ body: () throws -> Void
-    ) rethrows {
-        let start = Elapsed.now
-        try body()
-        add(row, side, Elapsed.now - start, units: units)
-    }
-}
-
 /// Counts events on other threads, and blocks until a count is reached.
 final class Counter: Sendable {
     private struct State {

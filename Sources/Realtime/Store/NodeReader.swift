@@ -11,10 +11,12 @@ struct NodeReader {
 
     private let bytes: UnsafeRawBufferPointer
     private(set) var offset = 0
-    private var keys = KeyCache()
+    private let keys: KeyCache
 
-    init(_ bytes: UnsafeRawBufferPointer) {
+    /// A reader of bytes; several readers of similar nodes may share their keys.
+    init(_ bytes: UnsafeRawBufferPointer, keys: KeyCache = KeyCache()) {
         self.bytes = bytes
+        self.keys = keys
     }
 
     /// True when everything was read.
@@ -46,6 +48,7 @@ struct NodeReader {
 
     private mutating func readNode(depth: Int = 0) throws(LarderError) -> Node {
         let head = try readByte()
+        if head < UInt8(LARDER_NODE_CHILDREN) { return Node(try readLeaf(type: head)) }
         var priority = Priority.none
         if head & Self.priorityFlag != 0 {
             let leaf = try readLeaf(type: try readByte())
@@ -59,6 +62,7 @@ struct NodeReader {
         guard depth < Self.maximumDepth else { throw Self.malformed }
         let end = try readChildrenEnd()
         var children: [Child] = []
+        children.reserveCapacity(try childCount(before: end))
         while offset < end {
             let key = try readKey(before: end)
             children.append(Child(key, try readNode(depth: depth + 1)))
@@ -101,11 +105,47 @@ struct NodeReader {
         return offset + size
     }
 
+    /// How many children there are up to an end.
+    private func childCount(before end: Int) throws(LarderError) -> Int {
+        var reader = self
+        var count = 0
+        while reader.offset < end {
+            try reader.skipText()
+            try reader.skipNode()
+            count += 1
+        }
+        return count
+    }
+
+    private mutating func skipNode() throws(LarderError) {
+        let head = try readByte()
+        if head & Self.priorityFlag != 0 { try skipContent(of: try readByte()) }
+        try skipContent(of: head & ~Self.priorityFlag)
+    }
+
+    private mutating func skipContent(of type: UInt8) throws(LarderError) {
+        switch Int(type) {
+        case LARDER_NODE_FALSE, LARDER_NODE_TRUE: break
+        case LARDER_NODE_INTEGER: _ = try readNumber()
+        case LARDER_NODE_DOUBLE:
+            guard bytes.count - offset >= 8 else { throw Self.malformed }
+            offset += 8
+        case LARDER_NODE_STRING, LARDER_NODE_SERVER_VALUE: try skipText()
+        case LARDER_NODE_CHILDREN: offset = try readChildrenEnd()
+        default: throw Self.malformed
+        }
+    }
+
+    private mutating func skipText() throws(LarderError) {
+        let size = try readSize()
+        offset += size
+    }
+
     private mutating func readKey(before end: Int) throws(LarderError) -> ChildKey {
         let size = try readSize()
         guard size < end - offset else { throw Self.malformed }
         defer { offset += size }
-        return keys.key(in: bytes, offset..<(offset + size))
+        return keys.key(UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + size)]))
     }
 
     // MARK: Parts
@@ -142,6 +182,17 @@ struct NodeReader {
         return String(decoding: bytes[offset..<(offset + size)], as: UTF8.self)
     }
 
+    /// A path as text behind its size.
+    mutating func readPath() throws(LarderError) -> TreePath {
+        let size = try readSize()
+        defer { offset += size }
+        let text = bytes[offset..<(offset + size)]
+        return TreePath(
+            text.split(separator: UInt8(ascii: "/")).map {
+                keys.key(UnsafeRawBufferPointer(rebasing: $0))
+            })
+    }
+
     /// A node behind its size; empty for no bytes.
     mutating func readSizedNode() throws(LarderError) -> Node {
         let size = try readSize()
@@ -158,24 +209,27 @@ struct NodeReader {
 }
 
 /// Keys that were read last: objects of one shape repeat their names, which are decoded once.
-private struct KeyCache {
+final class KeyCache {
     private static let slotCount = 32
 
-    private var slots: [(range: Range<Int>, key: ChildKey)?] = Array(
-        repeating: nil, count: slotCount)
+    private let slots = UnsafeMutablePointer<ChildKey?>.allocate(capacity: slotCount)
 
-    /// The key that a range of the bytes is the text of.
-    mutating func key(in bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> ChildKey {
-        guard let last = range.last else { return ChildKey("") }
-        let hash = range.count &* 7 &+ Int(bytes[range.lowerBound]) &* 5 &+ Int(bytes[last])
-        let slot = hash & (Self.slotCount - 1)
-        if let known = slots[slot], known.range.count == range.count,
-            bytes[known.range].elementsEqual(bytes[range])
-        {
-            return known.key
-        }
-        let key = ChildKey(String(decoding: bytes[range], as: UTF8.self))
-        slots[slot] = (range, key)
+    init() {
+        slots.initialize(repeating: nil, count: Self.slotCount)
+    }
+
+    deinit {
+        slots.deinitialize(count: Self.slotCount)
+        slots.deallocate()
+    }
+
+    /// The key of a text.
+    func key(_ text: UnsafeRawBufferPointer) -> ChildKey {
+        guard let first = text.first, let last = text.last else { return ChildKey("") }
+        let slot = (text.count &* 7 &+ Int(first) &* 5 &+ Int(last)) & (Self.slotCount - 1)
+        if let known = slots[slot], known.isText(text) { return known }
+        let key = ChildKey(String(decoding: text, as: UTF8.self))
+        slots[slot] = key
         return key
     }
 }

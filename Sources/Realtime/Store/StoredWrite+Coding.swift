@@ -50,8 +50,12 @@ extension StoredWrite {
     }
 
     /// A write of a number, a time and a payload.
-    init(_ id: Int64, at time: Timestamp, payload: UnsafeRawBufferPointer) throws(LarderError) {
-        var reader = NodeReader(payload)
+    ///
+    /// - Parameter keys: the keys of writes that were read before.
+    init(
+        _ id: Int64, at time: Timestamp, payload: UnsafeRawBufferPointer, keys: KeyCache
+    ) throws(LarderError) {
+        var reader = NodeReader(payload, keys: keys)
         try self.init(id, at: time, &reader)
         guard reader.isAtEnd else { throw NodeReader.malformed }
     }
@@ -61,7 +65,7 @@ extension StoredWrite {
     ) throws(LarderError) {
         guard try reader.readByte() == format else { throw NodeReader.malformed }
         let kind = Kind(rawValue: try reader.readByte())
-        let path = TreePath(try reader.readText())
+        let path = try reader.readPath()
         switch kind {
         case .overwrite:
             self.init(id, at: time, .overwrite(path, try reader.readSizedNode()))
@@ -69,7 +73,7 @@ extension StoredWrite {
             let count = try reader.readNumber()
             var values: [PathValue] = []
             for _ in 0..<count {
-                let path = TreePath(try reader.readText())
+                let path = try reader.readPath()
                 values.append(PathValue(path, try reader.readSizedNode()))
             }
             self.init(id, at: time, .merge(path, values))

@@ -11,9 +11,11 @@ extension ReadableTransaction where Self: ~Copyable {
     package func pendingWrites(
         in tree: TreeNumber, after id: Int64 = 0, limit: Int = .max
     ) throws(LarderError) -> [StoredWrite] {
-        try rows(LARDER_NODE_WRITE_PENDING, in: tree, after: id, limit: limit) {
+        let keys = KeyCache()
+        return try rows(LARDER_NODE_WRITE_PENDING, in: tree, after: id, limit: limit) {
             (row) throws(LarderError) in
-            try StoredWrite(row.write_id, at: row.timestamp, payload: row.payload.buffer)
+            try StoredWrite(
+                row.write_id, at: row.timestamp, payload: row.payload.buffer, keys: keys)
         }
     }
 

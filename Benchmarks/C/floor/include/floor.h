@@ -4,6 +4,7 @@
  *
  *   floor_store.c   tables, filling, local writes        raw_decode.c   a whole record, decoded
  *   floor_reads.c   point reads, scans, index scans      workload.c     documents, random numbers
+ *   floor_trees.c   trees of the Realtime Database
  *
  * A store may be shared by threads; a reader belongs to one thread at a time. A failure prints a
  * sentence and ends the program.
@@ -62,5 +63,28 @@ int64_t floor_index_state(floor_reader *reader);
 int64_t floor_scan_most_populous(floor_reader *reader, size_t count);
 int64_t floor_index_most_populous(floor_reader *reader, size_t count);
 int64_t floor_first(floor_reader *reader, size_t count);
+
+/* ---- trees: rooms of messages, and scores (trees.h); raw LMDB keeps a row a leaf ---- */
+
+enum { WORKLOAD_ROOM_MESSAGES = 100, WORKLOAD_MESSAGE_LEAVES = 5 };
+
+/* "rooms/r0001/<push id>" of message i, and "scores/p000001"; to holds 64 bytes. The result is the
+ * length. */
+size_t workload_message_path(int64_t i, char to[64]);
+size_t workload_score_path(int64_t i, char to[64]);
+workload_bytes workload_message_json(int64_t i);
+int64_t workload_score(int64_t i);
+
+typedef struct floor_trees floor_trees;
+
+floor_trees *floor_trees_open(const char *directory);
+void floor_trees_close(floor_trees *t);
+/* Messages 0 .. messages-1 and scores 0 .. scores-1. */
+void floor_trees_fill(floor_trees *t, int64_t messages, int64_t scores);
+/* Reads every leaf of a room, or of all rooms; the result is how many there are. */
+int64_t floor_trees_read_room(floor_trees *t, int64_t room);
+int64_t floor_trees_read_rooms(floor_trees *t);
+/* Looks at every score; the sum of the four highest. */
+int64_t floor_trees_highest_scores(floor_trees *t);
 
 #endif

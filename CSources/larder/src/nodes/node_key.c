@@ -85,9 +85,16 @@ bool larder__form_decode(larder_bytes form, char scratch[LARDER__FORM_MAX], lard
     return true;
 }
 
-static bool is_forbidden(uint8_t c) {
-    return c < 0x20 || c == 0x7f || c == '.' || c == '#' || c == '$' || c == '[' || c == ']' ||
-           c == '/';
+/* A bit for each of 0x00 to 0x7f. */
+static const uint32_t forbidden[4] = {
+    0xffffffffu, /* control characters */
+    1u << ('#' - 32) | 1u << ('$' - 32) | 1u << ('.' - 32) | 1u << ('/' - 32),
+    1u << ('[' - 64) | 1u << (']' - 64),
+    1u << (0x7f - 96),
+};
+
+static inline bool is_forbidden(uint8_t c) {
+    return c < 0x80 && (forbidden[c / 32] >> c % 32 & 1) != 0;
 }
 
 int32_t larder__node_key_check(larder_bytes key, larder_error *error) {
@@ -97,11 +104,14 @@ int32_t larder__node_key_check(larder_bytes key, larder_error *error) {
     if (key.size_bytes > LARDER_NODE_KEY_MAX_BYTES)
         return larder__fail(error, LARDER_E_INVALID_NAME, "a key has %zu bytes; %d are allowed",
                             key.size_bytes, LARDER_NODE_KEY_MAX_BYTES);
-    for (size_t i = 0; i < key.size_bytes; i++)
+    uint8_t all_bits = 0;
+    for (size_t i = 0; i < key.size_bytes; i++) {
         if (is_forbidden(p[i]))
             return larder__fail(error, LARDER_E_INVALID_NAME,
                                 "a key holds the character 0x%02x, which no key may have", p[i]);
-    if (!larder__utf8_is_valid(key))
+        all_bits |= p[i];
+    }
+    if (all_bits >= 0x80 && !larder__utf8_is_valid(key))
         return larder__fail(error, LARDER_E_INVALID_NAME, "a key is not UTF-8");
     return LARDER_OK;
 }

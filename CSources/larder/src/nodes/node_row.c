@@ -163,7 +163,9 @@ static int32_t add_result(const larder__editing *e, row_edit *row,
     if (larder__bytes_equal(old, node_of(row, &added)))
         return LARDER_OK; /* nothing becomes of it */
     row->has_changed = true;
-    row->unused_bytes += larder__cold_size(old) - larder__cold_size(node_of(row, &added));
+    /* What the node has of the cold part, it has from before. */
+    int64_t cold_bytes = larder__cold_size(old);
+    if (cold_bytes > 0) row->unused_bytes += cold_bytes - larder__cold_size(node_of(row, &added));
     return larder__buffer_append(&row->list, &added, sizeof added) ? LARDER_OK
                                                                    : larder__edit_no_memory(e);
 }

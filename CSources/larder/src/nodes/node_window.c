@@ -231,6 +231,18 @@ static int32_t keep(scanning *s, candidate *child) {
 
 /* ---- the scan ---- */
 
+/* Passes over children that are worse than all that are kept, whatever the bounds are. */
+static void pass_worse(const scanning *s, larder__children *children) {
+    bool is_full = s->window->limit > 0 && (int64_t)s->count == s->window->limit;
+    if (!is_full || s->window->index != LARDER_NODE_INDEX_VALUE || !children->is_location ||
+        s->heap[0].value.type != LARDER_NODE_INTEGER)
+        return;
+    int64_t worst = s->heap[0].value.integer;
+    larder__segment_pass_integers(&children->row, &children->in_row,
+                                  s->window->from_end != 0 ? worst : INT64_MIN,
+                                  s->window->from_end != 0 ? INT64_MAX : worst);
+}
+
 static int32_t copy_child(scanning *s, candidate *child, larder__buffer *out) {
     larder__children *children = child->children;
     int32_t status = fetch_key(s, child);
@@ -242,7 +254,8 @@ static int32_t copy_child(scanning *s, candidate *child, larder__buffer *out) {
 /* Each child within the bounds: to the heap, or where there is no limit to out. */
 static int32_t scan_run(scanning *s, larder__children *children, larder__buffer *out) {
     int32_t status;
-    while ((status = larder__children_next(children, s->error)) == LARDER_OK) {
+    while (pass_worse(s, children),
+           (status = larder__children_next(children, s->error)) == LARDER_OK) {
         candidate child = {.children = children};
         bool within;
         status = index_value(s, children, &child.value);

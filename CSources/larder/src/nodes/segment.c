@@ -135,6 +135,38 @@ int32_t larder__segment_next(const larder__segment *s, larder__segment_child *ch
     return LARDER_OK;
 }
 
+/* An integer of at most 56 bits; longer ones are left to larder__integer_read. */
+static inline bool take_short_integer(const uint8_t **at, const uint8_t *end, int64_t *value) {
+    uint64_t raw = 0;
+    const uint8_t *p = *at;
+    for (unsigned shift = 0; shift < 56 && p < end; shift += 7) {
+        raw |= (uint64_t)(*p & 0x7f) << shift;
+        if (*p++ >= 0x80) continue;
+        *value = (int64_t)(raw >> 1) ^ -(int64_t)(raw & 1);
+        *at = p;
+        return true;
+    }
+    return false;
+}
+
+/* What does not look like such an integer is left to larder__segment_next. */
+void larder__segment_pass_integers(const larder__segment *s, larder__segment_child *child,
+                                   int64_t least, int64_t most) {
+    const uint8_t *begin = larder__begin(s->hot), *end = begin + s->hot.size_bytes;
+    const uint8_t *at = begin + child->next_at;
+    while (at < end) {
+        const uint8_t *node = at;
+        uint64_t shared, rest;
+        int64_t value;
+        if (!take_sizes(&node, end, &shared, &rest) || rest >= (uint64_t)(end - node)) break;
+        node += rest;
+        if (*node++ != LARDER_NODE_INTEGER || !take_short_integer(&node, end, &value)) break;
+        if (value >= least && value <= most) break;
+        at = node;
+    }
+    child->next_at = (size_t)(at - begin);
+}
+
 /* From the last key that was put together on. */
 int32_t larder__segment_key(const larder__segment *s, larder__segment_child *child,
                             larder_error *error) {

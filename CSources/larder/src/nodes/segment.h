@@ -75,6 +75,10 @@ static inline void larder__segment_rewind(larder__segment_child *child) {
 /* The next child, but for its key: OK, END or E_CORRUPT. */
 int32_t larder__segment_next(const larder__segment *segment, larder__segment_child *child,
                              larder_error *error);
+/* Passes over the children that follow, as far as they are integers without a priority and not from
+ * least to most. */
+void larder__segment_pass_integers(const larder__segment *segment, larder__segment_child *child,
+                                   int64_t least, int64_t most);
 /* The key of this child, in child->form. */
 int32_t larder__segment_key(const larder__segment *segment, larder__segment_child *child,
                             larder_error *error);

@@ -73,7 +73,7 @@ extension LeafValue {
 
 extension Node: CustomStringConvertible {
     /// The node in the export format.
-    package var description: String {
+    @usableFromInline package var description: String {
         var bytes: [UInt8] = []
         JSONWriter.append(exportedJSON, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)

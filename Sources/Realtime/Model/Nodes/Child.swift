@@ -31,6 +31,11 @@ struct ChildrenSummary: SortedTreeSummary {
 
     init(_ child: Child) {
         estimatedSize = Self.estimatedSize(of: child.key, child.node.estimatedSize)
+        // Most children are leaves without a priority.
+        if case .leaf(let value) = child.node.storage {
+            if case .deferred = value { hasDeferredValues = true }
+            return
+        }
         hasPriorities = child.node.priority != .none
         hasDeferredValues = child.node.hasDeferredValues
     }

@@ -3,7 +3,7 @@
 /// Nodes are persistent: a change copies the nodes on its path and shares all others. A node never
 /// holds empty children, and an empty node never holds a priority. Hashes, sizes and index orders
 /// are computed when first asked for, and kept with the node.
-package struct Node: Sendable {
+@usableFromInline package struct Node: Sendable {
     let storage: Storage
 
     enum Storage: Sendable {
@@ -33,8 +33,11 @@ package struct Node: Sendable {
 
     /// A leaf.
     package init(_ value: LeafValue, priority: Priority = .none) {
-        storage =
-            priority == .none ? .leaf(value) : .prioritizedLeaf(PrioritizedLeaf(value, priority))
+        if case .none = priority {
+            storage = .leaf(value)
+        } else {
+            storage = .prioritizedLeaf(PrioritizedLeaf(value, priority))
+        }
     }
 
     /// A priority as a node: a leaf without a priority, or empty.
@@ -190,7 +193,7 @@ extension Node: Equatable {
     /// Equality of values, priorities and children.
     ///
     /// Complexity: what both nodes share is not compared.
-    package static func == (left: Node, right: Node) -> Bool {
+    @usableFromInline package static func == (left: Node, right: Node) -> Bool {
         switch (left.storage, right.storage) {
         case (.branch(let l), .branch(let r)): l === r || l.hasSameContent(as: r)
         default:

@@ -4,7 +4,7 @@
 /// The order's first eight bytes are computed once, in the initialiser, so most comparisons are
 /// those of two integers. ``min`` and ``max`` lie below and above every other key and equal no
 /// key made from text.
-package struct ChildKey: Sendable {
+@usableFromInline package struct ChildKey: Sendable {
     /// The key's text; for ``min`` and ``max`` the text that stands for them on the wire.
     package let text: String
 
@@ -41,6 +41,16 @@ package struct ChildKey: Sendable {
     /// The name under which paths address a node's priority.
     package static let priority = ChildKey(".priority")
 
+    /// True if bytes are those of the key's text.
+    package func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        text.withUTF8Buffer { own in
+            guard own.count == bytes.count else { return false }
+            var offset = 0
+            while offset < own.count, own[offset] == bytes[offset] { offset &+= 1 }
+            return offset == own.count
+        }
+    }
+
     /// True for ``min`` and ``max``.
     package var isSentinel: Bool { isMin || isMax }
 
@@ -57,11 +67,11 @@ package struct ChildKey: Sendable {
 // MARK: - Order
 
 extension ChildKey: Comparable {
-    package static func == (left: ChildKey, right: ChildKey) -> Bool {
+    @usableFromInline package static func == (left: ChildKey, right: ChildKey) -> Bool {
         left.prefix == right.prefix && left.text.isSameText(as: right.text)
     }
 
-    package static func < (left: ChildKey, right: ChildKey) -> Bool {
+    @usableFromInline package static func < (left: ChildKey, right: ChildKey) -> Bool {
         left.order(to: right) < 0
     }
 
@@ -104,14 +114,14 @@ extension ChildKey: Comparable {
 }
 
 extension ChildKey: Hashable {
-    package func hash(into hasher: inout Hasher) {
+    @usableFromInline package func hash(into hasher: inout Hasher) {
         hasher.combine(prefix)
         text.hashUTF8(into: &hasher)
     }
 }
 
 extension ChildKey: CustomStringConvertible {
-    package var description: String { text }
+    @usableFromInline package var description: String { text }
 }
 
 // MARK: - Validation

@@ -1,8 +1,9 @@
 /// Values at some paths, as a tree of their keys.
 ///
 /// No branch without values is kept. Access to a path costs its length, whatever lies beside it.
-/// Its code is inlinable, so that other modules specialise it.
-package struct PathTree<Value: Sendable>: Sendable {
+/// Its code is inlinable, so that other modules specialise it; the types in it are usable from
+/// inlined code, without which they would not.
+@usableFromInline package struct PathTree<Value: Sendable>: Sendable {
     /// The value at this place.
     @usableFromInline package internal(set) var value: Value?
     @usableFromInline var branches: [ChildKey: PathTree]
@@ -86,16 +87,30 @@ extension PathTree {
         at path: TreePath, _ change: (inout PathTree) -> Result
     ) -> Result {
         guard let key = path.first else { return change(&self) }
-        return updateChild(key) { $0.update(at: path.dropFirst(), change) }
+        return updateChild(key, at: path.dropFirst(), change)
     }
 
     /// Changes the tree below a key, in place.
     @inlinable package mutating func updateChild<Result>(
         _ key: ChildKey, _ change: (inout PathTree) -> Result
     ) -> Result {
-        let result = change(&branches[key, default: PathTree()])
-        if branches[key]?.isEmpty == true { branches[key] = nil }
+        updateChild(key, at: .root, change)
+    }
+
+    @inlinable mutating func updateChild<Result>(
+        _ key: ChildKey, at path: TreePath, _ change: (inout PathTree) -> Result
+    ) -> Result {
+        var isEmpty = false
+        let result = branches[key, default: PathTree()].update(at: path, change, &isEmpty)
+        if isEmpty { branches[key] = nil }
         return result
+    }
+
+    @inlinable mutating func update<Result>(
+        at path: TreePath, _ change: (inout PathTree) -> Result, _ isEmpty: inout Bool
+    ) -> Result {
+        defer { isEmpty = self.isEmpty }
+        return update(at: path, change)
     }
 
     /// Removes all values at and below a path.

@@ -1,48 +1,60 @@
 /// The place of a node in the tree: keys from the root on.
 ///
 /// Paths are ordered by their keys, one component after the other; a prefix is smaller.
-package struct TreePath: Sendable {
+@usableFromInline package struct TreePath: Sendable {
     /// The components; a slice, so that dropping components at either end copies nothing.
     private let keys: ArraySlice<ChildKey>
 
     /// The path of the root.
-    package static let root = TreePath([])
+    @usableFromInline package static let root = TreePath([])
 
     private init(slice: ArraySlice<ChildKey>) {
         keys = slice
     }
 
     /// A path of keys.
-    package init(_ keys: [ChildKey]) {
+    @usableFromInline package init(_ keys: [ChildKey]) {
         self.init(slice: keys[...])
     }
 
     /// A path of text from a server or a store, which is not validated; slashes at the ends and
     /// repeated ones are ignored.
     package init(_ text: String) {
-        self.init(
-            text.utf8.split(separator: UInt8(ascii: "/")).map { ChildKey(String(Substring($0))) })
+        var keys: [ChildKey] = []
+        text.withUTF8Buffer { bytes in
+            var start = 0
+            for end in 0...bytes.count
+            where end == bytes.count || bytes[end] == UInt8(ascii: "/") {
+                if start < end {
+                    keys.append(ChildKey(String(decoding: bytes[start..<end], as: UTF8.self)))
+                }
+                start = end + 1
+            }
+        }
+        self.init(keys)
     }
 }
 
 extension TreePath: RandomAccessCollection {
-    package var startIndex: Int { keys.startIndex }
-    package var endIndex: Int { keys.endIndex }
-    package subscript(position: Int) -> ChildKey { keys[position] }
-    package subscript(bounds: Range<Int>) -> TreePath { TreePath(slice: keys[bounds]) }
+    @usableFromInline package var startIndex: Int { keys.startIndex }
+    @usableFromInline package var endIndex: Int { keys.endIndex }
+    @usableFromInline package subscript(position: Int) -> ChildKey { keys[position] }
+    @usableFromInline package subscript(bounds: Range<Int>) -> TreePath {
+        TreePath(slice: keys[bounds])
+    }
 }
 
 extension TreePath: Hashable, Comparable {
-    package static func == (left: TreePath, right: TreePath) -> Bool {
+    @usableFromInline package static func == (left: TreePath, right: TreePath) -> Bool {
         left.count == right.count && left.elementsEqual(right)
     }
 
-    package func hash(into hasher: inout Hasher) {
+    @usableFromInline package func hash(into hasher: inout Hasher) {
         hasher.combine(count)
         for key in self { hasher.combine(key) }
     }
 
-    package static func < (left: TreePath, right: TreePath) -> Bool {
+    @usableFromInline package static func < (left: TreePath, right: TreePath) -> Bool {
         left.order(to: right) < 0
     }
 
@@ -60,12 +72,12 @@ extension TreePath: Hashable, Comparable {
 
 extension TreePath {
     /// The path of a child.
-    package func child(_ key: ChildKey) -> TreePath {
+    @usableFromInline package func child(_ key: ChildKey) -> TreePath {
         TreePath(Array(keys) + CollectionOfOne(key))
     }
 
     /// This path, continued by another.
-    package func appending(_ path: TreePath) -> TreePath {
+    @usableFromInline package func appending(_ path: TreePath) -> TreePath {
         if path.isEmpty { return self }
         return isEmpty ? path : TreePath(Array(keys) + path.keys)
     }
@@ -104,7 +116,7 @@ extension TreePath: CustomStringConvertible {
     }
 
     /// The path with a slash in front of each component; "/" for the root.
-    package var description: String { "/" + text }
+    @usableFromInline package var description: String { "/" + text }
 }
 
 // MARK: - Validation

@@ -1,7 +1,7 @@
 /// A node and the path to write it at, one of several that are written together.
-package struct PathValue: Equatable, Sendable {
-    package var path: TreePath
-    package var node: Node
+@usableFromInline package struct PathValue: Equatable, Sendable {
+    @usableFromInline package var path: TreePath
+    @usableFromInline package var node: Node
 
     package init(_ path: TreePath, _ node: Node) {
         self.path = path

@@ -12,7 +12,7 @@ package struct StoredTree {
     package init(_ cache: any TreeCache, tracked: TrackedQueries) {
         self.cache = cache
         self.tracked = tracked
-        saveQueries()
+        noteUses()
     }
 
     /// Records a change of the cache.
@@ -22,6 +22,10 @@ package struct StoredTree {
 
     private mutating func saveQueries() {
         for query in tracked.takeChanged() { record(.saveQuery(query)) }
+    }
+
+    private mutating func noteUses() {
+        for query in tracked.takeChanged() { record(.noteUse(query)) }
     }
 }
 
@@ -88,7 +92,7 @@ extension StoredTree {
 extension StoredTree {
     mutating func activate(_ query: QuerySpec, now: Int64) {
         tracked.activate(query, now: now)
-        saveQueries()
+        noteUses()
     }
 
     /// Notes that the server has confirmed a query's data.
@@ -99,7 +103,7 @@ extension StoredTree {
 
     mutating func deactivate(_ query: QuerySpec, now: Int64) {
         tracked.deactivate(query, now: now)
-        saveQueries()
+        noteUses()
     }
 
     /// Notes that all data of a location is cached.

@@ -33,6 +33,9 @@ package enum CacheChange: Equatable, Sendable {
     case merge(TreePath, [PathValue])
     /// A tracked query is new or has changed.
     case saveQuery(TrackedQuery)
+    /// A tracked query is used from now on, or no longer. It need not be stored before listeners
+    /// see what the turn has led to.
+    case noteUse(TrackedQuery)
     /// The children that a filtered query selects.
     case setKeys(TrackedQueryID, Set<ChildKey>)
     /// Children that a filtered query now selects, and others that it no longer does.

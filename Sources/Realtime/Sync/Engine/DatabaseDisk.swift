@@ -192,6 +192,10 @@ extension DatabaseDisk {
 // MARK: - Commits
 
 extension DatabaseDisk {
+    /// False if the turn changes at most uses of queries, which need not be on disk before its
+    /// events are delivered.
+    var hasNews: Bool { uncommitted.hasNews }
+
     /// Commits the changes of the turn, all or none.
     ///
     /// Server data that no store can keep, such as a key that is too long, is left out, so
@@ -312,7 +316,7 @@ extension WriteTransaction {
     ) throws(LarderError) {
         switch change {
         case .overwrite, .merge: break  // These are content.
-        case .saveQuery(let query): try save(query, in: tree)
+        case .saveQuery(let query), .noteUse(let query): try save(query, in: tree)
         case .setKeys(let id, let keys): try setTrackedKeys(of: id, to: keys, in: tree)
         case .updateKeys(let id, let added, let removed):
             try changeTrackedKeys(of: id, adding: added, removing: removed, in: tree)

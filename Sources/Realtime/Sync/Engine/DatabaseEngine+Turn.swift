@@ -12,9 +12,12 @@ struct PlannedRequest {
 extension DatabaseEngine {
     /// Ends a turn: commits what it has changed, delivers what it has led to, and sends what the
     /// server is to know.
+    ///
+    /// Listeners of cached data do not wait for the commit that notes the use of it.
     func endTurn() {
         guard !isTerminated else { return }
         let requests = planRequests()
+        if !disk.hasNews { deliver() }
         do throws(LarderError) {
             try disk.commit()
             forgetEvictedInTime()

@@ -62,10 +62,19 @@ extension DatabaseEngine {
         outboxChanged()
     }
 
+    private func reserveCapacity(_ count: Int) {
+        outbox.reserveCapacity(count)
+        outboxWork.reserveCapacity(count)
+        writes.reserveCapacity(count)
+        tree.reserveCapacity(forWrites: count)
+    }
+
     /// Shows and queues the writes and transactions that an earlier run has left, in their order.
     func restoreWrites() {
         do throws(LarderError) {
-            for saved in try disk.savedWork() {
+            let saved = try disk.savedWork()
+            reserveCapacity(saved.count)
+            for saved in saved {
                 switch saved {
                 case .write(let write, let time):
                     tree.restore(write, at: serverMilliseconds)

@@ -59,6 +59,11 @@ package struct RequestOutbox: Sendable {
     /// True if nothing is left to answer.
     package var isEmpty: Bool { entries.isEmpty }
 
+    /// Makes room for a number of requests.
+    package mutating func reserveCapacity(_ count: Int) {
+        entries.reserveCapacity(count)
+    }
+
     /// Adds a request after all others.
     package mutating func add(_ entry: Entry) -> ID {
         lastID += 1

@@ -42,14 +42,17 @@ final class UncommittedChanges {
     private var queries: [TrackedQueryID: Int] = [:]
 
     var isEmpty: Bool { changes.isEmpty }
+    /// True if there are changes other than uses of queries.
+    private(set) var hasNews = false
 
     func record(_ change: Change) {
+        if case .cache(.noteUse) = change {} else { hasNews = true }
         guard case .cache(let cacheChange) = change else { return changes.append(change) }
         switch cacheChange {
         case .overwrite(let path, let node): replace([PathValue(path, node)])
         case .merge(let path, let values):
             replace(values.map { PathValue(path.appending($0.path), $0.node) })
-        case .saveQuery(let query):
+        case .saveQuery(let query), .noteUse(let query):
             if let position = queries[query.id] {
                 changes[position] = change
             } else {
@@ -86,6 +89,7 @@ final class UncommittedChanges {
         runs = []
         content = PathTree()
         keys = [:]
+        hasNews = false
         closeRun()
     }
 
@@ -108,7 +112,7 @@ final class UncommittedChanges {
             let single = values.indices.map { Change.content(run: runs.count + $0) }
             runs += values.map { [$0] }
             changes.replaceSubrange(position...position, with: single)
-        case .content, .cache(.saveQuery), .cache(.setKeys), .cache(.updateKeys):
+        case .content, .cache(.saveQuery), .cache(.noteUse), .cache(.setKeys), .cache(.updateKeys):
             changes.remove(at: position)
         default: return false
         }

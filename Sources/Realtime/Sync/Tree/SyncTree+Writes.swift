@@ -15,6 +15,11 @@ extension SyncTree {
         return add(resolved(write, at: time))
     }
 
+    /// Makes room for a number of writes.
+    package mutating func reserveCapacity(forWrites count: Int) {
+        writes.reserveCapacity(count)
+    }
+
     /// Adds a stored write again after a restart, before any listener.
     ///
     /// Increments are resolved against the stored data and the earlier writes.

@@ -52,24 +52,15 @@ extension VisibleWrites {
     ///
     /// A written priority is applied last, and only to a node that is not empty then.
     ///
-    /// Complexity: that of the written nodes, each O(log n) among n siblings.
+    /// Complexity: that of the written nodes, each O(log n) among n siblings at most.
     func applied(to node: Node) -> Node {
         switch self {
         case .none: return node
         case .complete(let written): return written
         case .partial(let tree):
-            var result = node
-            // Removals come last: a node that becomes empty in between loses its priority.
-            var removed: [ChildKey] = []
-            for key in tree.keys where key != .priority {
-                let child = child(key).applied(to: result.child(key))
-                if child.isEmpty {
-                    removed.append(key)
-                } else {
-                    result = result.settingChild(key, to: child)
-                }
-            }
-            for key in removed { result = result.settingChild(key, to: .empty) }
+            let children = tree.sortedChildren.filter { $0.key != .priority }
+            var result = node.settingChildren(
+                children.map { Child($0.key, Self($0.tree).applied(to: node.child($0.key))) })
             if !result.isEmpty, let priority = tree.child(.priority)?.value {
                 result = result.settingChild(.priority, to: priority)
             }
@@ -90,14 +81,12 @@ extension VisibleWrites {
         case .none: return server.isLeaf ? .empty : server.settingPriority(.none)
         case .complete(let node): return node.isLeaf ? .empty : node.settingPriority(.none)
         case .partial(let tree):
-            var result = server.isLeaf ? .empty : server.settingPriority(.none)
-            for key in tree.keys where key != .priority {
-                let writes = child(key)
-                if writes.completeNode != nil || result.hasChild(key) {
-                    result = result.settingChild(key, to: writes.applied(to: result.child(key)))
-                }
+            let known = server.isLeaf ? .empty : server.settingPriority(.none)
+            let children = tree.sortedChildren.filter { key, writes in
+                key != .priority && (writes.value != nil || known.hasChild(key))
             }
-            return result
+            return known.settingChildren(
+                children.map { Child($0.key, Self($0.tree).applied(to: known.child($0.key))) })
         }
     }
 

@@ -31,6 +31,11 @@ package struct WriteTree: Sendable {
 // MARK: - Adding and removing
 
 extension WriteTree {
+    /// Makes room for a number of writes.
+    package mutating func reserveCapacity(_ count: Int) {
+        writes.reserveCapacity(count)
+    }
+
     /// Adds a write after all others.
     package mutating func add(_ write: PendingWrite) {
         writes[write.id] = write

@@ -46,7 +46,7 @@ final class MemoryTreeCache: TreeCache {
             for value in values {
                 content = content.setting(path.appending(value.path), to: value.node)
             }
-        case .saveQuery(let query): queries[query.id] = query
+        case .saveQuery(let query), .noteUse(let query): queries[query.id] = query
         case .setKeys(let id, let set): keys[id] = set
         case .updateKeys(let id, let added, let removed):
             keys[id] = (keys[id] ?? []).union(added).subtracting(removed)

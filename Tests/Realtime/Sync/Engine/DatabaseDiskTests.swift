@@ -128,6 +128,33 @@ struct DatabaseDiskTests {
         #expect(commits.withLock { $0 } == 1)
     }
 
+    @Test("A listener of cached data does not wait for a commit; one of new data does")
+    func eventsAndCommits() throws {
+        let order = Box<[String]>([])
+        let engine = try EngineUnderTest(.inMemory()) { configuration in
+            configuration.guarding = { order.withLock { $0.append("commit") } }
+        }
+        func listen(_ number: UInt) {
+            let listener = Listener(ListenerID(number), [.value])
+            engine.client.listen(to: QuerySpec(TreePath("a")), listener) { _ in
+                order.withLock { $0.append("event") }
+            }
+            engine.scheduler.drain()
+        }
+        try engine.connect()
+        listen(1)
+        order.withLock { $0 = [] }
+        try engine.connection.push(.overwrite(TreePath("a"), Node(.integer(1)), tag: nil))
+        try engine.connection.answer(1)
+        engine.scheduler.drain()
+        #expect(order.withLock { $0.prefix(2) } == ["commit", "event"])
+        engine.client.removeListener(ListenerID(1), from: QuerySpec(TreePath("a")))
+        engine.scheduler.drain()
+        order.withLock { $0 = [] }
+        listen(2)
+        #expect(order.withLock { $0 } == ["event", "commit"])
+    }
+
     @Test("Data that no store can keep costs itself only")
     func unstorableData() throws {
         let (engine, _) = try engine()
