@@ -236,14 +236,11 @@ extension DatabaseEngine {
     private func receive(_ push: RealtimePush, _ attempt: Int) {
         switch push {
         case .overwrite(let path, let node, let tag):
-            deliver(later: tree.serverOverwrite(path, node, tag: tag))
-            dataChanged(at: path)
+            receiveData(at: path, tag) { $0.serverOverwrite(path, node, tag: tag) }
         case .merge(let path, let values, let tag):
-            deliver(later: tree.serverMerge(path, values, tag: tag))
-            dataChanged(at: path)
+            receiveData(at: path, tag) { $0.serverMerge(path, values, tag: tag) }
         case .rangeMerge(let path, let merges, let tag):
-            deliver(later: tree.serverRangeMerge(path, merges, tag: tag))
-            dataChanged(at: path)
+            receiveData(at: path, tag) { $0.serverRangeMerge(path, merges, tag: tag) }
         case .listenRevoked(let path, let parameters):
             revoke(QuerySpec(path, parameters ?? .default))
         case .authenticationRevoked(let status, let reason):
@@ -254,6 +251,16 @@ extension DatabaseEngine {
         case .securityDebug(let text):
             log("security rules: \(text)")
         }
+    }
+
+    /// Applies data, unless it belongs to a listen that has ended: a later listen may have been sent
+    /// with the hash of what was known without it.
+    private func receiveData(
+        at path: TreePath, _ tag: Int?, _ apply: (inout SyncTree) -> [TreeEvent]
+    ) {
+        guard serverListens.expectsData(at: path, tag: tag) else { return }
+        deliver(later: apply(&tree))
+        dataChanged(at: path)
     }
 
     private func revoke(_ query: QuerySpec) {

@@ -56,6 +56,17 @@ package struct ServerListens: Sendable {
         }
     }
 
+    /// True if data at a location may belong to a listen: that of its tag, or without one any that
+    /// loads all data at, above or below the location.
+    ///
+    /// Complexity: O(d) for a location of depth d at or below a listen, otherwise O(n) for n listens.
+    package func expectsData(at path: TreePath, tag: Int?) -> Bool {
+        if tag != nil { return true }
+        return (0...path.count).contains {
+            listens[Key(QuerySpec(path.prefix($0)), tag: nil)] != nil
+        } || listens.keys.contains { $0.tag == nil && path.isAncestorOrEqual(of: $0.query.path) }
+    }
+
     /// A listen is wanted; it is sent with the next ones.
     package mutating func add(_ key: Key) {
         guard listens[key] == nil else { return }

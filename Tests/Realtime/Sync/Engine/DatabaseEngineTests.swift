@@ -63,6 +63,25 @@ struct DatabaseEngineTests {
             ])
     }
 
+    @Test("Data of an ended listen does not reach a query whose listen was sent without it")
+    func lateData() throws {
+        let engine = try EngineUnderTest()
+        try engine.connect()
+        let id = engine.listen("a", as: "all")
+        engine.client.removeListener(id, from: QuerySpec(TreePath("a")))
+        engine.scheduler.drain()
+        let parameters = try QueryBuilder().limited(toFirst: 2).parameters
+        engine.listen(QuerySpec(TreePath("a"), parameters), as: "first", [.value])
+        #expect(
+            try engine.connection.readText() == [
+                "1 listen /a", "2 unlisten /a", "3 listen /a tag 1",
+            ])
+        try engine.connection.push(.overwrite(TreePath("a/x"), Node(.integer(1)), tag: nil))
+        // Then the server's data was removed, and is what the hash of the listen says.
+        try engine.connection.answer(3)
+        #expect(engine.read() == ["first: value null"])
+    }
+
     @Test(".info tells of the connection, the user and the server's clock")
     func info() throws {
         let engine = try EngineUnderTest(usesTokens: true)

@@ -33,6 +33,19 @@ struct ServerListensTests {
         #expect(listens.answer(1) == nil, "an answer to the last connection")
     }
 
+    @Test("Data without a tag is expected at, below and above listens that load all data")
+    func expectedData() {
+        var listens = ServerListens()
+        listens.add(b)
+        #expect(!listens.expectsData(at: TreePath("b"), tag: nil))
+        #expect(listens.expectsData(at: TreePath("b"), tag: 1))
+        listens.add(ServerListens.Key(QuerySpec(TreePath("a/c")), tag: nil))
+        for path in ["", "a", "a/c", "a/c/d"] {
+            #expect(listens.expectsData(at: TreePath(path), tag: nil))
+        }
+        #expect(!listens.expectsData(at: TreePath("a/d"), tag: nil))
+    }
+
     @Test("Listens that the server knows are ended there")
     func removal() {
         var listens = ServerListens()
