@@ -30,6 +30,11 @@ final class DatabaseUnderTest {
         drain()
     }
 
+    /// A pending timer of the manual clock retains the engine: the database ends here.
+    deinit {
+        close()
+    }
+
     /// Runs everything that waits, callbacks included.
     func drain() {
         while drainOnce() {}

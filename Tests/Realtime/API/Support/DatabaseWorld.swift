@@ -43,6 +43,12 @@ final class DatabaseWorld {
         backend = RealtimeBackend(configuration)
     }
 
+    /// Pending timers of the manual clock retain engines: clients and sessions end here.
+    deinit {
+        for client in clients { client.close() }
+        drain()
+    }
+
     /// A new client of the backend.
     ///
     /// - Parameter name: that of its store; one of that name that was closed is opened again.
