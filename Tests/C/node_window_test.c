@@ -144,10 +144,86 @@ static void index_paths_cross_rows(void) {
     end(&w);
 }
 
+/* ---- windows of a large location ---- */
+
+#define SCORES 2000
+
+/* Mostly small integers, each many times; others are long, negative, or of other types. */
+static node_model *score(int number) {
+    larder_leaf leaf = {.type = LARDER_NODE_INTEGER, .integer = number * 7919 % 61 - 20};
+    larder_leaf none = {0};
+    if (number % 89 == 0) leaf.integer = number % 2 ? INT64_MAX - number : INT64_MIN + number;
+    if (number % 97 == 0)
+        leaf = (larder_leaf){.type = LARDER_NODE_DOUBLE, .number = number % 7 - 20.5};
+    if (number % 101 == 0) leaf = (larder_leaf){.type = LARDER_NODE_TRUE};
+    if (number % 103 == 0) return node_model_text("text");
+    return node_model_leaf(&leaf, &none);
+}
+
+static const node_model *ranked; /* what is sorted */
+
+static int compare_scores(const void *left, const void *right) {
+    size_t a = *(const size_t *)left, b = *(const size_t *)right;
+    int order = node_model_compare_leaves(&ranked->children[a]->leaf, &ranked->children[b]->leaf);
+    return order != 0 ? order : node_model_compare_keys(ranked->keys[a], ranked->keys[b]);
+}
+
+static void windows_by_value_of_many_children(void) {
+    world w = {0};
+    w.env = node_kit_open(&w.tree);
+    node_model *scores = NULL;
+    for (int i = 0; i < SCORES; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "k%d", i * 31 % SCORES);
+        scores = node_model_put(scores, key, score(i));
+    }
+    node_kit_commit(w.env, w.tree, "scores", node_model_copy(scores));
+    static size_t order[SCORES];
+    CHECK_EQ(scores->count, SCORES);
+    for (size_t i = 0; i < SCORES; i++)
+        order[i] = i;
+    ranked = scores;
+    qsort(order, SCORES, sizeof order[0], compare_scores);
+    w.txn = store_read(w.env);
+    CHECK(node_kit_location(w.txn, w.tree, "scores") != 0);
+    CHECK_OK(larder_node_builder_create(NULL, &w.into, &test_error));
+    for (size_t first = 0; first < SCORES; first += 67) {
+        for (int32_t from_end = 0; from_end < 2; from_end++) {
+            for (size_t limit = 1; limit < 40; limit = limit * 2 + 1) {
+                larder_node_window window = {.struct_bytes = sizeof window,
+                                             .index = LARDER_NODE_INDEX_VALUE,
+                                             .from_end = from_end,
+                                             .limit = (int64_t)limit};
+                size_t bound = from_end ? SCORES - 1 - first : first;
+                larder_node_bound *end = from_end ? &window.end : &window.start;
+                end->given = first > 0;
+                end->key_kind = LARDER_NODE_KEY_GIVEN;
+                end->value = scores->children[order[bound]]->leaf;
+                end->key = test_text(scores->keys[order[bound]]);
+                node_model *expected = NULL;
+                for (size_t i = 0; i < limit && first + i < SCORES; i++) {
+                    size_t child = order[from_end ? bound - i : bound + i];
+                    expected = node_model_put(expected, scores->keys[child],
+                                              node_model_copy(scores->children[child]));
+                }
+                larder_bytes encoded;
+                CHECK_OK(larder_node_read_window(w.txn, w.tree, test_text("scores"), &window,
+                                                 w.into, &test_error));
+                CHECK_OK(larder_node_builder_finish(w.into, &encoded, &test_error));
+                CHECK(node_model_is(expected, encoded));
+                node_model_free(expected);
+            }
+        }
+    }
+    node_model_free(scores);
+    end(&w);
+}
+
 static const test_case cases[] = {
     {"limits take from either end", limits_take_from_either_end},
     {"bounds take the key into account", bounds_take_the_key_into_account},
     {"keys bound the key index", keys_bound_the_key_index},
     {"index paths cross rows", index_paths_cross_rows},
+    {"windows by value of many children", windows_by_value_of_many_children},
 };
 TEST_SUITE(node_window, cases);
