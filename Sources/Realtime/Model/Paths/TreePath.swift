@@ -92,6 +92,11 @@ extension TreePath {
         count <= other.count && zip(self, other).allSatisfy { $0 == $1 }
     }
 
+    /// True if one of the paths begins with all components of the other.
+    package func overlaps(_ other: TreePath) -> Bool {
+        zip(self, other).allSatisfy { $0 == $1 }
+    }
+
     /// True if the other path begins with all components of this one, and has more.
     package func isAncestor(of other: TreePath) -> Bool {
         count < other.count && isAncestorOrEqual(of: other)

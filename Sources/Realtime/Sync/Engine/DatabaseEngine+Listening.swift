@@ -126,6 +126,7 @@ extension DatabaseEngine {
             return answerFromCache(get, because: response.status == .ok ? nil : response.error)
         }
         let (known, events) = tree.receive(node, of: get.query)
+        serverListens.disturb(at: get.query.path)
         deliver(later: events)
         answer(get.completion, get.query, known, isFromCache: false)
         dataChanged(at: get.query.path)

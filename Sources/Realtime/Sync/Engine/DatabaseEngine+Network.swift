@@ -189,8 +189,10 @@ extension DatabaseEngine {
         if let authentication, authentication.number == number {
             self.authentication = nil
             receive(response, to: authentication, attempt)
-        } else if let key = serverListens.answer(number) {
-            receive(response, toListen: key)
+        } else if let answer = serverListens.answer(number) {
+            if case .listen(let key, let disturbedHash) = answer {
+                receive(response, toListen: key, disturbedHash)
+            }
             deliverWithheldAnswers()
         } else if let answers = outbox.answer(
             number, response, isWithheld: serverListens.hasUnanswered)
@@ -216,8 +218,15 @@ extension DatabaseEngine {
         performAll(machine.tokenAccepted(attempt: attempt))
     }
 
-    private func receive(_ response: RealtimeResponse, toListen key: ServerListens.Key) {
+    /// - Parameter disturbedHash: the hash that the listen was sent with if other answers or data
+    ///   may have changed its content since: the server may have confirmed the former content.
+    private func receive(
+        _ response: RealtimeResponse, toListen key: ServerListens.Key, _ disturbedHash: String?
+    ) {
         if response.status == .ok {
+            if let disturbedHash, tree.hashes(of: key.query).hash != disturbedHash {
+                return serverListens.restart(key)
+            }
             deliver(later: tree.listenCompleted(key.query.path, tag: key.tag))
             noteConfirmed(key.query)
         } else {

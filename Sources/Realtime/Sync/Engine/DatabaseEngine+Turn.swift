@@ -127,15 +127,21 @@ extension DatabaseEngine {
                 noteConfirmed(query)
             }
             if serverListens.remove(ServerListens.Key(query, tag: tag)), machine.isReady {
-                requests.append(
-                    PlannedRequest(
-                        number: newRequestNumber(), request: .unlisten(query, tag: tag)))
+                planEnd(of: ServerListens.Key(query, tag: tag), &requests)
                 deliverWithheldAnswers()
             }
         }
     }
 
+    private func planEnd(of key: ServerListens.Key, _ requests: inout [PlannedRequest]) {
+        let number = newRequestNumber()
+        serverListens.sentEnd(of: key, as: number)
+        requests.append(
+            PlannedRequest(number: number, request: .unlisten(key.query, tag: key.tag)))
+    }
+
     private func planListens(_ requests: inout [PlannedRequest]) {
+        for key in serverListens.toRestart { planEnd(of: key, &requests) }
         serverListens.send { key in
             let number = newRequestNumber()
             let hashes = tree.hashes(of: key.query)
@@ -145,7 +151,7 @@ extension DatabaseEngine {
                     request: .listen(
                         key.query, tag: key.tag, hash: hashes.hash,
                         compoundHash: hashes.compound)))
-            return number
+            return (number, hashes.hash)
         }
     }
 

@@ -16,10 +16,21 @@ package struct ServerListens: Sendable {
         }
     }
 
+    /// The server's answer to a request about a listen.
+    package enum Answer: Equatable, Sendable {
+        /// To a listen; with the hash that it was sent with if its content has changed since by
+        /// other means than the listen.
+        case listen(Key, disturbedHash: String?)
+        /// To the end of a listen.
+        case unlisten
+    }
+
     private enum Progress: Sendable {
         case waiting
-        case sent(number: Int)
+        case sent(number: Int, hash: String, isDisturbed: Bool)
         case answered
+        /// To be ended and sent again; the number of the end if that was sent.
+        case restarting(number: Int?)
     }
 
     private struct Listen: Sendable {
@@ -31,12 +42,15 @@ package struct ServerListens: Sendable {
     /// The listens that were not sent on this connection, by place.
     private var waiting: [UInt64: Key] = [:]
     private var sent: [Int: Key] = [:]
+    private var restarting: Set<Key> = []
+    /// Listens without a tag whose end the server has not answered: data of theirs may follow.
+    private var ending: [Int: Key] = [:]
     private var lastPlace: UInt64 = 0
 
     package init() {}
 
     /// True while the server owes answers, so that answers to writes are withheld.
-    package var hasUnanswered: Bool { !sent.isEmpty }
+    package var hasUnanswered: Bool { !sent.isEmpty || !restarting.isEmpty }
 
     /// True if no listen is wanted.
     package var isEmpty: Bool { listens.isEmpty }
@@ -77,42 +91,95 @@ package struct ServerListens: Sendable {
 
     /// A listen is not wanted any more.
     ///
-    /// - Returns: true if the server must be told.
+    /// - Returns: true if the server must be told, with a request that is noted by ``sentEnd(of:as:)``.
     package mutating func remove(_ key: Key) -> Bool {
         guard let listen = listens.removeValue(forKey: key) else { return false }
         switch listen.progress {
         case .waiting:
             waiting[listen.place] = nil
             return false
-        case .sent(let number):
+        case .sent(let number, _, _):
             sent[number] = nil
             return true
         case .answered:
             return true
+        case .restarting(let number):
+            restarting.remove(key)
+            return number == nil
         }
     }
 
-    /// The listens to send, in order; the closure sends one and returns its number.
-    package mutating func send(_ body: (Key) -> Int) {
+    /// The end of a listen is sent.
+    package mutating func sentEnd(of key: Key, as number: Int) {
+        if case .restarting? = listens[key]?.progress {
+            listens[key]?.progress = .restarting(number: number)
+            ending[number] = key
+        } else if key.tag == nil {
+            ending[number] = key
+        }
+    }
+
+    /// The listens to end, and to send again once the server has answered that.
+    package var toRestart: [Key] {
+        restarting.filter { key in
+            if case .restarting(number: nil)? = listens[key]?.progress { true } else { false }
+        }
+    }
+
+    /// The listens to send, in order; the closure sends one and returns its number and hash.
+    package mutating func send(_ body: (Key) -> (number: Int, hash: String)) {
         let keys = waiting.sorted { $0.key < $1.key }.map(\.value)
         waiting.removeAll(keepingCapacity: true)
         for key in keys {
-            let number = body(key)
-            listens[key]?.progress = .sent(number: number)
+            let (number, hash) = body(key)
+            let isDisturbed = ending.values.contains { $0.query.path.overlaps(key.query.path) }
+            listens[key]?.progress = .sent(number: number, hash: hash, isDisturbed: isDisturbed)
             sent[number] = key
         }
     }
 
-    /// The server has answered; nil if the number is of no listen that is wanted.
-    package mutating func answer(_ number: Int) -> Key? {
+    /// Content at a location has changed by other means than a listen, such as the answer to a get.
+    ///
+    /// The server compares the hash of a listen that is under way with the content it has when it
+    /// gets there. If that has changed back meanwhile, no data follows.
+    package mutating func disturb(at path: TreePath) {
+        for (number, key) in sent where key.query.path.overlaps(path) {
+            guard case .sent(_, let hash, _)? = listens[key]?.progress else { continue }
+            listens[key]?.progress = .sent(number: number, hash: hash, isDisturbed: true)
+        }
+    }
+
+    /// The server has answered; nil if the number is of no listen that is wanted, and of no end.
+    package mutating func answer(_ number: Int) -> Answer? {
+        if let key = ending.removeValue(forKey: number) {
+            if case .restarting(number)? = listens[key]?.progress, let place = listens[key]?.place {
+                restarting.remove(key)
+                listens[key]?.progress = .waiting
+                waiting[place] = key
+            }
+            return .unlisten
+        }
         guard let key = sent.removeValue(forKey: number) else { return nil }
+        var disturbedHash: String?
+        if case .sent(_, let hash, isDisturbed: true)? = listens[key]?.progress {
+            disturbedHash = hash
+        }
         listens[key]?.progress = .answered
-        return key
+        return .listen(key, disturbedHash: disturbedHash)
+    }
+
+    /// A listen that the server has answered is ended and sent again.
+    package mutating func restart(_ key: Key) {
+        guard isCurrent(key) else { return }
+        listens[key]?.progress = .restarting(number: nil)
+        restarting.insert(key)
     }
 
     /// The connection has ended.
     package mutating func disconnect() {
         sent.removeAll()
+        restarting.removeAll()
+        ending.removeAll()
         for (key, listen) in listens {
             waiting[listen.place] = key
             listens[key]?.progress = .waiting

@@ -61,15 +61,19 @@ extension SyncTree {
         _ node: Node, of query: QuerySpec
     ) -> (node: Node, events: [TreeEvent]) {
         var events: [TreeEvent] = []
+        let tag = view(of: query)?.tag
         if query.loadsAllData {
             events = serverOverwrite(query.path, node)
-        } else if let tag = view(of: query)?.tag {
+        } else if let tag {
             events = serverOverwrite(query.path, node, tag: tag)
         } else {
             stored?.received(
                 ViewFilter(parameters: query.parameters).selection(of: node), of: query)
         }
-        if let known = value(of: query) { return (known, events) }
+        // A view that does not have the answer may have older data.
+        if query.loadsAllData || tag != nil, let view = view(of: query), view.shown.isComplete {
+            return (view.shown.node, events)
+        }
         let view = QueryView(
             query, number: 0, tag: nil,
             server: CachedNode(node, isComplete: true, isFiltered: !query.loadsAllData),

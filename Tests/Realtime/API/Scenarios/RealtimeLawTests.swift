@@ -9,10 +9,13 @@ import Testing
 
 @Suite("Promises under random traffic")
 struct RealtimeLawTests {
-    /// The children of a query as its events say, and how often they contradicted the values.
+    /// The children of a query according to its events, and the contradictions to its values.
     private final class Mirror {
-        var children: [String: String] = [:]
-        var order: [String] = []
+        private var children: [String: String] = [:]
+        /// The order of the last value; nil before the first.
+        private var order: [String]?
+        /// Additions and moves since the last value, with the key of the previous sibling.
+        private var placed: [String: String?] = [:]
         var problems: [String] = []
 
         func apply(_ type: DataEventType, _ snapshot: DataSnapshot, after previous: String?) {
@@ -21,29 +24,43 @@ struct RealtimeLawTests {
             case .childAdded:
                 if children[key] != nil { problems.append("\(key) was added twice") }
                 children[key] = data
-                place(key, after: previous)
+                placed[key] = .some(previous)
             case .childRemoved:
                 if children.removeValue(forKey: key) != data {
                     problems.append("\(key) was removed as something else")
                 }
-                order.removeAll { $0 == key }
+                placed[key] = nil
             case .childMoved:
-                order.removeAll { $0 == key }
-                place(key, after: previous)
+                if children[key] == nil { problems.append("\(key) moved without being there") }
+                placed[key] = .some(previous)
             case .childChanged:
                 if children[key] == nil { problems.append("\(key) changed without being there") }
                 children[key] = data
             case .value:
-                let values = snapshot.childSnapshots.map { ($0.key, $0.json) }
-                if values.map(\.0) != order || values.contains(where: { children[$0.0] != $0.1 }) {
-                    problems.append("the events made \(order), the value has \(values.map(\.0))")
-                }
+                compare(snapshot.childSnapshots.map { ($0.key, $0.json) })
             }
         }
 
-        private func place(_ key: String, after previous: String?) {
-            let index = previous.flatMap { order.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
-            order.insert(key, at: index)
+        /// Compares with a value. Additions come before moves, so that a previous sibling may be one
+        /// that moves later: positions are those after the last event of a change.
+        private func compare(_ values: [(key: String, data: String)]) {
+            let keys = values.map(\.key)
+            if children != Dictionary(uniqueKeysWithValues: values) {
+                problems.append("the events made \(children.keys.sorted()), the value has \(keys)")
+            }
+            if let order {
+                let previous = Dictionary(uniqueKeysWithValues: zip(keys.dropFirst(), keys))
+                for (key, sibling) in placed where previous[key] != sibling {
+                    problems.append("\(key) is after \(sibling ?? "none") and not so in \(keys)")
+                }
+                if order.filter({ placed[$0] == nil && children[$0] != nil })
+                    != keys.filter({ placed[$0] == nil })
+                {
+                    problems.append("\(order) became \(keys) without moves")
+                }
+            }
+            order = keys
+            placed = [:]
         }
     }
 

@@ -344,6 +344,16 @@ struct StoredTreeTests {
         #expect(summary(result.events).added.count == 6)
     }
 
+    @Test("a get of a window has the server's answer, not the older data of a listener")
+    func windowGetWithListener() throws {
+        var tree = SyncTree(cache.start())
+        _ = try events(&tree, QuerySpec(scores))
+        _ = tree.serverOverwrite(scores, try dinosaurs)
+        tree.connectionLost()
+        let window = try Node(parsing: #"{"trex":1000}"#)
+        #expect(tree.receive(window, of: try last(1)).node == window)
+    }
+
     @Test("an error of the cache leaves the tree as it was")
     func errors() throws {
         try cacheFour()

@@ -82,6 +82,27 @@ struct DatabaseEngineTests {
         #expect(engine.read() == ["first: value null"])
     }
 
+    @Test("A listen whose hash a get has made old is not confirmed by it")
+    func disturbedListen() throws {
+        let engine = try EngineUnderTest()
+        try engine.connect()
+        engine.get(QuerySpec(TreePath("a")))
+        engine.listen("a", as: "a")
+        #expect(try engine.connection.readText() == ["1 get /a", "2 listen /a"])
+        try engine.connection.answer(1, payload: .node(Node(.integer(1))))
+        #expect(engine.read() == ["a: value 1", "get: 1"])
+        // Then the server's data was removed, and is what the hash of the listen says.
+        try engine.connection.answer(2)
+        engine.scheduler.drain()
+        #expect(try engine.connection.readText() == ["3 unlisten /a"])
+        try engine.connection.answer(3)
+        engine.scheduler.drain()
+        #expect(try engine.connection.readText() == ["4 listen /a with hash"])
+        try engine.connection.push(.overwrite(TreePath("a"), .empty, tag: nil))
+        try engine.connection.answer(4)
+        #expect(engine.read() == ["a: value null"])
+    }
+
     @Test(".info tells of the connection, the user and the server's clock")
     func info() throws {
         let engine = try EngineUnderTest(usesTokens: true)
