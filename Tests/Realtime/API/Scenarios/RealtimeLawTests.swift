@@ -41,8 +41,10 @@ struct RealtimeLawTests {
             }
         }
 
-        /// Compares with a value. Additions come before moves, so that a previous sibling may be one
-        /// that moves later: positions are those after the last event of a change.
+        /// Compares with a value.
+        ///
+        /// Additions come before moves, so that a previous sibling may be one that moves later:
+        /// positions are those after the last event of a change.
         private func compare(_ values: [(key: String, data: String)]) {
             let keys = values.map(\.key)
             if children != Dictionary(uniqueKeysWithValues: values) {
