@@ -1,3 +1,4 @@
+import HashTreeCollections
 import LarderModel
 import LarderQuery
 import LarderSync

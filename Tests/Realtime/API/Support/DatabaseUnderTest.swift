@@ -30,6 +30,11 @@ final class DatabaseUnderTest {
         drain()
     }
 
+    /// What waits on a manual clock keeps its engine: the database ends here.
+    deinit {
+        close()
+    }
+
     /// Runs everything that waits, callbacks included.
     func drain() {
         while drainOnce() {}

@@ -43,6 +43,12 @@ final class DatabaseWorld {
         backend = RealtimeBackend(configuration)
     }
 
+    /// What waits on a manual clock keeps its engine: clients and sessions end here.
+    deinit {
+        for client in clients { client.close() }
+        drain()
+    }
+
     /// A new client of the backend.
     ///
     /// - Parameter name: that of its store; one of that name that was closed is opened again.
