@@ -10,13 +10,27 @@ import Testing
 @Suite("Promises under random traffic")
 struct RealtimeLawTests {
     /// The children of a query as its events say, and how often they contradicted the values.
+    ///
+    /// The events of one change come by type, each with the previous sibling after the whole
+    /// change: a child may be added after one that moves only then. So children are placed once
+    /// all events of a change are there.
     private final class Mirror {
-        var children: [String: String] = [:]
-        var order: [String] = []
-        var problems: [String] = []
+        /// The types in the order in which the events of a change come.
+        static let types: [DataEventType] = [
+            .childRemoved, .childAdded, .childMoved, .childChanged, .value,
+        ]
+
+        private var children: [String: String] = [:]
+        private var order: [String] = []
+        private var unplaced: [(key: String, previous: String?)] = []
+        private var lastRank = 0
+        private(set) var problems: [String] = []
 
         func apply(_ type: DataEventType, _ snapshot: DataSnapshot, after previous: String?) {
             let (key, data) = (snapshot.key, snapshot.json)
+            let rank = Self.types.firstIndex(of: type) ?? 0
+            if rank < lastRank || type == .value { placeChildren() }
+            lastRank = rank
             switch type {
             case .childAdded:
                 if children[key] != nil { problems.append("\(key) was added twice") }
@@ -28,7 +42,6 @@ struct RealtimeLawTests {
                 }
                 order.removeAll { $0 == key }
             case .childMoved:
-                order.removeAll { $0 == key }
                 place(key, after: previous)
             case .childChanged:
                 if children[key] == nil { problems.append("\(key) changed without being there") }
@@ -42,8 +55,24 @@ struct RealtimeLawTests {
         }
 
         private func place(_ key: String, after previous: String?) {
-            let index = previous.flatMap { order.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
-            order.insert(key, at: index)
+            // Two changes without an event of another type between them.
+            if unplaced.contains(where: { $0.key == key }) { placeChildren() }
+            order.removeAll { $0 == key }
+            unplaced.append((key, previous))
+        }
+
+        /// Places children whose previous sibling has its place, until none is left.
+        private func placeChildren() {
+            while let next = unplaced.firstIndex(where: { child in
+                child.previous.map(order.contains) ?? true
+            }) {
+                let (key, previous) = unplaced.remove(at: next)
+                order.insert(key, at: previous.flatMap(order.firstIndex).map { $0 + 1 } ?? 0)
+            }
+            for (key, previous) in unplaced {
+                problems.append("\(key) came after \(previous ?? ""), which is not there")
+            }
+            unplaced = []
         }
     }
 
@@ -87,9 +116,7 @@ struct RealtimeLawTests {
 
     private func mirror(_ query: DatabaseQuery) -> Mirror {
         let mirror = Mirror()
-        for type in [
-            DataEventType.childRemoved, .childAdded, .childMoved, .childChanged, .value,
-        ] {
+        for type in Mirror.types {
             query.observe(
                 type,
                 andPreviousSiblingKeyWith: { snapshot, previous in
