@@ -7,10 +7,14 @@ extension DatabaseEngine {
 
     /// The writes that the server has not answered, in order.
     private var queuedWrites: [QueuedWrite] {
-        let plain = writes.map { id, write in
-            QueuedWrite(
-                id: id, request: write.request, isTransaction: false, time: write.time,
-                isSent: outbox.isInFlight(write.place))
+        // Those that the turn replaces are in the outbox until its commit.
+        let replaced = Set(writes.values.compactMap { $0.replaced?.id })
+        let plain = writes.compactMap { id, write in
+            replaced.contains(id)
+                ? nil
+                : QueuedWrite(
+                    id: id, request: write.request, isTransaction: false, time: write.time,
+                    isSent: outbox.isInFlight(write.place))
         }
         let outputs = transactionWork.compactMap { id, work in
             work.saved.map { saved in
