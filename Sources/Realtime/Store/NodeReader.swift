@@ -62,7 +62,6 @@ struct NodeReader {
         guard depth < Self.maximumDepth else { throw Self.malformed }
         let end = try readChildrenEnd()
         var children: [Child] = []
-        children.reserveCapacity(try childCount(before: end))
         while offset < end {
             let key = try readKey(before: end)
             children.append(Child(key, try readNode(depth: depth + 1)))
@@ -103,42 +102,6 @@ struct NodeReader {
         let size = Int(UInt32(littleEndian: raw))
         guard size <= bytes.count - offset else { throw Self.malformed }
         return offset + size
-    }
-
-    /// How many children there are up to an end.
-    private func childCount(before end: Int) throws(LarderError) -> Int {
-        var reader = self
-        var count = 0
-        while reader.offset < end {
-            try reader.skipText()
-            try reader.skipNode()
-            count += 1
-        }
-        return count
-    }
-
-    private mutating func skipNode() throws(LarderError) {
-        let head = try readByte()
-        if head & Self.priorityFlag != 0 { try skipContent(of: try readByte()) }
-        try skipContent(of: head & ~Self.priorityFlag)
-    }
-
-    private mutating func skipContent(of type: UInt8) throws(LarderError) {
-        switch Int(type) {
-        case LARDER_NODE_FALSE, LARDER_NODE_TRUE: break
-        case LARDER_NODE_INTEGER: _ = try readNumber()
-        case LARDER_NODE_DOUBLE:
-            guard bytes.count - offset >= 8 else { throw Self.malformed }
-            offset += 8
-        case LARDER_NODE_STRING, LARDER_NODE_SERVER_VALUE: try skipText()
-        case LARDER_NODE_CHILDREN: offset = try readChildrenEnd()
-        default: throw Self.malformed
-        }
-    }
-
-    private mutating func skipText() throws(LarderError) {
-        let size = try readSize()
-        offset += size
     }
 
     private mutating func readKey(before end: Int) throws(LarderError) -> ChildKey {

@@ -136,6 +136,16 @@ extension PathTree {
         }
     }
 
+    /// True if there is a value at a path, on the way to it from the root, or below it.
+    @inlinable package func hasValues(overlapping path: TreePath) -> Bool {
+        var isOnWay = false
+        visit(along: path) { _, _ in
+            isOnWay = true
+            return false
+        }
+        return isOnWay || subtree(at: path) != nil
+    }
+
     /// The paths of all values, parents before their children, siblings in no order.
     @inlinable package var paths: [TreePath] {
         var paths: [TreePath] = []

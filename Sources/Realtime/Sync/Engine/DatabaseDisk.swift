@@ -192,9 +192,9 @@ extension DatabaseDisk {
 // MARK: - Commits
 
 extension DatabaseDisk {
-    /// False if the turn changes at most uses of queries, which need not be on disk before its
-    /// events are delivered.
-    var hasNews: Bool { uncommitted.hasNews }
+    /// True if the turn's changes must be on disk before its events are delivered: all but uses of
+    /// queries.
+    var commitsBeforeEvents: Bool { uncommitted.hasMoreThanUses }
 
     /// Commits the changes of the turn, all or none.
     ///

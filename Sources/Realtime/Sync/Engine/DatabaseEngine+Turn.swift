@@ -17,7 +17,7 @@ extension DatabaseEngine {
     func endTurn() {
         guard !isTerminated else { return }
         let requests = planRequests()
-        if !disk.hasNews { deliver() }
+        if !disk.commitsBeforeEvents { deliver() }
         do throws(LarderError) {
             try disk.commit()
             forgetEvictedInTime()

@@ -39,12 +39,17 @@ package struct ServerListens: Sendable {
     }
 
     private var listens: [Key: Listen] = [:]
+    /// The paths of listens without a tag.
+    private var plain = PathTree<Bool>()
     /// The listens that were not sent on this connection, by place.
     private var waiting: [UInt64: Key] = [:]
     private var sent: [Int: Key] = [:]
     private var restarting: Set<Key> = []
-    /// Listens without a tag whose end the server has not answered: data of theirs may follow.
+    /// Listens whose end the server has not answered: data of theirs may follow. Those with a tag
+    /// are in it only if they restart.
     private var ending: [Int: Key] = [:]
+    /// The count of those by path.
+    private var endingPaths = PathTree<Int>()
     private var lastPlace: UInt64 = 0
 
     package init() {}
@@ -73,12 +78,9 @@ package struct ServerListens: Sendable {
     /// True if data at a location may belong to a listen: that of its tag, or without one any that
     /// loads all data at, above or below the location.
     ///
-    /// Complexity: O(d) for a location of depth d at or below a listen, otherwise O(n) for n listens.
+    /// Complexity: O(d) for a location of depth d.
     package func expectsData(at path: TreePath, tag: Int?) -> Bool {
-        if tag != nil { return true }
-        return (0...path.count).contains {
-            listens[Key(QuerySpec(path.prefix($0)), tag: nil)] != nil
-        } || listens.keys.contains { $0.tag == nil && path.isAncestorOrEqual(of: $0.query.path) }
+        tag != nil || plain.hasValues(overlapping: path)
     }
 
     /// A listen is wanted; it is sent with the next ones.
@@ -87,13 +89,16 @@ package struct ServerListens: Sendable {
         lastPlace += 1
         listens[key] = Listen(place: lastPlace, progress: .waiting)
         waiting[lastPlace] = key
+        if key.tag == nil { plain[key.query.path] = true }
     }
 
     /// A listen is not wanted any more.
     ///
-    /// - Returns: true if the server must be told, with a request that is noted by ``sentEnd(of:as:)``.
+    /// - Returns: true if the server has it: its end is to be sent, and noted by
+    ///   ``sentEnd(of:as:)``.
     package mutating func remove(_ key: Key) -> Bool {
         guard let listen = listens.removeValue(forKey: key) else { return false }
+        if key.tag == nil { plain[key.query.path] = nil }
         switch listen.progress {
         case .waiting:
             waiting[listen.place] = nil
@@ -113,9 +118,12 @@ package struct ServerListens: Sendable {
     package mutating func sentEnd(of key: Key, as number: Int) {
         if case .restarting? = listens[key]?.progress {
             listens[key]?.progress = .restarting(number: number)
-            ending[number] = key
-        } else if key.tag == nil {
-            ending[number] = key
+        } else if key.tag != nil {
+            return
+        }
+        ending[number] = key
+        endingPaths.update(at: key.query.path) { place in
+            place.updateValue { $0 = ($0 ?? 0) + 1 }
         }
     }
 
@@ -132,7 +140,7 @@ package struct ServerListens: Sendable {
         waiting.removeAll(keepingCapacity: true)
         for key in keys {
             let (number, hash) = body(key)
-            let isDisturbed = ending.values.contains { $0.query.path.overlaps(key.query.path) }
+            let isDisturbed = endingPaths.hasValues(overlapping: key.query.path)
             listens[key]?.progress = .sent(number: number, hash: hash, isDisturbed: isDisturbed)
             sent[number] = key
         }
@@ -142,6 +150,8 @@ package struct ServerListens: Sendable {
     ///
     /// The server compares the hash of a listen that is under way with the content it has when it
     /// gets there. If that has changed back meanwhile, no data follows.
+    ///
+    /// Complexity: O(n) for n listens under way.
     package mutating func disturb(at path: TreePath) {
         for (number, key) in sent where key.query.path.overlaps(path) {
             guard case .sent(_, let hash, _)? = listens[key]?.progress else { continue }
@@ -152,6 +162,9 @@ package struct ServerListens: Sendable {
     /// The server has answered; nil if the number is of no listen that is wanted, and of no end.
     package mutating func answer(_ number: Int) -> Answer? {
         if let key = ending.removeValue(forKey: number) {
+            endingPaths.update(at: key.query.path) { place in
+                place.updateValue { $0 = $0.flatMap { $0 > 1 ? $0 - 1 : nil } }
+            }
             if case .restarting(number)? = listens[key]?.progress, let place = listens[key]?.place {
                 restarting.remove(key)
                 listens[key]?.progress = .waiting
@@ -180,6 +193,7 @@ package struct ServerListens: Sendable {
         sent.removeAll()
         restarting.removeAll()
         ending.removeAll()
+        endingPaths = PathTree()
         for (key, listen) in listens {
             waiting[listen.place] = key
             listens[key]?.progress = .waiting

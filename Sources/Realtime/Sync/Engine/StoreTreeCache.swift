@@ -43,10 +43,10 @@ final class UncommittedChanges {
 
     var isEmpty: Bool { changes.isEmpty }
     /// True if there are changes other than uses of queries.
-    private(set) var hasNews = false
+    private(set) var hasMoreThanUses = false
 
     func record(_ change: Change) {
-        if case .cache(.noteUse) = change {} else { hasNews = true }
+        if case .cache(.noteUse) = change {} else { hasMoreThanUses = true }
         guard case .cache(let cacheChange) = change else { return changes.append(change) }
         switch cacheChange {
         case .overwrite(let path, let node): replace([PathValue(path, node)])
@@ -89,7 +89,7 @@ final class UncommittedChanges {
         runs = []
         content = PathTree()
         keys = [:]
-        hasNews = false
+        hasMoreThanUses = false
         closeRun()
     }
 

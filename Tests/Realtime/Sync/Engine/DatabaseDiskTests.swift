@@ -86,6 +86,22 @@ struct DatabaseDiskTests {
         #expect(log.withLock { $0 } == ["fourth failed: cancelled", "third failed: cancelled"])
     }
 
+    @Test("The list of pending writes leaves out a write that is replaced in the same turn")
+    func listedReplacement() throws {
+        let (engine, _) = try engine(mergesWrites: true)
+        let log = Box<[WriteID]>([])
+        for number in 1...2 {
+            engine.client.write(
+                .overwrite(TreePath("a"), Node(.integer(Int64(number)))), committed: { _ in },
+                acknowledged: { _ in })
+        }
+        engine.client.pendingWrites { result in
+            log.withLock { $0 = (try? result.get().map(\.id)) ?? [] }
+        }
+        engine.scheduler.drain()
+        #expect(log.withLock { $0 } == [WriteID(2)])
+    }
+
     @Test("What the server has said is committed later; meanwhile the network is not used")
     func refusedServerData() throws {
         let directory = try TemporaryDirectory()
