@@ -12,18 +12,6 @@ import Testing
         folder = try TemporaryFolder()
     }
 
-    /// Every error is one line with the tool's name, the kind and something to go on with.
-    private func expectError(
-        _ result: ToolResult, _ status: Int32, _ text: String,
-        location: SourceLocation = #_sourceLocation
-    ) {
-        #expect(result.status == status, "\(result)", sourceLocation: location)
-        let line = result.messages.split(separator: "\n").first ?? ""
-        #expect(line.hasPrefix("larder: error: "), "\(result)", sourceLocation: location)
-        #expect(line.contains(text), "\(result)", sourceLocation: location)
-        #expect(result.output == "", "\(result)", sourceLocation: location)
-    }
-
     @Test func `help and version go to standard output and succeed`() throws {
         let version = try Tool.run(["--version"], in: folder)
         #expect(version.status == 0)

@@ -295,3 +295,15 @@ func generatedLines(_ numbers: Range<Int>) -> String {
             + "\n"
     }.joined()
 }
+
+/// Expects an error of one line with a status and a text, and no output.
+func expectError(
+    _ result: ToolResult, _ status: Int32, _ text: String,
+    location: SourceLocation = #_sourceLocation
+) {
+    #expect(result.status == status, "\(result)", sourceLocation: location)
+    let line = result.messages.split(separator: "\n").first ?? ""
+    #expect(line.hasPrefix("larder: error: "), "\(result)", sourceLocation: location)
+    #expect(line.contains(text), "\(result)", sourceLocation: location)
+    #expect(result.output == "", "\(result)", sourceLocation: location)
+}

@@ -17,15 +17,14 @@ struct PendingCommand: AsyncParsableCommand {
               larder pending --cancel 12
             """)
 
-    @Option(help: ArgumentHelp("Cancel this write (may be repeated).", valueName: "number"))
-    var cancel: [Int64] = []
+    @OptionGroup var changes: CancelOptions
 
     @OptionGroup var options: StoreOptions
 
     func run() async throws {
         let output = Output.standard()
         var isMissing = false
-        if cancel.isEmpty {
+        if changes.cancel.isEmpty {
             try await options.withDatabase(.readOnly) { firestore in
                 list(try await firestore.pendingWrites(), to: output)
             }
@@ -64,31 +63,13 @@ struct PendingCommand: AsyncParsableCommand {
     ///
     /// - Returns: whether one was missing.
     private func cancelWrites(of firestore: Firestore, _ output: Output) async throws -> Bool {
-        let pending = try await firestore.pendingWrites()
-        var (cancelled, missing) = ([PendingWrite](), [Int64]())
-        for id in cancel {
-            if let write = pending.first(where: { $0.id == id }),
-                try await firestore.cancelPendingWrite(id)
-            {
-                cancelled.append(write)
-            } else {
-                missing.append(id)
-                Messages.line(
-                    "larder: there is no pending write \(id); 'larder pending' lists all pending writes"
-                )
-            }
-        }
-        if options.json {
-            output.line([
-                "cancelled": .array(cancelled.map(Self.report)),
-                "missing": .array(missing.map { .integer($0) }),
-            ])
-        } else {
-            for write in cancelled {
-                output.line("cancelled write \(write.id): \(DocumentList.text(write.documents))")
-            }
-        }
-        return !missing.isEmpty
+        let outcome = try await CancelOutcome(
+            cancelling: changes.cancel, of: try await firestore.pendingWrites(),
+            onCancel: { try await firestore.cancelPendingWrite($0) })
+        outcome.print(
+            to: output, json: options.json, command: "larder pending", report: Self.report,
+            text: { DocumentList.text($0.documents) })
+        return !outcome.missing.isEmpty
     }
 
     private static func report(_ write: PendingWrite) -> JSONReport {
@@ -122,24 +103,14 @@ struct DeadLettersCommand: AsyncParsableCommand {
               larder dead-letters --discard 12 --discard 13
             """)
 
-    @Option(help: ArgumentHelp("Retry this write (may be repeated).", valueName: "number"))
-    var retry: [Int64] = []
-
-    @Option(help: ArgumentHelp("Discard this write (may be repeated).", valueName: "number"))
-    var discard: [Int64] = []
+    @OptionGroup var changes: DeadLetterOptions
 
     @OptionGroup var options: StoreOptions
-
-    mutating func validate() throws {
-        if let both = retry.first(where: discard.contains) {
-            throw ValidationError("--retry and --discard both contain \(both).")
-        }
-    }
 
     func run() async throws {
         let output = Output.standard()
         var isMissing = false
-        if retry.isEmpty && discard.isEmpty {
+        if changes.isEmpty {
             try await options.withDatabase(.readOnly) { firestore in
                 list(try await firestore.deadLetters(), to: output)
             }
@@ -179,7 +150,7 @@ struct DeadLettersCommand: AsyncParsableCommand {
     /// - Returns: whether one was missing.
     private func retryAndDiscard(in firestore: Firestore, _ output: Output) async throws -> Bool {
         let outcome = try await DeadLetterOutcome(
-            retrying: retry, discarding: discard,
+            changes,
             onRetry: { try await firestore.retryDeadLetter($0)?.committedLocally() },
             onDiscard: { try await firestore.discardDeadLetter($0) })
         outcome.print(to: output, json: options.json, command: "larder dead-letters")

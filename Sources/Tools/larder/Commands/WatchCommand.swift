@@ -34,26 +34,14 @@ struct WatchCommand: AsyncParsableCommand {
     @Flag(help: "Skip existing documents.")
     var new = false
 
-    @Option(help: ArgumentHelp("End after this number of changes.", valueName: "changes"))
-    var count: Int?
-
-    @Option(
-        name: .customLong("for"), help: ArgumentHelp("End after this time.", valueName: "seconds"))
-    var seconds: Double?
+    @OptionGroup var limits: WatchLimits
 
     @OptionGroup var options: DatabaseOptions
-
-    mutating func validate() throws {
-        if let count, count < 1 { throw ValidationError("--count must be positive.") }
-        if let seconds, !(seconds > 0 && seconds <= 1e9) {
-            throw ValidationError("--for must be a positive number of seconds.")
-        }
-    }
 
     func run() async throws {
         let printer = ChangePrinter(
             fields: try DocumentPrinter(selecting: selected, showsPaths: true),
-            output: Output.standard(), json: options.json, limit: count)
+            output: Output.standard(), json: options.json, limit: limits.count)
         if !query.group, case .document(let path) = try PathArgument.either(query.collection) {
             guard query.isPlain else {
                 throw ToolError(
@@ -125,9 +113,30 @@ struct WatchCommand: AsyncParsableCommand {
         Messages.line(
             "larder: watching \(query.collection), \(NumberText.things(Int64(count), "document")); "
                 + "control-C ends it")
-        if let seconds {
-            DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: end)
+        limits.afterTime(end)
+    }
+}
+
+/// The options of watch commands that end them.
+struct WatchLimits: ParsableArguments {
+    @Option(help: ArgumentHelp("End after this number of events.", valueName: "events"))
+    var count: Int?
+
+    @Option(
+        name: .customLong("for"), help: ArgumentHelp("End after this time.", valueName: "seconds"))
+    var seconds: Double?
+
+    mutating func validate() throws {
+        if let count, count < 1 { throw ValidationError("--count must be positive.") }
+        if let seconds, !(seconds > 0 && seconds <= 1e9) {
+            throw ValidationError("--for must be a positive number of seconds.")
         }
+    }
+
+    /// Calls a closure after the requested time, if there is one.
+    func afterTime(_ body: @escaping @Sendable () -> Void) {
+        guard let seconds else { return }
+        DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: body)
     }
 }
 

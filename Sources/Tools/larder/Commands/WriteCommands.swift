@@ -148,23 +148,15 @@ enum FieldsArgument {
 
     /// Reads a JSON object from the argument, or from standard input for `-`.
     static func read(_ argument: String) throws -> MapValue {
-        let isInput = argument == "-"
-        let bytes =
-            isInput
-            ? try InputText.read(descriptor: 0, named: "standard input", maxBytes: maxBytes)
-            : Array(argument.utf8)
-        do throws(JSONError) {
-            return try bytes.withUnsafeBufferPointer { (bytes) throws(JSONError) in
+        try JSONArgument.parse(
+            argument, named: "the fields", maxBytes: maxBytes,
+            hint: #"specify a JSON object, e.g. '{"name": "San Francisco"}'"#
+        ) { bytes throws(JSONError) in
+            try bytes.withUnsafeBufferPointer { (bytes) throws(JSONError) in
                 try TypedJSONReader.map(
                     of: try TypedJSONReader.readObject(bytes, options: TypedJSONReader.Options()),
                     at: 0)
             }
-        } catch {
-            throw ToolError(
-                .badData,
-                "\(isInput ? "standard input" : "the fields"), byte \(error.offset + 1): "
-                    + error.reason,
-                hint: #"specify a JSON object, e.g. '{"name": "San Francisco"}'"#)
         }
     }
 }

@@ -15,19 +15,11 @@ enum RealtimeJSON {
 
     /// Parses a JSON value from the argument, or from standard input for `-`.
     static func argument(_ text: String) throws -> JSONValue {
-        let isInput = text == "-"
-        let bytes =
-            isInput
-            ? try InputText.read(descriptor: 0, named: "standard input", maxBytes: maxBytes)
-            : Array(text.utf8)
-        do throws(JSONError) {
-            return try JSONValue(parsing: bytes, maximumDepth: maximumDepth)
-        } catch {
-            throw ToolError(
-                .badData,
-                "\(isInput ? "standard input" : "the value"), byte \(error.offset + 1): "
-                    + error.reason,
-                hint: #"specify JSON, e.g. 42, '"text"' or '{"name": "Ada"}'"#)
+        try JSONArgument.parse(
+            text, named: "the value", maxBytes: maxBytes,
+            hint: #"specify JSON, e.g. 42, '"text"' or '{"name": "Ada"}'"#
+        ) { bytes throws(JSONError) in
+            try JSONValue(parsing: bytes, maximumDepth: maximumDepth)
         }
     }
 

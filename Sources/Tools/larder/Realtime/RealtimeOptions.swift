@@ -70,7 +70,7 @@ struct RealtimeSession {
 }
 
 extension StoreOptions {
-    /// Whether the directory holds a store.
+    /// True if the directory has a store.
     fileprivate var hasStore: Bool { System.exists(directory + "/data.mdb") }
 
     /// Opens the database of an application, runs the body and closes it.

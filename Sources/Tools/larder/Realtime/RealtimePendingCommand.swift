@@ -18,8 +18,7 @@ struct RealtimePendingCommand: AsyncParsableCommand {
               larder rtdb pending --cancel 12
             """)
 
-    @Option(help: ArgumentHelp("Cancel this write (may be repeated).", valueName: "number"))
-    var cancel: [Int64] = []
+    @OptionGroup var changes: CancelOptions
 
     @OptionGroup var options: StoreOptions
 
@@ -29,7 +28,7 @@ struct RealtimePendingCommand: AsyncParsableCommand {
         try await options.withRealtimeDatabase(backend: nil) { session in
             let database = session.database
             let writes = try await database.pendingWrites()
-            if cancel.isEmpty {
+            if changes.cancel.isEmpty {
                 list(writes, to: output)
             } else {
                 isMissing = try await cancelWrites(writes, of: database, output)
@@ -66,30 +65,13 @@ struct RealtimePendingCommand: AsyncParsableCommand {
     private func cancelWrites(
         _ writes: [Database.PendingWrite], of database: Database, _ output: Output
     ) async throws -> Bool {
-        var (cancelled, missing) = ([Database.PendingWrite](), [Int64]())
-        for id in cancel {
-            if let write = writes.first(where: { $0.id == id }),
-                try await database.cancelPendingWrite(id)
-            {
-                cancelled.append(write)
-            } else {
-                missing.append(id)
-                Messages.line(
-                    "larder: there is no pending write \(id); 'larder rtdb pending' lists all "
-                        + "pending writes")
-            }
-        }
-        if options.json {
-            output.line([
-                "cancelled": .array(cancelled.map(Self.report)),
-                "missing": .array(missing.map { .integer($0) }),
-            ])
-        } else {
-            for write in cancelled {
-                output.line("cancelled write \(write.id): \(WriteChangeList.text(write.changes))")
-            }
-        }
-        return !missing.isEmpty
+        let outcome = try await CancelOutcome(
+            cancelling: changes.cancel, of: writes,
+            onCancel: { try await database.cancelPendingWrite($0) })
+        outcome.print(
+            to: output, json: options.json, command: "larder rtdb pending", report: Self.report,
+            text: { WriteChangeList.text($0.changes) })
+        return !outcome.missing.isEmpty
     }
 
     private static func age(of write: Database.PendingWrite) -> Double {
@@ -123,26 +105,16 @@ struct RealtimeDeadLettersCommand: AsyncParsableCommand {
               larder rtdb dead-letters --retry 12 --discard 13
             """)
 
-    @Option(help: ArgumentHelp("Retry this write (may be repeated).", valueName: "number"))
-    var retry: [Int64] = []
-
-    @Option(help: ArgumentHelp("Discard this write (may be repeated).", valueName: "number"))
-    var discard: [Int64] = []
+    @OptionGroup var changes: DeadLetterOptions
 
     @OptionGroup var options: StoreOptions
-
-    mutating func validate() throws {
-        if let both = retry.first(where: discard.contains) {
-            throw ValidationError("--retry and --discard both contain \(both).")
-        }
-    }
 
     func run() async throws {
         let output = Output.standard()
         var isMissing = false
         try await options.withRealtimeDatabase(backend: nil) { session in
             let database = session.database
-            if retry.isEmpty && discard.isEmpty {
+            if changes.isEmpty {
                 list(try await database.deadLetters(), to: output)
             } else {
                 isMissing = try await retryAndDiscard(in: database, output)
@@ -178,7 +150,7 @@ struct RealtimeDeadLettersCommand: AsyncParsableCommand {
     /// - Returns: whether one was missing.
     private func retryAndDiscard(in database: Database, _ output: Output) async throws -> Bool {
         let outcome = try await DeadLetterOutcome(
-            retrying: retry, discarding: discard,
+            changes,
             onRetry: { try await database.retryDeadLetter($0)?.id },
             onDiscard: { try await database.discardDeadLetter($0) })
         outcome.print(to: output, json: options.json, command: "larder rtdb dead-letters")

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Dispatch
 import LarderRealtime
 
 /// `larder rtdb watch`: the events of a location or a query.
@@ -31,21 +30,9 @@ struct RealtimeWatchCommand: AsyncParsableCommand {
     @Flag(help: "Print events of children.")
     var children = false
 
-    @Option(help: ArgumentHelp("End after this number of events.", valueName: "events"))
-    var count: Int?
-
-    @Option(
-        name: .customLong("for"), help: ArgumentHelp("End after this time.", valueName: "seconds"))
-    var seconds: Double?
+    @OptionGroup var limits: WatchLimits
 
     @OptionGroup var options: RealtimeOptions
-
-    mutating func validate() throws {
-        if let count, count < 1 { throw ValidationError("--count must be positive.") }
-        if let seconds, !(seconds > 0 && seconds <= 1e9) {
-            throw ValidationError("--for must be a positive number of seconds.")
-        }
-    }
 
     /// A line of output.
     private enum Event: Sendable {
@@ -78,11 +65,9 @@ struct RealtimeWatchCommand: AsyncParsableCommand {
         defer { pump.cancel() }
         try Interruption.onRequest { feed.finish() }
         Messages.line("larder: watching \(self.query.path); control-C ends it")
-        if let seconds {
-            DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { feed.finish() }
-        }
+        limits.afterTime { feed.finish() }
         let output = Output.standard()
-        var rest = count ?? .max
+        var rest = limits.count ?? .max
         for try await event in events {
             switch event {
             case .value(let snapshot): print(snapshot, to: output)

@@ -49,7 +49,7 @@ import Testing
                 "bruhathkayosaurus", "lambeosaurus", "linhenykus", "new", "pterodactyl",
                 "triceratops",
             ])
-        store.expectError(
+        expectError(
             try store.run("import", "-", "scores", "--merge", input: "[1,2]"), 65,
             "not an object with children")
     }
@@ -85,13 +85,13 @@ import Testing
     {
         try store.importScores()
         let file = try store.folder.file("bad.json", input)
-        store.expectError(try store.run("import", file, "scores"), status, text)
+        expectError(try store.run("import", file, "scores"), status, text)
         #expect(try store.output("export", "scores") == RealtimeToolFolder.scores + "\n")
     }
 
     @Test func `a missing file and an invalid path are errors`() throws {
-        store.expectError(try store.run("import", "missing.json"), 66, "missing.json")
-        store.expectError(try store.run("import", "-", "a.b", input: "1"), 65, "'a.b': ")
+        expectError(try store.run("import", "missing.json"), 66, "missing.json")
+        expectError(try store.run("import", "-", "a.b", input: "1"), 65, "'a.b': ")
     }
 }
 

@@ -123,7 +123,7 @@ import Testing
         try damage(backend)
         let checked = try Tool.run(["check", "--store", backend], in: other.folder)
         #expect(checked.status == 1 && checked.output.contains("nodes  "), "\(checked)")
-        other.expectError(
+        expectError(
             try other.run("get", "text"), 65, "cannot open the backend '\(backend)': ")
     }
 
@@ -197,7 +197,7 @@ import Testing
         let missing = try store.run("dead-letters", "--discard", "9", "--json")
         #expect(missing.status == 1, "\(missing)")
         #expect(try missing.json()["missing"] as? [Int] == [9])
-        store.expectError(
+        expectError(
             try store.run("dead-letters", "--retry", "1", "--discard", "1"), 64, "both contain 1")
     }
 }

@@ -62,9 +62,9 @@ import Testing
     @Test(arguments: ["a.b", "a$", "a/[b]", "a#b", String(repeating: "k", count: 769)])
     func `an invalid path is a usage error that says why`(path: String) throws {
         let result = try store.run("get", path)
-        store.expectError(result, 64, "'\(path)': the path ")
-        store.expectError(try store.run("watch", path), 64, "the query of '\(path)': the path ")
-        store.expectError(try store.run("export", path), 64, "'\(path)': the path ")
+        expectError(result, 64, "'\(path)': the path ")
+        expectError(try store.run("watch", path), 64, "the query of '\(path)': the path ")
+        expectError(try store.run("export", path), 64, "'\(path)': the path ")
     }
 }
 
@@ -161,7 +161,7 @@ import Testing
         let result = try Tool.run(
             ["rtdb", "query", "scores"] + arguments + ["--store", store.folder.store],
             in: store.folder)
-        store.expectError(result, 64, ": error: ")
+        expectError(result, 64, ": error: ")
     }
 }
 
@@ -213,6 +213,6 @@ import Testing
         let part = try store.run("export", "scores")
         #expect(part.status == 1 && part.output == #"{"linhenykus":80,"pterodactyl":93}"# + "\n")
         #expect(part.messages.contains("does not hold all of 'scores'"), "\(part)")
-        store.expectError(try store.run("export", "users"), 66, "'users' is not in the cache")
+        expectError(try store.run("export", "users"), 66, "'users' is not in the cache")
     }
 }

@@ -33,18 +33,6 @@ struct RealtimeToolFolder {
         return result.output
     }
 
-    /// Expects an error of one line with a status and a text, and no output.
-    func expectError(
-        _ result: ToolResult, _ status: Int32, _ text: String,
-        location: SourceLocation = #_sourceLocation
-    ) {
-        #expect(result.status == status, "\(result)", sourceLocation: location)
-        let line = result.messages.split(separator: "\n").first ?? ""
-        #expect(line.hasPrefix("larder: error: "), "\(result)", sourceLocation: location)
-        #expect(line.contains(text), "\(result)", sourceLocation: location)
-        #expect(result.output == "", "\(result)", sourceLocation: location)
-    }
-
     /// Expects that the store and its backend have no damage.
     func expectNoProblems(location: SourceLocation = #_sourceLocation) throws {
         for store in [folder.store, folder.store + "/backend"]

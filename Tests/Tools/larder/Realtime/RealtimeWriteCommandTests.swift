@@ -104,7 +104,7 @@ import Testing
         let result = try Tool.run(
             ["rtdb"] + arguments + ["--store", store.folder.store], in: store.folder)
         let isUsage = arguments.contains("-")
-        store.expectError(result, isUsage ? 64 : 65, ": error: ")
+        expectError(result, isUsage ? 64 : 65, ": error: ")
         #expect(try store.output("export") == before)
     }
 
@@ -118,14 +118,14 @@ import Testing
     func `a wrong command line is 64`(arguments: [String]) throws {
         let result = try Tool.run(
             ["rtdb"] + arguments + ["--store", store.folder.store], in: store.folder)
-        store.expectError(result, 64, ": error: ")
+        expectError(result, 64, ": error: ")
     }
 
     @Test func `data nested deeper than 32 levels is an error`() throws {
         let text = String(repeating: #"{"a":"#, count: 40) + "1" + String(repeating: "}", count: 40)
-        store.expectError(try store.run("set", "deep", text), 65, "'deep': ")
+        expectError(try store.run("set", "deep", text), 65, "'deep': ")
         let deeper = String(repeating: "[", count: 5000)
-        store.expectError(try store.run("set", "deep", "-", input: deeper), 65, "standard input")
+        expectError(try store.run("set", "deep", "-", input: deeper), 65, "standard input")
     }
 
     @Test func `the tool creates no store but by an import`() throws {
@@ -136,13 +136,13 @@ import Testing
         ] {
             let result = try Tool.run(
                 ["rtdb"] + arguments + ["--store", store.folder.store], in: store.folder)
-            store.expectError(result, 66, "there is no store at ")
+            expectError(result, 66, "there is no store at ")
             #expect(result.messages.contains("larder rtdb import"), "\(result)")
             #expect(!FileManager.default.fileExists(atPath: store.folder.store))
         }
         try self.store.output("get", "scores/pterodactyl")
         let result = try self.store.run("get", "scores", "--backend", "missing")
-        self.store.expectError(result, 66, "there is no backend at 'missing'")
+        self.expectError(result, 66, "there is no backend at 'missing'")
     }
 
     @Test func `another program that has the store open is a temporary failure`() async throws {
@@ -150,7 +150,7 @@ import Testing
         for arguments in [["get", "scores"], ["set", "a", "1"], ["pending"]] {
             let result = try Tool.run(
                 ["rtdb"] + arguments + ["--store", store.folder.store], in: store.folder)
-            store.expectError(result, 75, "stop the other process")
+            expectError(result, 75, "stop the other process")
         }
         // These read what is committed.
         #expect(try Tool.run("stat", in: store.folder).status == 0)
@@ -162,6 +162,6 @@ import Testing
         try FileManager.default.createDirectory(
             atPath: folder.folder.store, withIntermediateDirectories: true)
         try folder.folder.file("store/data.mdb", String(repeating: "no store", count: 5000))
-        folder.expectError(try folder.run("get", "a"), 65, "cannot open the store ")
+        expectError(try folder.run("get", "a"), 65, "cannot open the store ")
     }
 }
