@@ -40,6 +40,7 @@ import Testing
         let asked = Awaited(false)
         var configuration = FirestoreConfiguration.inMemory
         configuration.backend = RemoteConnection(SilentRemote { asked.change { $0 = true } })
+        configuration.serverWait = .atMost(.seconds(3600))
         let db = try Firestore(configuration: configuration)
         let query = db.collection("cities")
         let get = Task { await code { _ = try await query.getDocuments(source: .server) } }

@@ -164,7 +164,7 @@ import Testing
     func terminated() async throws {
         let world = try World()
         world.network.set(.silent)
-        let db = try world.database()
+        let db = try world.database(wait: .atMost(.seconds(3600)))
         let attempts = Recorder<Int>()
         async let failure = code { try await increment(db.document("a/x"), attempts: attempts) }
         _ = await attempts.first(1)
