@@ -3,10 +3,7 @@ import DequeModule
 /// The network of a line.
 package protocol LineCarrier: AnyObject {
     var events: EventQueue { get }
-    /// True while nothing arrives.
-    var isSilent: Bool { get }
-    /// The latency of a message.
-    func latency() -> Duration
+    var conditions: NetworkConditions { get }
     /// Assigns a number to a message that is sent.
     func numberMessage() -> UInt64
     /// Notes the arrival of a message.
@@ -36,13 +33,13 @@ package final class Line<Message> {
     package func send(_ message: Message) {
         guard !isCut else { return }
         messages.append((network.numberMessage(), message))
-        lastArrival = max(lastArrival, network.events.now + network.latency())
+        lastArrival = max(lastArrival, network.events.now + network.conditions.latency())
         network.events.schedule(at: lastArrival) { self.arrive() }
     }
 
     private func arrive() {
         guard !isCut else { return }
-        if network.isSilent {
+        if network.conditions.isSilent {
             heldCount += 1
         } else if let (number, message) = messages.popFirst() {
             network.noteArrival(number)

@@ -6,19 +6,6 @@ import SimulationSupport
 final class LinkNetwork: RealtimeRemote, LineCarrier, @unchecked Sendable {
     // One thread runs a world.
 
-    /// The state of the network.
-    enum Weather {
-        /// They arrive.
-        case clear
-        /// Nothing arrives, and neither end is notified.
-        case silent
-        /// Connections end, and no new ones are made.
-        case refusing
-    }
-
-    /// How long a connection that does not answer is kept.
-    private static let patience = Duration.seconds(30)
-
     let events: EventQueue
     let chance: Chance
     let journal: Journal
@@ -29,9 +16,7 @@ final class LinkNetwork: RealtimeRemote, LineCarrier, @unchecked Sendable {
     /// Finds the record of a request that the client sends.
     var sending: (RealtimeRequest, SimulatedLink) -> RequestRecord? = { _, _ in nil }
 
-    private(set) var weather = Weather.clear
-    private var weatherNumber = 0
-    private let typicalLatency: Duration
+    let conditions: NetworkConditions
     private(set) var links: [SimulatedLink] = []
     private var linkCount = 0
 
@@ -42,7 +27,8 @@ final class LinkNetwork: RealtimeRemote, LineCarrier, @unchecked Sendable {
     ) {
         (self.events, self.chance, self.journal, self.faults) = (events, chance, journal, faults)
         (self.server, self.number) = (server, number)
-        typicalLatency = chance.duration(.microseconds(100)...(.milliseconds(100)))
+        conditions = NetworkConditions(events: events, chance: chance)
+        conditions.observer = { [weak self] in self?.changed($0) }
     }
 
     func connect(
@@ -66,60 +52,28 @@ final class LinkNetwork: RealtimeRemote, LineCarrier, @unchecked Sendable {
         sending = { _, _ in nil }
     }
 
-    /// The latency of a message.
-    func latency() -> Duration {
-        chance.duration(typicalLatency...(typicalLatency * (chance.oneIn(20) ? 50 : 3)))
-    }
-
     /// The time until the end of a connection is noticed.
     func noticeDelay() -> Duration {
-        chance.oneIn(4) ? chance.duration(.milliseconds(10)...(.seconds(60))) : latency()
+        chance.oneIn(4) ? chance.duration(.milliseconds(10)...(.seconds(60))) : conditions.latency()
     }
-
-    var isSilent: Bool { weather == .silent }
-    var isRefusing: Bool { weather == .refusing }
 
     // Each connection keeps its order; there is one at a time.
     func numberMessage() -> UInt64 { 0 }
     func noteArrival(_ message: UInt64) {}
 
-    // MARK: Weather
-
-    /// Changes the state of the network for a while.
-    func turn(_ weather: Weather, for duration: Duration) {
-        clear()
-        weatherNumber += 1
-        let number = weatherNumber
-        self.weather = weather
-        switch weather {
-        case .clear: return
-        case .refusing:
-            journal.note("client \(self.number) has no network for \(duration)")
+    private func changed(_ change: NetworkConditions.Change) {
+        switch change {
+        case .disturbed(.refusing, let duration):
+            journal.note("client \(number) has no network for \(duration)")
             for link in links { link.breakOff() }
-        case .silent:
-            journal.note(.silence, "client \(self.number) for \(duration)")
-            if duration > Self.patience { giveUp(after: Self.patience, number) }
-        }
-        events.schedule(after: duration) {
-            if self.weatherNumber == number { self.clear() }
-        }
-    }
-
-    private func giveUp(after delay: Duration, _ number: Int) {
-        events.schedule(after: delay) { [self] in
-            guard weatherNumber == number, isSilent else { return }
+        case .disturbed(_, let duration):
+            journal.note(.silence, "client \(number) for \(duration)")
+        case .timedOut:
             journal.note(.longSilence)
             for link in links { link.breakOff() }
-            giveUp(after: Self.patience, number)
+        case .cleared:
+            journal.note("client \(number) has a network again")
+            for link in links { link.resume() }
         }
-    }
-
-    /// Ends all disturbances; messages arrive again.
-    func clear() {
-        weatherNumber += 1
-        guard weather != .clear else { return }
-        weather = .clear
-        journal.note("client \(number) has a network again")
-        for link in links { link.resume() }
     }
 }

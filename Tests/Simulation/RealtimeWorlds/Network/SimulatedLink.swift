@@ -147,7 +147,7 @@ final class SimulatedLink: RealtimeConnection, @unchecked Sendable {
     private func arriveAtServer(_ message: Message) {
         switch message {
         case .open:
-            if network.isRefusing {
+            if network.conditions.isRefusing {
                 network.journal.note(.refused)
                 return breakOff()
             }

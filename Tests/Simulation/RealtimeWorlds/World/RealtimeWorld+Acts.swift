@@ -24,7 +24,7 @@ extension RealtimeWorld {
         (3, { _, client in client.cancelWrite() }),
         (1, { _, client in client.purge() }),
         (2, { _, client in client.evict() }),
-        (5, { world, client in world.turnWeather(of: client) }),
+        (5, { world, client in world.disturbNetwork(of: client) }),
         (4, { world, client in world.goOffline(client) }),
         (2, { world, client in world.signIn(client) }),
         (3, { _, client in client.crash() }),
@@ -132,8 +132,8 @@ extension RealtimeWorld {
 
     // MARK: Faults
 
-    private func turnWeather(of client: SimulatedDatabase) {
-        client.network.turn(
+    private func disturbNetwork(of client: SimulatedDatabase) {
+        client.network.conditions.disturb(
             chance.oneIn(2) ? .silent : .refusing,
             for: chance.duration(.milliseconds(10)...(.seconds(100))))
     }

@@ -10,7 +10,7 @@ extension RealtimeWorld {
         server.rules.reset()
         server.storage.isFailing = false
         for client in clients {
-            client.network.clear()
+            client.network.conditions.clear()
             client.isDiskFailing = false
             client.tokens.signIn("user\(client.number)")
             client.tokens.lifetime = nil

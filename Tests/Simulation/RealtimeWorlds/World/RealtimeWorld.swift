@@ -14,14 +14,10 @@ final class RealtimeWorld: SimulatedWorld {
     private(set) var clients: [SimulatedDatabase] = []
     /// True if users may sign out.
     let signsOut: Bool
-    /// The time of the last operation; nil before it.
-    private var lastOperation: Duration?
-    /// The typical time between two operations.
-    private let tempo: Duration
+    var lastOperation: Duration?
+    let tempo: Duration
     private var transactionCount = 0
-    /// The time for which a world continues after the last operation: where nearly every
-    /// connection breaks, clients would retry indefinitely.
-    private static let aftermath = Duration.seconds(600)
+    static let aftermath = Duration.seconds(600)
 
     /// A world of a seed, with its files in a directory.
     init(seed: UInt64, directory: String, isPrinting: Bool, isHashing: Bool) throws {
@@ -61,37 +57,7 @@ final class RealtimeWorld: SimulatedWorld {
         return transactionCount
     }
 
-    /// Runs the world until it has healed and ended, or a guarantee is violated.
-    func live() throws {
+    func begin() {
         for client in clients { client.open() }
-        plan(operations: 20 + chance.below(100))
-        try run(through: { self.lastOperation.map { $0 + Self.aftermath } })
-        try heal()
-        try end()
-    }
-
-    /// Schedules operations with pauses between them.
-    private func plan(operations count: Int) {
-        guard count > 0 else {
-            lastOperation = events.now
-            return
-        }
-        let pause = chance.oneIn(3) ? .zero : chance.duration((tempo / 20)...(tempo * 5))
-        events.schedule(after: pause) { [unowned self] in
-            act()
-            plan(operations: count - 1)
-        }
-    }
-
-    /// Runs all scheduled events.
-    ///
-    /// - Parameter end: the time after which no event is run; nil while there is none.
-    /// - Throws: the first promise that is broken.
-    func run(through end: () -> Duration? = { nil }) throws {
-        let start = events.count
-        while journal.violation == nil, events.runNext(through: end()) {
-            if events.count - start > 200_000 { journal.fail("the world does not come to rest") }
-        }
-        if let violation = journal.violation { throw violation }
     }
 }

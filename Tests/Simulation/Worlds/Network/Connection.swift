@@ -98,7 +98,7 @@ final class Connection<Request: Sendable, Event: Sendable>: Breakable, @unchecke
         note("is closed")
         // An event that another thread was about to hand over may come after all.
         if !isBroken, network.chance.oneIn(3), let toClient, !toClient.isEmpty {
-            network.events.schedule(after: network.latency()) { self.toClient?.cut() }
+            network.events.schedule(after: network.conditions.latency()) { self.toClient?.cut() }
         } else {
             toClient?.cut()
         }
@@ -106,7 +106,7 @@ final class Connection<Request: Sendable, Event: Sendable>: Breakable, @unchecke
             toBackend?.send(.close)
         } else {
             toBackend?.cut()
-            closeBackendEnd(after: network.latency())
+            closeBackendEnd(after: network.conditions.latency())
         }
     }
 
@@ -132,7 +132,7 @@ final class Connection<Request: Sendable, Event: Sendable>: Breakable, @unchecke
     private func arriveAtBackend(_ message: Message) {
         switch message {
         case .open:
-            if network.isRefusing {
+            if network.conditions.isRefusing {
                 network.journal.note(.streamRefused)
                 breakOff(LarderError(.unavailable, "the connection was refused"))
                 return
@@ -175,10 +175,10 @@ final class Connection<Request: Sendable, Event: Sendable>: Breakable, @unchecke
         note("breaks: \(error.map { "\($0.kind)" } ?? "in good order")")
         toBackend?.cut()
         toClient?.cut()
-        network.events.schedule(after: network.latency()) {
+        network.events.schedule(after: network.conditions.latency()) {
             if !self.isClosed { self.handler(self.kind.closed(error)) }
         }
-        closeBackendEnd(after: network.latency())
+        closeBackendEnd(after: network.conditions.latency())
     }
 
     /// Ends the backend's side once all that has arrived there is answered, so that the journal

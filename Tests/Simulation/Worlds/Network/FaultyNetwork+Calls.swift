@@ -44,12 +44,16 @@ extension FaultyNetwork {
         let fail: @Sendable (Duration) -> Void = { delay in
             self.events.schedule(after: delay) { completion(.failure(self.error())) }
         }
-        events.schedule(after: latency()) { [self] in
-            if isSilent { return fail(Self.patience) }
-            if isRefusing || faults.happens(.requestLost) { return fail(latency()) }
+        events.schedule(after: conditions.latency()) { [self] in
+            if conditions.isSilent { return fail(NetworkConditions.patience) }
+            if conditions.isRefusing || faults.happens(.requestLost) {
+                return fail(conditions.latency())
+            }
             body { [self] result in
-                if isSilent || faults.happens(.answerLost) { return fail(Self.patience) }
-                events.schedule(after: latency()) { completion(result) }
+                if conditions.isSilent || faults.happens(.answerLost) {
+                    return fail(NetworkConditions.patience)
+                }
+                events.schedule(after: conditions.latency()) { completion(result) }
             }
         }
     }

@@ -3,25 +3,12 @@ import LarderQuery
 import LarderRemote
 import SimulationSupport
 
-/// The way between one client and the backend, of which the client sees nothing but a remote.
+/// The network between one client and the backend; a remote to the client.
 ///
-/// Everything takes a while by chance. A stream keeps its order; streams overtake each other, and
-/// calls overtake streams.
+/// Latencies are random. A stream keeps its order; streams overtake each other, and calls overtake
+/// streams.
 final class FaultyNetwork: Remote, LineCarrier, @unchecked Sendable {
     // One thread runs a world.
-
-    /// What the network does with messages.
-    enum Weather: Equatable {
-        /// They arrive.
-        case clear
-        /// Nothing arrives, and neither end is notified.
-        case silent
-        /// Connections end, and no new ones are made.
-        case refusing
-    }
-
-    /// How long a connection that does not answer is waited for.
-    static let patience = Duration.seconds(30)
 
     let events: EventQueue
     let chance: Chance
@@ -34,9 +21,7 @@ final class FaultyNetwork: Remote, LineCarrier, @unchecked Sendable {
     /// The last snapshot that the client has received.
     private(set) var lastSnapshotVersion = SnapshotVersion.none
 
-    private(set) var weather = Weather.clear
-    private var weatherNumber = 0
-    private let typicalLatency: Duration
+    let conditions: NetworkConditions
     private var connections: [any Breakable] = []
     private var streamCount = 0
     private var sentCount: UInt64 = 0
@@ -49,50 +34,28 @@ final class FaultyNetwork: Remote, LineCarrier, @unchecked Sendable {
     ) {
         (self.events, self.chance, self.journal, self.faults) = (events, chance, journal, faults)
         (self.backend, self.audit, self.number) = (backend, audit, number)
-        typicalLatency = chance.duration(.microseconds(100)...(.milliseconds(100)))
+        conditions = NetworkConditions(events: events, chance: chance)
+        conditions.observer = { [weak self] in self?.changed($0) }
     }
 
-    /// Forgets the streams, each of which holds the network.
+    /// Releases the streams, which retain the network.
     func retire() {
         connections = []
     }
 
-    /// How long a message takes.
-    func latency() -> Duration {
-        chance.duration(typicalLatency...(typicalLatency * (chance.oneIn(20) ? 50 : 3)))
-    }
-
-    var isSilent: Bool { weather == .silent }
-    var isRefusing: Bool { weather == .refusing }
-
-    // MARK: Weather
-
-    /// Changes what the network does, for a while.
-    func turn(_ weather: Weather, for duration: Duration) {
-        clear()
-        weatherNumber += 1
-        let number = weatherNumber
-        self.weather = weather
-        switch weather {
-        case .clear: return
-        case .refusing:
-            journal.note(.refusing, "client \(self.number) for \(duration)")
+    private func changed(_ change: NetworkConditions.Change) {
+        switch change {
+        case .disturbed(.refusing, let duration):
+            journal.note(.refusing, "client \(number) for \(duration)")
             breakAll(LarderError(.unavailable, "the network is down"))
-        case .silent:
-            journal.note(.silence, "client \(self.number) for \(duration)")
-            if duration > Self.patience { giveUp(after: Self.patience, number) }
-        }
-        events.schedule(after: duration) {
-            if self.weatherNumber == number { self.clear() }
-        }
-    }
-
-    private func giveUp(after delay: Duration, _ number: Int) {
-        events.schedule(after: delay) { [self] in
-            guard weatherNumber == number, isSilent else { return }
+        case .disturbed(_, let duration):
+            journal.note(.silence, "client \(number) for \(duration)")
+        case .timedOut:
             journal.note(.longSilence)
             breakAll(LarderError(.unavailable, "the connection has timed out"))
-            giveUp(after: Self.patience, number)
+        case .cleared:
+            journal.note("client \(number) has a network again")
+            for connection in connections { connection.resume() }
         }
     }
 
@@ -100,16 +63,7 @@ final class FaultyNetwork: Remote, LineCarrier, @unchecked Sendable {
         for connection in connections { connection.breakOff(error) }
     }
 
-    /// Lets everything arrive from now on.
-    func clear() {
-        weatherNumber += 1
-        guard weather != .clear else { return }
-        weather = .clear
-        journal.note("client \(number) has a network again")
-        for connection in connections { connection.resume() }
-    }
-
-    /// An error as streams break with.
+    /// A random error that ends a stream.
     func error() -> LarderError {
         let code = chance.pick([
             (12, LarderError.Code.unavailable), (2, .internal), (2, .cancelled), (1, .unknown),
@@ -120,7 +74,7 @@ final class FaultyNetwork: Remote, LineCarrier, @unchecked Sendable {
         return LarderError(code, "the connection was lost")
     }
 
-    // MARK: What is on the way
+    // MARK: Messages in transit
 
     func newStreamNumber() -> Int {
         streamCount += 1
@@ -129,14 +83,14 @@ final class FaultyNetwork: Remote, LineCarrier, @unchecked Sendable {
 
     func add(_ connection: any Breakable) {
         connections.append(connection)
-        if isSilent { journal.note(.streamSilent) }
+        if conditions.isSilent { journal.note(.streamSilent) }
     }
 
     func remove(_ connection: any Breakable) {
         connections.removeAll { $0 === connection }
     }
 
-    /// Numbers a message that leaves.
+    /// The number of a message that is sent.
     func numberMessage() -> UInt64 {
         sentCount += 1
         return sentCount

@@ -12,7 +12,7 @@ extension World {
         faults.heal()
         backend.rules.reset()
         for client in clients {
-            client.network.clear()
+            client.network.conditions.clear()
             client.disk.recover()
             client.setNetwork(enabled: true)
         }

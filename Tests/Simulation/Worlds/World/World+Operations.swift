@@ -33,7 +33,7 @@ extension World {
         (4, { _, client in client.cancelWrite() }),
         (2, { world, client in client.evict(try world.chance.query()) }),
         (2, { _, client in client.collectGarbage() }),
-        (5, { world, client in world.turnWeather(of: client) }),
+        (5, { world, client in world.disturbNetwork(of: client) }),
         (3, { world, client in world.disableNetwork(of: client) }),
         (4, { world, client in client.setUser(UserID(world.chance.pick(World.users))) }),
         (3, { _, client in client.crash() }),
@@ -73,8 +73,8 @@ extension World {
         }
     }
 
-    private func turnWeather(of client: SimulatedClient) {
-        client.network.turn(
+    private func disturbNetwork(of client: SimulatedClient) {
+        client.network.conditions.disturb(
             chance.oneIn(2) ? .silent : .refusing,
             for: chance.duration(.milliseconds(10)...(.seconds(100))))
     }
