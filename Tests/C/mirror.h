@@ -181,6 +181,16 @@ typedef struct mirror_profile {
 /* Called with true before and false after every larder call of mirror_commit and
  * mirror_verify, when set. */
 extern void (*mirror_guard)(bool enter);
+static inline int mirror_enter(void) {
+    if (mirror_guard) mirror_guard(true);
+    return 0;
+}
+static inline int32_t mirror_leave(int32_t status) {
+    if (mirror_guard) mirror_guard(false);
+    return status;
+}
+/* A larder call between both calls of the guard; its status. */
+#define MIRROR_CALL(expression) ((void)mirror_enter(), mirror_leave(expression))
 
 /* Applies commit number m->sequence + 1 to the mirror and, unless txn is NULL, to the store.
  * Returns LARDER_OK, or with faults the status of the call that failed: the mirror is then

@@ -15,16 +15,6 @@
 static const char *const paths[MIRROR_NODE_QUERIES] = {"rooms", "rooms/k1", "list", "list/k7/k2"};
 static const char *const tracked[MIRROR_NODE_KEYS] = {"k1", "k2", "k3", "17"};
 
-static int enter(void) {
-    if (mirror_guard) mirror_guard(true);
-    return 0;
-}
-static int32_t leave(int32_t status) {
-    if (mirror_guard) mirror_guard(false);
-    return status;
-}
-#define CALL(expression) ((void)enter(), leave(expression))
-
 static larder_bytes text(const char *data) { return (larder_bytes){data, strlen(data)}; }
 
 typedef struct changing {
@@ -72,7 +62,7 @@ static int32_t put(const changing *c, const char *path, node_model *value) {
     int32_t status = LARDER_OK;
     if (c->txn != NULL) {
         larder_bytes encoded = node_model_bytes(value);
-        status = CALL(larder_node_put(c->txn, c->tree, text(path), encoded, c->error));
+        status = MIRROR_CALL(larder_node_put(c->txn, c->tree, text(path), encoded, c->error));
         node_model_bytes_free(encoded);
     }
     c->m->cache = node_model_put(c->m->cache, path, value);
@@ -103,8 +93,8 @@ static int32_t set_keys(const changing *c, int which) {
             removed[removed_count++] = text(tracked[k]);
     }
     if (c->txn == NULL) return LARDER_OK;
-    return CALL(larder_node_query_change_keys(c->txn, c->tree, which + 1, removed, removed_count,
-                                              added, added_count, c->error));
+    return MIRROR_CALL(larder_node_query_change_keys(c->txn, c->tree, which + 1, removed,
+                                                     removed_count, added, added_count, c->error));
 }
 
 static int32_t listen(const changing *c, int which) {
@@ -120,7 +110,8 @@ static int32_t listen(const changing *c, int which) {
     for (int k = 0; k < MIRROR_NODE_KEYS; k++)
         q->keys[k] = pick(c, 2) == 0;
     int32_t status = LARDER_OK;
-    if (c->txn != NULL) status = CALL(larder_node_query_put(c->txn, c->tree, &query, c->error));
+    if (c->txn != NULL)
+        status = MIRROR_CALL(larder_node_query_put(c->txn, c->tree, &query, c->error));
     if (status == LARDER_OK) status = set_keys(c, which);
     if (status != LARDER_OK) return status;
     return put(c, paths[which], make_value(c, 2));
@@ -129,7 +120,7 @@ static int32_t listen(const changing *c, int which) {
 static int32_t forget(const changing *c, int which) {
     memset(&c->m->node_queries[which], 0, sizeof c->m->node_queries[which]);
     if (c->txn == NULL) return LARDER_OK;
-    return CALL(larder_node_query_remove(c->txn, c->tree, which + 1, c->error));
+    return MIRROR_CALL(larder_node_query_remove(c->txn, c->tree, which + 1, c->error));
 }
 
 /* A key that is tracked from now on has its data with it. */
@@ -147,14 +138,15 @@ static int32_t toggle_key(const changing *c, int which) {
 
 static int32_t touch(const changing *c, int which) {
     if (c->txn == NULL) return LARDER_OK;
-    return CALL(larder_node_query_touch(c->txn, c->tree, which + 1, c->error));
+    return MIRROR_CALL(larder_node_query_touch(c->txn, c->tree, which + 1, c->error));
 }
 
 int32_t mirror_cache_change(mirror *m, larder_txn *txn, mirror_random *random, bool is_large,
                             larder_error *error) {
     changing c = {m, txn, random, error, is_large, 0};
     int32_t status = LARDER_OK;
-    if (txn != NULL) status = CALL(larder_node_tree_obtain(txn, text("cache"), &c.tree, error));
+    if (txn != NULL)
+        status = MIRROR_CALL(larder_node_tree_obtain(txn, text("cache"), &c.tree, error));
     if (status != LARDER_OK) return status;
     int which = (int)pick(&c, MIRROR_NODE_QUERIES);
     uint64_t what = pick(&c, 12);
@@ -224,7 +216,7 @@ static bool is_within(const node_model *stored, const node_model *written) {
 }
 
 static int32_t find_tree(const larder_txn *txn, uint64_t *tree, larder_error *error) {
-    return CALL(larder_node_tree_find(txn, text("cache"), tree, error));
+    return MIRROR_CALL(larder_node_tree_find(txn, text("cache"), tree, error));
 }
 
 static void reconcile(mirror *m, const larder_txn *txn) {
@@ -267,7 +259,7 @@ static int32_t verify_keys(const mirror_node_query *q, const larder_txn *txn, ui
     larder_node_builder *builder = NULL;
     larder_bytes encoded = {0};
     if (larder_node_builder_create(NULL, &builder, NULL) != LARDER_OK) abort();
-    int32_t status = CALL(larder_node_query_keys(txn, tree, which + 1, builder, error));
+    int32_t status = MIRROR_CALL(larder_node_query_keys(txn, tree, which + 1, builder, error));
     if (status >= 0) larder_node_builder_finish(builder, &encoded, NULL);
     node_model *keys = node_model_decode(encoded);
     larder_node_builder_close(builder);
@@ -287,7 +279,7 @@ static int32_t verify_query(const mirror *m, const larder_txn *txn, uint64_t tre
                             larder_error *error) {
     const mirror_node_query *q = &m->node_queries[which];
     larder_node_query query = {.struct_bytes = sizeof query};
-    int32_t status = CALL(larder_node_query_get(txn, tree, which + 1, &query, error));
+    int32_t status = MIRROR_CALL(larder_node_query_get(txn, tree, which + 1, &query, error));
     if (status < 0) return status;
     if ((status == LARDER_OK) != q->present)
         mirror_problem("tracked query %d: %s", which, larder_status_name(status));

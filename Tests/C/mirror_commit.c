@@ -12,17 +12,6 @@
 
 void (*mirror_guard)(bool enter);
 
-/* For a comma expression around a call: begins the guarded part, ends it with the result. */
-static int enter(void) {
-    if (mirror_guard) mirror_guard(true);
-    return 0;
-}
-static int32_t leave(int32_t status) {
-    if (mirror_guard) mirror_guard(false);
-    return status;
-}
-#define CALL(expression) ((void)enter(), leave(expression))
-
 typedef struct step {
     mirror *m;
     larder_txn *txn;
@@ -107,8 +96,8 @@ static void document_put(step *s, int32_t state) {
         info.create_time = none;
     }
     if (s->txn) {
-        int32_t status = CALL(larder_document_put(s->txn, mirror_name(name), &info,
-                                                  mirror_blob_bytes(plain), &s->error));
+        int32_t status = MIRROR_CALL(larder_document_put(s->txn, mirror_name(name), &info,
+                                                         mirror_blob_bytes(plain), &s->error));
         if (!expect(s, status, LARDER_OK, "document_put")) {
             mirror_blob_release(plain);
             return;
@@ -128,7 +117,7 @@ static void document_remove(step *s) {
     int name = some_name(s);
     mirror_document *d = &s->m->documents[name];
     if (s->txn) {
-        int32_t status = CALL(larder_document_remove(s->txn, mirror_name(name), &s->error));
+        int32_t status = MIRROR_CALL(larder_document_remove(s->txn, mirror_name(name), &s->error));
         if (!expect(s, status, d->state ? LARDER_OK : LARDER_NOT_FOUND, "document_remove")) return;
     }
     replace(&d->plain, NULL);
@@ -141,9 +130,9 @@ static void overlay_put_named(step *s, int user, int name, int64_t batch_id) {
     mirror_blob *plain = below(s, 5) ? mirror_record(&s->random, false) : NULL;
     mirror_blob *payload = some_payload(s, 100);
     if (s->txn) {
-        int32_t status = CALL(larder_overlay_put(s->txn, mirror_user(user), mirror_name(name),
-                                                 batch_id, mirror_blob_bytes(plain),
-                                                 mirror_blob_bytes(payload), &s->error));
+        int32_t status = MIRROR_CALL(
+            larder_overlay_put(s->txn, mirror_user(user), mirror_name(name), batch_id,
+                               mirror_blob_bytes(plain), mirror_blob_bytes(payload), &s->error));
         if (!expect(s, status, LARDER_OK, "overlay_put")) {
             mirror_blob_release(plain);
             mirror_blob_release(payload);
@@ -192,7 +181,7 @@ static void mutation_append(step *s) {
     }
     if (s->txn) {
         int64_t batch_id = 0;
-        int32_t status = CALL(larder_mutation_append(
+        int32_t status = MIRROR_CALL(larder_mutation_append(
             s->txn, mirror_user(batch.user), batch.local_write_time, documents,
             (size_t)batch.name_count, mirror_blob_bytes(batch.payload), &batch_id, &s->error));
         if (!expect(s, status, LARDER_OK, "mutation_append")) {
@@ -222,7 +211,7 @@ static void mutation_remove(step *s) {
     mirror_batch *batch = some_batch(s);
     if (!batch) {
         if (!s->txn) return;
-        int32_t status = CALL(larder_mutation_remove(s->txn, mirror_user(1), 5, &s->error));
+        int32_t status = MIRROR_CALL(larder_mutation_remove(s->txn, mirror_user(1), 5, &s->error));
         expect(s, status, LARDER_NOT_FOUND, "mutation_remove of nothing");
         return;
     }
@@ -233,11 +222,12 @@ static void mutation_remove(step *s) {
     }
     if (s->txn) {
         larder_bytes user = mirror_user(batch->user);
-        int32_t status = CALL(larder_mutation_remove(s->txn, user, batch->batch_id, &s->error));
+        int32_t status =
+            MIRROR_CALL(larder_mutation_remove(s->txn, user, batch->batch_id, &s->error));
         if (!expect(s, status, LARDER_OK, "mutation_remove")) return;
         int64_t count = -1;
-        status =
-            CALL(larder_overlay_remove_batch(s->txn, user, batch->batch_id, &count, &s->error));
+        status = MIRROR_CALL(
+            larder_overlay_remove_batch(s->txn, user, batch->batch_id, &count, &s->error));
         if (!expect(s, status, LARDER_OK, "overlay_remove_batch")) return;
         if (count != removed)
             mirror_problem("overlay_remove_batch removed %lld overlays instead of %lld",
@@ -265,9 +255,9 @@ static void mutation_attempt(step *s) {
         return;
     }
     if (s->txn) {
-        int32_t status =
-            CALL(larder_mutation_record_attempt(s->txn, mirror_user(batch->user), batch->batch_id,
-                                                when, mirror_blob_bytes(text), &s->error));
+        int32_t status = MIRROR_CALL(
+            larder_mutation_record_attempt(s->txn, mirror_user(batch->user), batch->batch_id, when,
+                                           mirror_blob_bytes(text), &s->error));
         if (!expect(s, status, LARDER_OK, "mutation_record_attempt")) {
             mirror_blob_release(text);
             return;
@@ -293,8 +283,8 @@ static void overlay_remove(step *s) {
     }
     mirror_overlay *o = &s->m->overlays[user][name];
     if (s->txn) {
-        int32_t status =
-            CALL(larder_overlay_remove(s->txn, mirror_user(user), mirror_name(name), &s->error));
+        int32_t status = MIRROR_CALL(
+            larder_overlay_remove(s->txn, mirror_user(user), mirror_name(name), &s->error));
         if (!expect(s, status, o->present ? LARDER_OK : LARDER_NOT_FOUND, "overlay_remove")) return;
     }
     overlay_clear(o);
@@ -315,7 +305,7 @@ static void target_put(step *s) {
     target.canonical_id = mirror_canonical(canonical);
     target.query = mirror_blob_bytes(query);
     if (s->txn) {
-        int32_t status = CALL(larder_target_put(s->txn, &target, &s->error));
+        int32_t status = MIRROR_CALL(larder_target_put(s->txn, &target, &s->error));
         if (!expect(s, status, LARDER_OK, "target_put")) {
             mirror_blob_release(token);
             mirror_blob_release(query);
@@ -344,7 +334,8 @@ static void target_remove(step *s) {
     int which = (int)below(s, MIRROR_TARGETS);
     mirror_target *t = &s->m->targets[which];
     if (s->txn) {
-        int32_t status = CALL(larder_target_remove(s->txn, mirror_target_id(which), &s->error));
+        int32_t status =
+            MIRROR_CALL(larder_target_remove(s->txn, mirror_target_id(which), &s->error));
         if (!expect(s, status, t->present ? LARDER_OK : LARDER_NOT_FOUND, "target_remove")) return;
     }
     target_clear(t);
@@ -361,10 +352,10 @@ static void target_documents(step *s, bool add) {
         if (!t->present || (!add && !t->members[name])) continue;
         if (s->txn) {
             int32_t status =
-                add ? CALL(larder_target_add_document(s->txn, mirror_target_id(which),
-                                                      mirror_name(name), &s->error))
-                    : CALL(larder_target_remove_document(s->txn, mirror_target_id(which),
-                                                         mirror_name(name), &s->error));
+                add ? MIRROR_CALL(larder_target_add_document(s->txn, mirror_target_id(which),
+                                                             mirror_name(name), &s->error))
+                    : MIRROR_CALL(larder_target_remove_document(s->txn, mirror_target_id(which),
+                                                                mirror_name(name), &s->error));
             if (!expect(s, status, LARDER_OK,
                         add ? "target_add_document" : "target_remove_document"))
                 return;
@@ -378,8 +369,8 @@ static void target_documents(step *s, bool add) {
 static void named_put(step *s, int kind, int which, mirror_blob *payload) {
     larder_time time = some_time(s);
     if (s->txn) {
-        int32_t status = CALL(larder_named_put(s->txn, kind + 1, mirror_named(which), time,
-                                               mirror_blob_bytes(payload), &s->error));
+        int32_t status = MIRROR_CALL(larder_named_put(s->txn, kind + 1, mirror_named(which), time,
+                                                      mirror_blob_bytes(payload), &s->error));
         if (!expect(s, status, LARDER_OK, "named_put")) {
             mirror_blob_release(payload);
             return;
@@ -396,7 +387,7 @@ static void named_remove(step *s) {
     mirror_named_value *v = &s->m->named[kind][which];
     if (s->txn) {
         int32_t status =
-            CALL(larder_named_remove(s->txn, kind + 1, mirror_named(which), &s->error));
+            MIRROR_CALL(larder_named_remove(s->txn, kind + 1, mirror_named(which), &s->error));
         if (!expect(s, status, v->present ? LARDER_OK : LARDER_NOT_FOUND, "named_remove")) return;
     }
     replace(&v->payload, NULL);
@@ -408,8 +399,8 @@ static void named_remove(step *s) {
 /* OK also when one is there. Its id is the store's affair. */
 static bool index_id(step *s, int which, uint32_t *id) {
     const mirror_index_definition *d = mirror_index(which);
-    int32_t status =
-        CALL(larder_index_define(s->txn, d->group, d->segments, d->segment_count, id, &s->error));
+    int32_t status = MIRROR_CALL(
+        larder_index_define(s->txn, d->group, d->segments, d->segment_count, id, &s->error));
     return expect(s, status, LARDER_OK, "index_define");
 }
 
@@ -433,7 +424,8 @@ static void index_backfill(step *s) {
         int64_t done = 0, total = 0;
         int steps = 0;
         do {
-            status = CALL(larder_index_backfill(s->txn, id, at_once, 0, &done, &total, &s->error));
+            status = MIRROR_CALL(
+                larder_index_backfill(s->txn, id, at_once, 0, &done, &total, &s->error));
             if (done > total || ++steps > 10000) {
                 mirror_problem("backfill: %lld of %lld documents after %d steps", (long long)done,
                                (long long)total, steps);
@@ -454,7 +446,7 @@ static void index_drop(step *s) {
         if (!index_id(s, which, &id)) return;
         int32_t status;
         do
-            status = CALL(larder_index_drop(s->txn, id, at_once, &s->error));
+            status = MIRROR_CALL(larder_index_drop(s->txn, id, at_once, &s->error));
         while (status == LARDER_MORE);
         if (!expect(s, status, LARDER_OK, "index_drop")) return;
     }
@@ -477,36 +469,36 @@ static void refused(step *s) {
     larder_bytes none = {NULL, 0}, junk = {"L\x01\x99\x02junk", 8};
     if (which < sizeof bad_names / sizeof bad_names[0]) {
         larder_bytes name = {bad_names[which], strlen(bad_names[which])};
-        expect(s, CALL(larder_document_put(s->txn, name, &info, none, &s->error)),
+        expect(s, MIRROR_CALL(larder_document_put(s->txn, name, &info, none, &s->error)),
                LARDER_E_INVALID_NAME, "document_put with a bad name");
         return;
     }
     switch (which) {
     case 11:
         info.state = LARDER_DOCUMENT_FOUND;
-        expect(s, CALL(larder_document_put(s->txn, mirror_name(0), &info, junk, &s->error)),
+        expect(s, MIRROR_CALL(larder_document_put(s->txn, mirror_name(0), &info, junk, &s->error)),
                LARDER_E_INVALID_RECORD, "document_put of junk");
         break;
     case 12:
         info.version.nanoseconds = 1000000000;
-        expect(s, CALL(larder_document_put(s->txn, mirror_name(0), &info, none, &s->error)),
+        expect(s, MIRROR_CALL(larder_document_put(s->txn, mirror_name(0), &info, none, &s->error)),
                LARDER_E_INVALID_ARGUMENT, "document_put with a bad time");
         break;
     case 13:
-        expect(s, CALL(larder_target_remove(s->txn, 99, &s->error)), LARDER_NOT_FOUND,
+        expect(s, MIRROR_CALL(larder_target_remove(s->txn, 99, &s->error)), LARDER_NOT_FOUND,
                "target_remove of nothing");
         break;
     case 14:
         expect(s,
-               CALL(larder_overlay_put(s->txn, mirror_user(1), mirror_name(3), 1, junk, none,
-                                       &s->error)),
+               MIRROR_CALL(larder_overlay_put(s->txn, mirror_user(1), mirror_name(3), 1, junk, none,
+                                              &s->error)),
                LARDER_E_INVALID_RECORD, "overlay_put of junk");
         break;
     default:
-        expect(
-            s,
-            CALL(larder_index_define(s->txn, mirror_group(0), NULL, 0, &(uint32_t){0}, &s->error)),
-            LARDER_E_INVALID_ARGUMENT, "index_define without segments");
+        expect(s,
+               MIRROR_CALL(larder_index_define(s->txn, mirror_group(0), NULL, 0, &(uint32_t){0},
+                                               &s->error)),
+               LARDER_E_INVALID_ARGUMENT, "index_define without segments");
         break;
     }
 }

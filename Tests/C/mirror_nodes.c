@@ -7,16 +7,6 @@
 
 enum { LEAVES_MAX = 400, ROOT_QUERY = 99 };
 
-static int enter(void) {
-    if (mirror_guard) mirror_guard(true);
-    return 0;
-}
-static int32_t leave(int32_t status) {
-    if (mirror_guard) mirror_guard(false);
-    return status;
-}
-#define CALL(expression) ((void)enter(), leave(expression))
-
 static larder_bytes text(const char *data) { return (larder_bytes){data, strlen(data)}; }
 
 static uint64_t below(void *context, uint64_t bound) { return mirror_random_below(context, bound); }
@@ -58,9 +48,10 @@ static int32_t obtain(changing *c) {
     larder_node_query query = {
         .struct_bytes = sizeof query, .query_id = ROOT_QUERY, .flags = LARDER_NODE_QUERY_ACTIVE};
     if (c->txn == NULL) return LARDER_OK;
-    int32_t status = CALL(larder_node_tree_obtain(c->txn, text("mirror"), &c->tree, c->error));
+    int32_t status =
+        MIRROR_CALL(larder_node_tree_obtain(c->txn, text("mirror"), &c->tree, c->error));
     if (status != LARDER_OK) return status;
-    return CALL(larder_node_query_put(c->txn, c->tree, &query, c->error));
+    return MIRROR_CALL(larder_node_query_put(c->txn, c->tree, &query, c->error));
 }
 
 static int32_t put(const changing *c) {
@@ -79,7 +70,7 @@ static int32_t put(const changing *c) {
     int32_t status = LARDER_OK;
     if (c->txn != NULL) {
         larder_bytes encoded = node_model_bytes(value);
-        status = CALL(larder_node_put(c->txn, c->tree, text(path), encoded, c->error));
+        status = MIRROR_CALL(larder_node_put(c->txn, c->tree, text(path), encoded, c->error));
         node_model_bytes_free(encoded);
     }
     c->m->tree = node_model_put(c->m->tree, path, value);
@@ -109,8 +100,8 @@ static int32_t merge(const changing *c) {
     }
     int32_t status = LARDER_OK;
     if (c->txn != NULL)
-        status =
-            CALL(larder_node_merge(c->txn, c->tree, text("rooms/a"), changes, count, c->error));
+        status = MIRROR_CALL(
+            larder_node_merge(c->txn, c->tree, text("rooms/a"), changes, count, c->error));
     for (size_t i = 0; i < count; i++)
         node_model_bytes_free(changes[i].node);
     return status;
@@ -137,10 +128,10 @@ static int32_t change_write(const changing *c) {
     *at = blob;
     if (c->txn == NULL) return LARDER_OK;
     if (ends)
-        return CALL(larder_node_write_remove(c->txn, c->tree, LARDER_NODE_WRITE_PENDING, which + 1,
-                                             c->error));
+        return MIRROR_CALL(larder_node_write_remove(c->txn, c->tree, LARDER_NODE_WRITE_PENDING,
+                                                    which + 1, c->error));
     write.payload = mirror_blob_bytes(blob);
-    return CALL(
+    return MIRROR_CALL(
         larder_node_write_put(c->txn, c->tree, LARDER_NODE_WRITE_PENDING, &write, c->error));
 }
 
@@ -162,7 +153,7 @@ int32_t mirror_node_read(const larder_txn *txn, uint64_t tree, node_model **foun
     larder_bytes encoded = {0};
     *found = NULL;
     if (larder_node_builder_create(NULL, &builder, NULL) != LARDER_OK) abort();
-    int32_t status = CALL(larder_node_read(txn, tree, text(""), builder, error));
+    int32_t status = MIRROR_CALL(larder_node_read(txn, tree, text(""), builder, error));
     if (status >= 0) larder_node_builder_finish(builder, &encoded, NULL);
     *found = node_model_decode(encoded);
     larder_node_builder_close(builder);
@@ -189,8 +180,8 @@ static bool is_payload(larder_bytes payload, const mirror_blob *blob) {
 static int32_t verify_write(const mirror *m, const larder_txn *txn, uint64_t tree, int which,
                             larder_error *error) {
     larder_node_write write = {.struct_bytes = sizeof write};
-    int32_t status =
-        CALL(larder_node_write_get(txn, tree, LARDER_NODE_WRITE_PENDING, which + 1, &write, error));
+    int32_t status = MIRROR_CALL(
+        larder_node_write_get(txn, tree, LARDER_NODE_WRITE_PENDING, which + 1, &write, error));
     if (status < 0) return status;
     const mirror_blob *blob = m->node_writes[which];
     if ((status == LARDER_OK) != (blob != NULL) ||
@@ -204,24 +195,24 @@ static int32_t verify_order(const mirror *m, const larder_txn *txn, uint64_t tre
                             larder_error *error) {
     larder_node_write write = {.struct_bytes = sizeof write};
     int64_t highest = 0;
-    int32_t status = CALL(larder_node_write_highest_id(txn, tree, &highest, error));
+    int32_t status = MIRROR_CALL(larder_node_write_highest_id(txn, tree, &highest, error));
     for (int w = 0; w < MIRROR_NODE_WRITES && status == LARDER_OK; w++) {
         if (m->node_writes[w] == NULL) continue;
-        status = CALL(larder_node_write_next(txn, tree, LARDER_NODE_WRITE_PENDING, write.write_id,
-                                             &write, error));
+        status = MIRROR_CALL(larder_node_write_next(txn, tree, LARDER_NODE_WRITE_PENDING,
+                                                    write.write_id, &write, error));
         if (status >= 0 && (status != LARDER_OK || write.write_id != w + 1 || w + 1 > highest))
             mirror_problem("pending write %d is not the next one", w);
     }
     if (status != LARDER_OK) return status < 0 ? status : LARDER_OK;
-    status = CALL(larder_node_write_next(txn, tree, LARDER_NODE_WRITE_PENDING, write.write_id,
-                                         &write, error));
+    status = MIRROR_CALL(larder_node_write_next(txn, tree, LARDER_NODE_WRITE_PENDING,
+                                                write.write_id, &write, error));
     if (status == LARDER_OK) mirror_problem("a pending write too many");
     return status < 0 ? status : LARDER_OK;
 }
 
 int32_t mirror_nodes_verify(const mirror *m, const larder_txn *txn, larder_error *error) {
     uint64_t tree = 0;
-    int32_t status = CALL(larder_node_tree_find(txn, text("mirror"), &tree, error));
+    int32_t status = MIRROR_CALL(larder_node_tree_find(txn, text("mirror"), &tree, error));
     if (status == LARDER_NOT_FOUND) {
         if (m->tree != NULL) mirror_problem("the tree is missing");
         return LARDER_OK;

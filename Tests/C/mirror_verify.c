@@ -11,16 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int enter(void) {
-    if (mirror_guard) mirror_guard(true);
-    return 0;
-}
-static int32_t leave(int32_t status) {
-    if (mirror_guard) mirror_guard(false);
-    return status;
-}
-#define CALL(expression) ((void)enter(), leave(expression))
-
 enum { NO_USER = -1 };
 
 /* A name's head and its length, for messages. */
@@ -77,7 +67,7 @@ static bool check_record(checker *c, const larder_record *record, const mirror_b
                          const char *what, int name) {
     size_t needed = 0;
     int32_t status =
-        CALL(larder_record_copy(record, c->buffer, sizeof c->buffer, &needed, &c->error));
+        MIRROR_CALL(larder_record_copy(record, c->buffer, sizeof c->buffer, &needed, &c->error));
     if (!expect(c, status, LARDER_OK, "record_copy of", name)) return false;
     larder_bytes copy = {c->buffer, needed};
     require(c, same_bytes(copy, mirror_blob_bytes(plain)), what, name);
@@ -176,7 +166,7 @@ static void walk(checker *c, larder_scan *scan, const list *expected, int user, 
     list given = {.count = 0};
     for (;;) {
         larder_document document;
-        int32_t status = CALL(larder_scan_next(scan, &document, &c->error));
+        int32_t status = MIRROR_CALL(larder_scan_next(scan, &document, &c->error));
         if (status == LARDER_END) break;
         if (!expect(c, status, LARDER_OK, what, given.count)) goto done;
         int name = name_of(&document);
@@ -227,13 +217,14 @@ done:
 static void check_documents(checker *c) {
     for (int name = 0; name < MIRROR_NAMES && c->status == 0; name++) {
         larder_document document;
-        int32_t status = CALL(larder_document_get(c->txn, mirror_name(name), &document, &c->error));
+        int32_t status =
+            MIRROR_CALL(larder_document_get(c->txn, mirror_name(name), &document, &c->error));
         int32_t state = c->m->documents[name].state;
         if (expect(c, status, state ? LARDER_OK : LARDER_NOT_FOUND, "document_get", name) && state)
             check_document(c, &document, NO_USER, name, false);
         int user = (int)below(c, MIRROR_USERS);
-        status = CALL(larder_document_get_local(c->txn, mirror_user(user), mirror_name(name),
-                                                &document, &c->error));
+        status = MIRROR_CALL(larder_document_get_local(c->txn, mirror_user(user), mirror_name(name),
+                                                       &document, &c->error));
         state = state_of(c->m, user, name);
         if (expect(c, status, state ? LARDER_OK : LARDER_NOT_FOUND, "document_get_local", name) &&
             state)
@@ -284,7 +275,7 @@ static void scan_collection(checker *c, int collection, bool bounded) {
     qsort(expected.names, (size_t)expected.count, sizeof(int), by_name);
     if (options.flags & LARDER_SCAN_REVERSE) reverse(&expected);
     larder_scan *scan;
-    int32_t status = CALL(
+    int32_t status = MIRROR_CALL(
         larder_scan_collection(c->txn, mirror_collection(collection), &options, &scan, &c->error));
     c->options = &options;
     if (expect(c, status, LARDER_OK, "scan_collection", collection))
@@ -310,7 +301,7 @@ static void scan_group(checker *c, int collection, bool bounded) {
     qsort(expected.names, (size_t)expected.count, sizeof(int), by_name);
     if (options.flags & LARDER_SCAN_REVERSE) reverse(&expected);
     larder_scan *scan;
-    int32_t status = CALL(larder_scan_group(c->txn, group, &options, &scan, &c->error));
+    int32_t status = MIRROR_CALL(larder_scan_group(c->txn, group, &options, &scan, &c->error));
     c->options = &options;
     if (expect(c, status, LARDER_OK, "scan_group", collection))
         walk(c, scan, &expected, user, options.flags & LARDER_SCAN_KEYS_ONLY, true, false,
@@ -346,8 +337,8 @@ static void scan_read_time(checker *c, int collection) {
     sorting_mirror = c->m;
     qsort(expected.names, (size_t)expected.count, sizeof(int), by_read_time);
     larder_scan *scan;
-    int32_t status = CALL(larder_scan_read_time(c->txn, mirror_collection(collection), since,
-                                                since_id, &options, &scan, &c->error));
+    int32_t status = MIRROR_CALL(larder_scan_read_time(c->txn, mirror_collection(collection), since,
+                                                       since_id, &options, &scan, &c->error));
     if (expect(c, status, LARDER_OK, "scan_read_time", collection))
         walk(c, scan, &expected, NO_USER, options.flags & LARDER_SCAN_KEYS_ONLY, true, false,
              "scan by read time");
@@ -364,12 +355,12 @@ static void check_collections(checker *c) {
     bool seen[MIRROR_COLLECTIONS] = {false};
     larder_scan *scan;
     larder_bytes all = {NULL, 0};
-    int32_t status = CALL(larder_collection_scan(c->txn, all, &scan, &c->error));
+    int32_t status = MIRROR_CALL(larder_collection_scan(c->txn, all, &scan, &c->error));
     if (!expect(c, status, LARDER_OK, "collection_scan", 0)) return;
     int last = -1;
     for (;;) {
         larder_collection collection;
-        status = CALL(larder_collection_next(scan, &collection, &c->error));
+        status = MIRROR_CALL(larder_collection_next(scan, &collection, &c->error));
         if (status == LARDER_END) break;
         if (!expect(c, status, LARDER_OK, "collection_next", 0)) break;
         int which = 0;
@@ -392,8 +383,8 @@ static void check_collections(checker *c) {
     for (int which = 0; which < MIRROR_COLLECTIONS && c->status == 0; which++) {
         require(c, seen[which] || known[which] == 0, "missing collection", which);
         larder_collection collection;
-        status =
-            CALL(larder_collection_get(c->txn, mirror_collection(which), &collection, &c->error));
+        status = MIRROR_CALL(
+            larder_collection_get(c->txn, mirror_collection(which), &collection, &c->error));
         if (status == LARDER_NOT_FOUND && known[which] == 0) continue;
         if (expect(c, status, LARDER_OK, "collection_get", which))
             require(c, collection.document_count == found[which], "count of collection", which);
@@ -427,7 +418,7 @@ static void check_batch(checker *c, const larder_batch *batch, const mirror_batc
     require(c, (int)batch->document_count == want->name_count, "documents of batch", id);
     for (int i = 0; i < want->name_count; i++) {
         larder_mutation_document document;
-        int32_t status = CALL(larder_batch_get_document(batch, (size_t)i, &document));
+        int32_t status = MIRROR_CALL(larder_batch_get_document(batch, (size_t)i, &document));
         if (!expect(c, status, LARDER_OK, "batch_get_document", id)) return;
         require(c, same_bytes(document.name, mirror_name(want->names[i])), "a document of batch",
                 id);
@@ -467,21 +458,22 @@ static void check_mutations(checker *c) {
         int32_t status;
         while ((want = batch_after(c->m, user, after))) {
             larder_batch batch;
-            status = CALL(larder_mutation_next(c->txn, text, after, &batch, &c->error));
+            status = MIRROR_CALL(larder_mutation_next(c->txn, text, after, &batch, &c->error));
             if (!expect(c, status, LARDER_OK, "mutation_next after", (int)after)) return;
             check_batch(c, &batch, want);
-            status = CALL(larder_mutation_get(c->txn, text, want->batch_id, &batch, &c->error));
+            status =
+                MIRROR_CALL(larder_mutation_get(c->txn, text, want->batch_id, &batch, &c->error));
             if (!expect(c, status, LARDER_OK, "mutation_get", (int)want->batch_id)) return;
             check_batch(c, &batch, want);
             after = want->batch_id;
             count++;
         }
         larder_batch none;
-        status = CALL(larder_mutation_next(c->txn, text, after, &none, &c->error));
+        status = MIRROR_CALL(larder_mutation_next(c->txn, text, after, &none, &c->error));
         if (!expect(c, status, LARDER_END, "mutation_next behind", (int)after)) return;
-        status = CALL(larder_mutation_get(c->txn, text, after + 1, &none, &c->error));
+        status = MIRROR_CALL(larder_mutation_get(c->txn, text, after + 1, &none, &c->error));
         if (!expect(c, status, LARDER_NOT_FOUND, "mutation_get of nothing", 0)) return;
-        status = CALL(larder_mutation_count(c->txn, text, &stored_count, &c->error));
+        status = MIRROR_CALL(larder_mutation_count(c->txn, text, &stored_count, &c->error));
         if (!expect(c, status, LARDER_OK, "mutation_count", user)) return;
         require(c, stored_count == count, "batches of user", user);
         for (int round = 0; round < 12; round++) {
@@ -490,12 +482,12 @@ static void check_mutations(checker *c) {
             int name = (int)below(c, MIRROR_NAMES);
             const mirror_batch *some = &c->m->batches[below(c, MIRROR_BATCHES)];
             if (some->present) name = some->names[0];
-            status = CALL(larder_mutation_find_document(c->txn, text, mirror_name(name), ids,
-                                                        capacity, &id_count, &c->error));
+            status = MIRROR_CALL(larder_mutation_find_document(c->txn, text, mirror_name(name), ids,
+                                                               capacity, &id_count, &c->error));
             if (!expect(c, status, LARDER_OK, "mutation_find_document", name)) return;
             check_ids(c, user, ids, id_count, capacity, name, -1, "batches of document");
             int collection = mirror_name_collection(name);
-            status = CALL(larder_mutation_find_collection(
+            status = MIRROR_CALL(larder_mutation_find_collection(
                 c->txn, text, mirror_collection(collection), ids, capacity, &id_count, &c->error));
             if (!expect(c, status, LARDER_OK, "mutation_find_collection", collection)) return;
             check_ids(c, user, ids, id_count, capacity, -1, collection, "batches of collection");
@@ -507,8 +499,8 @@ static void check_mutations(checker *c) {
     char kept[64];
     for (int user = 0; user < MIRROR_USERS && c->status == 0; user++) {
         if (!batch_after(c->m, user, 0)) continue;
-        int32_t status =
-            CALL(larder_mutation_next_user(c->txn, first ? NULL : &after, &user_text, &c->error));
+        int32_t status = MIRROR_CALL(
+            larder_mutation_next_user(c->txn, first ? NULL : &after, &user_text, &c->error));
         if (!expect(c, status, LARDER_OK, "mutation_next_user", user)) return;
         require(c, same_bytes(user_text, mirror_user(user)), "order of user", user);
         if (user_text.size_bytes > sizeof kept) return;
@@ -516,8 +508,8 @@ static void check_mutations(checker *c) {
         after = (larder_bytes){kept, user_text.size_bytes};
         first = false;
     }
-    int32_t status =
-        CALL(larder_mutation_next_user(c->txn, first ? NULL : &after, &user_text, &c->error));
+    int32_t status = MIRROR_CALL(
+        larder_mutation_next_user(c->txn, first ? NULL : &after, &user_text, &c->error));
     expect(c, status, LARDER_END, "mutation_next_user at the end", 0);
 }
 
@@ -529,7 +521,7 @@ static void check_overlays(checker *c) {
             if (!want && below(c, 8)) continue;
             larder_document view;
             larder_bytes payload = {NULL, 0};
-            int32_t status = CALL(
+            int32_t status = MIRROR_CALL(
                 larder_overlay_get(c->txn, text, mirror_name(name), &view, &payload, &c->error));
             if (expect(c, status, want ? LARDER_OK : LARDER_NOT_FOUND, "overlay_get", name) &&
                 want) {
@@ -554,19 +546,19 @@ static void check_overlays(checker *c) {
         }
         qsort(expected.names, (size_t)expected.count, sizeof(int), by_name);
         larder_scan *scan;
-        int32_t status = CALL(larder_overlay_scan_collection(
+        int32_t status = MIRROR_CALL(larder_overlay_scan_collection(
             c->txn, text, mirror_collection(collection), since, &scan, &c->error));
         if (!expect(c, status, LARDER_OK, "overlay_scan_collection", collection)) return;
         walk(c, scan, &expected, user, false, true, false, "scan of a collection's overlays");
-        status = CALL(larder_overlay_scan_group(c->txn, text, mirror_group(collection), since,
-                                                &scan, &c->error));
+        status = MIRROR_CALL(larder_overlay_scan_group(c->txn, text, mirror_group(collection),
+                                                       since, &scan, &c->error));
         if (!expect(c, status, LARDER_OK, "overlay_scan_group", collection)) return;
         walk(c, scan, &group, user, false, false, false, "scan of a group's overlays");
-        status = CALL(larder_overlay_scan_batch(c->txn, text, batch_id, &scan, &c->error));
+        status = MIRROR_CALL(larder_overlay_scan_batch(c->txn, text, batch_id, &scan, &c->error));
         if (!expect(c, status, LARDER_OK, "overlay_scan_batch", (int)batch_id)) return;
         larder_document document;
         list given = {.count = 0};
-        while ((status = CALL(larder_scan_next(scan, &document, &c->error))) == LARDER_OK &&
+        while ((status = MIRROR_CALL(larder_scan_next(scan, &document, &c->error))) == LARDER_OK &&
                given.count < MIRROR_NAMES)
             given.names[given.count++] = name_of(&document);
         larder_scan_close(scan);
@@ -605,13 +597,13 @@ static void check_targets(checker *c) {
         const mirror_target *t = &c->m->targets[which];
         int32_t id = mirror_target_id(which);
         larder_target target = {.struct_bytes = sizeof target};
-        status = CALL(larder_target_get(c->txn, id, &target, &c->error));
+        status = MIRROR_CALL(larder_target_get(c->txn, id, &target, &c->error));
         if (!expect(c, status, t->present ? LARDER_OK : LARDER_NOT_FOUND, "target_get", which))
             return;
         if (!t->present) continue;
         check_target(c, &target, which);
         target.struct_bytes = sizeof target;
-        status = CALL(larder_target_next(c->txn, after, &target, &c->error));
+        status = MIRROR_CALL(larder_target_next(c->txn, after, &target, &c->error));
         if (!expect(c, status, LARDER_OK, "target_next", which)) return;
         check_target(c, &target, which);
         after = id;
@@ -625,28 +617,28 @@ static void check_targets(checker *c) {
                                      c->m->documents[name].state == LARDER_DOCUMENT_FOUND))
                 expected.names[expected.count++] = name;
         }
-        status = CALL(larder_target_document_count(c->txn, id, &count, &c->error));
+        status = MIRROR_CALL(larder_target_document_count(c->txn, id, &count, &c->error));
         if (!expect(c, status, LARDER_OK, "target_document_count", which)) return;
         require(c, count == members, "documents of target", which);
         larder_scan *scan;
-        status = CALL(larder_target_scan(c->txn, id, &options, &scan, &c->error));
+        status = MIRROR_CALL(larder_target_scan(c->txn, id, &options, &scan, &c->error));
         if (!expect(c, status, LARDER_OK, "target_scan", which)) return;
         walk(c, scan, &expected, NO_USER, options.flags & LARDER_SCAN_KEYS_ONLY, false, true,
              "scan of a target");
     }
     if (c->status != 0) return;
     larder_target none = {.struct_bytes = sizeof none};
-    status = CALL(larder_target_next(c->txn, after, &none, &c->error));
+    status = MIRROR_CALL(larder_target_next(c->txn, after, &none, &c->error));
     if (after != INT32_MAX && !expect(c, status, LARDER_END, "target_next at the end", 0)) return;
     int32_t highest = -1;
-    status = CALL(larder_target_highest_id(c->txn, &highest, &c->error));
+    status = MIRROR_CALL(larder_target_highest_id(c->txn, &highest, &c->error));
     if (!expect(c, status, LARDER_OK, "target_highest_id", 0)) return;
     require(c, highest == c->m->highest_target_id, "highest target id", highest);
     for (int canonical = 0; canonical < MIRROR_CANONICALS; canonical++) {
         int32_t ids[MIRROR_TARGETS];
         size_t count = 0, want = 0;
-        status = CALL(larder_target_find(c->txn, mirror_canonical(canonical), ids, MIRROR_TARGETS,
-                                         &count, &c->error));
+        status = MIRROR_CALL(larder_target_find(c->txn, mirror_canonical(canonical), ids,
+                                                MIRROR_TARGETS, &count, &c->error));
         if (!expect(c, status, LARDER_OK, "target_find", canonical)) return;
         for (int which = 0; which < MIRROR_TARGETS; which++) {
             if (!c->m->targets[which].present || c->m->targets[which].canonical != canonical)
@@ -661,8 +653,8 @@ static void check_targets(checker *c) {
         int name = (int)below(c, round < 10 ? 24 : MIRROR_NAMES);
         int32_t ids[MIRROR_TARGETS];
         size_t count = 0, want = 0;
-        status = CALL(larder_target_find_document(c->txn, mirror_name(name), ids, MIRROR_TARGETS,
-                                                  &count, &c->error));
+        status = MIRROR_CALL(larder_target_find_document(c->txn, mirror_name(name), ids,
+                                                         MIRROR_TARGETS, &count, &c->error));
         if (!expect(c, status, LARDER_OK, "target_find_document", name)) return;
         for (int which = 0; which < MIRROR_TARGETS; which++) {
             if (!c->m->targets[which].members[name]) continue;
@@ -695,8 +687,8 @@ static void check_named(checker *c) {
         for (int i = 0; i < MIRROR_NAMED; i++) {
             int which = sorted[i];
             const mirror_named_value *want = &c->m->named[kind][which];
-            status = CALL(larder_named_get(c->txn, kind + 1, mirror_named(which), &time, &payload,
-                                           &c->error));
+            status = MIRROR_CALL(larder_named_get(c->txn, kind + 1, mirror_named(which), &time,
+                                                  &payload, &c->error));
             if (!expect(c, status, want->present ? LARDER_OK : LARDER_NOT_FOUND, "named_get",
                         which))
                 return;
@@ -704,16 +696,16 @@ static void check_named(checker *c) {
             require(c, same_time(time, want->time), "time of named value", which);
             require(c, same_bytes(payload, mirror_blob_bytes(want->payload)),
                     "payload of named value", which);
-            status =
-                CALL(larder_named_next(c->txn, kind + 1, after, &name, &time, &payload, &c->error));
+            status = MIRROR_CALL(
+                larder_named_next(c->txn, kind + 1, after, &name, &time, &payload, &c->error));
             if (!expect(c, status, LARDER_OK, "named_next", which)) return;
             require(c, same_bytes(name, mirror_named(which)), "order of named value", which);
             require(c, same_bytes(payload, mirror_blob_bytes(want->payload)),
                     "payload of the next named value", which);
             after = mirror_named(which);
         }
-        status =
-            CALL(larder_named_next(c->txn, kind + 1, after, &name, &time, &payload, &c->error));
+        status = MIRROR_CALL(
+            larder_named_next(c->txn, kind + 1, after, &name, &time, &payload, &c->error));
         if (!expect(c, status, LARDER_END, "named_next at the end", kind)) return;
     }
 }
@@ -860,13 +852,13 @@ static void scan_index(checker *c, int index, uint32_t id) {
     bool backwards = options.flags & LARDER_SCAN_REVERSE;
     larder_bytes whole = {NULL, 0};
     larder_scan *scan;
-    int32_t status =
-        CALL(larder_index_scan(c->txn, id, collection < 0 ? whole : mirror_collection(collection),
-                               &options, &scan, &c->error));
+    int32_t status = MIRROR_CALL(
+        larder_index_scan(c->txn, id, collection < 0 ? whole : mirror_collection(collection),
+                          &options, &scan, &c->error));
     if (!expect(c, status, LARDER_OK, "index_scan", index)) goto done;
     size_t at = 0;
     larder_document document;
-    while ((status = CALL(larder_scan_next(scan, &document, &c->error))) == LARDER_OK) {
+    while ((status = MIRROR_CALL(larder_scan_next(scan, &document, &c->error))) == LARDER_OK) {
         if (at == all.count) {
             at++;
             break;
@@ -874,7 +866,7 @@ static void scan_index(checker *c, int index, uint32_t id) {
         const entry *want = &all.items[backwards ? all.count - 1 - at : at];
         int name = name_of(&document);
         larder_bytes order, cut = {want->order, want->size_bytes};
-        if (!expect(c, CALL(larder_index_scan_entry(scan, &order, &c->error)), LARDER_OK,
+        if (!expect(c, MIRROR_CALL(larder_index_scan_entry(scan, &order, &c->error)), LARDER_OK,
                     "index_scan_entry", index))
             break;
         if (name != want->name || !same_bytes(order, cut)) {
@@ -933,16 +925,17 @@ static void check_sets(checker *c, const uint32_t ids[MIRROR_INDEXES]) {
         larder_scan_options_init(&options, sizeof options);
         options.flags = LARDER_SCAN_KEYS_ONLY;
         larder_scan *scan;
-        int32_t status = CALL(larder_set_create(c->txn, &sets[i], &c->error));
+        int32_t status = MIRROR_CALL(larder_set_create(c->txn, &sets[i], &c->error));
         if (!expect(c, status, LARDER_OK, "set_create", i)) goto done;
-        status = CALL(larder_index_scan(c->txn, ids[index], whole, &options, &scan, &c->error));
+        status =
+            MIRROR_CALL(larder_index_scan(c->txn, ids[index], whole, &options, &scan, &c->error));
         if (!expect(c, status, LARDER_OK, "index_scan", index)) goto done;
-        status = CALL(larder_set_add_scan(sets[i], scan, &c->error));
+        status = MIRROR_CALL(larder_set_add_scan(sets[i], scan, &c->error));
         larder_scan_close(scan);
         if (!expect(c, status, LARDER_OK, "set_add_scan", index)) goto done;
     }
-    int32_t status = all ? CALL(larder_set_union(sets[0], sets[1], &c->error))
-                         : CALL(larder_set_intersect(sets[0], sets[1], &c->error));
+    int32_t status = all ? MIRROR_CALL(larder_set_union(sets[0], sets[1], &c->error))
+                         : MIRROR_CALL(larder_set_intersect(sets[0], sets[1], &c->error));
     if (!expect(c, status, LARDER_OK, all ? "set_union" : "set_intersect", 0)) goto done;
     list expected = {.count = 0};
     for (int name = 0; name < MIRROR_NAMES; name++)
@@ -951,7 +944,7 @@ static void check_sets(checker *c, const uint32_t ids[MIRROR_INDEXES]) {
     qsort(expected.names, (size_t)expected.count, sizeof(int), by_collection_then_id);
     require(c, larder_set_count(sets[0]) == (size_t)expected.count, "documents of the set", all);
     larder_scan *scan;
-    status = CALL(larder_set_scan(sets[0], NULL, &scan, &c->error));
+    status = MIRROR_CALL(larder_set_scan(sets[0], NULL, &scan, &c->error));
     if (expect(c, status, LARDER_OK, "set_scan", 0))
         walk(c, scan, &expected, NO_USER, false, false, false, "scan of a set");
 done:
@@ -963,7 +956,7 @@ static void check_indexes(checker *c) {
     uint32_t ids[MIRROR_INDEXES] = {0}, after = 0;
     for (;;) {
         larder_index index;
-        int32_t status = CALL(larder_index_next(c->txn, after, &index, &c->error));
+        int32_t status = MIRROR_CALL(larder_index_next(c->txn, after, &index, &c->error));
         if (status == LARDER_END) break;
         if (!expect(c, status, LARDER_OK, "index_next", (int)after)) return;
         after = index.index_id;
@@ -1008,7 +1001,7 @@ static void check_indexes(checker *c) {
 
 static void check_stat(checker *c) {
     larder_stat stat = {.struct_bytes = sizeof stat};
-    int32_t status = CALL(larder_env_stat(c->txn, &stat, &c->error));
+    int32_t status = MIRROR_CALL(larder_env_stat(c->txn, &stat, &c->error));
     if (!expect(c, status, LARDER_OK, "env_stat", 0)) return;
     int64_t found = 0, absent = 0, pending = 0, raw = 0, stored = 0, overlays = 0, node_writes = 0;
     for (int name = 0; name < MIRROR_NAMES; name++) {
@@ -1017,8 +1010,10 @@ static void check_stat(checker *c) {
         absent += d->state != 0 && d->state != LARDER_DOCUMENT_FOUND;
         larder_document document;
         if (d->state == LARDER_DOCUMENT_FOUND &&
-            expect(c, CALL(larder_document_get(c->txn, mirror_name(name), &document, &c->error)),
-                   LARDER_OK, "document_get", name)) {
+            expect(
+                c,
+                MIRROR_CALL(larder_document_get(c->txn, mirror_name(name), &document, &c->error)),
+                LARDER_OK, "document_get", name)) {
             raw += (int64_t)(document.record.names.size_bytes + document.record.values.size_bytes +
                              document.record.cold_raw_bytes);
             stored += document.stored_bytes;
@@ -1153,7 +1148,7 @@ static int32_t report_problem(void *context, const char *table, larder_bytes key
 int32_t mirror_check(const larder_txn *txn) {
     larder_check_report report = {.struct_bytes = sizeof report};
     larder_error error = {0};
-    int32_t status = CALL(larder_check(txn, report_problem, NULL, NULL, &report, &error));
+    int32_t status = MIRROR_CALL(larder_check(txn, report_problem, NULL, NULL, &report, &error));
     if (status != LARDER_OK && report.problem_count == 0)
         mirror_problem("check ended with %s: %s", larder_status_name(status), error.message);
     return status;

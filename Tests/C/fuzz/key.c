@@ -7,17 +7,7 @@
 #include "store/key.h"
 #include "base/error.h"
 #include "record/record.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "require.h"
 
 static int sign(int number) { return number < 0 ? -1 : number > 0; }
 

@@ -8,32 +8,14 @@
 #include "node_damage.h"
 #include "nodes/node_edit.h"
 #include "nodes/node_place.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "require.h"
 
 static larder_env *env;
 static uint64_t tree;
 static larder_node_builder *builder;
 
 static void open_store(void) {
-    larder_env_options options;
-    larder_txn *txn;
-    larder_env_options_init(&options, sizeof options);
-    options.flags = LARDER_OPEN_CREATE | LARDER_OPEN_IN_MEMORY;
-    options.log_level = -1;
-    REQUIRE(larder_env_open("", &options, &env, NULL) == LARDER_OK);
-    REQUIRE(larder_txn_begin_write(env, &txn, NULL) == LARDER_OK);
-    REQUIRE(larder_node_tree_obtain(txn, larder__bytes("t", 1), &tree, NULL) == LARDER_OK);
-    REQUIRE(larder_txn_commit(txn, NULL) == LARDER_OK);
+    env = require_tree(&tree);
     REQUIRE(larder_node_builder_create(NULL, &builder, NULL) == LARDER_OK);
 }
 

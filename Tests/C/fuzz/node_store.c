@@ -9,17 +9,7 @@
  */
 #include "node_damage.h"
 #include "nodes/location.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "require.h"
 
 enum { BELOW = 3, REFERENCES_MAX = 20 }; /* the location after those of the tree */
 
@@ -33,15 +23,10 @@ static larder_node_builder *builder;
 static larder_bytes text(const char *data) { return larder__bytes(data, strlen(data)); }
 
 static void open_store(void) {
-    larder_env_options options;
     larder_txn *txn;
-    larder_env_options_init(&options, sizeof options);
-    options.flags = LARDER_OPEN_CREATE | LARDER_OPEN_IN_MEMORY;
-    options.log_level = -1;
-    REQUIRE(larder_env_open("", &options, &env, NULL) == LARDER_OK);
-    REQUIRE(larder_txn_begin_write(env, &txn, NULL) == LARDER_OK);
-    REQUIRE(larder_node_tree_obtain(txn, text("t"), &tree, NULL) == LARDER_OK);
+    env = require_tree(&tree);
     REQUIRE(tree + 2 == BELOW);
+    REQUIRE(larder_txn_begin_write(env, &txn, NULL) == LARDER_OK);
     txn->counters.next_location = BELOW;
     txn->changed = true;
     REQUIRE(larder_txn_commit(txn, NULL) == LARDER_OK);
