@@ -1,7 +1,6 @@
 /*
  * model.h - values as plain structures, compared in the most obvious way: what the encoded
- * implementation is tested against. Rules are those of the digest of Firestore's behaviour,
- * sections 1.2 to 1.4.
+ * implementation is tested against. The rules are Firestore's.
  */
 #ifndef LARDER_TEST_MODEL_H
 #define LARDER_TEST_MODEL_H

@@ -1,7 +1,6 @@
 /*
- * node_model.h - trees as plain structures, changed in the most obvious way: what the stored ones are
- * tested against. The rules are those of the digest of the Realtime Database's behaviour, sections 1.1
- * to 1.7.
+ * node_model.h - trees as plain structures, changed in the most obvious way: what the stored ones
+ * are tested against. The rules are the Realtime Database's.
  */
 #ifndef LARDER_TEST_NODE_MODEL_H
 #define LARDER_TEST_NODE_MODEL_H

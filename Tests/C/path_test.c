@@ -53,7 +53,7 @@ static void paths_are_limited(void) {
     CHECK_STATUS(larder_path_parse(beyond, NULL, 0, &needed, &test_error), LARDER_E_INVALID_NAME);
 }
 
-/* 1.8: text, encoded path, and the text that it is formatted to. */
+/* Text, encoded path, and the text that it is formatted to. */
 static void canonical_text_is_parsed_and_formatted(void) {
     static const struct {
         const char *text, *path, *canonical;
@@ -150,8 +150,8 @@ static void random_segments_round_trip(void) {
 static const test_case cases[] = {
     {"segments are encoded with their lengths", segments_are_encoded_with_their_lengths},
     {"paths are limited", paths_are_limited},
-    {"1.8 canonical text is parsed and formatted", canonical_text_is_parsed_and_formatted},
-    {"1.8 malformed text is refused", malformed_text_is_refused},
+    {"canonical text is parsed and formatted", canonical_text_is_parsed_and_formatted},
+    {"malformed text is refused", malformed_text_is_refused},
     {"malformed bytes are refused", malformed_bytes_are_refused},
     {"random segments round trip", random_segments_round_trip},
 };

@@ -479,7 +479,7 @@ static void a_stored_record_is_loaded_when_asked(void) {
     CHECK_OK(larder_env_close(env, &test_error));
 }
 
-/* ---- patch (1.9) ---- */
+/* ---- patch ---- */
 
 static larder_bytes patch(larder_bytes base, larder_bytes source, size_t count,
                           const char *const *paths) {
@@ -657,10 +657,10 @@ static const test_case cases[] = {
     {"copy works in place for all widths", copy_works_in_place_for_all_widths},
     {"a damaged cold part is a status", a_damaged_cold_part_is_a_status},
     {"a stored record is loaded when asked", a_stored_record_is_loaded_when_asked},
-    {"1.9 patches set and delete", patches_set_and_delete},
-    {"1.9 patches make and replace maps on the way", patches_make_and_replace_maps_on_the_way},
+    {"patches set and delete", patches_set_and_delete},
+    {"patches make and replace maps on the way", patches_make_and_replace_maps_on_the_way},
     {"bad masks are refused", bad_masks_are_refused},
-    {"1.9 random patches follow the model", random_patches_follow_the_model},
+    {"random patches follow the model", random_patches_follow_the_model},
     {"damaged records never crash", damaged_records_never_crash},
 };
 TEST_SUITE(record, cases);

@@ -1,4 +1,5 @@
-/* segment_test.c - rows of table nodes: their bytes, and what is read in place (nodes/segment.h). */
+/* segment_test.c - rows of table nodes: their bytes, and what is read in place
+ * (nodes/segment.h). */
 #include "node_kit.h"
 
 static const larder_bytes none = {NULL, 0};

@@ -1,6 +1,5 @@
 /*
  * value_test.c - encoded values: golden bytes, accessors, order, equality, sizes, validation.
- * Section numbers are those of the digest of Firestore's behaviour.
  */
 #include "exercise.h"
 #include "make.h"
@@ -156,7 +155,6 @@ static void maps_are_found_by_name(void) {
     CHECK_STATUS(larder_value_get_entry(map, 3, &name, &value), LARDER_NOT_FOUND);
 }
 
-/* 1.6 */
 static void a_pending_timestamp_keeps_only_a_settled_previous_value(void) {
     larder_bytes settled = make_string("before");
     larder_bytes inner = make_pending(1, 0, settled);
@@ -205,7 +203,6 @@ static void check_order(const char *what, const larder_bytes *values) {
     }
 }
 
-/* 1.2 */
 static void types_are_ranked(void) {
     const larder_bytes values[] = {make_null(),
                                    NEXT,
@@ -259,10 +256,9 @@ static void types_are_ranked(void) {
                                    NEXT,
                                    make_max(),
                                    END};
-    check_order("1.2 types", values);
+    check_order("types", values);
 }
 
-/* 1.3 */
 static void numbers_are_ordered_exactly(void) {
     const larder_bytes values[] = {make_double(NAN),
                                    make_double(-NAN),
@@ -328,10 +324,9 @@ static void numbers_are_ordered_exactly(void) {
                                    NEXT,
                                    make_double(INFINITY),
                                    END};
-    check_order("1.3 numbers", values);
+    check_order("numbers", values);
 }
 
-/* 1.3 */
 static void times_strings_and_bytes_are_ordered(void) {
     const larder_bytes times[] = {make_timestamp(-1, 999999999),
                                   NEXT,
@@ -346,7 +341,7 @@ static void times_strings_and_bytes_are_ordered(void) {
                                   NEXT,
                                   make_pending(-5, 1, make_null()),
                                   END};
-    check_order("1.3 timestamps", times);
+    check_order("timestamps", times);
     /* U+FFFF is above surrogates in UTF-16, but below U+10000 in UTF-8 */
     const larder_bytes strings[] = {make_string(""),
                                     NEXT,
@@ -378,7 +373,7 @@ static void times_strings_and_bytes_are_ordered(void) {
                                     NEXT,
                                     make_string("\xf0\x90\x80\x80"),
                                     END};
-    check_order("1.3 strings", strings);
+    check_order("strings", strings);
     const larder_bytes bytes[] = {make_bytes(END),
                                   NEXT,
                                   make_bytes(TEST_BYTES("\0")),
@@ -395,10 +390,9 @@ static void times_strings_and_bytes_are_ordered(void) {
                                   NEXT,
                                   make_bytes(TEST_BYTES("\xff\xff")),
                                   END};
-    check_order("1.3 bytes", bytes);
+    check_order("bytes", bytes);
 }
 
-/* 1.3 */
 static void references_are_ordered_by_segments(void) {
     const larder_bytes values[] = {
         make_reference(""), make_reference("/"), make_reference("//"), NEXT, make_reference("a"),
@@ -409,10 +403,9 @@ static void references_are_ordered_by_segments(void) {
         make_reference("a.b/c"), NEXT, make_reference("aa"), NEXT, make_reference("c/__id10__"),
         NEXT, /* no rule for numeric ids here */
         make_reference("c/__id9__"), END};
-    check_order("1.3 references", values);
+    check_order("references", values);
 }
 
-/* 1.3 */
 static void containers_are_ordered_by_content(void) {
     larder_bytes one = make_integer(1), two = make_integer(2);
     const larder_bytes geo[] = {make_geo_point(-1, 5),
@@ -426,7 +419,7 @@ static void containers_are_ordered_by_content(void) {
                                 NEXT,
                                 make_geo_point(1, -5),
                                 END};
-    check_order("1.3 geo points", geo);
+    check_order("geo points", geo);
     const larder_bytes arrays[] = {make_array(0),
                                    NEXT,
                                    make_array(1, make_null()),
@@ -448,7 +441,7 @@ static void containers_are_ordered_by_content(void) {
                                    NEXT,
                                    make_array(1, make_array(1, one)),
                                    END};
-    check_order("1.3 arrays", arrays);
+    check_order("arrays", arrays);
     const double v[] = {1, 2, -5, NAN, -0.0, 0.0};
     const larder_bytes vectors[] = {make_vector(v, 0),
                                     NEXT,
@@ -467,7 +460,7 @@ static void containers_are_ordered_by_content(void) {
                                     NEXT,
                                     make_vector(v, 2),
                                     END};
-    check_order("1.3 vectors", vectors);
+    check_order("vectors", vectors);
     const larder_bytes maps[] = {make_map(0),
                                  NEXT,
                                  make_map(1, "a", one),
@@ -485,12 +478,12 @@ static void containers_are_ordered_by_content(void) {
                                  NEXT,
                                  make_map(1, "b", one),
                                  END};
-    check_order("1.3 maps", maps);
+    check_order("maps", maps);
 }
 
 /* ---- equality ---- */
 
-/* 1.4: values of one group are equal, those of different groups are not. */
+/* Values of one group are equal, those of different groups are not. */
 static void equality_is_strict_and_recursive(void) {
     larder_bytes one = make_integer(1), one_point = make_double(1.0);
     const double zero = 0.0, minus = -0.0, nan = NAN;
@@ -763,14 +756,14 @@ static const test_case cases[] = {
     {"times keep their range and order", times_keep_their_range_and_order},
     {"accessors refuse other types", accessors_refuse_other_types},
     {"maps are found by name", maps_are_found_by_name},
-    {"1.6 a pending timestamp keeps only a settled previous value",
+    {"a pending timestamp keeps only a settled previous value",
      a_pending_timestamp_keeps_only_a_settled_previous_value},
-    {"1.2 types are ranked", types_are_ranked},
-    {"1.3 numbers are ordered exactly", numbers_are_ordered_exactly},
-    {"1.3 times, strings and bytes are ordered", times_strings_and_bytes_are_ordered},
-    {"1.3 references are ordered by segments", references_are_ordered_by_segments},
-    {"1.3 containers are ordered by content", containers_are_ordered_by_content},
-    {"1.4 equality is strict and recursive", equality_is_strict_and_recursive},
+    {"types are ranked", types_are_ranked},
+    {"numbers are ordered exactly", numbers_are_ordered_exactly},
+    {"times, strings and bytes are ordered", times_strings_and_bytes_are_ordered},
+    {"references are ordered by segments", references_are_ordered_by_segments},
+    {"containers are ordered by content", containers_are_ordered_by_content},
+    {"equality is strict and recursive", equality_is_strict_and_recursive},
     {"random values follow the model", random_values_follow_the_model},
     {"random values sort transitively", random_values_sort_transitively},
     {"sizes follow the published rules", sizes_follow_the_published_rules},

@@ -840,7 +840,8 @@ enum {
     LARDER_NAMED_CLIENT = 6,      /* a client that shares the store */
     LARDER_NAMED_SHARED = 7       /* what those clients have in common, e.g. who is primary */
 };
-/* time: a bundle's create time, a named query's read time, the rejection's time. Name: 1 .. 1,500 bytes. */
+/* time: a bundle's create time, a named query's read time, the rejection's time. Name: 1 ..
+ * 1,500 bytes. */
 LARDER_API int32_t larder_named_put(larder_txn *txn, int32_t kind, larder_bytes name,
                                     larder_time time, larder_bytes payload, larder_error *error);
 LARDER_API int32_t larder_named_get(const larder_txn *txn, int32_t kind, larder_bytes name,
@@ -1055,8 +1056,8 @@ typedef struct larder_node_page {
     int64_t max_count;   /* 0: no bound */
     int64_t max_bytes;   /* encoded; 0: no bound. At least one child comes in any case */
 } larder_node_page;
-/* LARDER_OK when there are no further children in the range, LARDER_MORE when a bound ended the page. In
- * key order in both directions. */
+/* LARDER_OK when there are no further children in the range, LARDER_MORE when a bound ended the
+ * page. In key order in both directions. */
 LARDER_API int32_t larder_node_read_page(const larder_txn *txn, uint64_t tree, larder_bytes path,
                                          const larder_node_page *page, larder_node_builder *into,
                                          larder_error *error);
@@ -1087,9 +1088,9 @@ typedef struct larder_node_window {
     larder_node_bound start;
     larder_node_bound end;
 } larder_node_window;
-/* Children within the bounds, at most limit of them, in key order and without the node's own priority.
- * Memory grows with the children in the window, not with those at the path. LARDER_NOT_FOUND:
- * nothing is in the window. */
+/* Children within the bounds, at most limit of them, in key order and without the node's own
+ * priority. Memory grows with the children in the window, not with those at the path.
+ * LARDER_NOT_FOUND: nothing is in the window. */
 LARDER_API int32_t larder_node_read_window(const larder_txn *txn, uint64_t tree, larder_bytes path,
                                            const larder_node_window *window,
                                            larder_node_builder *into, larder_error *error);
@@ -1296,8 +1297,8 @@ typedef int32_t (*larder_problem_function)(void *context, const char *table, lar
 /* Verifies every row and every invariant between tables on the transaction's snapshot, and
  * changes nothing. A write transaction that has changed something is refused
  * (E_INVALID_ARGUMENT): some counters are written at its commit. Memory grows with the number of
- * documents (about 50 bytes each). LARDER_OK: clean; LARDER_E_CORRUPT: problem_count says how many; the call
- * itself failed otherwise. problem and progress (rows) may be NULL. */
+ * documents (about 50 bytes each). LARDER_OK: clean; LARDER_E_CORRUPT: problem_count says how many;
+ * the call itself failed otherwise. problem and progress (rows) may be NULL. */
 LARDER_API int32_t larder_check(const larder_txn *txn, larder_problem_function problem,
                                 larder_progress_function progress, void *context,
                                 larder_check_report *report, larder_error *error);

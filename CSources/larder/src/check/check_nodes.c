@@ -2,9 +2,9 @@
  * check_nodes.c - the rows of trees and what they refer to. See check.c; for tracked queries and
  * pending writes check_queries.c.
  *
- * A location is mentioned once: by a node in another row, as the root of a tree or its index, by the
- * query whose tracked keys it holds, or by the list of what is to be freed. The rows of that list
- * come first; of the locations on it some first rows may be gone.
+ * A location is mentioned once: by a node in another row, as the root of a tree or its index, by
+ * the query whose tracked keys it holds, or by the list of what is to be freed. The rows of that
+ * list come first; of the locations on it some first rows may be gone.
  *
  *     a row        its checksum; keys in order, in their only form, not before the row's separator
  *                  and behind it those before; nodes valid; names distinct; the counts of children

@@ -5,10 +5,10 @@
  *   key of a row   location number | separator                     at most SEPARATOR_MAX bytes
  *                  location number | first SEPARATOR_MAX bytes of a key form | fraction (8)
  *
- * A separator is above every key of the rows before and not above the keys of its row; the first row of
- * a location has the empty one. It is as short as it can be. Where two neighbouring keys share so much
- * that their separator would be too long, the row behind gets what they share, cut, and a
- * fraction that orders the rows with the same cut bytes. When no fraction is left between two
+ * A separator is above every key of the rows before and not above the keys of its row; the first
+ * row of a location has the empty one. It is as short as it can be. Where two neighbouring keys
+ * share so much that their separator would be too long, the row behind gets what they share, cut,
+ * and a fraction that orders the rows with the same cut bytes. When no fraction is left between two
  * such rows, the row before stays larger than others.
  *
  * Location number 0 is the list of what is to be freed: 0, location number -> empty.

@@ -1,6 +1,6 @@
 /*
- * node_edit.c - merging changes into nodes, and what stands for a location afterwards (node_edit.h).
- * node_row.c applies them to the rows of a location.
+ * node_edit.c - merging changes into nodes, and what stands for a location afterwards
+ * (node_edit.h). node_row.c applies them to the rows of a location.
  */
 #include "node_editing.h"
 

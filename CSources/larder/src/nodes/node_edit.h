@@ -1,11 +1,11 @@
 /*
  * node_edit.h - changing what lies below a holder.
  *
- * An edit goes down the tree by the paths of its changes, which are in order. It reads each row that a
- * change falls into once, merges the changes into its children and writes the row once, as
- * several rows when it has grown. Children of more than SPLIT_BYTES become a location of their own; a
- * location whose last row shrinks below JOIN_BYTES goes back into its parent's row. Rows that shrink
- * below MERGE_BYTES are written together with a neighbour.
+ * An edit goes down the tree by the paths of its changes, which are in order. It reads each row
+ * that a change falls into once, merges the changes into its children and writes the row once, as
+ * several rows when it has grown. Children of more than SPLIT_BYTES become a location of their own;
+ * a location whose last row shrinks below JOIN_BYTES goes back into its parent's row. Rows that
+ * shrink below MERGE_BYTES are written together with a neighbour.
  *
  * Long strings of a row are not decompressed when a change does not touch them: they are COLD in
  * what is merged, and the row gets its cold part back. Where that cannot be (the row is split, or
@@ -76,7 +76,8 @@ int32_t larder__run_read(const larder__location_cursor *rows, larder__buffer *ou
  * that source is a copy of, with the cold part of that. */
 int32_t larder__rows_patch(larder_txn *txn, const larder__key *key, const larder__segment *source,
                            uint32_t unused_bytes, larder_error *error);
-/* Appends a working node to out, with those of its children that are too large in locations of their own. */
+/* Appends a working node to out, with those of its children that are too large in locations of
+ * their own. */
 int32_t larder__node_spill(larder_txn *txn, larder_bytes node, larder__buffer *out,
                            larder_error *error);
 

@@ -10,8 +10,8 @@
  * Keys have no control characters, so the first byte tells the two apart. UTF-16 order differs
  * from UTF-8 order in one place only: U+E000..U+FFFF (lead bytes EE, EF) come after what takes two
  * units (F0..F4). A key is a 32-bit integer when it has 1 to 11 characters, digits behind an
- * optional minus, and its value is in range; of two spellings of one number the shorter one is first,
- * then the one with the minus (-0 before 00).
+ * optional minus, and its value is in range; of two spellings of one number the shorter one is
+ * first, then the one with the minus (-0 before 00).
  */
 #ifndef LARDER_NODE_KEY_H
 #define LARDER_NODE_KEY_H

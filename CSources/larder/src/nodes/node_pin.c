@@ -1,9 +1,9 @@
 /*
  * node_pin.c - pins of subtrees.
  *
- * Pins are names in the LRU's table (store/pin.c): tree number (8), a letter, the path. A pin adds its own
- * path with letter '=' and every path above it with '>', so that "is something pinned below this
- * path" is one look-up, too.
+ * Pins are names in the LRU's table (store/pin.c): tree number (8), a letter, the path. A pin adds
+ * its own path with letter '=' and every path above it with '>', so that "is something pinned below
+ * this path" is one look-up, too.
  */
 #include "node_query.h"
 

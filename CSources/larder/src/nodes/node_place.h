@@ -31,8 +31,8 @@ static inline const uint8_t *larder__place_end(const larder__place *place) {
     return larder__begin(place->node) + place->node.size_bytes;
 }
 
-/* The children of a place in runs: those in one row of a location, or all that lie in the place's own
- * row. Borrows the place; close it in any case. */
+/* The children of a place in runs: those in one row of a location, or all that lie in the place's
+ * own row. Borrows the place; close it in any case. */
 typedef struct larder__children {
     larder__segment *segment; /* what the current run lies in */
     bool is_location, has_row, has_inline_run;
@@ -70,7 +70,8 @@ int32_t larder__node_copy(const larder_txn *txn, larder__segment *segment, larde
 int32_t larder__children_read(const larder_txn *txn, larder__place *place, larder_bytes priority,
                               const larder_bytes *keys, size_t key_count, larder__buffer *out,
                               larder_error *error);
-/* The keys in order, each once, in memory for the caller to release; checks them. *count changes. */
+/* The keys in order, each once, in memory for the caller to release; checks them. *count
+ * changes. */
 int32_t larder__keys_sort(const larder_allocator *allocator, const larder_bytes *keys,
                           size_t *count, larder_bytes **sorted, larder_error *error);
 /* Fills the size of children in; NOT_FOUND when there are none. */

@@ -1,4 +1,5 @@
-/* node_query.c - rows of tracked queries, and the calls that change and read them (node_query.h). */
+/* node_query.c - rows of tracked queries, and the calls that change and read them
+ * (node_query.h). */
 #include "node_query.h"
 
 #include "store/lru.h"

@@ -14,9 +14,9 @@
  * A query keeps what lies at its path from eviction: all of it, or with KEYED the children that are
  * its tracked keys. They are the root's children of a holder, each TRUE.
  *
- * A sweep deletes what no query keeps at and below its path, when the walk over the LRU log comes to it. It is a
- * query that was evicted, under the same id, or was made (ids from SWEEP_ID on, first in
- * the log) because a query or a tracked key went, or data was written that no query keeps.
+ * A sweep deletes what no query keeps at and below its path, when the walk over the LRU log comes
+ * to it. It is a query that was evicted, under the same id, or was made (ids from SWEEP_ID on,
+ * first in the log) because a query or a tracked key went, or data was written that no query keeps.
  *
  * The index is a tree of its own, in the holder after the tree's: at each path of a query
  * .q/<id> is the query's flags, and .s is the id of a sweep that was made.

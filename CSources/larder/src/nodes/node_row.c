@@ -380,8 +380,9 @@ static int32_t rebuild(const larder__editing *e, row_edit *row) {
 
 /* ---- going through ---- */
 
-/* Applies changes that go through a child whose children are a location. NOT_FOUND: there is no such
- * child. OK: the row stays as it is. MORE: what now stands for the child was appended to out. */
+/* Applies changes that go through a child whose children are a location. NOT_FOUND: there is no
+ * such child. OK: the row stays as it is. MORE: what now stands for the child was appended to
+ * out. */
 static int32_t pass_through(const larder__editing *e, uint64_t location, larder__changed group,
                             larder__buffer *out) {
     larder__location_cursor rows;

@@ -2,8 +2,8 @@
  * node_sweep.c - eviction: tracked queries go, and with them the data that no other query keeps.
  *
  * The walk over the LRU log (store/evict.c) visits a query that was not used for long. It becomes a
- * sweep of its path, under the same id and in the same place of the log, so that whatever interrupts
- * it, the next walk goes on. A sweep goes down from its path:
+ * sweep of its path, under the same id and in the same place of the log, so that whatever
+ * interrupts it, the next walk goes on. A sweep goes down from its path:
  *
  *     a subtree at or above which a query without KEYED stands, or a pin    stays
  *     a child that is a tracked key of a KEYED query at its parent          stays

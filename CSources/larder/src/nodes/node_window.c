@@ -1,8 +1,8 @@
 /*
  * node_window.c - the children that a query shows, without holding the others.
  *
- * By key the window is a page. By any other index every child is looked at once, in its row: its value
- * in the index is compared with the bounds and, where there is a limit, with the worst
+ * By key the window is a page. By any other index every child is looked at once, in its row: its
+ * value in the index is compared with the bounds and, where there is a limit, with the worst
  * of those kept so far, which are a heap of at most limit entries.
  */
 #include "node_place.h"

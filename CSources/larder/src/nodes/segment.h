@@ -143,8 +143,8 @@ int32_t larder__segment_begin_from(larder__segment_writer *writer, larder__segme
 /* Adds a child as that row stores it. */
 int32_t larder__segment_add_stored(larder__segment_writer *writer, larder_bytes form,
                                    larder_bytes node, larder_error *error);
-/* Appends bytes of that row's hot part, up to a child's node, and the node instead (empty: nothing);
- * child_count is set by the caller. */
+/* Appends bytes of that row's hot part, up to a child's node, and the node instead (empty:
+ * nothing); child_count is set by the caller. */
 int32_t larder__segment_splice(larder__segment_writer *writer, larder_bytes hot, larder_bytes node,
                                larder_error *error);
 /* Adds a child with a working node behind all others. */

@@ -3,10 +3,10 @@
  *
  *   catalog  j  shape number -> names container       k  hash128 of it -> shape number varint
  *
- * In memory every shape that was met lies in the vocabulary's table by number, with a serial of its own in this process: prepared fields
- * remember serials, so a field used with two stores is never misled. The writer also finds
- * shapes by content. A store has at most LARDER__SHAPE_MAX shapes; records of further shapes
- * carry their names themselves.
+ * In memory every shape that was met lies in the vocabulary's table by number, with a serial of its
+ * own in this process: prepared fields remember serials, so a field used with two stores is never
+ * misled. The writer also finds shapes by content. A store has at most LARDER__SHAPE_MAX shapes;
+ * records of further shapes carry their names themselves.
  */
 #include "shape.h"
 

@@ -4,7 +4,7 @@ import LarderTestSupport
 import Testing
 
 /// Values in Firestore's order: those of one group are the same, each group is above the one
-/// before (firestore-semantics 1.2, 1.3).
+/// before.
 private let groups: [[Value]] = [
     [.null],
     [false],
