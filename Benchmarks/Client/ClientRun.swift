@@ -74,12 +74,33 @@ final class Run {
     }
 }
 
+/// The same data in each of the selected systems.
+class Peers<Larder, Floor, GRDB> {
+    let larder: Larder?
+    let floor: Floor?
+    let grdb: GRDB?
+
+    init(larder: Larder?, floor: Floor?, grdb: GRDB?) {
+        (self.larder, self.floor, self.grdb) = (larder, floor, grdb)
+    }
+
+    /// One implementation for each of the selected systems.
+    func bodies(
+        larder: @escaping (Larder) async throws -> Int,
+        floor: @escaping (Floor) -> Int,
+        grdb: @escaping (GRDB) throws -> Int
+    ) -> [Run.Body] {
+        var bodies: [Run.Body] = []
+        if let peer = self.larder { bodies.append((.larder, { try await larder(peer) })) }
+        if let peer = self.floor { bodies.append((.floor, { floor(peer) })) }
+        if let peer = self.grdb { bodies.append((.grdb, { try grdb(peer) })) }
+        return bodies
+    }
+}
+
 /// The same documents in each of the selected systems.
-final class Stores {
+final class Stores: Peers<LarderPeer, FloorPeer, GRDBPeer> {
     let count: Int
-    let larder: LarderPeer?
-    let floor: FloorPeer?
-    let grdb: GRDBPeer?
 
     /// Opens copies of the stores with that many documents.
     init(_ run: Run, count: Int) throws {
@@ -89,9 +110,11 @@ final class Stores {
         func directory(_ system: System) throws -> String {
             try run.copy("\(system)-\(count)", to: "\(system)-copy")
         }
-        larder = systems.contains(.larder) ? try LarderPeer(directory: directory(.larder)) : nil
-        floor = systems.contains(.floor) ? FloorPeer(directory: try directory(.floor)) : nil
-        grdb = systems.contains(.grdb) ? try GRDBPeer(directory: directory(.grdb)) : nil
+        super.init(
+            larder: systems.contains(.larder)
+                ? try LarderPeer(directory: directory(.larder)) : nil,
+            floor: systems.contains(.floor) ? FloorPeer(directory: try directory(.floor)) : nil,
+            grdb: systems.contains(.grdb) ? try GRDBPeer(directory: directory(.grdb)) : nil)
     }
 
     func close() async throws {
@@ -114,19 +137,6 @@ final class Stores {
             try grdb.fill(count: count)
             try grdb.close()
         }
-    }
-
-    /// One implementation for each of the open systems.
-    func bodies(
-        larder: @escaping (LarderPeer) async throws -> Int,
-        floor: @escaping (FloorPeer) -> Int,
-        grdb: @escaping (GRDBPeer) throws -> Int
-    ) -> [Run.Body] {
-        var bodies: [Run.Body] = []
-        if let peer = self.larder { bodies.append((.larder, { try await larder(peer) })) }
-        if let peer = self.floor { bodies.append((.floor, { floor(peer) })) }
-        if let peer = self.grdb { bodies.append((.grdb, { try grdb(peer) })) }
-        return bodies
     }
 }
 

@@ -156,19 +156,17 @@ struct TreeOperations {
 }
 
 /// The same trees in each of the selected systems.
-final class TreeStores {
-    let larder: TreePeer?
-    let floor: TreeFloorPeer?
-    let grdb: TreeGRDBPeer?
-
+final class TreeStores: Peers<TreePeer, TreeFloorPeer, TreeGRDBPeer> {
     /// Opens the stores with that many messages and scores.
     init(_ run: Run, count: Int) async throws {
         let systems = run.options.systems
         try await Self.build(run, count: count)
         func directory(_ system: System) -> String { run.path("tree-\(system)-\(count)") }
-        larder = systems.contains(.larder) ? try TreePeer(directory: directory(.larder)) : nil
-        floor = systems.contains(.floor) ? TreeFloorPeer(directory: directory(.floor)) : nil
-        grdb = systems.contains(.grdb) ? try TreeGRDBPeer(directory: directory(.grdb)) : nil
+        super.init(
+            larder: systems.contains(.larder)
+                ? try TreePeer(directory: directory(.larder)) : nil,
+            floor: systems.contains(.floor) ? TreeFloorPeer(directory: directory(.floor)) : nil,
+            grdb: systems.contains(.grdb) ? try TreeGRDBPeer(directory: directory(.grdb)) : nil)
     }
 
     func close() async throws {
@@ -191,18 +189,5 @@ final class TreeStores {
             try grdb.fill(messages: count, scores: count)
             try grdb.close()
         }
-    }
-
-    /// One implementation for each of the open systems.
-    func bodies(
-        larder: @escaping (TreePeer) async throws -> Int,
-        floor: @escaping (TreeFloorPeer) -> Int,
-        grdb: @escaping (TreeGRDBPeer) throws -> Int
-    ) -> [Run.Body] {
-        var bodies: [Run.Body] = []
-        if let peer = self.larder { bodies.append((.larder, { try await larder(peer) })) }
-        if let peer = self.floor { bodies.append((.floor, { floor(peer) })) }
-        if let peer = self.grdb { bodies.append((.grdb, { try grdb(peer) })) }
-        return bodies
     }
 }
