@@ -1,12 +1,11 @@
 import Foundation
 package import SimulationSupport
 
-/// Lets worlds of many seeds live, and tells of the promises that were broken in them.
+/// Runs worlds of Firestore clients, networks and a backend, and reports violated guarantees.
 ///
-/// Arguments: `--seeds COUNT` (2,000), `--first SEED` (1) to begin with another one, `--seconds
-/// COUNT` to begin worlds for so long, of seeds that were never used unless the first one is named,
-/// `--jobs COUNT` threads, `--seed SEED` for one world alone, and `--trace` to print all that
-/// happens.
+/// Arguments: `--seeds COUNT` worlds (2,000) from `--first SEED` (1); or `--seconds COUNT` to start
+/// worlds for that time, with new seeds unless `--first` is given; `--jobs COUNT` threads; `--seed
+/// SEED` for one world, with `--trace` to print its events.
 @main
 struct LarderSimulation {
     static func main() {
@@ -15,12 +14,12 @@ struct LarderSimulation {
 }
 
 extension Outcome<Fault> {
-    /// Lets the world of a seed live to its end.
+    /// Runs the world of a seed to its end.
     ///
     /// - Parameters:
-    ///   - isHashing: whether ``hash`` is computed.
-    ///   - losesDocuments: whether networks lose documents amid streams, which no network does:
-    ///     promises are broken then.
+    ///   - isHashing: true to compute ``hash``.
+    ///   - losesDocuments: true if networks lose documents on intact streams, which violates their
+    ///     contract: worlds must detect it.
     package init(seed: UInt64, isHashing: Bool = false, losesDocuments: Bool = false) {
         self.init(of: World.self, seed: seed, isHashing: isHashing) {
             $0.faults.losesDocuments = losesDocuments

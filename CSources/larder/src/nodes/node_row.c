@@ -1,8 +1,8 @@
 /*
  * node_row.c - changes applied to the rows of a location.
  *
- *     through   a change goes through a child whose children are a location: it is applied there, and
- *               the row is not touched unless something else stands for the child then
+ *     through   a change goes through a child whose children are a location: it is applied there,
+ *               and the row is not touched unless something else stands for the child then
  *     patched   the row is written again with the changed children in their places; all others
  *               are copied as they are stored, and the cold part as it is
  *     rebuilt   the row's children become a run, and that new rows: it has grown too large,

@@ -3,8 +3,8 @@
  *
  *   0      flags: bits 0-1 state (1 found, 2 absent, 3 unknown); 04 committed mutations;
  *          08 create time present; 10 read time present; 20 names inline; 40 cold part present
- *   1..4   checksum (bytes.h) over the key, byte 0, and bytes 9 up to a frame with a checksum of its
- *          own, or to the end
+ *   1..4   checksum (bytes.h) over the key, byte 0, and bytes 9 up to a frame with a checksum of
+ *          its own, or to the end
  *   5..8   LRU epoch, little-endian (outside the checksum: a touch changes it in place)
  *   9..17  version (time)
  *          create time (9)     when flag 08; else it equals the version for a found document

@@ -64,7 +64,7 @@ final class WireClient {
         await cloud.close()
     }
 
-    /// Listens to a query from now on.
+    /// Starts to listen to a query.
     @discardableResult
     func listen(to query: Query, includesMetadata: Bool) throws -> WireListener {
         listenerCount += 1

@@ -19,7 +19,7 @@ final class WireListener: Sendable {
         var registration: (any ListenerRegistration)?
         var isOver = false
         var last: Last?
-        /// The documents as the changes in the snapshots make them.
+        /// The documents according to the changes of snapshots.
         var list: [Entry] = []
         var versions: [DocumentPath: SnapshotVersion] = [:]
     }
@@ -112,7 +112,7 @@ final class WireListener: Sendable {
         newsFeed.yield()
     }
 
-    /// The changes lead from the last snapshot to this one, and there are some.
+    /// Checks that the changes lead from the last snapshot to this one, and that there are some.
     private func checkChanges(of snapshot: QuerySnapshot, _ sightings: [WireLedger.Sighting]) {
         var (last, list) = state.withLock { ($0.last, $0.list) }
         let changes = snapshot.documentChanges(includeMetadataChanges: includesMetadata)

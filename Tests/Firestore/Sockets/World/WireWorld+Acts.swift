@@ -28,7 +28,7 @@ extension WireWorld {
 
     private static let acts = Act.allCases.flatMap { Array(repeating: $0, count: $0.weight) }
 
-    /// Does something by chance.
+    /// Makes a random operation.
     func act() async throws {
         let client = random.pick(clients)
         let act = random.pick(Self.acts)

@@ -24,7 +24,7 @@ final class SimulatedDatabase: @unchecked Sendable {
     private let authenticates: Bool
     let mergesOverwrittenWrites: Bool
 
-    /// The client's process, while there is one.
+    /// The client's process; nil while none runs.
     var running: DatabaseProcess?
     /// True while the disk refuses commits.
     var isDiskFailing = false
@@ -45,7 +45,7 @@ final class SimulatedDatabase: @unchecked Sendable {
     private var lastListener: UInt = 0
     private var lastOrder = 0
 
-    /// A client whose process has not begun.
+    /// A client without a process.
     init(_ number: Int, of world: RealtimeWorld, directory: String) {
         self.number = number
         (events, journal, faults) = (world.events, world.journal, world.faults)

@@ -11,17 +11,17 @@ final class ClientProcess: @unchecked Sendable {
     /// The client itself.
     let client: Client
 
-    /// Whether it is being terminated.
+    /// True while it terminates.
     var isTerminating = false
-    /// Whether a listener was told something since those who wait for agreement were.
+    /// True if a listener received a snapshot since the last snapshots-in-sync event.
     var isOutOfSync = false
-    /// Changes of the user that are under way.
+    /// Changes of the user in progress.
     var userChangeCount = 0
 
-    /// Begins a process, which opens a client.
+    /// Starts a process that opens a client.
     ///
     /// - Parameters:
-    ///   - willStep: called before each piece of its work.
+    ///   - willStep: called before each work item.
     ///   - didStep: called after each.
     init(
         events: EventQueue, chance: Chance, _ configuration: ClientConfiguration,
@@ -35,10 +35,10 @@ final class ClientProcess: @unchecked Sendable {
         client = try Client(configuration)
     }
 
-    /// Whether no work waits.
+    /// True if no work is queued.
     var isIdle: Bool { process.isIdle }
 
-    /// Ends the process with all that waits.
+    /// Ends the process and drops its queued work.
     func kill() {
         scheduler.kill()
     }

@@ -10,29 +10,29 @@ final class Disk: @unchecked Sendable {
     private let journal: Journal
     private var refused: Set<LocalOperation> = []
     private var rate = 0.0
-    /// Whether it has ever refused anything.
+    /// True if it has ever refused an operation.
     private(set) var hasFailed = false
 
-    /// A disk that works.
+    /// A disk without faults.
     init(chance: Chance, journal: Journal) {
         self.chance = chance
         self.journal = journal
     }
 
-    /// Refuses some operations from now on, mostly or always.
+    /// Starts to refuse operations, most or all of them.
     func fail() {
         refused = Set(LocalOperation.allCases.filter { _ in chance.oneIn(3) })
         if chance.oneIn(3) { refused = Set(LocalOperation.allCases) }
         rate = chance.oneIn(2) ? 1 : 0.5
     }
 
-    /// Works from now on.
+    /// Stops refusing operations.
     func recover() {
         if !refused.isEmpty { journal.note(.diskRecovered) }
         refused = []
     }
 
-    /// Asked before each operation.
+    /// Called before each operation; throws to refuse it.
     func begin(_ operation: LocalOperation) throws(LarderError) {
         guard refused.contains(operation), chance.isTrue(rate) else { return }
         hasFailed = true

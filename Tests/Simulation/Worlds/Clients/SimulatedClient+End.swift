@@ -6,7 +6,7 @@ import LarderTestSupport
 import SimulationSupport
 
 extension SimulatedClient {
-    /// Every listener has what the backend has, by its last word.
+    /// Checks that every listener's last snapshot equals the backend's documents.
     func checkAgreement() {
         let documents = audit.ledger.documents
         for listener in listeners where listener.error == nil {
@@ -30,7 +30,7 @@ extension SimulatedClient {
         checkReads(of: [])
     }
 
-    /// An engine without requests holds nothing.
+    /// Checks that an engine without requests retains nothing.
     func checkRest() {
         client?.inspect { [journal, number] state in
             journal.expect(
@@ -41,7 +41,7 @@ extension SimulatedClient {
         client?.collectGarbage(threshold: 0) { _ in }
     }
 
-    /// Rows without a holder are not kept.
+    /// Checks that rows without a holder are evicted.
     func checkGarbage() {
         guard let usage = try? client?.usage() else { return }
         journal.expect(
@@ -55,7 +55,7 @@ extension SimulatedClient {
         client?.terminate { _ in }
     }
 
-    /// The store has no damage.
+    /// Checks that the store has no damage.
     func checkStore() throws(LarderError) {
         end()
         var configuration = StoreConfiguration(directory: directory)

@@ -4,7 +4,7 @@ import LarderSync
 import SimulationSupport
 
 extension SimulatedClient {
-    /// Begins a process on the client's store, unless there is one.
+    /// Starts a process on the client's store, unless one runs.
     func open() {
         guard running == nil else { return }
         journal.note("client \(number) opens as '\(user)'")
@@ -66,7 +66,7 @@ extension SimulatedClient {
 
     // MARK: The end of a process
 
-    /// Ends the process as if it was killed, between two pieces of its work.
+    /// Kills the process between two work items.
     func crash() {
         guard let running else { return }
         journal.note(running.isIdle ? .crash : .crashAtWork, "client \(number)")
@@ -74,7 +74,7 @@ extension SimulatedClient {
         openLater()
     }
 
-    /// Ends the process together with its machine, which forgets the last commit.
+    /// Ends the process with a power failure, which loses the last commit.
     private func loseCommit(since checkpoint: Checkpoint) {
         journal.note(.commitLost, "client \(number)")
         isToLoseCommit = false
@@ -88,7 +88,7 @@ extension SimulatedClient {
         openLater()
     }
 
-    /// Terminates the client, and opens it again after a while.
+    /// Terminates the client and opens it again later.
     func restart() {
         guard let running else { return }
         journal.note(.restart, "client \(number)")
@@ -96,7 +96,7 @@ extension SimulatedClient {
         running.client.terminate { [weak self] result in
             guard let self else { return }
             if case .failure(let error) = result { journal.fail("no end: \(error)") }
-            // The completion is a part of the process that ends.
+            // The completion runs in the process that ends.
             events.schedule(after: .zero) {
                 self.end()
                 self.openLater()
@@ -112,7 +112,7 @@ extension SimulatedClient {
     func end() {
         for listener in listeners { listener.isOver = true }
         listeners = []
-        // What was not answered was not done: an answer is a part of the piece of work.
+        // A write is committed and completed in one work item.
         records.removeAll { !$0.isInQueue }
         for record in records { record.isOrphan = true }
         running?.kill()

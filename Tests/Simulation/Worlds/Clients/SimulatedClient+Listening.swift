@@ -6,7 +6,7 @@ import LarderTestSupport
 import SimulationSupport
 
 extension SimulatedClient {
-    /// Listens to a query from now on.
+    /// Starts to listen to a query.
     @discardableResult
     func listen(to query: Query, _ options: ListenOptions) -> SimulatedListener? {
         guard let client else { return nil }
@@ -25,11 +25,11 @@ extension SimulatedClient {
         journal.note("\(listener.name) goes")
         listeners.removeAll { $0 === listener }
         listener.registration?.remove()
-        // What is asked later is served later.
+        // Requests are served in order.
         client?.inspect { _ in listener.isOver = true }
     }
 
-    /// Takes what a query gives out of the cache.
+    /// Evicts a query's documents.
     func evict(_ query: Query) {
         client?.evict(query) { [journal, number] result in
             if case .success(let summary) = result {
@@ -38,7 +38,7 @@ extension SimulatedClient {
         }
     }
 
-    /// Takes everything out of the cache that nothing needs.
+    /// Evicts everything that is not in use.
     func collectGarbage() {
         client?.collectGarbage(threshold: 0) { [journal, number] result in
             journal.note(.collected, "client \(number)")
@@ -48,12 +48,12 @@ extension SimulatedClient {
         }
     }
 
-    // MARK: What must agree
+    // MARK: Agreement
 
-    /// All listeners have the same documents at a moment at which they are in agreement.
+    /// Checks that all listeners have the same documents at a snapshots-in-sync event.
     ///
-    /// But for those between the acknowledgement of a write and the word of the watch stream:
-    /// who saw the write pending goes on to see that.
+    /// Excepts documents between the acknowledgement of a write and its watch response: listeners
+    /// that saw the write pending keep showing it.
     func compareListeners() {
         var seen: [DocumentPath: (document: Document, listener: SimulatedListener)] = [:]
         for listener in listeners {
@@ -75,8 +75,8 @@ extension SimulatedClient {
         }
     }
 
-    /// What is read from the cache agrees: queries with documents, documents with pending
-    /// writes, listeners with queries.
+    /// Checks reads from the cache: queries against documents, documents against pending writes,
+    /// listeners against queries.
     func checkReads(of queries: [Query]) {
         guard let client, running?.isTerminating == false else { return }
         do throws(LarderError) {
@@ -117,8 +117,7 @@ extension SimulatedClient {
         }
     }
 
-    /// The fields that pending writes give documents, where those do not depend on what is
-    /// cached.
+    /// The fields of documents by pending writes, if they do not depend on cached data.
     private func pendingFields() throws(LarderError) -> [DocumentPath: MapValue?] {
         guard let client else { return [:] }
         var known: [DocumentPath: MapValue?] = [:]
@@ -133,10 +132,10 @@ extension SimulatedClient {
 }
 
 extension Mutation {
-    /// What the document becomes: its fields or nil for none, and nil outside of that where it
-    /// is not known.
+    /// The document after the mutation: its fields, or nil for none; the outer optional is nil if
+    /// that is unknown.
     ///
-    /// - Parameter state: what it was.
+    /// - Parameter state: the document before.
     fileprivate func modelState(over state: MapValue??, at time: Timestamp) -> MapValue?? {
         switch (precondition, state) {
         case (.exists(true), .some(nil)), (.exists(false), .some(.some)): return state
@@ -148,7 +147,7 @@ extension Mutation {
         }
         if case .patch = operation, state == nil { return .none }
         if !transforms.isEmpty, state == nil { return .none }
-        // What a number counts from depends on what the backend has said of it meanwhile.
+        // The base of an increment depends on the backend's data.
         let counts = transforms.contains { transform in
             if case .increment = transform.operation { true } else { false }
         }

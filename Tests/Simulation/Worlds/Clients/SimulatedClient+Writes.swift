@@ -6,7 +6,7 @@ import SimulationSupport
 extension SimulatedClient {
     /// Makes a write.
     ///
-    /// - Parameter number: what tells it from all others.
+    /// - Parameter number: its number in the world.
     func write(_ mutations: [Mutation], number: Int) {
         guard let client else { return }
         let record = WriteRecord(number: number, mutations)
@@ -40,7 +40,7 @@ extension SimulatedClient {
                 !record.isNumbered || !record.commits.isEmpty, "\(record) was never committed")
             settle(record, .acknowledged)
         case .failure(let error) where error.kind == .cancelled:
-            // The client that is terminated leaves it in the queue.
+            // A terminating client leaves it in the queue.
             if running?.isTerminating == true {
                 record.isOrphan = true
             } else {
@@ -84,8 +84,7 @@ extension SimulatedClient {
 
     // MARK: The queue
 
-    /// Compares the queue of the present user as the client tells it with what became of its
-    /// writes.
+    /// Compares the client's queue of the present user with the records of writes.
     func check(_ batches: [MutationBatch]) {
         journal.expect(
             zip(batches, batches.dropFirst()).allSatisfy { $0.id < $1.id },
@@ -103,7 +102,7 @@ extension SimulatedClient {
         journal.expect(found.isEmpty, "batches in the queue that no client wrote: \(found)")
     }
 
-    /// A write of an earlier process is not in the queue any more.
+    /// A write of an earlier process has left the queue.
     private func leave(_ record: WriteRecord) {
         journal.expect(
             !record.isNumbered || !record.commits.isEmpty || record.refusalCount > 0,

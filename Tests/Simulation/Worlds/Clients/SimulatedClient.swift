@@ -20,25 +20,25 @@ final class SimulatedClient: @unchecked Sendable {
     let databaseID: DatabaseID
     let directory: String
 
-    /// The client's process, while there is one.
+    /// The client's process; nil while none runs.
     var running: ClientProcess?
-    /// The time that the client's clock has shown last.
+    /// The last time of the client's clock.
     private(set) var lastTime = Timestamp.epoch
 
-    /// Whose view it shows, as far as it has told.
+    /// The user whose view it shows.
     var user: UserID
     /// Writes that may still be in a queue, of all users, in order.
     var records: [WriteRecord] = []
-    /// Those who listen, in the order in which they came.
+    /// The listeners, in the order of their addition.
     var listeners: [SimulatedListener] = []
-    /// Whether it is to end with the next commit, and to lose that.
+    /// True if the next commit is to be lost with the process.
     var isToLoseCommit = false
-    /// What is on disk before the present piece of work, where that may be lost.
+    /// The disk before the current work item if that may be lost.
     var checkpoint: Checkpoint?
-    /// How many listeners there ever were.
+    /// The count of listeners so far.
     var listenerCount = 0
 
-    /// A client whose process has not begun.
+    /// A client without a process.
     init(_ number: Int, of world: World, directory: String) {
         self.number = number
         (events, journal, faults) = (world.events, world.journal, world.faults)
@@ -53,7 +53,7 @@ final class SimulatedClient: @unchecked Sendable {
         user = UserID(world.chance.pick(World.users))
     }
 
-    /// The client while its process works.
+    /// The client while its process runs.
     var client: Client? { running?.client }
 
     /// The client's clock, which never shows a time twice.
@@ -68,7 +68,7 @@ final class SimulatedClient: @unchecked Sendable {
         return lastTime
     }
 
-    /// Whether what it shows may differ from what the backend has, by pending writes.
+    /// True if pending writes may make its documents differ from the backend's.
     var mayDifferFromBackend: Bool {
         (running?.userChangeCount ?? 0) > 0
             || records.contains { record in
@@ -76,7 +76,7 @@ final class SimulatedClient: @unchecked Sendable {
             }
     }
 
-    // MARK: What an application asks for
+    // MARK: Requests of the application
 
     /// Enables or disables the network.
     func setNetwork(enabled: Bool) {

@@ -15,18 +15,18 @@ final class SimulatedListener: @unchecked Sendable {
     private let evaluator: NaiveEvaluator
 
     var registration: ClientRegistration?
-    /// Whether it may be told nothing any more.
+    /// True if it must not receive anything more.
     var isOver = false
-    /// Why it was told that there will be nothing more.
+    /// The error that ended it.
     private(set) var error: LarderError?
     /// The last snapshot.
     private(set) var snapshot: ViewSnapshot?
-    /// The documents as the changes in the snapshots make them.
+    /// The documents according to the changes of snapshots.
     private var list: [Document] = []
-    /// The last version of each document of the list that the backend gave.
+    /// The last version of each listed document from the backend.
     private var versions: [DocumentPath: SnapshotVersion] = [:]
 
-    /// One who has been told nothing.
+    /// A listener without a snapshot.
     init(_ name: String, to query: Query, _ options: ListenOptions, of client: SimulatedClient) {
         self.name = "client \(client.number) listener \(name)"
         self.query = query
@@ -63,7 +63,7 @@ final class SimulatedListener: @unchecked Sendable {
         }
     }
 
-    /// The changes lead from the last snapshot to this one, and there are some.
+    /// Checks that the changes lead from the last snapshot to this one, and that there are some.
     private func checkChanges(of snapshot: ViewSnapshot) {
         guard !snapshot.oldDocuments.isEmpty || snapshot.changes.count == snapshot.documents.count
         else { return expect(false, "changes from nothing: \(snapshot.changes.count)") }
@@ -104,7 +104,7 @@ final class SimulatedListener: @unchecked Sendable {
             "the changes lead to \(list.map(\.path)), not to \(snapshot.documents.map(\.path))")
     }
 
-    /// Documents match in order, those of the backend are as it had them, and none goes back.
+    /// Checks that documents match in order, equal the backend's, and do not get older.
     private func checkDocuments(of snapshot: ViewSnapshot) {
         var fields: [DocumentPath: MapValue] = [:]
         for document in snapshot.documents { fields[document.path] = document.fields }
@@ -136,13 +136,13 @@ final class SimulatedListener: @unchecked Sendable {
             }, "pending writes that are not told")
     }
 
-    /// What is not from the cache is what the backend had as of the snapshot's read time, but for
-    /// documents of which the client knows something newer: other queries may have brought that
-    /// into the cache.
+    /// Checks that a result that is not from the cache is the backend's as of the snapshot's read
+    /// time, except for documents of which the client has a newer version: other queries may have
+    /// cached it.
     ///
-    /// Documents that the client itself has changed since are not compared: what it makes of an
-    /// acknowledged write stays until the backend tells of it. Inside a limit they may have stood
-    /// for others.
+    /// Documents that the client itself has changed since are not compared: the local result of an
+    /// acknowledged write stays until the backend sends the document. Inside a limit they may have
+    /// displaced others.
     private func checkSync(of snapshot: ViewSnapshot) {
         guard !snapshot.isFromCache else { return }
         guard !client.mayDifferFromBackend, !snapshot.hasPendingWrites else { return }
@@ -175,7 +175,7 @@ final class SimulatedListener: @unchecked Sendable {
 }
 
 extension ViewSnapshot {
-    /// What it says, in one line.
+    /// The snapshot on one line.
     var summary: String {
         let documents = documents.map { document in
             "\(document.path)@\(document.version)\(document.hasLocalMutations ? "L" : "")"

@@ -1,49 +1,48 @@
 import LarderModel
 
-/// A write that a client was asked for, and all that is known of what became of it.
+/// A requested write and its known history.
 final class WriteRecord: CustomStringConvertible, @unchecked Sendable {
     // One thread runs a world.
 
-    /// What has become of a write, as its client has told.
+    /// The state of a write according to its client.
     enum State {
-        /// The client was asked, and has not answered; it never will when it has ended since.
+        /// It was requested and has no answer; there will be none if the client has ended since.
         case asked
         /// It is in the queue.
         case pending(batchID: Int64)
-        /// It is not in the queue any more, and was committed or refused; who waited for it is
-        /// gone.
+        /// It has left the queue, committed or refused, and no completion was called.
         case left
         case acknowledged
         case rejected(LarderError)
         case cancelled
-        /// It never came into the queue.
+        /// It was never queued.
         case refused(LarderError)
     }
 
-    /// The number that the world gave it.
+    /// Its number in the world.
     let number: Int
     let mutations: [Mutation]
-    /// Whose it is, since it came into the queue.
+    /// Its user, once it is queued.
     var userID = ""
-    /// The client's clock when it was made, which no other of its writes has.
+    /// The client's unique time of the write.
     var time = Timestamp.epoch
     var state = State.asked
     /// Whether its client has ended since it was queued, so that no completion is called.
     var isOrphan = false
-    /// How often it was sent.
+    /// The count of times it was sent.
     var sendCount = 0
-    /// The versions of the commits that it was made in.
+    /// The versions of its commits.
     var commits: [SnapshotVersion] = []
-    /// How often the backend has refused it.
+    /// The count of refusals by the backend.
     var refusalCount = 0
 
-    /// A write that a client is asked for.
+    /// A requested write.
     init(number: Int, _ mutations: [Mutation]) {
         self.number = number
         self.mutations = mutations
     }
 
-    /// Whether it may still be sent.
+    /// True if it may still be sent.
     var isPending: Bool {
         switch state {
         case .asked, .pending: true
@@ -51,7 +50,7 @@ final class WriteRecord: CustomStringConvertible, @unchecked Sendable {
         }
     }
 
-    /// Whether it is in the queue.
+    /// True if it is in the queue.
     var isInQueue: Bool { batchID != nil }
 
     /// Its batch's id while it is in the queue.
@@ -59,7 +58,7 @@ final class WriteRecord: CustomStringConvertible, @unchecked Sendable {
         if case .pending(let id) = state { id } else { nil }
     }
 
-    /// Whether the backend can tell it from other writes.
+    /// True if the backend can distinguish it from other writes.
     var isNumbered: Bool { mutations.contains { $0.writeNumber != nil } }
 
     var description: String {
@@ -69,10 +68,10 @@ final class WriteRecord: CustomStringConvertible, @unchecked Sendable {
 }
 
 extension Mutation {
-    /// The field that tells a write from all others.
+    /// The field that identifies a write.
     static let writeNumberField = "w"
 
-    /// The number of the write that this is part of; nil for a delete.
+    /// The number of the mutation's write; nil for a delete.
     var writeNumber: Int? {
         guard case .integer(let number)? = record?.fields[Self.writeNumberField] else {
             return nil
@@ -80,13 +79,13 @@ extension Mutation {
         return Int(number)
     }
 
-    /// What it does, in one line.
+    /// The mutation on one line.
     var text: String {
         let transforms = transforms.map { "\($0.path) \($0.operation)" }
         return "\(summary) \(record?.fields ?? [:]) \(precondition) \(transforms)"
     }
 
-    /// What it is, in short.
+    /// The state in a word.
     var summary: String {
         let kind =
             switch operation {

@@ -1,19 +1,19 @@
 import LarderModel
 import SimulationSupport
 
-/// Something that a network can break off, or let go on.
+/// A stream that a network can break or resume.
 protocol Breakable: AnyObject {
-    /// Ends it with an error, for both ends.
+    /// Ends it with an error at both ends.
     func breakOff(_ error: LarderError)
 
-    /// Goes on after nothing could arrive.
+    /// Resumes after a silence.
     func resume()
 }
 
-/// A stream between a client and a backend: a line in each direction, and what goes wrong.
+/// A stream between a client and a backend: a line in each direction, with faults.
 ///
-/// A stream that breaks ends at once for what is on its way; either end is notified after a
-/// while. What has arrived at the backend by then is done, and its answers are lost.
+/// A stream that breaks loses the messages in transit; each end is notified after a while. Requests
+/// that have arrived at the backend by then are served, and their answers are lost.
 final class Connection<Request: Sendable, Event: Sendable>: Breakable, @unchecked Sendable {
     // One thread runs a world.
 
@@ -25,24 +25,24 @@ final class Connection<Request: Sendable, Event: Sendable>: Breakable, @unchecke
         let close: () -> Void
     }
 
-    /// What differs between the kinds of stream.
+    /// The differences of the kinds of stream.
     struct Kind {
-        /// What it is called in the journal.
+        /// Its name in the journal.
         let name: String
         /// Opens the backend's end.
         let open: (@escaping @Sendable (Event) -> Void) -> BackendEnd
-        /// Makes the event of the end, and tells it from others.
+        /// Makes the event of the end, and recognises it.
         let closed: (LarderError?) -> Event
         let isEnd: (Event) -> Bool
         /// Observes what leaves the client, what reaches the backend, and its answers.
         let sent: (Request) -> Void
         let arrived: (Request) -> Void
         let answered: (Event) -> Void
-        /// What goes wrong when an event is to arrive at the client, if anything.
+        /// The fault of an event's arrival at the client; nil for none.
         let loss: (Event) -> Fault?
-        /// Whether an event is lost and nothing else, which is beyond what networks do.
+        /// True if an event alone is lost, which violates a network's contract.
         let isSwallowed: (Event) -> Bool
-        /// What a request or an event is, in one line.
+        /// A request or an event on one line.
         let requestText: (Request) -> String
         let eventText: (Event) -> String
     }
@@ -63,7 +63,7 @@ final class Connection<Request: Sendable, Event: Sendable>: Breakable, @unchecke
     private var isBroken = false
     private var isClosed = false
 
-    /// Begins to open a stream.
+    /// Starts to open a stream.
     ///
     /// - Parameter handler: the client's.
     init(_ network: FaultyNetwork, _ kind: Kind, _ handler: @escaping (Event) -> Void) {
@@ -91,12 +91,12 @@ final class Connection<Request: Sendable, Event: Sendable>: Breakable, @unchecke
         toBackend?.send(.request(request))
     }
 
-    /// The client ends the stream; what is on its way to the backend may still arrive.
+    /// The client ends the stream; requests in transit may still arrive.
     func close() {
         guard !isClosed else { return }
         isClosed = true
         note("is closed")
-        // An event that another thread was about to hand over may come after all.
+        // An event that another thread was delivering may still arrive.
         if !isBroken, network.chance.oneIn(3), let toClient, !toClient.isEmpty {
             network.events.schedule(after: network.conditions.latency()) { self.toClient?.cut() }
         } else {
@@ -181,8 +181,8 @@ final class Connection<Request: Sendable, Event: Sendable>: Breakable, @unchecke
         closeBackendEnd(after: network.conditions.latency())
     }
 
-    /// Ends the backend's side once all that has arrived there is answered, so that the journal
-    /// knows what was committed.
+    /// Ends the backend's side once it has answered all requests that arrived, so that the journal
+    /// has their commits.
     private func closeBackendEnd(after delay: Duration) {
         network.remove(self)
         network.events.schedule(after: delay) {

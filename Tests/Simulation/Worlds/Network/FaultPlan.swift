@@ -1,18 +1,18 @@
 import SimulationSupport
 
-/// How likely each thing is to go wrong in a world, until it heals.
+/// The probabilities of faults in a world, until it heals.
 final class FaultPlan: @unchecked Sendable {
     // One thread runs a world.
 
     private let chance: Chance
     private var rates: [Fault: Double] = [:]
-    /// Whether documents are lost amid streams that go on, now and then.
+    /// True if documents are lost on intact streams.
     var losesDocuments = false
-    /// Whether nothing goes wrong any more.
+    /// True once there are no more faults.
     private(set) var isHealed = false
 
-    /// A plan by chance: some worlds are calm, in others nearly everything fails, most have a
-    /// weakness of their own.
+    /// A random plan: some worlds have few faults, some have nearly only faults, and most have a
+    /// few frequent ones.
     init(chance: Chance) {
         self.chance = chance
         let intensity = chance.pick([0, 0.003, 0.01, 0.03] as [Double])
@@ -26,17 +26,17 @@ final class FaultPlan: @unchecked Sendable {
         rates[.crash] = chance.oneIn(2) ? 0.002 : 0
     }
 
-    /// Whether something goes wrong this time.
+    /// True if a fault happens now.
     func happens(_ fault: Fault) -> Bool {
         !isHealed && chance.isTrue(rates[fault] ?? 0)
     }
 
-    /// Whether a document is lost this time.
+    /// True if a document is lost now.
     func isDocumentLost() -> Bool {
         losesDocuments && chance.oneIn(10)
     }
 
-    /// Nothing goes wrong from now on.
+    /// Ends all faults.
     func heal() {
         isHealed = true
     }

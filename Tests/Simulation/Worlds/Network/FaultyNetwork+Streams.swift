@@ -56,7 +56,7 @@ extension FaultyNetwork {
             }, requestText: { $0.text }, eventText: { $0.text })
     }
 
-    /// A request of which the backend may not know the token any more.
+    /// A request with a resume token that the backend may have dropped.
     private func aged(_ request: WatchRequest) -> WatchRequest {
         guard case .add(var target) = request, case .token = target.resumption,
             faults.happens(.tokenExpired)
@@ -87,13 +87,13 @@ extension FaultyNetwork {
     }
 }
 
-/// What a client says on a watch stream, and how much it takes.
+/// A client's requests on a watch stream, and its demand.
 enum WatchMessage: Sendable {
     case request(WatchRequest)
     case demand(Int)
 }
 
-/// The client's end of a watch stream; letting it go closes it.
+/// The client's end of a watch stream; closed when it is released.
 private final class WatchHandle: WatchStream {
     private let connection: Connection<WatchMessage, WatchEvent>
 
@@ -108,7 +108,7 @@ private final class WatchHandle: WatchStream {
     func close() { connection.close() }
 }
 
-/// The client's end of a write stream; letting it go closes it.
+/// The client's end of a write stream; closed when it is released.
 private final class WriteHandle: WriteStream {
     private let connection: Connection<WriteRequest, WriteEvent>
 
@@ -123,7 +123,7 @@ private final class WriteHandle: WriteStream {
 }
 
 extension Journal {
-    /// Counts what a backend says that it says seldom.
+    /// Counts rare responses of the backend.
     fileprivate func note(_ event: WatchEvent) {
         guard case .response(let response) = event else { return }
         switch response {

@@ -3,7 +3,7 @@ import LarderQuery
 import LarderRemote
 import SimulationSupport
 
-// Messages as the journal shows them, each in one line.
+// Messages in the journal, each on one line.
 
 extension WatchMessage {
     var text: String {
@@ -28,7 +28,7 @@ extension WatchTarget.Resumption {
 }
 
 extension [UInt8] {
-    /// The end of a token, by which it differs from others.
+    /// The end of a token, which identifies it.
     fileprivate var text: String { isEmpty ? "" : "token \(suffix(6).map(\.description))" }
 }
 

@@ -1,7 +1,7 @@
 import LarderModel
 import SimulationSupport
 
-/// Documents of a world: few, so that clients meet, in collections that are alike.
+/// Random documents: few, so that clients meet, in similar collections.
 extension Chance {
     /// One of the documents.
     func path() throws(LarderError) -> DocumentPath {
@@ -11,7 +11,7 @@ extension Chance {
         return try DocumentPath("\(collection)/\(below(count))")
     }
 
-    /// A value that others are often equal to, or close to.
+    /// A value that is often equal to others, or close to them.
     func value() -> Value {
         switch below(12) {
         case 0: .null
@@ -25,7 +25,7 @@ extension Chance {
 
     private func list() -> Value { .array((0..<below(3)).map { _ in value() }) }
 
-    /// Fields of which some are missing.
+    /// Fields, of which some are missing.
     private func fields() -> MapValue {
         var fields = MapValue()
         for name in ["n", "m"] where !oneIn(4) { fields[name] = value() }
@@ -44,9 +44,9 @@ extension Chance {
         }
     }
 
-    /// What one write does: mostly one thing, sometimes several together.
+    /// The mutations of a write: mostly one, sometimes several.
     ///
-    /// - Parameter number: what tells it from all others.
+    /// - Parameter number: its number in the world.
     func mutations(number: Int) throws(LarderError) -> [Mutation] {
         var mutations: [Mutation] = []
         for _ in 0..<(oneIn(4) ? 1 + below(4) : 1) {

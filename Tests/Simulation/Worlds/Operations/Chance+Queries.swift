@@ -3,9 +3,9 @@ import LarderQuery
 import LarderSync
 import SimulationSupport
 
-/// Queries as applications ask them, few enough that listeners share some.
+/// Random queries, few enough that listeners share some.
 extension Chance {
-    /// A query that a backend takes.
+    /// A query that a backend accepts.
     func query() throws(LarderError) -> Query {
         var query = Query(
             try pick(
@@ -18,7 +18,7 @@ extension Chance {
         if oneIn(2) { query.filters.append(try filter()) }
         if oneIn(6) {
             let filter = try filter()
-            // A query is unequal to one thing at most.
+            // A query has at most one inequality with `!=`.
             let all = (query.filters + [filter]).flatMap(\.fieldFilters)
             if all.filter({ $0.op == .notEqual }).count < 2 { query.filters.append(filter) }
         }
@@ -27,7 +27,7 @@ extension Chance {
         }
         if oneIn(2) {
             query.limit = oneIn(2) ? .first(1 + below(3)) : .last(1 + below(3))
-            // Only what is ordered has an end to count from.
+            // Only an ordered query has a limit to the last documents.
             if query.explicitOrders.isEmpty { query.explicitOrders.append(Order(.documentID)) }
         }
         if let first = query.explicitOrders.first, !first.path.isDocumentID, oneIn(5) {
@@ -54,7 +54,7 @@ extension Chance {
             ? .or([.field(filter), .field(FieldFilter(path, .equal, .integer(3)))]) : .field(filter)
     }
 
-    /// What a listener wants.
+    /// Random options of a listener.
     func listenOptions() -> ListenOptions {
         ListenOptions(
             includeMetadataChanges: oneIn(2), waitForSyncWhenOnline: oneIn(8),

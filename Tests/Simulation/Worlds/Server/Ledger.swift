@@ -3,7 +3,7 @@ import LarderRemote
 import LarderTestSupport
 import SimulationSupport
 
-/// What a backend's documents must be: every commit that it has answered, applied in order to
+/// The expected documents of a backend: every commit that it has answered, applied in order to
 /// plain maps.
 final class Ledger {
     /// A document from a version on.
@@ -17,7 +17,7 @@ final class Ledger {
     private var histories: [DocumentPath: [State]] = [:]
     /// The versions of the commits, in order.
     private(set) var commits: [SnapshotVersion] = []
-    /// The documents as they are.
+    /// The present documents.
     private(set) var documents: [DocumentPath: MapValue] = [:]
 
     /// No documents.
@@ -25,7 +25,7 @@ final class Ledger {
         self.journal = journal
     }
 
-    /// Takes a commit.
+    /// Applies a commit.
     func commit(_ mutations: [Mutation], _ response: CommitResponse) {
         let version = response.commitVersion
         journal.expect(
@@ -57,7 +57,7 @@ final class Ledger {
             }
             fields?.put(value, at: transform.path)
             switch transform.operation {
-            // A backend says nothing of what a client can make out by itself.
+            // A backend does not report results that a client can compute.
             case .arrayUnion, .arrayRemove: continue
             default:
                 journal.expect(
@@ -71,7 +71,7 @@ final class Ledger {
         let fields = documents[path]
         let last = histories[path]?.last
         if told < version {
-            // What changes nothing leaves the version as it was.
+            // A mutation without an effect leaves the version as it was.
             journal.expect(
                 last?.fields == fields && last?.version == told,
                 "\(path) has changed at \(version) but is said to be of \(told)")
@@ -80,23 +80,23 @@ final class Ledger {
         }
     }
 
-    // MARK: What was when
+    // MARK: History
 
     /// The document as of a snapshot.
     func fields(of path: DocumentPath, asOf version: SnapshotVersion) -> MapValue? {
         histories[path]?.last { $0.version <= version }?.fields
     }
 
-    /// What a document became at a version; nil where nothing happened to it then.
+    /// The document of a commit at a version; nil if the commit did not change it.
     func state(of path: DocumentPath, madeAt version: SnapshotVersion) -> State? {
         histories[path]?.last { $0.version == version }
     }
 
-    /// Every document that was ever written to.
+    /// All documents that were ever written.
     var paths: Dictionary<DocumentPath, [State]>.Keys { histories.keys }
 
-    /// What a document was as of a snapshot, and what it became after that until another one; nil
-    /// for a document that does not exist.
+    /// A document as of a snapshot, and its later states until another one; nil for a document
+    /// that does not exist.
     func states(
         of path: DocumentPath, from version: SnapshotVersion, through last: SnapshotVersion
     ) -> [MapValue?] {

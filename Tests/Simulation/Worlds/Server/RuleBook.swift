@@ -16,7 +16,7 @@ final class RuleBook: @unchecked Sendable {
     var hidden: Set<DocumentPath> = []
     /// IDs of collections that no client may list.
     var closed: Set<String> = []
-    /// Whether any target has ever been denied.
+    /// True if a target was ever denied.
     private(set) var hasDeniedTarget = false
 
     /// Decides on a request.
@@ -42,7 +42,7 @@ final class RuleBook: @unchecked Sendable {
         return .deny(reason: reason)
     }
 
-    /// Allows all but what is never allowed.
+    /// Allows everything except what is never allowed.
     func reset() {
         locked = []
         hidden = []

@@ -14,7 +14,7 @@ final class SimulatedBackend: @unchecked Sendable {
     private let configuration: BackendConfiguration
     private var backend: Backend
 
-    /// A backend without documents, which keeps them in a directory.
+    /// A backend without documents, with its store in a directory.
     init(
         databaseID: DatabaseID, directory: String, events: EventQueue, chance: Chance
     ) throws(LarderError) {
@@ -40,17 +40,17 @@ final class SimulatedBackend: @unchecked Sendable {
     /// The backend without any network.
     var remote: any Remote { backend }
 
-    /// Does all that has arrived.
+    /// Runs everything that has arrived.
     func settle() {
         process.settle()
     }
 
-    /// Forgets the deletes so far.
+    /// Releases the records of deletions so far.
     func forgetDeletes(before moment: Timestamp) throws(LarderError) {
         try backend.forgetDeletes(before: moment)
     }
 
-    /// The document as the backend has it.
+    /// The backend's document.
     func document(at path: DocumentPath) throws(LarderError) -> Document? {
         try backend.document(at: path)
     }
@@ -61,7 +61,7 @@ final class SimulatedBackend: @unchecked Sendable {
         process.settle()
     }
 
-    /// Ends the backend's process with whatever comes after that.
+    /// Ends the backend's process and drops its later work.
     func end() {
         close()
         process.kill()

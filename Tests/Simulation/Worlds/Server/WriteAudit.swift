@@ -4,11 +4,11 @@ import SimulationSupport
 
 /// Follows every write from the client to the backend and back.
 ///
-/// What is promised: an acknowledged write was committed; a write that was settled, one way or
-/// the other, is never sent again; on one stream a write is sent once, and after those before
-/// it. A write is sent again on another stream as long as no answer has come, and a backend does
-/// not know it again: what breaks between a commit and its acknowledgement is committed twice.
-/// For increments, unions and timestamps that shows; the protocol has no means against it.
+/// Guarantees: an acknowledged write was committed; a write that was acknowledged or refused is
+/// never sent again; on one stream a write is sent once, in order. A write without an answer is
+/// sent again on the next stream, and a backend does not recognise it: a write whose stream breaks
+/// between its commit and its acknowledgement is committed twice. That is visible for increments,
+/// unions and timestamps; the protocol cannot prevent it.
 final class WriteAudit: @unchecked Sendable {
     // One thread runs a world.
 
@@ -18,7 +18,7 @@ final class WriteAudit: @unchecked Sendable {
 
         let client: Int
         let userID: String
-        /// Writes that have reached the backend and are not answered.
+        /// Writes that have reached the backend and have no answer.
         fileprivate var unanswered: [[Mutation]] = []
         fileprivate var lastSent: WriteRecord?
 
@@ -41,7 +41,7 @@ final class WriteAudit: @unchecked Sendable {
         ledger = Ledger(journal: journal)
     }
 
-    /// Follows a write from now on.
+    /// Starts to follow a write.
     func add(_ record: WriteRecord) {
         records[record.number] = record
     }
@@ -50,7 +50,7 @@ final class WriteAudit: @unchecked Sendable {
         mutations.lazy.compactMap(\.writeNumber).first.flatMap { records[$0] }
     }
 
-    /// A client has sent something.
+    /// A client has sent a request.
     func sent(_ request: WriteRequest, on stream: Stream) {
         guard case .write(let mutations, _) = request, let record = record(of: mutations) else {
             return
@@ -102,7 +102,7 @@ final class WriteAudit: @unchecked Sendable {
         if record.commits.count > 1 { journal.note(.committedTwice, "\(record)") }
     }
 
-    /// Whether a client has changed a document after a snapshot.
+    /// True if a client has changed a document after a snapshot.
     func hasCommit(
         to path: DocumentPath, by client: Int, after version: SnapshotVersion
     ) -> Bool {

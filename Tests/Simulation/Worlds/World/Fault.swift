@@ -1,6 +1,6 @@
 import SimulationSupport
 
-/// What goes wrong in a world, or happens seldom, and must happen in every long run of worlds.
+/// Faults and rare events of a world, each of which must occur in every long run of worlds.
 package enum Fault: String, WorldFault {
     // Streams.
     case streamRefused = "a stream is refused"
@@ -49,5 +49,5 @@ package enum Fault: String, WorldFault {
 /// The journal of a world.
 typealias Journal = SimulationSupport.Journal<Fault>
 
-/// How often each fault has happened.
+/// The count of each fault.
 typealias FaultCounts = SimulationSupport.FaultCounts<Fault>

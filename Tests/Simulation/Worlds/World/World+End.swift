@@ -6,7 +6,7 @@ import LarderTestSupport
 import SimulationSupport
 
 extension World {
-    /// Everything works from now on: all that is pending is sent, and all agree.
+    /// Ends all faults; then all pending writes are sent, and all clients agree.
     func heal() throws {
         journal.note("the world heals")
         faults.heal()
@@ -40,7 +40,7 @@ extension World {
         }
     }
 
-    /// The backend has what was committed.
+    /// Checks the backend's documents against the ledger.
     private func checkBackend() throws {
         var paths = Set(audit.ledger.documents.keys)
         paths.formUnion(audit.ledger.documents(asOf: .none).keys)
@@ -52,7 +52,7 @@ extension World {
         }
     }
 
-    /// Everybody goes, and leaves nothing behind.
+    /// Ends the clients, which leave nothing behind.
     func end() throws {
         for client in clients {
             for listener in client.listeners { client.remove(listener) }

@@ -8,7 +8,7 @@ import SimulationSupport
 extension World {
     private typealias Act = @Sendable (World, SimulatedClient) throws -> Void
 
-    /// What is done, with how often.
+    /// The operations and their weights.
     private static let acts: [(weight: Int, element: Act)] = [
         (40, { world, client in try world.write(client) }),
         (12, { world, _ in try world.writeElsewhere() }),
@@ -45,7 +45,7 @@ extension World {
         (2, { _, client in client.isToLoseCommit = true }),
     ]
 
-    /// Does something by chance.
+    /// Makes a random operation.
     func act() {
         let client = chance.pick(clients)
         do {

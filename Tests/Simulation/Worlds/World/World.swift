@@ -2,13 +2,13 @@ import LarderModel
 import LarderSync
 import SimulationSupport
 
-/// Some clients and a backend on one clock and one thread, and everything that befalls them.
+/// Clients and a backend on one clock and one thread, with faults of networks, disks and processes.
 ///
-/// What happens follows from a seed alone.
+/// A world is determined by its seed.
 final class World: SimulatedWorld {
     /// The users of all clients.
     static let users = ["", "alice", "bob"]
-    /// The ids of all collections.
+    /// The IDs of all collections.
     static let groups = ["c", "d", "alice"]
 
     let seed: UInt64
@@ -25,7 +25,7 @@ final class World: SimulatedWorld {
     var writeCount = 0
     static let aftermath = Duration.seconds(3600)
 
-    /// A world of a seed, whose files lie in a directory.
+    /// A world of a seed, with its files in a directory.
     init(seed: UInt64, directory: String, isPrinting: Bool, isHashing: Bool) throws(LarderError) {
         self.seed = seed
         chance = Chance(seed: seed)

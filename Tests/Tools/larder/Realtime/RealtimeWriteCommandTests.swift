@@ -142,7 +142,7 @@ import Testing
         }
         try self.store.output("get", "scores/pterodactyl")
         let result = try self.store.run("get", "scores", "--backend", "missing")
-        self.expectError(result, 66, "there is no backend at 'missing'")
+        expectError(result, 66, "there is no backend at 'missing'")
     }
 
     @Test func `another program that has the store open is a temporary failure`() async throws {
