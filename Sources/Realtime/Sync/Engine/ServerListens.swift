@@ -45,8 +45,9 @@ package struct ServerListens: Sendable {
     private var waiting: [UInt64: Key] = [:]
     private var sent: [Int: Key] = [:]
     private var restarting: Set<Key> = []
-    /// Listens whose end the server has not answered: data of theirs may follow. Those with a tag
-    /// are in it only if they restart.
+    /// Listens whose end the server has not answered: data of theirs may follow.
+    ///
+    /// Those with a tag are in it only if they restart.
     private var ending: [Int: Key] = [:]
     /// The count of those by path.
     private var endingPaths = PathTree<Int>()
