@@ -253,7 +253,7 @@ extension DatabaseDisk {
             do throws(LarderError) {
                 try commit(uncommitted, in: stored, &position)
                 uncommitted.clear()
-                try evictSurplus()
+                evictSurplus()
                 noteEviction()
             } catch {
                 guard error.kind == .invalidArgument || error.kind == .notFound,
@@ -290,11 +290,15 @@ extension DatabaseDisk {
     }
 
     /// Evicts what exceeds the budget, for all clients of a store.
-    private func evictSurplus() throws(LarderError) {
-        guard let stored, stored.membership?.keepsCache == true, case .bytes(let goal) = budget,
-            try stored.store.statistics().totalBytes > goal
+    private func evictSurplus() {
+        guard let stored, stored.membership?.keepsCache == true, case .bytes(let goal) = budget
         else { return }
-        _ = try evict(toBytes: goal)
+        do throws(LarderError) {
+            guard try stored.store.statistics().totalBytes > goal else { return }
+            _ = try evict(toBytes: goal)
+        } catch {
+            log("the cache cannot be reduced to its budget: \(error.message)")
+        }
     }
 
     /// How many commits have evicted something since ``queriesAfterEviction()``.
