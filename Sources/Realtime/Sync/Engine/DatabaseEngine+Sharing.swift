@@ -49,19 +49,23 @@ extension DatabaseEngine {
     /// Applies what other clients have committed, so that what follows in the turn is based on it.
     func catchUp() {
         do throws(LarderError) {
-            while let news = try disk.news() {
-                if !disk.isReader {
-                    for write in news.accepted { acceptedWrites[write.id] = write }
-                }
-                if news.isUnknown { compare(with: news) } else { apply(news) }
-                if let refused = news.refused {
-                    disk.setRefused(refused)
-                    deadObservers.noteChange()
-                }
-                if !news.hasMore { return }
-            }
+            try applyNews()
         } catch {
             log("commits of other processes cannot be read: \(error.message)")
+        }
+    }
+
+    private func applyNews() throws(LarderError) {
+        while let news = try disk.news() {
+            if !disk.isReader {
+                for write in news.accepted { acceptedWrites[write.id] = write }
+            }
+            if news.isUnknown { compare(with: news) } else { apply(news) }
+            if let refused = news.refused {
+                disk.setRefused(refused)
+                deadObservers.noteChange()
+            }
+            if !news.hasMore { return }
         }
     }
 
@@ -161,8 +165,11 @@ extension DatabaseEngine {
         }
         do throws(LarderError) {
             for ended in try membership.otherClients(in: store).ended {
+                guard membership.beginReplacing(ended) else { continue }
+                defer { membership.endReplacing(ended) }
+                // The last commits of a client that cannot make any more.
+                try applyNews()
                 guard let served = try membership.replace(ended, in: store) else { continue }
-                catchUp()
                 adopt(served)
                 releaseAll(of: ended)
             }

@@ -175,15 +175,27 @@ final class StoreMembership {
         )
     }
 
-    /// Takes the place of a client that has ended, which nobody else does meanwhile.
+    /// Takes the lock of a client that has ended: it commits nothing any more, and no other client
+    /// replaces it meanwhile.
     ///
-    /// - Returns: the clients whose writes are to be sent from now on; nil if another client was
-    ///   faster.
+    /// - Returns: false if the client lives, or another one replaces it.
+    func beginReplacing(_ client: ClientNumber) -> Bool {
+        sharing.locks.acquire(client.lock)
+    }
+
+    /// Releases the lock of a client that has ended.
+    func endReplacing(_ client: ClientNumber) {
+        sharing.locks.release(client.lock)
+    }
+
+    /// Takes the place of a client whose lock this one has, and all of whose commits are applied:
+    /// those that come later count as this client's own.
+    ///
+    /// - Returns: the clients whose writes are to be sent from now on; nil if another client has
+    ///   replaced it before.
     func replace(
         _ client: ClientNumber, in store: Store
     ) throws(LarderError) -> Set<ClientNumber>? {
-        guard sharing.locks.acquire(client.lock) else { return nil }
-        defer { sharing.locks.release(client.lock) }
         let (own, log) = (row, log)
         let replaced = try store.write {
             (transaction) throws(LarderError) -> DatabaseClientRow? in
