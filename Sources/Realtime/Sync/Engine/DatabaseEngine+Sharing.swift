@@ -179,11 +179,21 @@ extension DatabaseEngine {
         }
     }
 
-    /// Sends the writes of clients that have ended, in their order, after those of this client.
+    /// Sends the writes of clients that have ended: before this client's later ones, whose makers
+    /// saw them, unless those were sent already.
     private func adopt(_ clients: Set<ClientNumber>) {
         guard let membership = disk.membership else { return }
-        let adopted = foreign.take { clients.contains(membership.owner(of: $0)) }
-        if adopted.isEmpty { return }
+        var adopted = foreign.take { clients.contains(membership.owner(of: $0)) }[...]
+        guard let first = adopted.first else { return }
+        for (place, entry) in takeUnsent(after: WriteID(first.id)) {
+            if case .write(let id)? = outboxWork[place] {
+                while let next = adopted.first, next.id < id.rawValue {
+                    adopt(next)
+                    adopted.removeFirst()
+                }
+            }
+            enqueue(entry, from: place)
+        }
         for write in adopted { adopt(write) }
         awaitTransactionHandlers()
         outboxChanged()

@@ -19,7 +19,7 @@ enum OutboxWork {
 struct OutgoingWrite {
     let request: WriteRequest
     /// Its place in the outbox.
-    let place: RequestOutbox.ID
+    var place: RequestOutbox.ID
     /// When it was made, by the local clock.
     let time: Timestamp
     var acknowledged: Completion<Void>
@@ -92,6 +92,21 @@ extension DatabaseEngine {
             log("the writes of an earlier run cannot be read: \(error.message)")
         }
         awaitTransactionHandlers()
+    }
+
+    /// Takes what was not sent out of the outbox, from the first write after another on.
+    func takeUnsent(after id: WriteID) -> [(id: RequestOutbox.ID, entry: RequestOutbox.Entry)] {
+        let later = writes.lazy.filter { $0.key > id && !self.outbox.isInFlight($0.value.place) }
+        guard let first = later.map(\.value.place).min() else { return [] }
+        return outbox.removeUnsent(from: first)
+    }
+
+    /// Puts a request that was taken out of the outbox after all others.
+    func enqueue(_ entry: RequestOutbox.Entry, from place: RequestOutbox.ID) {
+        let work = outboxWork.removeValue(forKey: place)
+        let new = outbox.add(entry)
+        outboxWork[new] = work
+        if case .write(let id)? = work { writes[id]?.place = new }
     }
 
     /// The write that a new one makes superfluous, if that is wanted.

@@ -83,10 +83,7 @@ struct SharedRaceTests {
         let (one, two) = (try open(oneLocks), try open(twoLocks))
         one.client.runTransaction(
             at: TreePath("a"), localEvents: true, { _ in Node(.integer(7)) }, completion: { _ in })
-        for _ in 0..<3 {
-            one.scheduler.drain()
-            two.scheduler.drain()
-        }
+        settle(one, two)
         try two.connect(session: "s2")
         let scheduler = one.scheduler
         nonisolated(unsafe) let engine = one
@@ -105,24 +102,38 @@ struct SharedRaceTests {
         #expect(puts == [])
     }
 
-    @Test("A write that another client has replaced is not sent after its replacement")
+    @Test("Writes of a client that has ended precede the later ones of its successor")
     func adoptionOrder() throws {
         let oneLocks = table.client()
         let (one, two) = (try open(oneLocks), try open(table.client()))
+        two.set("b", 0, as: "before")
+        settle(two, one)
         one.set("a", 1, as: "first")
-        for _ in 0..<3 {
-            one.scheduler.drain()
-            two.scheduler.drain()
-        }
+        settle(one, two)
+        two.client.arm(.put(TreePath("c"), Node(.integer(9)))) { _ in }
         two.set("a", 2, as: "second")
-        two.scheduler.drain()
+        settle(two, one)
+        one.set("a", 3, as: "third")
+        settle(one, two)
+        two.set("a", 4, as: "fourth")
+        settle(two, one)
         oneLocks.releaseAll()
         one.scheduler.retire()
         clock.advance(by: .seconds(5))
         two.scheduler.fireDue()
-        two.scheduler.drain()
         try two.connect(session: "s2")
-        let puts = try two.connection.read().map(\.request.text).filter { $0.hasPrefix("put") }
-        #expect(puts == ["put /a 1", "put /a 2"])
+        let requests = try two.connection.read()
+        #expect(
+            requests.map(\.request.text) == [
+                "put /b 0", "onDisconnect put /c 9", "put /a 1", "put /a 2", "put /a 3",
+                "put /a 4",
+            ])
+        for request in requests { try two.connection.answer(request.number) }
+        #expect(two.pending == [])
+        #expect(two.read().filter { $0.hasSuffix("acknowledged") }.count == 3)
+    }
+
+    private func settle(_ engines: EngineUnderTest...) {
+        for engine in engines { engine.scheduler.drain() }
     }
 }
