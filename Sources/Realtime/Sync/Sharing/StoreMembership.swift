@@ -228,33 +228,44 @@ final class StoreMembership {
         return true
     }
 
-    /// Tells the others how far this client is, and removes entries that all have applied; writes
-    /// nothing without entries.
+    /// Tells the others how far this client is, and removes entries that all have applied and the
+    /// oldest beyond ``maxEntries``; writes nothing without entries.
     func report(in store: Store) throws(LarderError) {
         var own = row
         own.appliedCommit = appliedCommit
         let (applied, log) = (row.appliedCommit, log)
-        let (isBehind, firstEntry, common) = try store.read {
-            (transaction) throws(LarderError) -> (Bool, UInt64?, UInt64) in
+        let (isBehind, surplus) = try store.read {
+            (transaction) throws(LarderError) -> (Bool, UInt64?) in
             (
                 try log.firstCommit(after: applied, in: transaction) != nil,
-                try log.firstCommit(after: 0, in: transaction),
-                try commonCommit(in: transaction)
+                try surplusCommit(in: transaction)
             )
         }
-        let trims = keepsCache && firstEntry.map { $0 <= common } ?? false
-        guard isBehind && own != row || trims else { return }
+        guard isBehind && own != row || surplus != nil else { return }
         try store.write { (transaction) throws(LarderError) in
             try transaction.put(own)
-            guard trims else { return }
+            guard let surplus else { return }
             let floor = try log.trim(
-                applied: common, maxEntries: Self.maxEntries, in: &transaction)
+                applied: surplus, maxEntries: Self.maxEntries, in: &transaction)
             guard let floor else { return }
             var state = try transaction.sharedStoreState()
             state.floor = max(state.floor, floor)
             try transaction.put(state)
         }
         row = own
+    }
+
+    /// The commit up to which all clients have applied entries, if some of those or too many are
+    /// there; otherwise nil.
+    private func surplusCommit<T: ReadableTransaction & ~Copyable>(
+        in transaction: borrowing T
+    ) throws(LarderError) -> UInt64? {
+        guard let first = try log.firstCommit(after: 0, in: transaction) else { return nil }
+        let common = try commonCommit(in: transaction)
+        if first <= common { return common }
+        // A client that is suspended applies nothing.
+        let names = try transaction.namedValueNames(log.kind, limit: Self.maxEntries + 1)
+        return names.count > Self.maxEntries ? common : nil
     }
 
     /// The commit up to which all clients that live have applied entries.

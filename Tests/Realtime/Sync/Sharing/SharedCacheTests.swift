@@ -133,4 +133,27 @@ struct SharedCacheTests {
         #expect(two.read() == ["two: value 1"])
         #expect(two.pending.count == 1)
     }
+
+    @Test("The journal is limited while a client sleeps, the one that keeps the cache included")
+    func limitedJournal() throws {
+        let (one, two) = (try world.open(), try world.open())
+        one.listen("a", as: "one")
+        world.suspend(one)
+        two.set("a", 1, as: "first")
+        two.scheduler.drain()
+        let log = ChangeLog(.journal, of: "9")
+        for _ in 0..<StoreMembership.maxEntries {
+            try world.store.write { (transaction) throws(LarderError) in
+                try log.append(StoreChange().payload, to: &transaction)
+            }
+        }
+        world.pass(.seconds(5))
+        let count = try world.store.read { (transaction) throws(LarderError) in
+            try transaction.namedValueNames(.journal).count
+        }
+        #expect(count == StoreMembership.maxEntries)
+        world.resume()
+        #expect(one.read() == ["one: value 1"])
+        #expect(one.pending.count == 1)
+    }
 }
