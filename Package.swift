@@ -386,6 +386,10 @@ let package = Package(
                 "LarderBackend", "LarderTestSupport",
             ],
             path: "Tests/TestChild", swiftSettings: swiftSettings),
+        // A process that tests of LarderRealtime start and kill.
+        .executableTarget(
+            name: "LarderRealtimeTestChild", dependencies: ["LarderRealtime"],
+            path: "Tests/RealtimeTestChild", swiftSettings: swiftSettings),
         // What the simulators of both databases share: events, processes, chance, reports.
         .target(
             name: "SimulationSupport",
@@ -605,7 +609,8 @@ let package = Package(
             dependencies: [
                 "LarderApp", "LarderCore", "LarderRealtime", "LarderRealtimeModel",
                 "LarderRealtimeSync", "LarderRealtimeBackend", "LarderRealtimeTestSupport",
-                "LarderSharedTestSupport", "RealtimeAppleStyleSample",
+                "LarderSharedTestSupport", "LarderRealtimeTestChild",
+                "RealtimeAppleStyleSample",
             ],
             path: "Tests/Realtime/API", swiftSettings: swiftSettings),
         .testTarget(

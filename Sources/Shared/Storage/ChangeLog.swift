@@ -56,6 +56,14 @@ package struct ChangeLog: Sendable {
         return (entries, values.count < limit ? transaction.commitNumber : last)
     }
 
+    /// The first commit after another that has an entry, of whichever client; nil for none.
+    package func firstCommit<T: ReadableTransaction & ~Copyable>(
+        after commit: UInt64, in transaction: borrowing T
+    ) throws(LarderError) -> UInt64? {
+        try transaction.namedValues(kind, after: Self.name(of: commit) + ";", limit: 1)
+            .first.map { Self.commit(of: $0.name) }
+    }
+
     /// Whether there are entries of future commits.
     ///
     /// A copied store counts its commits from the start, and keeps entries of clients that ended

@@ -159,7 +159,8 @@ int32_t larder__file_lock(larder_env *env, larder_error *error) {
         if (errno == EINTR) continue;
         if (errno != EAGAIN && errno != EACCES) return fail_path(error, errno, "locking", path);
         return larder__fail(error, LARDER_E_LOCKED, "another process has %s open%s", env->path,
-                            is_shared ? " and does not share it" : "");
+                            is_shared ? " and does not share it"
+                                      : ", and every process must open a shared store as shared");
     }
     return LARDER_OK;
 }

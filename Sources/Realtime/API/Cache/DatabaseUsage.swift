@@ -61,7 +61,8 @@ extension Database {
     /// The data at the server is not affected; it is cached again when it is observed.
     ///
     /// - Parameter goal: the size of the store to reach, in bytes; 0 to remove all that can be.
-    /// - Throws: `failedPrecondition` for a closed database; errors of the store.
+    /// - Throws: `failedPrecondition` for a closed database, or if another process keeps the cache
+    ///   of a shared directory; errors of the store.
     @discardableResult
     public nonisolated(nonsending) func evict(
         toBytes goal: Int64 = 0
@@ -91,7 +92,8 @@ extension DatabaseReference {
     /// Keeps the cached data of the location from eviction, without keeping it up to date, until
     /// the pin is removed or the database is closed.
     ///
-    /// A reference with an invalid path is logged and has no effect. See
+    /// A reference with an invalid path is logged and has no effect. Of several processes that share
+    /// a directory, the pin works in the one that keeps the cache. See
     /// ``DatabaseQuery/keepSynced(_:)`` for data that is to be up to date.
     public func pin() -> DatabasePin {
         do throws(LarderError) {

@@ -26,6 +26,18 @@ public struct DatabaseConfiguration: Sendable {
         case memoryWithoutUnused
     }
 
+    /// The access to the directory, for this process and others.
+    public enum Access: Hashable, Sendable {
+        /// No other process can open the database.
+        case exclusive
+        /// Processes on this machine share the database; all of them open it as shared.
+        ///
+        /// Each process has its own connection and sends its own writes, which the others show at
+        /// once. When a process ends or dies, another sends what it has left. One process keeps
+        /// the cache for all. See <doc:DataOnDisk>.
+        case shared
+    }
+
     /// The failures that a locally committed write survives.
     public enum Durability: Hashable, Sendable {
         /// Every commit is on disk when it is reported and survives a power failure.
@@ -51,6 +63,12 @@ public struct DatabaseConfiguration: Sendable {
 
     /// Where data and pending writes are kept.
     public var storage: Storage
+
+    /// The access to ``Storage-swift.enum/directory(_:)``; a database in memory cannot be shared.
+    ///
+    /// Opening fails with `failedPrecondition` if another process has the directory open, unless
+    /// both share it.
+    public var access = Access.exclusive
 
     /// The project ID of ``Database/app``.
     public var project = FirebaseOptions.placeholderProjectID
@@ -187,12 +205,14 @@ extension DatabaseConfiguration {
 
     private var store: StoreConfiguration? {
         get throws(LarderError) {
+            let access = try storeAccess
             var store: StoreConfiguration
             switch storage {
             case .directory(let path): store = StoreConfiguration(directory: path)
             case .memory: store = .inMemory()
             case .memoryWithoutUnused: return nil
             }
+            store.access = access
             store.mapBytes = StoreConfiguration.modestMapBytes
             store.errorDomain = LarderError.realtimeDomain
             store.durability = durability == .everyCommit ? .everyCommit : .lastCommitAtRisk
@@ -202,6 +222,18 @@ extension DatabaseConfiguration {
                 logger.log(level: level == .error ? .error : .warning, "\(message)")
             }
             return store
+        }
+    }
+
+    private var storeAccess: StoreConfiguration.Access {
+        get throws(LarderError) {
+            switch (access, storage) {
+            case (.exclusive, _): return .readWrite
+            case (.shared, .directory): return .shared
+            case (.shared, _):
+                throw .invalidArgument(
+                    "A database in memory cannot be shared; use a directory.")
+            }
         }
     }
 

@@ -8,11 +8,17 @@ package struct StoredTree {
     package private(set) var cache: any TreeCache
     /// The queries that the cache holds data for.
     package private(set) var tracked: TrackedQueries
+    /// True if this client stores the server's data; otherwise another client of the store does.
+    package private(set) var isKept: Bool
+    /// The queries that the client which keeps the cache shall ask for, with their numbers.
+    private var listens: [QuerySpec: Int64] = [:]
+    private var lastListen: Int64 = 0
 
-    package init(_ cache: any TreeCache, tracked: TrackedQueries) {
+    package init(_ cache: any TreeCache, tracked: TrackedQueries, isKept: Bool = true) {
         self.cache = cache
         self.tracked = tracked
-        noteUses()
+        self.isKept = isKept
+        if isKept { noteUses() }
     }
 
     /// Records a change of the cache.
@@ -91,23 +97,27 @@ extension StoredTree {
 
 extension StoredTree {
     mutating func activate(_ query: QuerySpec, now: Int64) {
+        guard isKept else { return beginListen(query.normalized) }
         tracked.activate(query, now: now)
         noteUses()
     }
 
     /// Notes that the server has confirmed a query's data.
     mutating func confirm(_ query: QuerySpec, now: Int64) {
+        guard isKept else { return }
         tracked.confirm(query, now: now)
         saveQueries()
     }
 
     mutating func deactivate(_ query: QuerySpec, now: Int64) {
+        guard isKept else { return endListen(query.normalized) }
         tracked.deactivate(query, now: now)
         noteUses()
     }
 
     /// Notes that all data of a location is cached.
     mutating func completeLocation(_ path: TreePath) {
+        guard isKept else { return }
         tracked.completeLocation(path)
         saveQueries()
     }
@@ -123,7 +133,7 @@ extension StoredTree {
     mutating func windowChanged(
         of query: QuerySpec, _ changes: WindowKeyChanges, keys: () -> Set<ChildKey>
     ) {
-        guard let window = tracked[query] else { return }
+        guard isKept, let window = tracked[query] else { return }
         if changes.isReplaced {
             tracked.complete(query)
             saveQueries()
@@ -134,11 +144,40 @@ extension StoredTree {
     }
 }
 
+// MARK: - Several clients
+
+extension StoredTree {
+    private mutating func beginListen(_ query: QuerySpec) {
+        guard listens[query] == nil else { return }
+        lastListen += 1
+        listens[query] = lastListen
+        record(.beginListen(lastListen, query))
+    }
+
+    private mutating func endListen(_ query: QuerySpec) {
+        if let number = listens.removeValue(forKey: query) { record(.endListen(number)) }
+    }
+
+    /// The cache that another client keeps has other queries now.
+    package mutating func read(_ tracked: TrackedQueries) {
+        self.tracked = tracked
+    }
+
+    /// This client stores the server's data from now on.
+    mutating func keep(_ tracked: TrackedQueries) {
+        isKept = true
+        for query in listens.keys { endListen(query) }
+        self.tracked = tracked
+        noteUses()
+    }
+}
+
 // MARK: - Data
 
 extension StoredTree {
     /// Stores what the server said of a location.
     mutating func serverChanged(_ path: TreePath, _ values: [PathValue], isOverwrite: Bool) {
+        guard isKept else { return }
         if isOverwrite {
             for value in values { record(.overwrite(path.appending(value.path), value.node)) }
         } else {
@@ -159,6 +198,7 @@ extension StoredTree {
     mutating func windowChanged(
         of query: QuerySpec, _ values: [PathValue], left: Set<ChildKey>
     ) {
+        guard isKept else { return }
         var left = left
         var sent: [PathValue] = []
         for value in values {
@@ -179,7 +219,7 @@ extension StoredTree {
 
     /// Stores the window of a query that no view has, as the server sent it.
     mutating func received(_ window: Node, of query: QuerySpec) {
-        guard let id = tracked[query]?.id else { return }
+        guard isKept, let id = tracked[query]?.id else { return }
         let keys = Set(window.children.map(\.key))
         let left = ((try? cache.trackedKeys(of: [id])) ?? []).subtracting(keys)
         windowChanged(
@@ -200,16 +240,13 @@ extension StoredTree {
         return keys.intersection(shared.union(alone))
     }
 
-    /// Stores the result of a write that the server has accepted, unless a listener has the data
-    /// from the server.
+    /// Stores a node that a write has replaced.
     ///
     /// - Parameter isExact: false if the server has computed some of the values: what is stored is
     ///   a guess, and does not count as complete.
-    mutating func acknowledged(_ write: PendingWrite, isExact: Bool, now: Int64) {
-        for value in write.values where !tracked.isLocationActive(value.path) {
-            record(.overwrite(value.path, value.node))
-            if isExact { tracked.ensureComplete(value.path, now: now) }
-        }
+    mutating func keep(_ value: PathValue, isExact: Bool, now: Int64) {
+        record(.overwrite(value.path, value.node))
+        if isExact { tracked.ensureComplete(value.path, now: now) }
         saveQueries()
     }
 }

@@ -16,25 +16,43 @@ package import LarderRealtimeStore
 /// window's keys in the cache.
 package struct TrackedQueries: Sendable {
     private var queries = PathTree<[QueryParameters: TrackedQuery]>()
-    private var nextID: Int64 = 1
+    private var lastID: Int64 = 0
+    /// The client that gives the numbers of queries; nil for the only client of its store.
+    private let client: ClientNumber?
     /// The count of tracked queries.
     package private(set) var count = 0
     /// Queries that were added or have changed since they were last taken.
     private var changed: Set<QuerySpec> = []
 
-    package init() {}
+    package init() {
+        client = nil
+    }
 
     /// The queries that a cache holds after a restart: none is active.
     ///
-    /// - Parameter now: the last use of those that were active.
-    package init(restoring stored: some Sequence<TrackedQuery>, now: Int64) {
+    /// - Parameters:
+    ///   - now: the last use of those that were active.
+    ///   - client: the number of the client among those that share its store.
+    package init(
+        restoring stored: some Sequence<TrackedQuery>, now: Int64, client: ClientNumber? = nil
+    ) {
+        self.client = client
         for var query in stored {
-            nextID = max(nextID, query.id.rawValue + 1)
+            lastID = max(lastID, query.id.rawValue)
             if query.isActive {
                 query.isActive = false
                 query.lastUse = now
                 changed.insert(query.query)
             }
+            put(query)
+        }
+    }
+
+    /// The queries of a cache that another client keeps, as it has them.
+    package init(reading stored: some Sequence<TrackedQuery>, client: ClientNumber) {
+        self.client = client
+        for query in stored {
+            lastID = max(lastID, query.id.rawValue)
             put(query)
         }
     }
@@ -177,11 +195,15 @@ extension TrackedQueries {
         _ query: QuerySpec, now: Int64 = 0, _ change: (inout TrackedQuery) -> Void
     ) {
         let query = query.normalized
-        var tracked = self[query] ?? TrackedQuery(TrackedQueryID(nextID), query, lastUse: now)
-        if tracked.id.rawValue == nextID { nextID += 1 }
+        var tracked = self[query] ?? TrackedQuery(newID(), query, lastUse: now)
         change(&tracked)
         changed.insert(query)
         put(tracked)
+    }
+
+    private mutating func newID() -> TrackedQueryID {
+        lastID = client?.number(after: lastID) ?? lastID + 1
+        return TrackedQueryID(lastID)
     }
 
     private mutating func put(_ tracked: TrackedQuery) {

@@ -40,6 +40,15 @@ package enum CacheChange: Equatable, Sendable {
     case setKeys(TrackedQueryID, Set<ChildKey>)
     /// Children that a filtered query now selects, and others that it no longer does.
     case updateKeys(TrackedQueryID, added: Set<ChildKey>, removed: Set<ChildKey>)
+    /// A client that does not keep the cache asks for a query's data, or no longer does; the client
+    /// that keeps the cache asks for it, too.
+    case beginListen(Int64, QuerySpec)
+    case endListen(Int64)
+    /// The result of a write that the server has accepted is passed to the client that keeps the
+    /// cache.
+    case passAccepted(AcceptedWrite)
+    /// The result of another client's write is in the cache.
+    case removeAccepted(WriteID)
     /// A write was made, with its server values unresolved.
     case saveWrite(PendingWrite)
     /// A write was acknowledged, refused or cancelled.

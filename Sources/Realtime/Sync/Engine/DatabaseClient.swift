@@ -2,6 +2,7 @@ package import LarderCore
 package import LarderRealtimeModel
 import LarderRealtimeRemote
 package import LarderRuntime
+package import LarderStorage
 import Synchronization
 
 /// A Realtime Database on a local store, synchronised with a server.
@@ -14,8 +15,13 @@ package final class DatabaseClient: Sendable {
     /// Opens the store and starts the engine.
     ///
     /// Blocks on disk I/O.
-    package init(_ configuration: DatabaseClientConfiguration) throws(LarderError) {
-        engine = try DatabaseEngine(configuration)
+    ///
+    /// - Parameter store: an open store that the client uses and leaves open; nil to open that of
+    ///   the configuration.
+    package init(
+        _ configuration: DatabaseClientConfiguration, store: Store? = nil
+    ) throws(LarderError) {
+        engine = try DatabaseEngine(configuration, store: store)
         engine.start()
     }
 

@@ -14,6 +14,8 @@ package enum DatabaseTimer: Hashable, Sendable {
     case recovery
     /// The limit for handlers of transactions of an earlier run.
     case transactionHandlers
+    /// The next look at the other clients of the store.
+    case clients
 }
 
 /// The threads, clock and random numbers of an engine.
@@ -33,6 +35,12 @@ package protocol TokenSource: Sendable {
 package struct DatabaseClientConfiguration: Sendable {
     /// The store below it; nil to keep nothing but what listeners and pending writes need.
     package var storage: StoreConfiguration?
+
+    /// How the client shares its store; nil for the store's own file, if its access is shared.
+    package var sharing: StoreSharing?
+
+    /// True if other clients may use the store.
+    var isShared: Bool { storage != nil && (sharing != nil || storage?.access == .shared) }
 
     /// The server; nil for none.
     package var remote: (any RealtimeRemote)?

@@ -13,9 +13,14 @@ final class DatabaseDisk {
         case transaction(SavedTransaction, Timestamp, wasSent: Bool)
     }
 
-    private struct Stored {
+    struct Stored {
         let store: Store
         let tree: TreeNumber
+        /// False for a store that others use, too, which stays open.
+        let isOwned: Bool
+        let reads: CacheReads
+        /// Nil for the only client of the store.
+        let membership: StoreMembership?
         /// The last commit that evicted data, as far as the sync tree knows.
         var evictionCommit: UInt64
         /// The last commit that evicted data, and how many of them the sync tree does not know.
@@ -23,8 +28,9 @@ final class DatabaseDisk {
         var evictingCommitCount = 0
     }
 
-    private var stored: Stored?
-    private let uncommitted = UncommittedChanges()
+    private(set) var stored: Stored?
+    private let budget: StoreConfiguration.Budget
+    let uncommitted = UncommittedChanges()
     private var transactions: [TransactionID: StoredWrite] = [:]
     private var refused: [WriteID: DeadWrite] = [:]
     private(set) var token: String?
@@ -40,18 +46,39 @@ final class DatabaseDisk {
     /// Opens the store, if there is to be one.
     ///
     /// Blocks on disk I/O.
-    init(_ configuration: DatabaseClientConfiguration) throws(LarderError) {
+    ///
+    /// - Parameter store: an open store; nil to open that of the configuration.
+    init(
+        _ configuration: DatabaseClientConfiguration, store: Store?
+    ) throws(LarderError) {
         log = configuration.log
         guarding = configuration.guarding
-        guard let storage = configuration.storage else { return }
-        let store = try Store(storage)
-        let tree = try store.write { (transaction) throws(LarderError) in
+        budget = configuration.storage?.budget ?? .unlimited
+        guard var storage = configuration.storage else { return }
+        // The client that keeps the cache evicts.
+        if configuration.isShared { storage.evictsAutomatically = false }
+        let opened: Store
+        if let store { opened = store } else { opened = try Store(storage) }
+        let tree = try opened.write { (transaction) throws(LarderError) in
             try transaction.obtainTree(named: Self.treeName)
         }
-        let commit = store.lastEvictionCommit
+        let membership: StoreMembership?
+        if configuration.isShared {
+            let sharing: StoreSharing
+            if let given = configuration.sharing {
+                sharing = given
+            } else {
+                sharing = try StoreSharing(storeAt: opened.directory)
+            }
+            membership = try StoreMembership(sharing, opened, tree)
+        } else {
+            membership = nil
+        }
+        let commit = opened.lastEvictionCommit
         stored = Stored(
-            store: store, tree: tree, evictionCommit: commit, lastEvictionCommit: commit)
-        try load(store, tree)
+            store: opened, tree: tree, isOwned: store == nil, reads: CacheReads(opened),
+            membership: membership, evictionCommit: commit, lastEvictionCommit: commit)
+        try load(opened, tree)
     }
 
     private func load(_ store: Store, _ tree: TreeNumber) throws(LarderError) {
@@ -61,8 +88,14 @@ final class DatabaseDisk {
                 try transaction.namedValue(.global, Self.tokenName)
             )
         }
-        for write in refused { self.refused[WriteID(write.write.id)] = DeadWrite(write) }
+        setRefused(refused)
         self.token = token.map { String(decoding: $0.payload, as: UTF8.self) }
+    }
+
+    /// Replaces the list of refused writes.
+    func setRefused(_ refused: [RefusedWrite]) {
+        self.refused = [:]
+        for write in refused { self.refused[WriteID(write.write.id)] = DeadWrite(write) }
     }
 
     fileprivate static let tokenName = "realtime.token"
@@ -80,45 +113,57 @@ final class DatabaseDisk {
                 try transaction.highestWriteID(in: tree)
             )
         }
-        let cache = StoreTreeCache(store: stored.store, tree: tree, uncommitted: uncommitted)
+        let cache = StoreTreeCache(reads: stored.reads, tree: tree, uncommitted: uncommitted)
+        let tracked: TrackedQueries
+        if let membership = stored.membership, !membership.keepsCache {
+            tracked = TrackedQueries(reading: queries, client: membership.number)
+        } else {
+            tracked = TrackedQueries(
+                restoring: queries, now: now, client: stored.membership?.number)
+        }
         var syncTree = SyncTree(
-            StoredTree(cache, tracked: TrackedQueries(restoring: queries, now: now)))
+            StoredTree(
+                cache, tracked: tracked, isKept: stored.membership?.keepsCache ?? true),
+            client: stored.membership?.number)
         syncTree.note(WriteID(lastID))
         return syncTree
     }
 
-    /// The writes and transactions that an earlier run has left, in their order.
-    func savedWork() throws(LarderError) -> [SavedWork] {
+    /// The writes and transactions that wait to be sent, in their order.
+    func savedWrites() throws(LarderError) -> [StoredWrite] {
         guard let stored else { return [] }
         let tree = stored.tree
-        let writes = try stored.store.read { (transaction) throws(LarderError) in
+        return try stored.store.read { (transaction) throws(LarderError) in
             try transaction.pendingWrites(in: tree)
         }
-        return writes.map { write in
-            switch write.content {
-            case .overwrite(let path, let node):
-                return .write(
-                    PendingWrite(WriteID(write.id), at: path, .overwrite(node)), write.time)
-            case .merge(let path, let values):
-                return .write(
-                    PendingWrite(WriteID(write.id), at: path, .merge(values)), write.time)
-            case .transaction(let transaction):
-                transactions[TransactionID(write.id)] = write
-                return .transaction(
-                    SavedTransaction(
-                        TransactionID(write.id), at: transaction.path,
-                        baseHash: transaction.baseHash, output: transaction.output,
-                        isVisible: transaction.isVisible),
-                    write.time, wasSent: transaction.wasSent)
-            }
+    }
+
+    /// What a stored write or transaction of an earlier run is, which this client sends from now
+    /// on.
+    func work(saved write: StoredWrite) -> SavedWork {
+        switch write.content {
+        case .overwrite(let path, let node):
+            return .write(PendingWrite(WriteID(write.id), at: path, .overwrite(node)), write.time)
+        case .merge(let path, let values):
+            return .write(PendingWrite(WriteID(write.id), at: path, .merge(values)), write.time)
+        case .transaction(let transaction):
+            transactions[TransactionID(write.id)] = write
+            return .transaction(
+                SavedTransaction(
+                    TransactionID(write.id), at: transaction.path,
+                    baseHash: transaction.baseHash, output: transaction.output,
+                    isVisible: transaction.isVisible),
+                write.time, wasSent: transaction.wasSent)
         }
     }
 
     /// Refuses calls from now on and closes the store.
     func close(_ completion: @escaping Completion<Void>) {
-        guard let store = stored?.store else { return completion(.success(())) }
-        stored = nil
-        store.closeWhenIdle(completion)
+        guard let stored else { return completion(.success(())) }
+        self.stored = nil
+        stored.reads.unpin()
+        guard stored.isOwned else { return completion(.success(())) }
+        stored.store.closeWhenIdle(completion)
     }
 }
 
@@ -208,6 +253,7 @@ extension DatabaseDisk {
             do throws(LarderError) {
                 try commit(uncommitted, in: stored, &position)
                 uncommitted.clear()
+                evictSurplus()
                 noteEviction()
             } catch {
                 guard error.kind == .invalidArgument || error.kind == .notFound,
@@ -222,16 +268,36 @@ extension DatabaseDisk {
     private func commit(
         _ uncommitted: UncommittedChanges, in stored: Stored, _ position: inout Int
     ) throws(LarderError) {
-        let (tree, time) = (stored.tree, time)
-        try stored.store.write { (transaction) throws(LarderError) in
+        let (tree, time, membership) = (stored.tree, time, stored.membership)
+        let isShared = try stored.store.write { (transaction) throws(LarderError) -> Bool in
             for (index, change) in uncommitted.changes.enumerated() {
                 position = index
                 if case .content(let run) = change {
                     try transaction.write(uncommitted.runs[run], in: tree)
                 } else {
-                    try transaction.apply(change, in: tree, at: time)
+                    try transaction.apply(change, in: tree, of: membership?.number, at: time)
                 }
             }
+            guard let membership else { return false }
+            return try membership.append(uncommitted.shared, to: &transaction)
+        }
+        if isShared { membership?.announce() }
+    }
+
+    /// The server has accepted a write or a transaction that is removed in this turn.
+    func noteAccepted(_ id: Int64) {
+        if stored?.membership != nil { uncommitted.noteAccepted(id) }
+    }
+
+    /// Evicts what exceeds the budget, for all clients of a store.
+    private func evictSurplus() {
+        guard let stored, stored.membership?.keepsCache == true, case .bytes(let goal) = budget
+        else { return }
+        do throws(LarderError) {
+            guard try stored.store.statistics().totalBytes > goal else { return }
+            _ = try evict(toBytes: goal)
+        } catch {
+            log("the cache cannot be reduced to its budget: \(error.message)")
         }
     }
 
@@ -296,11 +362,12 @@ extension WriteTransaction {
     }
 
     fileprivate mutating func apply(
-        _ change: UncommittedChanges.Change, in tree: TreeNumber, at time: Timestamp
+        _ change: UncommittedChanges.Change, in tree: TreeNumber, of client: ClientNumber?,
+        at time: Timestamp
     ) throws(LarderError) {
         switch change {
         case .content: break
-        case .cache(let change): try apply(change, in: tree, at: time)
+        case .cache(let change): try apply(change, in: tree, of: client, at: time)
         case .saveTransaction(let write): try savePending(write, in: tree)
         case .forgetTransaction(let id): try removePending(id.rawValue, in: tree)
         case .saveRefused(let write): try saveRefused(write, in: tree)
@@ -312,9 +379,14 @@ extension WriteTransaction {
     }
 
     private mutating func apply(
-        _ change: CacheChange, in tree: TreeNumber, at time: Timestamp
+        _ change: CacheChange, in tree: TreeNumber, of client: ClientNumber?, at time: Timestamp
     ) throws(LarderError) {
         switch change {
+        case .beginListen(let number, let query):
+            if let client { try putListen(number, of: client, query) }
+        case .passAccepted(let write): try put(write)
+        case .removeAccepted(let id): try removeAcceptedWrite(id)
+        case .endListen(let number): if let client { try removeListen(number, of: client) }
         case .overwrite, .merge: break  // These are content.
         case .saveQuery(let query), .noteUse(let query): try save(query, in: tree)
         case .setKeys(let id, let keys): try setTrackedKeys(of: id, to: keys, in: tree)

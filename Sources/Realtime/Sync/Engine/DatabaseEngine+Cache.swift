@@ -64,6 +64,7 @@ extension DatabaseEngine {
 
     /// The queries whose data was evicted are not known any more.
     func forgetEvicted() {
+        if disk.isReader { return readCache() }
         do throws(LarderError) {
             guard let left = try disk.queriesAfterEviction() else { return }
             for query in tree.stored?.tracked.all ?? [] where !left.contains(query.id) {
@@ -77,6 +78,13 @@ extension DatabaseEngine {
     /// Evicts data that nothing needs, least recently used first, down to a size.
     func evict(toBytes goal: Int64, _ completion: @escaping Completion<DatabaseEviction>) {
         guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
+        guard !disk.isReader else {
+            return completion(
+                .failure(
+                    LarderError(
+                        realtime: .failedPrecondition,
+                        "another process keeps the cache of the shared store; evict there")))
+        }
         forgetEvicted()
         let queryCount = tree.stored?.tracked.count ?? 0
         let result = Result { () throws(LarderError) -> DatabaseEviction in
@@ -96,7 +104,7 @@ extension DatabaseEngine {
         let result = Result { () throws(LarderError) -> DatabaseUsage in
             DatabaseUsage(
                 store: try disk.store?.statistics(), listenerCount: listeners.count,
-                pendingWriteCount: writes.count + transactionWork.count,
+                pendingWriteCount: writes.count + transactionWork.count + foreign.count,
                 deadWriteCount: disk.deadWrites.count,
                 trackedQueryCount: tree.stored?.tracked.count ?? 0)
         }

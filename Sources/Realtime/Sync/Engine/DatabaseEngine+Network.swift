@@ -146,6 +146,7 @@ extension DatabaseEngine {
         for id in lost { loseRequest(id) }
         performDisconnectOperations()
         loseGets()
+        loseBarriers()
     }
 
     private func report(_ state: NetworkState) {
@@ -198,7 +199,7 @@ extension DatabaseEngine {
             number, response, isWithheld: serverListens.hasUnanswered)
         {
             for answer in answers { receive(answer) }
-        } else {
+        } else if !receiveBarrier(number) {
             receive(response, toGet: number)
         }
     }

@@ -1,5 +1,6 @@
 import LarderCore
 import LarderRealtimeModel
+import LarderRealtimeStore
 import LarderRuntime
 
 extension DatabaseEngine {
@@ -23,7 +24,13 @@ extension DatabaseEngine {
                     isTransaction: true, time: work.time, isSent: transactions.isSent(id))
             }
         }
-        return (plain + outputs).sorted { $0.id < $1.id }
+        let others = foreign.all.map { write in
+            let isTransaction = if case .transaction = write.content { true } else { false }
+            return QueuedWrite(
+                id: WriteID(write.id), request: WriteRequest(PendingWrite(foreign: write)),
+                isTransaction: isTransaction, time: write.time, isSent: false)
+        }
+        return (plain + outputs + others).sorted { $0.id < $1.id }
     }
 
     func pendingWrites(_ completion: @escaping Completion<[QueuedWrite]>) {

@@ -85,6 +85,7 @@ extension DatabaseEngine {
         let result: Result<TransactionOutcome, LarderError>
         switch outcome {
         case .committed(let node):
+            disk.noteAccepted(id.rawValue)
             result = .success(TransactionOutcome(isCommitted: true, node: node))
         case .aborted(let node):
             result = .success(TransactionOutcome(isCommitted: false, node: node))
@@ -167,6 +168,7 @@ extension DatabaseEngine {
             return bury(work, .disconnected)
         }
         transactionWork[saved.id] = work
+        forgetEvicted()
         do throws(LarderError) {
             try transactions.restore(saved, &tree)
             performTransactions()
@@ -178,11 +180,13 @@ extension DatabaseEngine {
 
     /// Limits the time that transactions of an earlier run wait for an update.
     func awaitTransactionHandlers() {
-        guard !transactionWork.isEmpty else {
+        let count = transactionWork.values.count { $0.completion == nil }
+        guard count > 0 else {
             hasHandlerWaitEnded = true
             return
         }
-        log("\(transactionWork.count) transactions of an earlier run are pending")
+        log("\(count) transactions of an earlier run are pending")
+        hasHandlerWaitEnded = false
         setTimer(.transactionHandlers, after: configuration.transactionHandlerWait) {
             $0.endHandlerWait()
         }

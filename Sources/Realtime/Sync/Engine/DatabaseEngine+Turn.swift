@@ -30,6 +30,7 @@ extension DatabaseEngine {
             deliver()
         }
         observeOutbox()
+        disk.unpinCache()
     }
 
     // MARK: Delivering
@@ -112,6 +113,7 @@ extension DatabaseEngine {
             willSend(next.sending.id)
         }
         planGets(&requests)
+        planBarrier(&requests)
         if let first = requests.first { noteRoundTrip(first.number) }
         return requests
     }

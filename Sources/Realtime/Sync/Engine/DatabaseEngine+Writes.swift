@@ -1,6 +1,7 @@
 import LarderCore
 package import LarderRealtimeModel
 import LarderRealtimeRemote
+import LarderRealtimeStore
 import LarderRuntime
 
 /// The origin of a request of the outbox.
@@ -18,7 +19,7 @@ enum OutboxWork {
 struct OutgoingWrite {
     let request: WriteRequest
     /// Its place in the outbox.
-    let place: RequestOutbox.ID
+    var place: RequestOutbox.ID
     /// When it was made, by the local clock.
     let time: Timestamp
     var acknowledged: Completion<Void>
@@ -51,7 +52,7 @@ extension DatabaseEngine {
         overrideTransactions(by: request)
     }
 
-    private func enqueue(
+    func enqueue(
         _ id: WriteID, _ request: WriteRequest, _ time: Timestamp,
         _ acknowledged: @escaping Completion<Void>
     ) {
@@ -72,10 +73,14 @@ extension DatabaseEngine {
     /// Shows and queues the writes and transactions that an earlier run has left, in their order.
     func restoreWrites() {
         do throws(LarderError) {
-            let saved = try disk.savedWork()
+            let saved = try disk.savedWrites()
             reserveCapacity(saved.count)
             for saved in saved {
-                switch saved {
+                if disk.membership?.serves(WriteID(saved.id)) == false {
+                    show(saved)
+                    continue
+                }
+                switch disk.work(saved: saved) {
                 case .write(let write, let time):
                     tree.restore(write, at: serverMilliseconds)
                     enqueue(write.id, WriteRequest(write), time) { _ in }
@@ -87,6 +92,21 @@ extension DatabaseEngine {
             log("the writes of an earlier run cannot be read: \(error.message)")
         }
         awaitTransactionHandlers()
+    }
+
+    /// Takes what was not sent out of the outbox, from the first write after another on.
+    func takeUnsent(after id: WriteID) -> [(id: RequestOutbox.ID, entry: RequestOutbox.Entry)] {
+        let later = writes.lazy.filter { $0.key > id && !self.outbox.isInFlight($0.value.place) }
+        guard let first = later.map(\.value.place).min() else { return [] }
+        return outbox.removeUnsent(from: first)
+    }
+
+    /// Puts a request that was taken out of the outbox after all others.
+    func enqueue(_ entry: RequestOutbox.Entry, from place: RequestOutbox.ID) {
+        let work = outboxWork.removeValue(forKey: place)
+        let new = outbox.add(entry)
+        outboxWork[new] = work
+        if case .write(let id)? = work { writes[id]?.place = new }
     }
 
     /// The write that a new one makes superfluous, if that is wanted.
@@ -156,7 +176,9 @@ extension DatabaseEngine {
     private func settle(_ id: WriteID, _ result: Result<Void, LarderError>) {
         guard let write = writes.removeValue(forKey: id) else { return }
         switch result {
-        case .success: deliver(later: tree.acknowledge(id))
+        case .success:
+            disk.noteAccepted(id.rawValue)
+            deliver(later: tree.acknowledge(id))
         case .failure(let error):
             deliver(later: tree.revert(id))
             refuse(id, write, error)
@@ -192,6 +214,13 @@ extension DatabaseEngine {
     /// Cancels a write, unless it was sent.
     func cancelWrite(_ id: WriteID, _ completion: @escaping Completion<Bool>) {
         guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
+        if foreign.contains(id) {
+            return completion(
+                .failure(
+                    LarderError(
+                        realtime: .failedPrecondition,
+                        "another process of the shared store has made the write; cancel it there")))
+        }
         guard let write = withdraw(id) else { return completion(.success(false)) }
         deliver(later: tree.revert(id))
         let error = LarderError(realtime: .cancelled, "Write cancelled by user")
@@ -202,11 +231,15 @@ extension DatabaseEngine {
         for path in write.request.paths { dataChanged(at: path) }
     }
 
-    /// Cancels everything that the server has not answered.
+    /// Cancels everything of this client that the server has not answered.
     func purgeOutstandingWrites() {
         guard !isTerminated else { return }
         let error = LarderError(realtime: .cancelled, "Write cancelled by user")
-        deliver(later: tree.revertAllWrites())
+        if disk.membership == nil {
+            deliver(later: tree.revertAllWrites())
+        } else {
+            for id in writes.keys.sorted() { deliver(later: tree.revert(id)) }
+        }
         let (answers, removed) = outbox.removeAll()
         for answer in answers { receive(answer) }
         for place in removed {

@@ -56,6 +56,14 @@ actor DatabaseEngine {
     var pendingObservers = ListObservers<QueuedWrite>()
     var deadObservers = ListObservers<DeadWrite>()
 
+    // Other clients of the store.
+    var foreign = ForeignWrites()
+    /// The listens of other clients that this one keeps the cache for, by their numbers.
+    var foreignListens: [ClientNumber: [Int64: QuerySpec]] = [:]
+    /// The results of other clients' writes that are to be stored in the cache.
+    var acceptedWrites: [WriteID: AcceptedWrite] = [:]
+    var clientSignal: AnyObject?
+
     // The connection.
     var machine = ConnectionMachine()
     var connection: (any RealtimeConnection)?
@@ -108,12 +116,14 @@ actor DatabaseEngine {
     /// A list of more requests than this is not kept for those to come.
     private static let keptCommandCount = 1_000
 
-    init(_ configuration: DatabaseClientConfiguration) throws(LarderError) {
+    init(
+        _ configuration: DatabaseClientConfiguration, store: Store?
+    ) throws(LarderError) {
         self.configuration = configuration
         scheduler = configuration.scheduler
         networkStateLock = Mutex(
             NetworkState(configuration.remote == nil ? .offline : .unknown, .notAsked))
-        disk = try DatabaseDisk(configuration)
+        disk = try DatabaseDisk(configuration, store: store)
         tree = try disk.makeTree(now: configuration.clock().milliseconds)
     }
 
@@ -138,6 +148,7 @@ actor DatabaseEngine {
                 $0.setInfo("connected", false)
                 $0.setInfo("authenticated", false)
                 $0.restoreWrites()
+                $0.startSharing()
                 if $0.configuration.remote == nil { return }
                 if $0.configuration.startsOffline { $0.goOffline() }
                 $0.performAll($0.machine.start(at: $0.scheduler.uptime))
@@ -165,6 +176,7 @@ actor DatabaseEngine {
         disk.time = configuration.clock()
         tree.now = disk.time.milliseconds
         transactions.time = serverMilliseconds
+        catchUp()
         for (index, command) in commands.enumerated() {
             if index > 0, index % Self.commandsPerCommit == 0 { endTurn() }
             switch command {
@@ -221,6 +233,7 @@ actor DatabaseEngine {
         timers = [:]
         connection?.close()
         connection = nil
+        stopSharing()
         let end = LarderError(realtime: .cancelled, "the database was closed")
         for get in gets.valuesInOrder { get.completion(.failure(end)) }
         for write in writes.valuesInOrder { write.acknowledged(.failure(end)) }

@@ -88,6 +88,14 @@ package struct RequestOutbox: Sendable {
         sentIDs.contains(id) ? nil : entries.removeValue(forKey: id)
     }
 
+    /// Removes the requests from a place on that were not sent.
+    ///
+    /// Complexity: O(n log n) for n requests.
+    package mutating func removeUnsent(from first: ID) -> [(id: ID, entry: Entry)] {
+        let ids = entries.keys.filter { $0 >= first && !sentIDs.contains($0) }.sorted()
+        return ids.compactMap { id in entries.removeValue(forKey: id).map { (id, $0) } }
+    }
+
     /// Puts a request back in its place that was removed.
     package mutating func putBack(_ id: ID, _ entry: Entry) {
         entries[id] = entry

@@ -1,3 +1,4 @@
+import LarderCore
 import LarderRealtimeModel
 import LarderRealtimeStore
 import LarderStorage
@@ -42,16 +43,25 @@ final class UncommittedChanges {
     private var queries: [TrackedQueryID: Int] = [:]
 
     var isEmpty: Bool { changes.isEmpty }
-    /// True if there are changes other than uses of queries.
+    /// True if there are changes other than uses of queries and marks of listens.
     private(set) var hasMoreThanUses = false
+    /// The writes that the server has accepted, of those that are removed.
+    private var accepted: Set<Int64> = []
 
     func record(_ change: Change) {
-        if case .cache(.noteUse) = change {} else { hasMoreThanUses = true }
+        switch change {
+        case .cache(.noteUse), .cache(.beginListen), .cache(.endListen): break
+        default: hasMoreThanUses = true
+        }
         guard case .cache(let cacheChange) = change else { return changes.append(change) }
         switch cacheChange {
         case .overwrite(let path, let node): replace([PathValue(path, node)])
         case .merge(let path, let values):
             replace(values.map { PathValue(path.appending($0.path), $0.node) })
+        case .passAccepted(let write):
+            accepted.insert(write.id.rawValue)
+            changes.append(change)
+        case .beginListen, .endListen, .removeAccepted: changes.append(change)
         case .saveQuery(let query), .noteUse(let query):
             if let position = queries[query.id] {
                 changes[position] = change
@@ -90,7 +100,50 @@ final class UncommittedChanges {
         content = PathTree()
         keys = [:]
         hasMoreThanUses = false
+        accepted = []
         closeRun()
+    }
+
+    /// The server has accepted a write or a transaction.
+    func noteAccepted(_ id: Int64) {
+        accepted.insert(id)
+    }
+
+    /// Takes the results of accepted writes back that were to be passed to another client.
+    func takePassed() -> [AcceptedWrite] {
+        var passed: [AcceptedWrite] = []
+        changes.removeAll { change in
+            guard case .cache(.passAccepted(let write)) = change else { return false }
+            passed.append(write)
+            return true
+        }
+        closeRun()
+        return passed
+    }
+
+    /// What other clients of the store are told.
+    var shared: StoreChange {
+        var shared = StoreChange()
+        func remove(_ id: Int64) {
+            if accepted.contains(id) {
+                shared.accepted.append(id)
+            } else {
+                shared.removed.append(id)
+            }
+        }
+        for change in changes {
+            switch change {
+            case .cache(.saveWrite(let write)): shared.saved.append(write.id.rawValue)
+            case .saveTransaction(let write): shared.saved.append(write.id)
+            case .cache(.removeWrite(let id)): remove(id.rawValue)
+            case .forgetTransaction(let id): remove(id.rawValue)
+            case .saveRefused, .removeRefused: shared.changesDeadLetters = true
+            case .cache(.beginListen(let number, _)): shared.begunListens.append(number)
+            case .cache(.endListen(let number)): shared.endedListens.append(number)
+            case .content, .cache, .setToken: break
+            }
+        }
+        return shared
     }
 
     /// Later changes are recorded apart from those taken.
@@ -154,9 +207,39 @@ extension PathTree {
     }
 }
 
+/// The commit that a cache is read from: the newest, or one that stays for a turn.
+final class CacheReads {
+    let store: Store
+    /// The commit of the turn, while another client keeps the cache.
+    private(set) var snapshot: PinnedSnapshot?
+
+    init(_ store: Store) {
+        self.store = store
+    }
+
+    func pin() throws(LarderError) -> PinnedSnapshot {
+        if let snapshot { return snapshot }
+        let pinned = try store.pinSnapshot()
+        snapshot = pinned
+        return pinned
+    }
+
+    func unpin() {
+        snapshot?.end()
+        snapshot = nil
+    }
+
+    func read<R>(
+        _ body: (borrowing ReadTransaction) throws(LarderError) -> R
+    ) throws(LarderError) -> R {
+        guard let snapshot else { return try store.read(body) }
+        return try snapshot.read(body)
+    }
+}
+
 /// The cached part of a tree in a store.
 struct StoreTreeCache: TreeCache {
-    let store: Store
+    let reads: CacheReads
     let tree: TreeNumber
     let uncommitted: UncommittedChanges
 
@@ -168,7 +251,7 @@ struct StoreTreeCache: TreeCache {
         let changes = changes(at: path)
         if let node = changes.completeNode { return node }
         let tree = tree
-        let stored = try store.read { (transaction) throws(LarderError) in
+        let stored = try reads.read { (transaction) throws(LarderError) in
             try transaction.node(at: path, in: tree)
         }
         return changes.applied(to: stored)
@@ -179,14 +262,14 @@ struct StoreTreeCache: TreeCache {
             return query.parameters.filtered(try node(at: query.path))
         }
         let tree = tree
-        return try store.read { (transaction) throws(LarderError) in
+        return try reads.read { (transaction) throws(LarderError) in
             try transaction.window(of: query, in: tree)
         }
     }
 
     func children(_ keys: Set<ChildKey>, at path: TreePath) throws(LarderError) -> Node {
         let tree = tree
-        var node = try store.read { (transaction) throws(LarderError) in
+        var node = try reads.read { (transaction) throws(LarderError) in
             try transaction.children(keys, at: path, in: tree)
         }
         let changes = changes(at: path)
@@ -200,7 +283,7 @@ struct StoreTreeCache: TreeCache {
     func trackedKeys(of queries: [TrackedQueryID]) throws(LarderError) -> Set<ChildKey> {
         let tree = tree
         let changes = uncommitted.keys
-        return try store.read { (transaction) throws(LarderError) in
+        return try reads.read { (transaction) throws(LarderError) in
             var keys: Set<ChildKey> = []
             for id in queries {
                 guard let change = changes[id] else {

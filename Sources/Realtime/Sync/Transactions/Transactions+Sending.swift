@@ -35,7 +35,8 @@ extension Transactions {
             return true
         }
         let sent = queue.prefix { $0.result?.input != nil }
-        let base = tree.latestNode(at: path, excluding: Set(queue.compactMap { $0.result?.write }))
+        let base = tree.latestNode(
+            at: path, excluding: Set(queue.compactMap { $0.result?.write }), withForeign: false)
         var (node, present, isCurrent) = (base, base, true)
         for transaction in sent {
             guard let result = transaction.result else { continue }

@@ -93,7 +93,7 @@ extension SyncTree {
     ///
     /// - Returns: their events, those of the deepest locations first.
     mutating func apply(_ operation: TreeOperation) -> [TreeEvent] {
-        var results = Results(stored: stored)
+        var results = Results(stored: extendingStore)
         Self.apply(operation, to: &points, writes.visibleWrites, Surroundings(), &results)
         return finish(results)
     }
@@ -104,10 +104,14 @@ extension SyncTree {
         // A view that covers the query has all its data, and receives the same changes.
         if surroundings.isCovering { return [] }
         let writes = writes.visibleWrites.descending(to: query.path)
-        var results = Results(stored: stored)
+        var results = Results(stored: extendingStore)
         update(query) { Self.apply(operation, to: &$0, writes, surroundings, &results) }
         return finish(results)
     }
+
+    /// Where views that are open read more: the cache, if it has the data that this client's
+    /// connection has brought.
+    private var extendingStore: StoredTree? { stored?.isKept == true ? stored : nil }
 
     private mutating func finish(_ results: consuming Results) -> [TreeEvent] {
         // A second reference would have the changes below copy what is tracked.

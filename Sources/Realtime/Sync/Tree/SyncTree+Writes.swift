@@ -31,7 +31,7 @@ extension SyncTree {
     /// Adds a write whose server values were resolved.
     private mutating func add(_ write: PendingWrite) -> [TreeEvent] {
         note(write.id)
-        writes.add(write)
+        if let affected = writes.add(write) { return contentChanged(at: affected) }
         if !write.isVisible { return [] }
         return switch write.change {
         case .overwrite(let node):
@@ -45,8 +45,8 @@ extension SyncTree {
     package mutating func acknowledge(_ id: WriteID) -> [TreeEvent] {
         guard let write = writes[id] else { return [] }
         stored?.record(.removeWrite(id))
-        stored?.acknowledged(write, isExact: !guesses.contains(id), now: now)
-        guesses.remove(id)
+        let isExact = guesses.remove(id) == nil
+        store(AcceptedWrite(id, write.values, isExact: isExact))
         return writes.remove(id, isAccepted: true).map {
             apply(TreeOperation(.user, at: .root, .acknowledgement($0)))
         } ?? []
@@ -72,6 +72,37 @@ extension SyncTree {
     }
 }
 
+// MARK: - Writes of other clients
+
+extension SyncTree {
+    /// A write of another client has left the queue; as far as the server has accepted it, the
+    /// server's data contains it.
+    package mutating func removeForeign(_ id: WriteID) -> [TreeEvent] {
+        guesses.remove(id)
+        return writes.remove(id, isAccepted: false).map { contentChanged(at: $0) } ?? []
+    }
+
+    /// The server has accepted a write of another client, without a connection that tells of it:
+    /// its values count as the server's data.
+    package mutating func acceptForeign(_ id: WriteID) -> [TreeEvent] {
+        guard let write = writes[id] else { return [] }
+        let isExact = !guesses.contains(id)
+        var events: [TreeEvent] = []
+        for value in write.values {
+            if isExact {
+                stored?.serverChanged(
+                    value.path, [PathValue(.root, value.node)], isOverwrite: true)
+            }
+            events += apply(TreeOperation(.server, at: value.path, .overwrite(value.node)))
+        }
+        return events + removeForeign(id)
+    }
+
+    private mutating func contentChanged(at paths: PathTree<Bool>) -> [TreeEvent] {
+        paths.isEmpty ? [] : apply(TreeOperation(.user, at: .root, .reversal(paths)))
+    }
+}
+
 // MARK: - The latest state
 
 extension SyncTree {
@@ -79,13 +110,17 @@ extension SyncTree {
     ///
     /// Transactions start from it and increments add to it. Empty where nothing is known.
     ///
-    /// - Parameter excluded: writes that are left out.
+    /// - Parameters:
+    ///   - excluded: writes that are left out.
+    ///   - withForeign: false to leave out the writes of other clients, which the server may
+    ///     receive later.
     package func latestNode(
-        at path: TreePath, excluding excluded: Set<WriteID> = []
+        at path: TreePath, excluding excluded: Set<WriteID> = [], withForeign: Bool = true
     ) -> Node {
         // An unreadable cache is like an empty one: the server compares what is based on it.
         let server = serverNode(at: path) ?? (try? stored?.node(at: path)).flatMap { $0 }
-        return writes.latestNode(at: path, over: server, excluding: excluded) ?? .empty
+        return writes.latestNode(
+            at: path, over: server, excluding: excluded, withForeign: withForeign) ?? .empty
     }
 
     /// A write with its server values resolved against the latest state.

@@ -25,12 +25,17 @@ package struct SyncTree {
     var tags: [Int: QuerySpec] = [:]
     var listenEffects: [ListenEffect] = []
     private var lastWrite = WriteID(0)
+    /// The client that gives the numbers of writes; nil for the only client of its store.
+    let client: ClientNumber?
     private var lastTag = 0
     private var lastViewNumber = 0
 
     /// A tree without views and writes.
-    package init(_ stored: StoredTree? = nil) {
+    ///
+    /// - Parameter client: the number of the client among those that share its store.
+    package init(_ stored: StoredTree? = nil, client: ClientNumber? = nil) {
         self.stored = stored
+        self.client = client
     }
 
     /// The requests that the owner sends to the server, in order.
@@ -50,7 +55,8 @@ package struct SyncTree {
 
     /// The number of a new write.
     package mutating func newWriteID() -> WriteID {
-        lastWrite = WriteID(lastWrite.rawValue + 1)
+        let last = lastWrite.rawValue
+        lastWrite = WriteID(client?.number(after: last) ?? last + 1)
         return lastWrite
     }
 

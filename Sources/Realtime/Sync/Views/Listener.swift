@@ -28,4 +28,6 @@ package enum QueryHolder: Hashable, Sendable {
     case keepSynced
     /// A transaction at the location.
     case transaction(TransactionID)
+    /// Another client of the store, for which this one keeps the cache.
+    case client(ClientNumber)
 }

@@ -5,6 +5,7 @@ struct WriteEntry: Sendable {
     let id: WriteID
     var node: Node
     let isVisible: Bool
+    let isForeign: Bool
 }
 
 /// The nodes that pending writes have at one path, in the order of the writes.
@@ -29,9 +30,13 @@ struct WriteEntries: Sendable {
         entries[start...].filter(accepts)
     }
 
-    /// Adds the node of a write after all others.
-    mutating func append(_ entry: WriteEntry) {
-        entries.append(entry)
+    /// Adds the node of a write in the order of the writes' numbers.
+    mutating func add(_ entry: WriteEntry) {
+        if let last = entries.last, last.id > entry.id {
+            entries.insert(entry, at: place(of: entry.id))
+        } else {
+            entries.append(entry)
+        }
     }
 
     /// Removes the node of a write.
@@ -53,11 +58,17 @@ struct WriteEntries: Sendable {
     }
 
     private func position(of id: WriteID) -> Int? {
+        let place = place(of: id)
+        return place < entries.count && entries[place].id == id ? place : nil
+    }
+
+    /// The place of the first entry that does not come before a write.
+    private func place(of id: WriteID) -> Int {
         var (low, high) = (start, entries.count)
         while low < high {
             let middle = (low + high) / 2
             if entries[middle].id < id { low = middle + 1 } else { high = middle }
         }
-        return low < entries.count && entries[low].id == id ? low : nil
+        return low
     }
 }

@@ -32,12 +32,18 @@ package struct PendingWrite: Equatable, Sendable {
     /// False for the result of a transaction without local events: no view shows it, other
     /// transactions see it.
     package let isVisible: Bool
+    /// True if another client of the store sends it; transactions are not based on it.
+    package let isForeign: Bool
 
-    package init(_ id: WriteID, at path: TreePath, _ change: Change, isVisible: Bool = true) {
+    package init(
+        _ id: WriteID, at path: TreePath, _ change: Change, isVisible: Bool = true,
+        isForeign: Bool = false
+    ) {
         self.id = id
         self.path = path
         self.change = change
         self.isVisible = isVisible
+        self.isForeign = isForeign
     }
 
     /// The nodes that the write replaces, by their paths from the root, in the order in which they

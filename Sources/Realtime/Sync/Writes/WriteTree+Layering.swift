@@ -40,15 +40,20 @@ extension WriteTree {
     ///   - path: the location.
     ///   - server: its content as the server has it; nil if that is unknown.
     ///   - excluded: writes that are left out.
+    ///   - withForeign: false to leave out the writes of other clients.
     /// - Returns: nil if neither the server's content nor that of a write is known.
     ///
     /// Complexity: O(n log n) for n writes at and below the location.
     package func latestNode(
-        at path: TreePath, over server: Node?, excluding excluded: Set<WriteID> = []
+        at path: TreePath, over server: Node?, excluding excluded: Set<WriteID> = [],
+        withForeign: Bool = true
     ) -> Node? {
+        func counts(_ entry: WriteEntry) -> Bool {
+            !excluded.contains(entry.id) && (withForeign || !entry.isForeign)
+        }
         var base: (id: WriteID, node: Node)?
         index.visit(along: path) { depth, entries in
-            if let entry = entries.last(where: { !excluded.contains($0.id) }),
+            if let entry = entries.last(where: counts),
                 base.map({ $0.id < entry.id }) ?? true
             {
                 base = (entry.id, entry.node.node(at: path.dropFirst(depth)))
@@ -56,7 +61,7 @@ extension WriteTree {
             return true
         }
         let later = entries(below: path) { entry in
-            !excluded.contains(entry.id) && (base.map { $0.id < entry.id } ?? true)
+            counts(entry) && (base.map { $0.id < entry.id } ?? true)
         }
         if base == nil, server == nil, later.isEmpty { return nil }
         return later.reduce(base?.node ?? server ?? .empty) {

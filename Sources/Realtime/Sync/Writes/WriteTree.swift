@@ -10,6 +10,8 @@ package struct WriteTree: Sendable {
     private var writes: [WriteID: PendingWrite] = [:]
     private(set) var index = PathTree<WriteEntries>()
     private var visible = PathTree<Node>()
+    /// The largest number that a write ever had.
+    private var lastID = WriteID(.min)
 
     package init() {}
 
@@ -36,18 +38,43 @@ extension WriteTree {
         writes.reserveCapacity(count)
     }
 
-    /// Adds a write after all others.
-    package mutating func add(_ write: PendingWrite) {
+    /// Adds a write in the order of its number, in place of one that has it already.
+    ///
+    /// - Returns: nil for a write after all others, whose nodes are the visible content; otherwise
+    ///   where the visible content may be another now.
+    @discardableResult
+    package mutating func add(_ write: PendingWrite) -> PathTree<Bool>? {
+        guard write.id > lastID else { return insert(write) }
+        lastID = write.id
+        addEntries(of: write)
+        if write.isVisible {
+            for value in write.values { visible.fold(value.node, at: value.path) }
+        }
+        return nil
+    }
+
+    /// Adds a write before others.
+    private mutating func insert(_ write: PendingWrite) -> PathTree<Bool> {
+        var affected = remove(write.id, isAccepted: false) ?? PathTree()
+        addEntries(of: write)
+        if write.isVisible {
+            for value in write.values { affected[refold(at: value.path)] = true }
+        }
+        return affected
+    }
+
+    private mutating func addEntries(of write: PendingWrite) {
         writes[write.id] = write
         for value in write.values {
-            let entry = WriteEntry(id: write.id, node: value.node, isVisible: write.isVisible)
+            let entry = WriteEntry(
+                id: write.id, node: value.node, isVisible: write.isVisible,
+                isForeign: write.isForeign)
             index.update(at: value.path) { tree in
                 tree.updateValue { entries in
                     if entries == nil { entries = WriteEntries() }
-                    entries?.append(entry)
+                    entries?.add(entry)
                 }
             }
-            if write.isVisible { visible.fold(value.node, at: value.path) }
         }
     }
 
@@ -97,7 +124,9 @@ extension WriteTree {
     package mutating func removeAll() -> PathTree<Bool>? {
         var affected = PathTree<Bool>()
         visible.forEach { path, _ in affected[path] = true }
+        let lastID = lastID
         self = WriteTree()
+        self.lastID = lastID
         return affected.isEmpty ? nil : affected
     }
 }

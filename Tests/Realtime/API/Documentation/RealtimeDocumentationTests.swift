@@ -126,5 +126,10 @@ struct RealtimeDocumentationTests {
         place.enqueueSetValue(7)
         #expect(Offline.casts(await place.observeSingleEvent(of: .value)) == (7, false))
         try await durable.close()
+        let shared = try Offline.shared(directory.file("store"))
+        let value = await shared.reference(withPath: "a").observeSingleEvent(of: .value)
+        #expect(value.value as? Int == 7)
+        #expect(try await shared.pendingWrites().count == 2)
+        try await shared.close()
     }
 }

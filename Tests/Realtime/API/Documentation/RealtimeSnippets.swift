@@ -239,6 +239,15 @@ enum RealtimeOfflineSnippets {
         return database
     }
 
+    static func shared(_ directory: String) throws -> Database {
+        // snippet: realtime-shared
+        var configuration = DatabaseConfiguration(directory: directory)
+        configuration.access = .shared
+        let database = try Database(configuration: configuration)
+        // end
+        return database
+    }
+
     static func misuse(_ database: Database) async throws -> Bool {
         // snippet: realtime-misuse
         let query = database.reference(withPath: "a.b").queryLimited(toFirst: 0)

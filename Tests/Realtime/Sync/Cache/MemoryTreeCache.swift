@@ -53,6 +53,7 @@ final class MemoryTreeCache: TreeCache {
         case .saveWrite(let write): writes[write.id] = write
         case .removeWrite(let id): writes[id] = nil
         case .removeAllWrites: writes = [:]
+        case .beginListen, .endListen, .passAccepted, .removeAccepted: break
         }
     }
 

@@ -10,7 +10,7 @@ import Testing
 
 /// A client on a manual clock, whose events and completions are recorded as text.
 final class EngineUnderTest {
-    let scheduler = ManualScheduler<DatabaseTimer>()
+    let scheduler: ManualScheduler<DatabaseTimer>
     let server = ScriptedServer()
     let tokens = ScriptedTokens()
     let client: DatabaseClient
@@ -20,19 +20,20 @@ final class EngineUnderTest {
     private var lastListener: UInt = 0
 
     init(
-        _ storage: StoreConfiguration? = nil, isLocal: Bool = false, usesTokens: Bool = false,
+        _ storage: StoreConfiguration? = nil, store: Store? = nil, isLocal: Bool = false,
+        usesTokens: Bool = false, clock: ManualClock = ManualClock(),
         _ configure: (inout DatabaseClientConfiguration) -> Void = { _ in }
     ) throws {
+        scheduler = ManualScheduler(clock: clock)
         var configuration = DatabaseClientConfiguration(storage: storage)
         configuration.scheduler = scheduler
         configuration.remote = isLocal ? nil : server
         if usesTokens { configuration.tokens = tokens }
-        let clock = scheduler.clock
         configuration.clock = { clock.timestamp }
         let warnings = warnings
         configuration.log = { line in warnings.withLock { $0.append(line) } }
         configure(&configuration)
-        client = try DatabaseClient(configuration)
+        client = try DatabaseClient(configuration, store: store)
         scheduler.drain()
     }
 

@@ -1,0 +1,130 @@
+import Foundation
+import LarderCore
+import LarderRealtime
+import LarderRealtimeBackend
+import LarderSharedTestSupport
+import Testing
+
+@Suite("Processes that share a Realtime Database", .serialized)
+struct RealtimeProcessTests {
+    /// Rounds of writing and killing; `LARDER_KILL_ROUNDS` asks for more.
+    private static let rounds =
+        ProcessInfo.processInfo.environment["LARDER_KILL_ROUNDS"].flatMap { Int($0) } ?? 2
+
+    private let directory: TemporaryDirectory
+    private let backend = RealtimeBackend()
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func open(_ access: DatabaseConfiguration.Access) throws -> Database {
+        var configuration = DatabaseConfiguration(directory: directory.file("database"))
+        configuration.access = access
+        configuration.backend = backend.connection
+        configuration.callbackQueue = DispatchQueue(label: "test")
+        return try Database(configuration: configuration)
+    }
+
+    @Test("What killed processes have left is sent by another, once and in order")
+    func kills() async throws {
+        var random = SeededRandom()
+        let database = try open(.shared)
+        for round in 0..<Self.rounds {
+            let names = (1...3).map { "\(round)-\($0)" }
+            let children = try names.map {
+                try WritingProcess(directory.file("database"), $0)
+            }
+            // The first ones end while others write and may replace them.
+            var reported: [Int] = []
+            for child in children { reported.append(try child.kill(after: 1 + random.below(60))) }
+            try await waitForPendingWrites(of: database)
+            for (name, reported) in zip(names, reported) {
+                try await check(name, reported, database, "round \(round), \(random)")
+            }
+        }
+        try await database.close()
+    }
+
+    @Test("An open directory is shared by all processes or by none")
+    func exclusion() async throws {
+        let database = try open(.shared)
+        let child = try WritingProcess(directory.file("database"), "child")
+        try child.wait(for: 1)
+        let alone = #expect(throws: DatabaseError.self) { try open(.exclusive) }
+        #expect(alone?.kind == .failedPrecondition)
+        _ = try child.kill(after: 1)
+        try await database.close()
+        let exclusive = try open(.exclusive)
+        let shared = #expect(throws: DatabaseError.self) { try open(.shared) }
+        #expect(shared?.kind == .failedPrecondition)
+        try await exclusive.close()
+    }
+
+    /// Waits until the processes that were killed are replaced and the backend has their writes.
+    private func waitForPendingWrites(of database: Database) async throws {
+        // Everything that was committed before is in the list that follows.
+        _ = try await database.pendingWrites()
+        for try await pending in database.pendingWriteUpdates where pending.isEmpty { return }
+    }
+
+    private func check(
+        _ name: String, _ reported: Int, _ database: Database, _ comment: Comment
+    ) async throws {
+        let root = database.reference()
+        let writes = try await root.child("writes/\(name)").getData()
+        let numbers = writes.childSnapshots.compactMap { Int($0.key) }
+        let count = numbers.count
+        #expect(count >= reported, comment)
+        #expect(numbers.max() ?? 0 == count, comment)
+        #expect(try await root.child("last/\(name)").getData().value as? Int ?? 0 == count, comment)
+        #expect(
+            try await root.child("count/\(name)").getData().value as? Int ?? 0 == count, comment)
+    }
+}
+
+/// A process that writes until it is killed.
+private final class WritingProcess {
+    private let process = Process()
+    private let output = Pipe()
+    private var text = ""
+
+    init(_ directory: String, _ name: String) throws {
+        process.executableURL = Bundle.main.executableURL?.deletingLastPathComponent()
+            .appendingPathComponent("LarderRealtimeTestChild")
+        process.arguments = [directory, name]
+        process.standardOutput = output
+        try process.run()
+    }
+
+    deinit {
+        if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
+    }
+
+    /// Waits until a number of writes is durable.
+    func wait(for count: Int) throws {
+        while last < count {
+            let data = output.fileHandleForReading.availableData
+            try #require(!data.isEmpty, "it has ended after: \(text.suffix(200))")
+            text += String(decoding: data, as: UTF8.self)
+        }
+    }
+
+    /// Kills it once a number of writes is durable.
+    ///
+    /// - Returns: the last one that it reported.
+    func kill(after count: Int) throws -> Int {
+        try wait(for: count)
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        text += String(
+            decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return last
+    }
+
+    /// The number in the last whole line.
+    private var last: Int {
+        let lines = text.split(separator: "\n").dropLast(text.hasSuffix("\n") ? 0 : 1)
+        return lines.last.flatMap { Int($0) } ?? 0
+    }
+}
