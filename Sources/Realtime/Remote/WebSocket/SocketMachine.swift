@@ -134,8 +134,9 @@ extension SocketMachine {
         if state != .ended { waiting.append((number, request)) }
     }
 
-    /// The next frame to send, or the answer to a request that cannot be sent; nil if nothing
-    /// waits. To be called while the connection takes what is written.
+    /// The next frame to send, or the answer to a request that cannot be sent; nil for none.
+    ///
+    /// To be called while the connection takes what is written.
     mutating func next(at now: Duration) -> Action? {
         guard state == .open else { return nil }
         while true {
