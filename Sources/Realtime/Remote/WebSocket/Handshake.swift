@@ -24,6 +24,7 @@ struct Handshake: Sendable {
     func begin(_ socket: SocketHandler) {
         socket.start()
         ClientBootstrap(group: socket.loop)
+            .connectTimeout(TimeAmount(configuration.connectTimeout))
             .channelOption(.socketOption(.so_keepalive), value: 1)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in

@@ -32,16 +32,6 @@ import Testing
         return values
     }
 
-    /// Waits for a write's acknowledgement; the error's text, or nil.
-    private func write(
-        _ body: (@escaping @Sendable ((any Error)?, DatabaseReference) -> Void) -> Void
-    ) async -> String? {
-        let result = Awaited<String??>(nil)
-        body { error, _ in result.change { [text = error.map { "\($0)" }] in $0 = .some(text) } }
-        await result.wait { $0 != nil }
-        return result.value ?? nil
-    }
-
     @Test func `two databases see each other's writes, transactions and ends`() async throws {
         let backend = RealtimeBackend()
         let server = try await LoopbackServer { backend.remote($0) }
@@ -51,42 +41,32 @@ import Testing
         await seen.wait { $0.last?.contains("null") == true }
 
         let room = writer.reference(withPath: "room")
-        #expect(await write { room.child("a").setValue(1, withCompletionBlock: $0) } == nil)
+        _ = try await room.child("a").setValue(1)
         await seen.wait { $0.last == "1" }
-        #expect(
-            await write { room.updateChildValues(["a": 2, "b": "x"], withCompletionBlock: $0) }
-                == nil)
+        _ = try await room.updateChildValues(["a": 2, "b": "x"])
         await seen.wait { $0.last == "2" }
         #expect(
             backend.tree(of: "demo").child(ChildKey("room")).child(ChildKey("b"))
                 == Node(.string("x")))
 
-        let committed = Awaited<Bool?>(nil)
-        room.child("a").runTransactionBlock {
-            data in
+        let (isCommitted, _) = try await room.child("a").runTransactionBlock { data in
             data.value = ((data.value as? Int) ?? 0) + 40
             return .success(withValue: data)
-        } andCompletionBlock: { _, isCommitted, _ in
-            committed.change { $0 = isCommitted }
         }
+        #expect(isCommitted)
         await seen.wait { $0.last == "42" }
-        await committed.wait { $0 != nil }
-        #expect(committed.value == true)
 
-        #expect(
-            await write {
-                room.child("a").onDisconnectSetValue("gone", withCompletionBlock: $0)
-            } == nil)
+        _ = try await room.child("a").onDisconnectSetValue("gone")
         writer.goOffline()
         await seen.wait { $0.last == "gone" }
         writer.goOnline()
-        #expect(await write { room.child("a").setValue("back", withCompletionBlock: $0) } == nil)
+        _ = try await room.child("a").setValue("back")
         await seen.wait { $0.last == "back" }
         #expect(server.targets.withLock { $0 }.count == 3)
         #expect(server.targets.withLock { $0.last }?.contains("&ls=") == true)
 
         let large = String(repeating: "😀é", count: 30_000)
-        #expect(await write { room.child("a").setValue(large, withCompletionBlock: $0) } == nil)
+        _ = try await room.child("a").setValue(large)
         await seen.wait { $0.last == large }
         try await writer.close()
         try await reader.close()
@@ -104,18 +84,14 @@ import Testing
         let server = try await LoopbackServer { backend.remote($0) }
         let url = "http://127.0.0.1:\(server.port)?ns=demo"
         let anonymous = try database(url)
-        #expect(
-            await write {
-                anonymous.reference(withPath: "a").setValue(1, withCompletionBlock: $0)
-            } != nil)
+        await #expect(throws: DatabaseError.self) {
+            try await anonymous.reference(withPath: "a").setValue(1)
+        }
         let tokens = Box(["bad", "good"])
         let signedIn = try database(url) {
             $0.tokenProvider = { _ in tokens.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] } }
         }
-        #expect(
-            await write {
-                signedIn.reference(withPath: "a").setValue(1, withCompletionBlock: $0)
-            } == nil)
+        _ = try await signedIn.reference(withPath: "a").setValue(1)
         try await anonymous.close()
         try await signedIn.close()
         try await backend.close()
@@ -129,18 +105,13 @@ import Testing
         let url = "https://game-default-rtdb.firebaseio.com"
         let byEnvironment = try database(
             url, environment: ["FIREBASE_DATABASE_EMULATOR_HOST": "127.0.0.1:\(server.port)"])
-        #expect(
-            await write {
-                byEnvironment.reference(withPath: "a").setValue(1, withCompletionBlock: $0)
-            } == nil)
+        _ = try await byEnvironment.reference(withPath: "a").setValue(1)
         #expect(server.targets.withLock { $0 } == ["/.ws?v=5&ns=game-default-rtdb"])
         // A plain server that a URL names is used as it is.
         let byURL = try database(
             "http://127.0.0.1:\(server.port)?ns=other",
             environment: ["FIREBASE_DATABASE_EMULATOR_HOST": "127.0.0.1:1"])
-        #expect(
-            await write { byURL.reference(withPath: "a").setValue(2, withCompletionBlock: $0) }
-                == nil)
+        _ = try await byURL.reference(withPath: "a").setValue(2)
         #expect(backend.tree(of: "other").child(ChildKey("a")) == Node(.integer(2)))
         try await byEnvironment.close()
         try await byURL.close()
