@@ -12,8 +12,9 @@ import Testing
 
 @Suite struct SocketHandlerTests {
     /// The code of an event that ends a connection; nil for another one.
-    private func ending(_ events: [ConnectionEvent]) -> LarderError.Code? {
-        guard events.count == 1, case .closed(let error?) = events[0] else { return nil }
+    private func ending(_ events: some RandomAccessCollection<ConnectionEvent>) -> LarderError.Code?
+    {
+        guard events.count == 1, case .closed(let error?)? = events.first else { return nil }
         return error.kind
     }
 
@@ -147,6 +148,30 @@ import Testing
         try failed.open()
         try failed.write(EmbeddedSocket.frame([0x03, 0xf3], opcode: 8))
         #expect(ending(failed.readEvents()) == .unavailable)
+    }
+
+    @Test func `a loss after any byte ends the connection once, after all that was complete`()
+        throws
+    {
+        let frames = [EmbeddedSocket.hello, .push(.securityDebug("hi")), .push(.securityDebug(""))]
+            .map { EmbeddedSocket.frame($0.text) }
+        let size = frames.joined().count + 140
+        for cut in 0..<size {
+            let socket = try EmbeddedSocket()
+            let acceptance = try socket.readRequest().acceptance
+            let bytes = acceptance + frames.joined()
+            try socket.write(Array(bytes.prefix(cut)))
+            try socket.channel.close().wait()
+            socket.loop.run()
+            var end = acceptance.count
+            let complete = frames.count { frame in
+                end += frame.count
+                return end <= cut
+            }
+            let events = socket.readEvents()
+            #expect(events.count == complete + 1, "cut at \(cut)")
+            #expect(ending(events.suffix(1)) == .unavailable)
+        }
     }
 
     @Test func `closing tells the server, and nobody else`() throws {

@@ -64,12 +64,8 @@ final class EmbeddedSocket {
 
     // MARK: HTTP
 
-    /// Answers the client's request for a WebSocket.
-    ///
-    /// - Parameter greeting: what follows the answer at once.
-    /// - Returns: the request.
-    @discardableResult
-    func accept(greeting: [UInt8] = []) throws -> String {
+    /// The client's request for a WebSocket, and the answer that accepts it.
+    func readRequest() throws -> (text: String, acceptance: [UInt8]) {
         let request = String(decoding: try readBytes(), as: UTF8.self)
         let key = try #require(
             request.split(separator: "\r\n").first { $0.hasPrefix("Sec-WebSocket-Key: ") }
@@ -83,7 +79,17 @@ final class EmbeddedSocket {
             \r
 
             """
-        try write(Array(answer.utf8) + greeting)
+        return (request, Array(answer.utf8))
+    }
+
+    /// Accepts the client's request.
+    ///
+    /// - Parameter greeting: what follows the answer at once.
+    /// - Returns: the request.
+    @discardableResult
+    func accept(greeting: [UInt8] = []) throws -> String {
+        let (request, acceptance) = try readRequest()
+        try write(acceptance + greeting)
         return request
     }
 
