@@ -33,6 +33,7 @@ let package = Package(
         .library(
             name: "LarderRealtimeBackend",
             targets: ["LarderRealtimeModel", "LarderRealtimeBackend"]),
+        .library(name: "LarderRealtimeWebSocket", targets: ["LarderRealtimeWebSocket"]),
         .executable(name: "larder", targets: ["LarderTool"]),
         .executable(name: "larderd", targets: ["LarderDaemon"]),
     ],
@@ -238,6 +239,25 @@ let package = Package(
         .target(
             name: "LarderRealtimeRemote", dependencies: ["LarderCore", "LarderRealtimeModel"],
             path: "Sources/Realtime/Remote/Interface", swiftSettings: swiftSettings),
+        // The messages of the Realtime Database's protocol, and their division into frames.
+        .target(
+            name: "LarderRealtimeWire",
+            dependencies: ["LarderCore", "LarderRealtimeModel", "LarderRealtimeRemote"],
+            path: "Sources/Realtime/Wire", swiftSettings: swiftSettings),
+        // A Realtime Database server over WebSockets: handshake, deadlines, redirects, TLS.
+        .target(
+            name: "LarderRealtimeWebSocket",
+            dependencies: [
+                "LarderCore", "LarderRealtimeModel", "LarderRealtimeRemote", "LarderRealtimeWire",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Sources/Realtime/Remote/WebSocket", swiftSettings: swiftSettings),
         // Sync tree, write tree, transactions, and the engine that feeds them.
         .target(
             name: "LarderRealtimeSync",
@@ -587,6 +607,27 @@ let package = Package(
                 "LarderSharedTestSupport",
             ],
             path: "Tests/Realtime/Store", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderRealtimeWireTests",
+            dependencies: [
+                "LarderCore", "LarderRealtimeModel", "LarderRealtimeRemote", "LarderRealtimeWire",
+                "LarderRealtimeTestSupport", "LarderSharedTestSupport",
+            ],
+            path: "Tests/Realtime/Wire", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderRealtimeWebSocketTests",
+            dependencies: [
+                "LarderCore", "LarderRealtime", "LarderRealtimeModel", "LarderRealtimeRemote",
+                "LarderRealtimeWire", "LarderRealtimeBackend", "LarderRealtimeWebSocket",
+                "LarderRealtimeTestSupport", "LarderSharedTestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Tests/Realtime/Remote/WebSocket", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderRealtimeSyncTests",
             dependencies: [

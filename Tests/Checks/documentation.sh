@@ -22,11 +22,11 @@ rm -rf "$build"
 mkdir -p "$build/symbols"
 for module in LarderCore LarderApp LarderRuntime LarderModel LarderStorage LarderDocumentStore \
     LarderCredentials LarderRemote Larder LarderGRPC LarderRealtimeModel LarderRealtimeRemote \
-    LarderRealtime; do
+    LarderRealtime LarderRealtimeWebSocket; do
     swift symbolgraph-extract -module-name "$module" -target "$target" -I "$products/Modules" \
         "$@" -minimum-access-level public -output-dir "$build/symbols"
 done
-for module in LarderStorage Larder LarderGRPC LarderRealtime; do
+for module in LarderStorage Larder LarderGRPC LarderRealtime LarderRealtimeWebSocket; do
     catalog=$(find Sources -name "$module.docc")
     docc convert "$catalog" --additional-symbol-graph-dir "$build/symbols" \
         --fallback-display-name "$module" --fallback-bundle-identifier "larder.$module" \

@@ -44,6 +44,8 @@ Firestore/API               LarderApp|LarderModel|LarderPlanning|LarderQuery|Lar
 Realtime/Model              LarderCore
 Realtime/Store              CLarder|LarderCore|LarderStorage|LarderRealtimeModel
 Realtime/Remote/Interface   LarderCore|LarderRealtimeModel
+Realtime/Wire               LarderCore|LarderRealtimeModel|LarderRealtimeRemote
+Realtime/Remote/WebSocket   LarderCore|LarderRealtimeModel|LarderRealtimeRemote|LarderRealtimeWire
 Realtime/Sync               LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote
 Realtime/Backend            LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote
 Realtime/API                LarderApp|LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote|LarderRealtimeSync
@@ -89,7 +91,7 @@ finding "Swift tests use the Swift face; tests of the C core are in Tests/C" \
     "$(imports Tests 'CLarder|CLMDB|CZstd|CNGHTTP2')"
 finding "nothing here talks to a network; transports are modules of their own" \
     "$(imports Sources 'FoundationNetworking|NIO[A-Za-z0-9]*|GRPC[A-Za-z0-9]*|SwiftProtobuf' |
-        grep -vE '^Sources/(Shared/HTTP|Firestore/(Wire|Remote/GRPC|Service))/')"
+        grep -vE '^Sources/(Shared/HTTP|Firestore/(Wire|Remote/GRPC|Service)|Realtime/Remote/WebSocket)/')"
 finding "LarderWire knows messages and codes, and no sockets" \
     "$(imports Sources/Firestore/Wire 'FoundationNetworking|NIO[A-Za-z0-9]*|GRPCNIO[A-Za-z0-9]*')"
 finding "the tool is made of public API only" \

@@ -117,34 +117,3 @@ public struct CloudFirestoreConfiguration: Sendable {
         else { throw .invalidArgument("limits and timeouts of a connection must be positive") }
     }
 }
-
-// MARK: - Addresses
-
-/// A host with an optional port: `localhost:8080`, `127.0.0.1:8080` or `[::1]:8080`.
-struct HostAddress: Hashable {
-    /// The host name or address, without the brackets of IPv6.
-    let host: String
-    /// The port; 0 if unspecified.
-    let port: Int
-
-    init(host: String, port: Int) {
-        self.host = host
-        self.port = port
-    }
-
-    init(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"),
-            let port = UInt16(text[text.index(after: colon)...])
-        else {
-            (host, self.port) = (Self.unbracketed(text[...]), 0)
-            return
-        }
-        host = Self.unbracketed(text[..<colon])
-        self.port = Int(port)
-    }
-
-    private static func unbracketed(_ name: Substring) -> String {
-        let isBracketed = name.hasPrefix("[") && name.hasSuffix("]")
-        return String(isBracketed ? name.dropFirst().dropLast() : name)
-    }
-}

@@ -1,7 +1,7 @@
 /// Keys that were made for these tests, and guard nothing.
-enum TestKeys {
+package enum TestKeys {
     /// The private key of a server.
-    static let serverKey = """
+    package static let serverKey = """
         -----BEGIN PRIVATE KEY-----
         MIIEvwIBADANBgkqhkiG9w0BAQEFAASCBKkwggSlAgEAAoIBAQCuu0tS8a4ediXo
         WDWLMtJKo5UCh+6+PyfzHleS+rU6HkIISe+lkWi9rQhDNwe21RECc28g2cncmeie
@@ -33,7 +33,7 @@ enum TestKeys {
         """
 
     /// Its certificate, for localhost and signed by itself; valid for 100 years.
-    static let serverCertificate = """
+    package static let serverCertificate = """
         -----BEGIN CERTIFICATE-----
         MIIDJzCCAg+gAwIBAgIUWRNSwDTSEteaKKovgNkYeNfQ5G0wDQYJKoZIhvcNAQEL
         BQAwFDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTIwMjkxMloYDzIxMjYx
