@@ -183,7 +183,11 @@ extension StoredTree {
         } else {
             record(.merge(path, values))
         }
-        for value in values { tracked.completeLocation(path.appending(value.path)) }
+        for value in values {
+            let path = path.appending(value.path)
+            tracked.completeLocation(path)
+            tracked.changeLocation(path)
+        }
         saveQueries()
     }
 
@@ -247,6 +251,7 @@ extension StoredTree {
     mutating func keep(_ value: PathValue, isExact: Bool, now: Int64) {
         record(.overwrite(value.path, value.node))
         if isExact { tracked.ensureComplete(value.path, now: now) }
+        tracked.changeLocation(value.path)
         saveQueries()
     }
 }
