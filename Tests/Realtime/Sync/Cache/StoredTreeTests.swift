@@ -197,6 +197,18 @@ struct StoredTreeTests {
         #expect(try events(&again, try last(4)).value?.hasChild(ChildKey("trex")) == true)
     }
 
+    @Test("a child of a cached window is complete, one beside the window is not known")
+    func childOfWindow() throws {
+        try cacheFour()
+        var tree = SyncTree(cache.start())
+        let linhenykus = QuerySpec(scores.child(ChildKey("linhenykus")))
+        let value = try #require(try tree.storedValue(of: linhenykus))
+        #expect(value.isComplete && value.node == Node(.integer(80)))
+        #expect(try events(&tree, linhenykus).value == Node(.integer(80)))
+        let stegosaurus = QuerySpec(scores.child(ChildKey("stegosaurus")))
+        #expect(try tree.storedValue(of: stegosaurus) == nil)
+    }
+
     @Test("a window that is listened to keeps its keys when a location below it changes")
     func windowWithListener() throws {
         var tree = SyncTree(cache.start())
