@@ -175,7 +175,9 @@ extension TrackedQueries {
     package mutating func completeLocation(_ path: TreePath) {
         var incomplete: [QuerySpec] = []
         locations.subtree(at: path)?.forEach { _, here in
-            if let query = here.queries[.default], !query.isComplete { incomplete.append(query.query) }
+            if let query = here.queries[.default], !query.isComplete {
+                incomplete.append(query.query)
+            }
         }
         for query in incomplete { update(query) { $0.isComplete = true } }
     }
