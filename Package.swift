@@ -32,7 +32,7 @@ let package = Package(
         .library(name: "LarderRealtime", targets: ["LarderRealtime"]),
         .library(
             name: "LarderRealtimeBackend",
-            targets: ["LarderRealtimeModel", "LarderRealtimeBackend"]),
+            targets: ["LarderRealtimeModel", "LarderRealtimeRules", "LarderRealtimeBackend"]),
         .library(name: "LarderRealtimeWebSocket", targets: ["LarderRealtimeWebSocket"]),
         .executable(name: "larder", targets: ["LarderTool"]),
         .executable(name: "larderd", targets: ["LarderDaemon"]),
@@ -230,6 +230,10 @@ let package = Package(
         .target(
             name: "LarderRealtimeModel", dependencies: ["LarderCore"],
             path: "Sources/Realtime/Model", swiftSettings: swiftSettings),
+        // The Realtime Database's security rules: their files, compiler and evaluation.
+        .target(
+            name: "LarderRealtimeRules", dependencies: ["LarderCore", "LarderRealtimeModel"],
+            path: "Sources/Realtime/Rules", swiftSettings: swiftSettings),
         // The tree in a store: node rows, tracked queries, the outbox.
         .target(
             name: "LarderRealtimeStore",
@@ -272,7 +276,7 @@ let package = Package(
             name: "LarderRealtimeBackend",
             dependencies: [
                 "LarderCore", "LarderRuntime", "LarderStorage", "LarderRealtimeModel",
-                "LarderRealtimeStore", "LarderRealtimeRemote",
+                "LarderRealtimeRules", "LarderRealtimeStore", "LarderRealtimeRemote",
             ],
             path: "Sources/Realtime/Backend", swiftSettings: swiftSettings),
         // What applications import: the Realtime Database API.
@@ -289,7 +293,7 @@ let package = Package(
             name: "LarderTool",
             dependencies: [
                 "Larder", "LarderCore", "LarderModel", "LarderDocumentStore", "LarderRealtime",
-                "LarderRealtimeStore", "LarderRealtimeBackend",
+                "LarderRealtimeRules", "LarderRealtimeStore", "LarderRealtimeBackend",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -600,6 +604,13 @@ let package = Package(
             ],
             path: "Tests/Realtime/Model", swiftSettings: swiftSettings),
         .testTarget(
+            name: "LarderRealtimeRulesTests",
+            dependencies: [
+                "LarderCore", "LarderRealtimeModel", "LarderRealtimeRules",
+                "LarderRealtimeTestSupport", "LarderSharedTestSupport",
+            ],
+            path: "Tests/Realtime/Rules", swiftSettings: swiftSettings),
+        .testTarget(
             name: "LarderRealtimeStoreTests",
             dependencies: [
                 "LarderCore", "LarderStorage", "LarderRealtimeModel", "LarderRealtimeStore",
@@ -640,9 +651,9 @@ let package = Package(
         .testTarget(
             name: "LarderRealtimeBackendTests",
             dependencies: [
-                "LarderCore", "LarderStorage", "LarderRealtimeModel", "LarderRealtimeStore",
-                "LarderRealtimeRemote", "LarderRealtimeBackend", "LarderRealtimeTestSupport",
-                "LarderSharedTestSupport",
+                "LarderCore", "LarderStorage", "LarderRealtimeModel", "LarderRealtimeRules",
+                "LarderRealtimeStore", "LarderRealtimeRemote", "LarderRealtimeBackend",
+                "LarderRealtimeTestSupport", "LarderSharedTestSupport",
             ],
             path: "Tests/Realtime/Backend", swiftSettings: swiftSettings),
         .testTarget(

@@ -42,14 +42,15 @@ Firestore/Remote/GRPC       LarderCore|LarderCredentials|LarderModel|LarderQuery
 Firestore/Service           LarderBackend|LarderCore|LarderHTTP|LarderModel|LarderPlanning|LarderQuery|LarderRemote|LarderWire
 Firestore/API               LarderApp|LarderModel|LarderPlanning|LarderQuery|LarderRemote|LarderRuntime|LarderDocumentStore|LarderSync
 Realtime/Model              LarderCore
+Realtime/Rules              LarderCore|LarderRealtimeModel
 Realtime/Store              CLarder|LarderCore|LarderStorage|LarderRealtimeModel
 Realtime/Remote/Interface   LarderCore|LarderRealtimeModel
 Realtime/Wire               LarderCore|LarderRealtimeModel|LarderRealtimeRemote
 Realtime/Remote/WebSocket   LarderCore|LarderRealtimeModel|LarderRealtimeRemote|LarderRealtimeWire
 Realtime/Sync               LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote
-Realtime/Backend            LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote
+Realtime/Backend            LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeRules|LarderRealtimeStore|LarderRealtimeRemote
 Realtime/API                LarderApp|LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote|LarderRealtimeSync
-Tools/larder                LarderCore|Larder|LarderModel|LarderDocumentStore|LarderRealtime|LarderRealtimeStore|LarderRealtimeBackend
+Tools/larder                LarderCore|Larder|LarderModel|LarderDocumentStore|LarderRealtime|LarderRealtimeRules|LarderRealtimeStore|LarderRealtimeBackend
 Tools/larderd               LarderModel|LarderServer
 Tools/demo/Story            Larder
 Tools/demo/Local            LarderDemo|LarderBackend
