@@ -1,5 +1,6 @@
 import LarderRealtimeModel
 import LarderRealtimeRemote
+import LarderRealtimeRules
 
 extension TreeServer {
     /// Begins a listen, or answers one again that is there already.
@@ -15,7 +16,8 @@ extension TreeServer {
         if content.hash != hash {
             send(.push(update(compoundHash, to: content, at: path, key.tag)), to: session.channel)
         }
-        return RealtimeResponse(.ok)
+        return settings.securityRules?.missingIndex(of: key.query) == nil
+            ? RealtimeResponse(.ok) : .withoutIndex
     }
 
     private func update(
@@ -52,19 +54,12 @@ extension TreeServer {
         } catch {
             return RealtimeResponse(.failed, reason: error.message)
         }
-        return mayRead(query, session) ? nil : .permissionDenied
-    }
-
-    private func mayRead(_ query: QuerySpec, _ session: BackendSession) -> Bool {
-        let request = RealtimeBackend.Request(
-            operation: .read, user: session.user, location: query.path,
-            parameters: query.parameters, tree: tree, result: tree, milliseconds: now)
-        return settings.rules(request) == .allow
+        return mayRead(query, session.user) ? nil : .permissionDenied
     }
 
     /// Ends the listens of a session that the rules deny by now.
     func recheckListens(of session: BackendSession) {
-        let denied = session.listens.filter { !mayRead($0.query, session) }
+        let denied = session.listens.filter { !mayRead($0.query, session.user) }
         for key in denied.sorted(by: { $0.query.path < $1.query.path }) { revoke(key, session) }
     }
 
@@ -87,4 +82,8 @@ extension TreeServer {
 
 extension RealtimeResponse {
     static let permissionDenied = RealtimeResponse(.permissionDenied, reason: "Permission denied")
+
+    /// The answer to a listen whose order is not in the rules' `.indexOn`.
+    static let withoutIndex = RealtimeResponse(
+        .ok, payload: .json(.object([JSONMember("w", .array([.string("no_index")]))])))
 }

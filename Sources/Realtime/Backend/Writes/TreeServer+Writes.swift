@@ -12,7 +12,7 @@ extension TreeServer {
         let time = now
         let resolved = write.resolved(at: time, in: tree)
         let result = resolved.applied(to: tree)
-        guard mayWrite(resolved, session, at: time, result) else { return .permissionDenied }
+        guard mayWrite(resolved, session.user, at: time, result) else { return .permissionDenied }
         if let hash, tree.node(at: write.path).hash != hash {
             sendPresentNode(at: write.path, to: session)
             return RealtimeResponse(.dataStale, reason: "Transaction hash does not match")
@@ -49,17 +49,6 @@ extension TreeServer {
         deliverLater(.answer(RealtimeResponse(.ok), completion))
     }
 
-    private func mayWrite(
-        _ write: TreeWrite, _ session: BackendSession, at time: Int64, _ result: Node
-    ) -> Bool {
-        write.values.allSatisfy { value in
-            let request = RealtimeBackend.Request(
-                operation: .write, user: session.user, location: write.path.appending(value.path),
-                parameters: .default, tree: tree, result: result, milliseconds: time)
-            return settings.rules(request) == .allow
-        }
-    }
-
     /// Replaces the tree and sends the change to all listens that it concerns.
     private func replaceTree(with result: Node, after write: TreeWrite) {
         let pushes = WritePushes(of: write, from: tree, to: result)
@@ -74,7 +63,7 @@ extension TreeServer {
         if let refusal = refusal(of: write) { return refusal }
         let time = now
         let resolved = write.resolved(at: time, in: tree)
-        guard mayWrite(resolved, session, at: time, resolved.applied(to: tree)) else {
+        guard mayWrite(resolved, session.user, at: time, resolved.applied(to: tree)) else {
             return .permissionDenied
         }
         session.onDisconnect.remember(write.path, write.values)
@@ -90,7 +79,7 @@ extension TreeServer {
         for value in operations.take(at: time, existing: { present.node(at: $0) }) {
             let write = TreeWrite(value.path, value.node)
             let result = write.applied(to: tree)
-            if mayWrite(write, session, at: time, result) {
+            if mayWrite(write, session.user, at: time, result) {
                 replaceTree(with: result, after: write)
                 hasWritten = true
             }
