@@ -279,6 +279,14 @@ let package = Package(
                 "LarderRealtimeRules", "LarderRealtimeStore", "LarderRealtimeRemote",
             ],
             path: "Sources/Realtime/Backend", swiftSettings: swiftSettings),
+        // The REST interface of a backend and its event streams, without a transport.
+        .target(
+            name: "LarderRealtimeREST",
+            dependencies: [
+                "LarderCore", "LarderRealtimeModel", "LarderRealtimeRules", "LarderRealtimeRemote",
+                "LarderRealtimeBackend",
+            ],
+            path: "Sources/Realtime/REST", swiftSettings: swiftSettings),
         // What applications import: the Realtime Database API.
         .target(
             name: "LarderRealtime",
@@ -656,6 +664,14 @@ let package = Package(
                 "LarderRealtimeTestSupport", "LarderSharedTestSupport",
             ],
             path: "Tests/Realtime/Backend", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderRealtimeRESTTests",
+            dependencies: [
+                "LarderCore", "LarderRuntime", "LarderRealtimeModel", "LarderRealtimeRules",
+                "LarderRealtimeRemote", "LarderRealtimeBackend", "LarderRealtimeREST",
+                "LarderRealtimeTestSupport", "LarderSharedTestSupport",
+            ],
+            path: "Tests/Realtime/REST", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderRealtimeTests",
             dependencies: [

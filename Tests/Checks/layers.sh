@@ -49,6 +49,7 @@ Realtime/Wire               LarderCore|LarderRealtimeModel|LarderRealtimeRemote
 Realtime/Remote/WebSocket   LarderCore|LarderRealtimeModel|LarderRealtimeRemote|LarderRealtimeWire
 Realtime/Sync               LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote
 Realtime/Backend            LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeRules|LarderRealtimeStore|LarderRealtimeRemote
+Realtime/REST               LarderCore|LarderRealtimeModel|LarderRealtimeRules|LarderRealtimeRemote|LarderRealtimeBackend
 Realtime/API                LarderApp|LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote|LarderRealtimeSync
 Tools/larder                LarderCore|Larder|LarderModel|LarderDocumentStore|LarderRealtime|LarderRealtimeRules|LarderRealtimeStore|LarderRealtimeBackend
 Tools/larderd               LarderModel|LarderServer

@@ -9,8 +9,8 @@ import Synchronization
 /// Databases are configured with its ``connection``. Methods can be called from any thread;
 /// requests are served serially on the backend's executor.
 public final class RealtimeBackend: Sendable {
-    private let configuration: RealtimeBackendConfiguration
-    private let settings: BackendSettings
+    let configuration: RealtimeBackendConfiguration
+    let settings: BackendSettings
     private let storage: (any TreeStorage)?
     private let servers: Mutex<[String: TreeServer]>
 
@@ -77,7 +77,7 @@ public final class RealtimeBackend: Sendable {
     }
 
     /// The server of a namespace, which is created when it is first used.
-    private func server(of namespace: String) -> TreeServer {
+    func server(of namespace: String) -> TreeServer {
         servers.withLock { servers in
             if let server = servers[namespace] { return server }
             let server = TreeServer(

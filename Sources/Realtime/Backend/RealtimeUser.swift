@@ -55,6 +55,13 @@ public struct RealtimeUser: Sendable {
             ]))
     }
 
+    /// A user of whom security rules see what an administrator has chosen.
+    package init(authentication: JSONValue) {
+        var id = ""
+        if case .string(let text)? = authentication["uid"] { id = text }
+        self.init(id, nil, authentication)
+    }
+
     /// The owner of the databases.
     public static let administrator = RealtimeUser("", nil, isAdministrator: true, .null)
 }

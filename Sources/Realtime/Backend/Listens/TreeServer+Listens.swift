@@ -40,7 +40,7 @@ extension TreeServer {
         return RealtimeResponse(.ok, payload: .node(content(of: query)))
     }
 
-    private func content(of query: QuerySpec) -> Node {
+    func content(of query: QuerySpec) -> Node {
         query.parameters.filtered(tree.node(at: query.path))
     }
 
@@ -49,8 +49,7 @@ extension TreeServer {
     /// The answer to a query that is invalid or that the rules deny; nil for an allowed one.
     private func refusal(of query: QuerySpec, _ session: BackendSession) -> RealtimeResponse? {
         do throws(LarderError) {
-            try query.path.validate()
-            if case .child(let path) = query.parameters.index { try path.validate() }
+            try query.validate()
         } catch {
             return RealtimeResponse(.failed, reason: error.message)
         }

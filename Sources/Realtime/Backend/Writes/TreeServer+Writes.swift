@@ -8,17 +8,35 @@ extension TreeServer {
     func write(_ write: TreeWrite, hash: String? = nil, of session: BackendSession)
         -> RealtimeResponse
     {
-        if let refusal = refusal(of: write) { return refusal }
-        let time = now
-        let resolved = write.resolved(at: time, in: tree)
-        let result = resolved.applied(to: tree)
-        guard mayWrite(resolved, session.user, at: time, result) else { return .permissionDenied }
-        if let hash, tree.node(at: write.path).hash != hash {
+        switch make(write, ifHash: hash, as: session.user) {
+        case .written: return RealtimeResponse(.ok)
+        case .denied: return .permissionDenied
+        case .invalid(let reason): return RealtimeResponse(.failed, reason: reason)
+        case .stale:
             sendPresentNode(at: write.path, to: session)
             return RealtimeResponse(.dataStale, reason: "Transaction hash does not match")
         }
+    }
+
+    /// Makes a write with the permissions of a user.
+    ///
+    /// - Parameter hash: the hash that the present node must have; nil for any.
+    func make(_ write: TreeWrite, ifHash hash: String?, as user: RealtimeUser?) -> WriteResult {
+        do throws(LarderError) {
+            try write.validate()
+        } catch {
+            return .invalid(error.message)
+        }
+        let time = now
+        let resolved = write.resolved(at: time, in: tree)
+        let result = resolved.applied(to: tree)
+        guard mayWrite(resolved, user, at: time, result) else { return .denied }
+        if let hash {
+            let present = tree.node(at: write.path)
+            guard present.hash == hash else { return .stale(present) }
+        }
         replaceTree(with: result, after: resolved)
-        return RealtimeResponse(.ok)
+        return .written(resolved)
     }
 
     /// The answer to a write that is invalid whatever the rules say; nil for a valid one.
@@ -44,8 +62,7 @@ extension TreeServer {
         _ write: TreeWrite, _ completion: @escaping @Sendable (RealtimeResponse) -> Void
     ) {
         if let refusal = refusal(of: write) { return deliverLater(.answer(refusal, completion)) }
-        let resolved = write.resolved(at: now, in: tree)
-        replaceTree(with: resolved.applied(to: tree), after: resolved)
+        _ = make(write, ifHash: nil, as: .administrator)
         deliverLater(.answer(RealtimeResponse(.ok), completion))
     }
 
