@@ -287,6 +287,14 @@ let package = Package(
                 "LarderRealtimeBackend",
             ],
             path: "Sources/Realtime/REST", swiftSettings: swiftSettings),
+        // Websocket sessions of a server, between frames and requests, without a transport.
+        .target(
+            name: "LarderRealtimeService",
+            dependencies: [
+                "LarderCore", "LarderRealtimeModel", "LarderRealtimeRemote", "LarderRealtimeWire",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            path: "Sources/Realtime/Service", swiftSettings: swiftSettings),
         // What applications import: the Realtime Database API.
         .target(
             name: "LarderRealtime",
@@ -672,6 +680,14 @@ let package = Package(
                 "LarderRealtimeTestSupport", "LarderSharedTestSupport",
             ],
             path: "Tests/Realtime/REST", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderRealtimeServiceTests",
+            dependencies: [
+                "LarderCore", "LarderRuntime", "LarderRealtimeModel", "LarderRealtimeRemote",
+                "LarderRealtimeWire", "LarderRealtimeBackend", "LarderRealtimeService",
+                "LarderRealtimeTestSupport", "LarderSharedTestSupport",
+            ],
+            path: "Tests/Realtime/Service", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderRealtimeTests",
             dependencies: [

@@ -50,6 +50,7 @@ Realtime/Remote/WebSocket   LarderCore|LarderRealtimeModel|LarderRealtimeRemote|
 Realtime/Sync               LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote
 Realtime/Backend            LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeRules|LarderRealtimeStore|LarderRealtimeRemote
 Realtime/REST               LarderCore|LarderRealtimeModel|LarderRealtimeRules|LarderRealtimeRemote|LarderRealtimeBackend
+Realtime/Service            LarderCore|LarderRealtimeModel|LarderRealtimeRemote|LarderRealtimeWire
 Realtime/API                LarderApp|LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote|LarderRealtimeSync
 Tools/larder                LarderCore|Larder|LarderModel|LarderDocumentStore|LarderRealtime|LarderRealtimeRules|LarderRealtimeStore|LarderRealtimeBackend
 Tools/larderd               LarderModel|LarderServer
