@@ -30,5 +30,8 @@ final class RuleTree: Sendable {
     }
 
     /// The rules of a child; nil if neither it nor anything below it has any.
-    func child(_ key: ChildKey) -> RuleTree? { children[key] ?? wildcard }
+    func child(_ key: ChildKey) -> RuleTree? {
+        // Most places have either children by name or a variable.
+        children.isEmpty ? wildcard : children[key] ?? wildcard
+    }
 }

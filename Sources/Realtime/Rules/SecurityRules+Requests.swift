@@ -48,7 +48,7 @@ extension SecurityRules {
         guard isGranted else { return false }
         if let rules, !Self.isDataValid(below: rules, &evaluator) { return false }
         for rule in validated.reversed() {
-            if let rule, evaluator.hasNewData, !evaluator.holds(rule) { return false }
+            if let rule, !evaluator.newData().isEmpty, !evaluator.holds(rule) { return false }
             evaluator.ascend()
         }
         return true
@@ -58,7 +58,7 @@ extension SecurityRules {
     private static func isDataValid(below rules: RuleTree, _ evaluator: inout RuleEvaluator) -> Bool
     {
         guard rules.hasValidation else { return true }
-        let node = evaluator.newData
+        let node = evaluator.newData()
         if rules.wildcard?.hasValidation == true {
             return node.children.allSatisfy { isValid($0.key, rules, &evaluator) }
         }
@@ -71,7 +71,7 @@ extension SecurityRules {
         guard let child = rules.child(key), child.hasValidation else { return true }
         evaluator.descend(to: key)
         defer { evaluator.ascend() }
-        guard evaluator.hasNewData else { return true }
+        guard !evaluator.newData().isEmpty else { return true }
         if let rule = child.validate, !evaluator.holds(rule) { return false }
         return isDataValid(below: child, &evaluator)
     }

@@ -6,11 +6,12 @@ import LarderRealtimeModel
 /// An expression fails where its values have other types than its operators need, where it goes
 /// above the root, and where it takes too long: the rule does not hold then.
 struct RuleEvaluator {
-    /// A component of the path, and the nodes there before and after the write.
+    /// A component of the path, and the nodes there before and after the write once they have been
+    /// asked for.
     struct Level {
         let key: ChildKey
-        let before: Node
-        let after: Node
+        var before: Node?
+        var after: Node?
     }
 
     /// The end of an evaluation that fails.
@@ -44,9 +45,7 @@ struct RuleEvaluator {
 
     /// Goes to a child of the place.
     mutating func descend(to key: ChildKey) {
-        let level = levels[levels.count - 1]
-        levels.append(
-            Level(key: key, before: level.before.child(key), after: level.after.child(key)))
+        levels.append(Level(key: key))
     }
 
     /// Goes back to the place above.
@@ -54,11 +53,24 @@ struct RuleEvaluator {
         levels.removeLast()
     }
 
-    /// The node at the place after the write.
-    var newData: Node { levels[levels.count - 1].after }
+    /// The node at a level before the write.
+    mutating func before(_ level: Int) -> Node {
+        if let node = levels[level].before { return node }
+        let node = level == 0 ? .empty : before(level - 1).child(levels[level].key)
+        levels[level].before = node
+        return node
+    }
 
-    /// True if there is data at the place after the write.
-    var hasNewData: Bool { !newData.isEmpty }
+    /// The node at a level after the write.
+    mutating func after(_ level: Int) -> Node {
+        if let node = levels[level].after { return node }
+        let node = level == 0 ? .empty : after(level - 1).child(levels[level].key)
+        levels[level].after = node
+        return node
+    }
+
+    /// The node at the place after the write.
+    mutating func newData() -> Node { after(levels.count - 1) }
 
     // MARK: Conditions
 
@@ -176,8 +188,7 @@ struct RuleEvaluator {
         case .choice(let test, let first, let second):
             return try isTrue(test) ? try node(at: first) : try node(at: second)
         case .place(let place):
-            let level = levels[place.level]
-            var node = place.isAfterWrite ? level.after : level.before
+            var node = place.isAfterWrite ? after(place.level) : before(place.level)
             for step in place.steps {
                 if case .parent = step { return try nodeGoingBack(place) }
                 node = try self.node(at: step, below: node)
@@ -201,7 +212,10 @@ struct RuleEvaluator {
 
     /// The node at a place whose steps go back over components that are known only now.
     private mutating func nodeGoingBack(_ place: RuleLocation.Place) throws(Failure) -> Node {
-        var trail = levels[...place.level].map { place.isAfterWrite ? $0.after : $0.before }
+        var trail: [Node] = []
+        for level in 0...place.level {
+            trail.append(place.isAfterWrite ? after(level) : before(level))
+        }
         for step in place.steps {
             switch step {
             case .parent: trail.removeLast()
