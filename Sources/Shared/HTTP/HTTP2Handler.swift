@@ -1,5 +1,4 @@
 import CNGHTTP2
-import DequeModule
 import LarderCore
 import NIOCore
 import NIOHPACK
@@ -41,34 +40,6 @@ final class HTTP2Handler: ChannelDuplexHandler {
     /// The interval at which ``Patience`` is checked.
     private static let checkInterval = TimeAmount.seconds(5)
 
-    /// The inbound frame and the outbound data of a stream.
-    private final class Stream {
-        /// The received part of a data frame; passed on when the frame is complete.
-        ///
-        /// A frame whose stream ends or violates the protocol before its end is discarded with the
-        /// stream: no other stream can see its bytes.
-        var received = ByteBuffer()
-        var data: Deque<(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)> = []
-        /// The size of ``data``.
-        var unsentBytes = 0
-        /// The value of ``takenBytes`` at the last check.
-        var checkedBytes = 0
-        var takenBytes = 0
-        /// When the client was first seen not to take data that it had no window for.
-        var stalledSince: NIODeadline?
-        var trailers: HPACKHeaders?
-        var hasBegun = false
-        /// Whether nghttp2 has deferred the stream until there is more data.
-        var isDeferred = false
-
-        /// Discards the data that is not sent.
-        func fail() {
-            let gone = data
-            (data, unsentBytes) = ([], 0)
-            for (_, promise) in gone { promise?.fail(ChannelError.ioOnClosedChannel) }
-        }
-    }
-
     /// The size of a write to the socket.
     private static let writeBytes = 64 << 10
     /// The initial capacity of a write: enough for most.
@@ -77,7 +48,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
     private let session: OpaquePointer
     private let limits: Limits
     private var context: ChannelHandlerContext?
-    private var streams: [Int32: Stream] = [:]
+    private var streams: [Int32: HTTP2Stream] = [:]
     /// The last headers and trailers of responses.
     private let beginnings = HTTP2Fields()
     private let endings = HTTP2Fields()
@@ -240,7 +211,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
         case NGHTTP2_HEADERS:
             let read = headers
             headers = HPACKHeaders()
-            if streams[id] == nil { streams[id] = Stream() }
+            if streams[id] == nil { streams[id] = HTTP2Stream() }
             fire(.headers(.init(headers: read, endStream: isLast)), id)
         case NGHTTP2_DATA:
             guard let stream = streams[id] else { return }
@@ -283,8 +254,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
                 promise?.fail(ChannelError.ioOnClosedChannel)
                 return
             }
-            response.data.append((bytes, promise))
-            response.unsentBytes += bytes.readableBytes
+            response.append(bytes, promise)
             unsentBytes += bytes.readableBytes
             return resume(response, id)
         case .headers(let headers): isAccepted = write(headers, id)
@@ -331,7 +301,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
         return nghttp2_submit_response(session, id, fields.baseAddress, fields.count, &data) == 0
     }
 
-    private func resume(_ response: Stream, _ id: Int32) {
+    private func resume(_ response: HTTP2Stream, _ id: Int32) {
         guard response.isDeferred else { return }
         response.isDeferred = false
         let error = nghttp2_session_resume_data(session, id)
@@ -347,26 +317,10 @@ final class HTTP2Handler: ChannelDuplexHandler {
         guard let response = streams[id] else {
             return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
         }
-        var count = 0
-        while count < room.count, let (bytes, promise) = response.data.first {
-            let size = min(bytes.readableBytes, room.count - count)
-            bytes.withUnsafeReadableBytes {
-                UnsafeMutableRawBufferPointer(rebasing: room[count...])
-                    .copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(size)))
-            }
-            count += size
-            if size < bytes.readableBytes {
-                response.data[0].bytes.moveReaderIndex(forwardBy: size)
-            } else {
-                response.data.removeFirst()
-                if let promise { promises.append(promise) }
-            }
-        }
-        response.unsentBytes -= count
-        response.takenBytes += count
+        let count = response.take(into: room, &promises)
         unsentBytes -= count
         takenBytes += count
-        if response.data.isEmpty, let trailers = response.trailers {
+        if response.isSent, let trailers = response.trailers {
             flags |= NGHTTP2_DATA_FLAG_EOF.rawValue | NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
             let fields = endings.fields(of: trailers)
             let error = nghttp2_submit_trailer(session, id, fields.baseAddress, fields.count)
@@ -490,13 +444,9 @@ final class HTTP2Handler: ChannelDuplexHandler {
         checkedBytes = takenBytes
         for (id, stream) in streams where stream.unsentBytes > 0 {
             // Streams share the connection: one with window waits for its turn.
-            let waits =
-                stream.takenBytes == stream.checkedBytes
-                && !(hasMoved && nghttp2_session_get_stream_remote_window_size(session, id) > 0)
-            stream.checkedBytes = stream.takenBytes
-            stream.stalledSince = waits ? stream.stalledSince ?? now : nil
-            guard let since = stream.stalledSince, now - since >= patience.data else { continue }
-            stream.stalledSince = nil
+            let mayWait =
+                hasMoved && nghttp2_session_get_stream_remote_window_size(session, id) > 0
+            guard stream.isStalled(for: patience.data, at: now, mayWait: mayWait) else { continue }
             context.fireUserInboundEventTriggered(StalledStream(id: HTTP2StreamID(id)))
         }
         if incompleteSince != nil || unsentBytes > 0 { scheduleCheck() }
