@@ -43,6 +43,8 @@ final class Call: HTTP2StreamHandler {
     /// The account of the call's memory, a part of the connection's.
     let memory: MemoryAccount
     private var requests: RequestMemory
+    /// A request that waits for admission.
+    private var waiting: (id: UInt64, message: [UInt8])?
     private var reader: MessageReader
     private var state = State.closed
     /// Received bytes that are not decoded yet.
@@ -79,7 +81,7 @@ final class Call: HTTP2StreamHandler {
         self.context = context
         self.loop = loop
         memory = connection.memory.open()
-        requests = RequestMemory(memory)
+        requests = RequestMemory(memory, context.admission)
         reader = MessageReader(maxBytes: context.limits.requestBytes)
     }
 
@@ -152,11 +154,39 @@ final class Call: HTTP2StreamHandler {
     /// Whether the receiver is ready.
     private var canRead: Bool {
         if case .stream(let stream) = state, stream.isBusy { return false }
-        return !isOver
+        return !isOver && waiting == nil
     }
 
+    /// Passes a request on; a large one once it is admitted.
     private func take(_ message: [UInt8]) throws(RPCError) {
         stopTimeout()
+        let size = MessageReader.prefixBytes + message.count
+        if let bytes = RequestMemory.admissionBytes(size) {
+            let bound = NIOLoopBound(self, eventLoop: loop)
+            let id = context.admission.admit(bytes) { [loop] id in
+                loop.execute { bound.value.admitted(id, bytes) }
+            }
+            if let id {
+                waiting = (id, message)
+                return setTimeout(TimeAmount(context.limits.requestTime))
+            }
+        }
+        try pass(message)
+    }
+
+    private func admitted(_ id: UInt64, _ bytes: Int) {
+        guard let waiting, waiting.id == id else { return context.admission.release(bytes) }
+        self.waiting = nil
+        stopTimeout()
+        do throws(RPCError) {
+            try pass(waiting.message)
+        } catch {
+            return refuse(error)
+        }
+        read()
+    }
+
+    private func pass(_ message: [UInt8]) throws(RPCError) {
         requests.complete(MessageReader.prefixBytes + message.count)
         connection.released(id)
         switch state {
@@ -391,6 +421,8 @@ final class Call: HTTP2StreamHandler {
     private func stop() {
         deadline?.cancel()
         stopTimeout()
+        if let waiting { context.admission.cancel(waiting.id) }
+        waiting = nil
         requests.releaseAll()
         received = ByteBuffer()
         waiters = []

@@ -14,6 +14,7 @@ final class CallContext: Sendable {
     let access: WebAccess
     let limits: ServerConfiguration.Limits
     let ledger: MemoryLedger
+    let admission: RequestAdmission
     let executor: LoopExecutor
     let connections: OpenConnections
 
@@ -29,6 +30,7 @@ final class CallContext: Sendable {
         self.access = access
         self.limits = limits
         self.ledger = ledger
+        admission = RequestAdmission(limit: ledger.limit / 2)
         self.executor = executor
         self.connections = connections
     }
