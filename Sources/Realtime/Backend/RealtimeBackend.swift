@@ -1,6 +1,7 @@
 public import LarderRealtimeModel
 public import LarderRealtimeRemote
-public import LarderRealtimeRules
+// Applications that import the backend see the rules that it enforces.
+@_exported public import LarderRealtimeRules
 import Synchronization
 
 /// A Realtime Database backend in this process: a tree for each namespace, listens, conditional
