@@ -151,7 +151,7 @@ let package = Package(
         .target(
             name: "LarderBackend",
             dependencies: [
-                "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
+                "LarderCore", "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
                 "LarderRemote",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
@@ -176,7 +176,6 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
                 .product(name: "GRPCCore", package: "grpc-swift-2"),
-                .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
@@ -550,14 +549,15 @@ let package = Package(
         .testTarget(
             name: "LarderBackendTests",
             dependencies: [
-                "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
+                "LarderCore", "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
                 "LarderRemote", "LarderBackend", "LarderTestSupport",
             ],
             path: "Tests/Firestore/Backend", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderServerTests",
             dependencies: [
-                "LarderHTTP", "LarderModel", "LarderQuery", "LarderRemote", "LarderBackend",
+                "LarderCore", "LarderHTTP", "LarderModel", "LarderQuery", "LarderRemote",
+                "LarderBackend",
                 "LarderWire", "LarderServer", "LarderTestSupport",
                 .product(name: "GRPCCore", package: "grpc-swift-2"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),

@@ -57,7 +57,7 @@ struct AdminAPI: Sendable {
                     .invalidArgument,
                     "the path must be /emulator/v1/projects/P/databases/D/documents")
             }
-            try await databases.database(id).deleteAllDocuments()
+            try await databases.readableDatabase(id).deleteAllDocuments()
             return Response(status: 200, body: "{}\n")
         } catch {
             return Self.failure(error.kind == .invalidArgument ? 400 : 503, error.message)

@@ -77,6 +77,7 @@ struct LarderDaemon: AsyncParsableCommand {
     func run() async throws {
         var logger = Logger(label: "larderd") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = logLevel
+        ProcessLimits.raiseFiles()
         do {
             let server = try Server(try configuration(), logger: logger)
             let ready = Readiness(
