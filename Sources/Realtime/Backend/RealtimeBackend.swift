@@ -1,6 +1,7 @@
 public import LarderRealtimeModel
 public import LarderRealtimeRemote
-public import LarderRealtimeRules
+// Applications that import the backend see the rules that it enforces.
+@_exported public import LarderRealtimeRules
 import Synchronization
 
 /// A Realtime Database backend in this process: a tree for each namespace, listens, conditional
@@ -146,12 +147,20 @@ extension RealtimeBackend {
 // MARK: - Permissions
 
 extension RealtimeBackend {
-    /// Replaces the security rules; listens that they deny end.
+    /// Replaces the security rules of all namespaces; listens that they deny end.
     ///
     /// - Parameter rules: nil to allow everything.
     public func setSecurityRules(_ rules: SecurityRules?) {
-        settings.securityRules = rules
+        settings.setSecurityRules(rules)
         performOnAll { $0.recheckAllListens() }
+    }
+
+    /// Replaces the security rules of one namespace; listens that they deny end.
+    ///
+    /// - Parameter rules: nil to allow everything.
+    public func setSecurityRules(_ rules: SecurityRules?, of namespace: String) {
+        settings.setSecurityRules(rules, of: namespace)
+        server(of: namespace).perform { $0.recheckAllListens() }
     }
 
     /// Replaces the check beside the security rules; listens that it denies end.
@@ -175,6 +184,8 @@ extension RealtimeBackend {
 final class BackendSettings: Sendable {
     private struct State {
         var securityRules: SecurityRules?
+        /// The security rules of namespaces that have other ones.
+        var ownSecurityRules: [String: SecurityRules?] = [:]
         var rules: RealtimeBackend.Rules
         var refusal: LarderError?
         var isClosed = false
@@ -187,9 +198,19 @@ final class BackendSettings: Sendable {
             State(securityRules: configuration.securityRules, rules: configuration.rules))
     }
 
-    var securityRules: SecurityRules? {
-        get { state.withLock { $0.securityRules } }
-        set { state.withLock { $0.securityRules = newValue } }
+    /// The security rules of a namespace; nil for none.
+    func securityRules(of namespace: String) -> SecurityRules? {
+        state.withLock { $0.ownSecurityRules[namespace] ?? $0.securityRules }
+    }
+
+    /// Replaces the security rules of all namespaces.
+    func setSecurityRules(_ rules: SecurityRules?) {
+        state.withLock { ($0.securityRules, $0.ownSecurityRules) = (rules, [:]) }
+    }
+
+    /// Replaces the security rules of one namespace.
+    func setSecurityRules(_ rules: SecurityRules?, of namespace: String) {
+        state.withLock { $0.ownSecurityRules[namespace] = .some(rules) }
     }
 
     var rules: RealtimeBackend.Rules {

@@ -1,5 +1,6 @@
 import LarderRealtimeModel
 import LarderRealtimeRemote
+import LarderRealtimeRules
 import LarderRuntime
 import Synchronization
 
@@ -68,6 +69,9 @@ actor TreeServer {
 
     /// The time of a request, in milliseconds since the Unix epoch.
     var now: Int64 { configuration.clock().milliseconds }
+
+    /// The security rules at this time; nil for none.
+    var securityRules: SecurityRules? { settings.securityRules(of: namespace) }
 
     // MARK: Delivery
 

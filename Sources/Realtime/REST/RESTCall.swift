@@ -1,7 +1,5 @@
 import LarderCore
-import LarderRealtimeBackend
 import LarderRealtimeModel
-import LarderRealtimeRemote
 
 /// A valid request: what is to be done, and the form of its answer.
 struct RESTCall: Sendable {
@@ -37,10 +35,7 @@ struct RESTCall: Sendable {
     init(_ request: RESTRequest) throws(RESTError) {
         let method = try Self.method(of: request)
         path = try Self.path(of: request)
-        namespace =
-            RequestedNamespace.name(
-                parameter: request.parameter("ns"), host: request.header("host") ?? "")
-            ?? RealtimeBackend.defaultNamespace
+        namespace = request.namespace
         operation = try Self.operation(method, request, path)
         try readStyle(request)
         try readConditions(method, request)

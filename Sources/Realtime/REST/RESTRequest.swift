@@ -1,4 +1,5 @@
-import LarderCore
+import LarderRealtimeBackend
+import LarderRealtimeRemote
 
 /// A request of the REST interface, whatever transport it came by.
 package struct RESTRequest: Sendable {
@@ -33,6 +34,12 @@ package struct RESTRequest: Sendable {
                     pair.count > 1 ? PercentText.decoded(pair[1], isForm: true) : ""
                 ))
         }
+    }
+
+    /// The database that the request is for.
+    var namespace: String {
+        RequestedNamespace.name(parameter: parameter("ns"), host: header("host") ?? "")
+            ?? RealtimeBackend.defaultNamespace
     }
 
     /// The last parameter of a name; nil for none.

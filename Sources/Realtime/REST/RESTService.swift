@@ -119,18 +119,19 @@ package struct RESTService: Sendable {
         _ request: RESTRequest, _ user: RealtimeUser?
     ) throws(RESTError) -> RESTResponse {
         guard user?.isAdministrator == true else { throw .denied }
+        let namespace = request.namespace
         switch request.method {
         case "GET":
             var response = RESTResponse(200)
             response.add("Content-Type", "application/json; charset=utf-8")
-            response.body = Array((backend.securityRules?.text ?? "null").utf8)
+            response.body = Array((backend.securityRules(of: namespace)?.text ?? "null").utf8)
             return response
         case "PUT":
             guard let text = String(validating: request.body, as: UTF8.self) else {
                 throw .invalidData
             }
             do throws(LarderError) {
-                backend.setSecurityRules(try SecurityRules(text))
+                backend.setSecurityRules(try SecurityRules(text), of: namespace)
             } catch {
                 throw .invalid(error.message)
             }

@@ -35,21 +35,22 @@ extension SecurityRules {
         let path = path.isPriority ? path.dropLast() : path
         var evaluator = RuleEvaluator(
             context, before: tree, after: result, maximumSteps: maximumSteps)
-        var (isGranted, validated): (Bool, [RuleCondition?]) = (false, [])
+        var isGranted = false
+        var validations: [(level: Int, rule: RuleCondition)] = []
         var rules: RuleTree? = root
         var keys = path.makeIterator()
         while let place = rules {
             if !isGranted, let rule = place.write { isGranted = evaluator.holds(rule) }
-            validated.append(place.validate)
+            if let rule = place.validate { validations.append((evaluator.level, rule)) }
             guard let key = keys.next() else { break }
             rules = place.child(key)
             if rules != nil { evaluator.descend(to: key) }
         }
         guard isGranted else { return false }
         if let rules, !Self.isDataValid(below: rules, &evaluator) { return false }
-        for rule in validated.reversed() {
-            if let rule, !evaluator.newData().isEmpty, !evaluator.holds(rule) { return false }
-            evaluator.ascend()
+        for (level, rule) in validations.reversed() {
+            evaluator.ascend(to: level)
+            if !evaluator.newData().isEmpty, !evaluator.holds(rule) { return false }
         }
         return true
     }
@@ -70,7 +71,7 @@ extension SecurityRules {
     ) -> Bool {
         guard let child = rules.child(key), child.hasValidation else { return true }
         evaluator.descend(to: key)
-        defer { evaluator.ascend() }
+        defer { evaluator.ascend(to: evaluator.level - 1) }
         guard !evaluator.newData().isEmpty else { return true }
         if let rule = child.validate, !evaluator.holds(rule) { return false }
         return isDataValid(below: child, &evaluator)

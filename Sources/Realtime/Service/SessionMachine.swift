@@ -32,12 +32,13 @@ package struct SessionMachine: Sendable {
     private enum State: Sendable { case opening, open, ending, ended }
 
     private let configuration: SessionConfiguration
+    private let pushFrames: PushFrames
     /// The host by which the client has reached the server.
     private let host: String
     private var state = State.opening
     private var assembler: FrameAssembler
-    /// The messages that wait, with their sizes.
-    private var waiting: Deque<(frames: MessageFrames, bytes: Int)> = []
+    /// The messages that wait.
+    private var waiting: Deque<MessageFrames> = []
     private var waitingBytes = 0
     /// The frames of the message that is being sent.
     private var outgoing: MessageFrames?
@@ -46,8 +47,14 @@ package struct SessionMachine: Sendable {
     private var lastReceived: Duration
 
     /// A session whose connection to the backend is being opened.
-    package init(_ configuration: SessionConfiguration, host: String, at now: Duration) {
+    ///
+    /// - Parameter pushFrames: those of the server, which all its sessions share.
+    package init(
+        _ configuration: SessionConfiguration, host: String, pushFrames: PushFrames,
+        at now: Duration
+    ) {
         self.configuration = configuration
+        self.pushFrames = pushFrames
         self.host = host
         assembler = FrameAssembler(maximumBytes: configuration.maxMessageBytes)
         lastReceived = now
@@ -131,7 +138,7 @@ extension SessionMachine {
             hello.host = host
             return enqueue(.hello(hello))
         case .response(let number, let response): return respond(response, to: number)
-        case .push(let push): return enqueue(.push(push))
+        case .push(let push): return enqueue(pushFrames.frames(of: push))
         case .reset(let host): return finish(.reset(host: host))
         case .shutdown(let reason): return finish(.shutdown(reason: reason))
         case .closed(let error): return finish(error.map { .notice($0.message) })
@@ -147,15 +154,19 @@ extension SessionMachine {
     }
 
     private mutating func enqueue(_ message: ServerMessage) -> [Action] {
+        enqueue(MessageFrames(message.text))
+    }
+
+    /// Adds the frames of a message; nil for one that is too large.
+    private mutating func enqueue(_ frames: MessageFrames?) -> [Action] {
         guard waitingBytes <= configuration.maxPendingBytes else {
             return end("the client takes less than it is sent")
         }
-        let text = message.text
-        guard let frames = MessageFrames(text) else {
+        guard let frames else {
             return end("the content of a location is larger than a message can be")
         }
-        waiting.append((frames, text.count))
-        waitingBytes += text.count
+        waiting.append(frames)
+        waitingBytes += frames.byteCount
         return []
     }
 
@@ -185,8 +196,8 @@ extension SessionMachine {
         while true {
             if let frame = outgoing?.next() { return .frame(frame) }
             outgoing = nil
-            guard let (frames, bytes) = waiting.popFirst() else { break }
-            waitingBytes -= bytes
+            guard let frames = waiting.popFirst() else { break }
+            waitingBytes -= frames.byteCount
             outgoing = frames
         }
         guard state == .ending else { return nil }

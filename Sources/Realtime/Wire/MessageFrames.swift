@@ -28,6 +28,9 @@ package struct MessageFrames: Sequence, IteratorProtocol, Sendable {
         guard ends.count <= maximumSegmentCount else { return nil }
     }
 
+    /// The size of the message in bytes.
+    package var byteCount: Int { text.count }
+
     /// True once the last frame was returned.
     package var isFinished: Bool { position >= ends.count }
 

@@ -265,6 +265,13 @@ struct RESTServiceTests {
                 == #"400 {"error":"the rules are invalid: line 1, column 22: /.read: the variable 'foo' is unknown"}"#
         )
         #expect(rest.text("DELETE", path + "?auth=owner").hasPrefix("405 "))
+        #expect(rest.text("GET", path + "?auth=owner&ns=other") == "200 null")
+        #expect(rest.text("GET", "/b.json?ns=other") == "200 null")
+        #expect(rest.text("PUT", path + "?auth=owner&ns=other", #"{"rules":{}}"#).hasPrefix("200 "))
+        #expect(rest.text("GET", "/b.json?ns=other").hasPrefix("401 "))
+        #expect(rest.text("GET", path + "?auth=owner") == "200 " + text)
+        rest.perform { $0.setSecurityRules(nil) }
+        #expect(rest.text("GET", "/b.json?ns=other") == "200 null")
     }
 
     @Test("pages of other origins may read answers")

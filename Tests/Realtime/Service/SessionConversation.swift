@@ -12,6 +12,7 @@ import LarderSharedTestSupport
 final class SessionWorld {
     let scheduler = ManualScheduler<RealtimeBackend.Timer>()
     let backend: RealtimeBackend
+    let pushFrames = PushFrames()
 
     init(_ configure: (inout RealtimeBackendConfiguration) -> Void = { _ in }) {
         var configuration = RealtimeBackendConfiguration()
@@ -40,7 +41,8 @@ final class SessionClient {
 
     init(_ world: SessionWorld, _ lastSession: String?, _ configuration: SessionConfiguration) {
         self.world = world
-        machine = SessionMachine(configuration, host: "localhost:9000", at: .zero)
+        machine = SessionMachine(
+            configuration, host: "localhost:9000", pushFrames: world.pushFrames, at: .zero)
         let events = events
         connection = world.backend.remote().connect(ConnectRequest(lastSessionID: lastSession)) {
             event in events.withLock { $0.append(event) }

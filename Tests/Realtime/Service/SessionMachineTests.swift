@@ -58,6 +58,31 @@ struct SessionMachineTests {
                 ])
     }
 
+    @Test("several listeners of a change are sent the same, each with its tag")
+    func fanOut() throws {
+        let world = SessionWorld()
+        let clients = (0..<4).map { _ in world.connect() }
+        for (number, client) in clients.enumerated() {
+            _ = client.received()
+            let query = number < 3 ? "" : #""q":{"l":2,"vf":"l"},"t":\(number),"#
+            _ = client.send(#"{"t":"d","d":{"r":1,"a":"q","b":{"p":"/a",\#(query)"h":""}}}"#)
+        }
+        for value in ["1", "2", "2", #"{"b":{"c":[1,2]}}"#, #"{"b":{"c":[1,3]}}"#] {
+            let node = try Node(parsing: value)
+            world.backend.write(TreeWrite(TreePath("a"), node))
+            world.scheduler.drain()
+            let messages = clients.map { $0.received() }
+            #expect(messages[0] == messages[1] && messages[0] == messages[2])
+            #expect(messages[0].count == (value == "2" && messages[0].isEmpty ? 0 : 1))
+            if let message = messages[0].first {
+                var bytes: [UInt8] = []
+                JSONWriter.append(node.exportedJSON, to: &bytes)
+                #expect(message.contains(String(decoding: bytes, as: UTF8.self)))
+            }
+        }
+        #expect(clients[3].received() == [])
+    }
+
     @Test("keepalives are ignored, pings answered, and long messages joined and divided")
     func framing() throws {
         let world = SessionWorld()

@@ -6,7 +6,7 @@ extension TreeServer {
     func mayRead(_ query: QuerySpec, _ user: RealtimeUser?) -> Bool {
         if user?.isAdministrator == true { return true }
         let time = now
-        if let rules = settings.securityRules,
+        if let rules = securityRules,
             !rules.allowsRead(of: query, in: tree, context(of: user, at: time))
         {
             return false
@@ -24,7 +24,7 @@ extension TreeServer {
         _ write: TreeWrite, _ user: RealtimeUser?, at time: Int64, _ result: Node
     ) -> Bool {
         if user?.isAdministrator == true { return true }
-        let (securityRules, rules) = (settings.securityRules, settings.rules)
+        let (securityRules, rules) = (self.securityRules, settings.rules)
         let context = self.context(of: user, at: time)
         return write.values.allSatisfy { value in
             let path = write.path.appending(value.path)

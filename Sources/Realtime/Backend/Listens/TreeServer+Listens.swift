@@ -16,7 +16,7 @@ extension TreeServer {
         if content.hash != hash {
             send(.push(update(compoundHash, to: content, at: path, key.tag)), to: session.channel)
         }
-        return settings.securityRules?.missingIndex(of: key.query) == nil
+        return securityRules?.missingIndex(of: key.query) == nil
             ? RealtimeResponse(.ok) : .withoutIndex
     }
 

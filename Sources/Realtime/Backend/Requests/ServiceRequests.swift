@@ -40,8 +40,10 @@ extension RealtimeBackend {
         return decision
     }
 
-    /// The security rules; nil for none.
-    package var securityRules: SecurityRules? { settings.securityRules }
+    /// The security rules of a namespace; nil for none.
+    package func securityRules(of namespace: String) -> SecurityRules? {
+        settings.securityRules(of: namespace)
+    }
 
     /// Reads a query, which needs an index unless the user is an administrator or there are no
     /// security rules.
@@ -108,7 +110,7 @@ extension TreeServer {
         }
         guard mayRead(query, user) else { return .denied }
         if user?.isAdministrator != true,
-            let index = settings.securityRules?.missingIndex(of: query)
+            let index = securityRules?.missingIndex(of: query)
         {
             return .missingIndex(index)
         }

@@ -48,10 +48,13 @@ struct RuleEvaluator {
         levels.append(Level(key: key))
     }
 
-    /// Goes back to the place above.
-    mutating func ascend() {
-        levels.removeLast()
+    /// Goes back to a place above, by its level.
+    mutating func ascend(to level: Int) {
+        levels.removeLast(levels.count - 1 - level)
     }
+
+    /// The count of components above the place.
+    var level: Int { levels.count - 1 }
 
     /// The node at a level before the write.
     mutating func before(_ level: Int) -> Node {
@@ -70,7 +73,7 @@ struct RuleEvaluator {
     }
 
     /// The node at the place after the write.
-    mutating func newData() -> Node { after(levels.count - 1) }
+    mutating func newData() -> Node { after(level) }
 
     // MARK: Conditions
 

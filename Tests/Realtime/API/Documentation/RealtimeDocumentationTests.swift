@@ -39,6 +39,24 @@ struct RealtimeDocumentationTests {
         try await synchronized.close()
     }
 
+    @Test("GettingStarted: rules decide what a user may write")
+    func rules() async throws {
+        var configuration = DatabaseConfiguration.inMemory
+        configuration.callbackQueue = DispatchQueue(label: "documentation")
+        try Start.enforceRules(&configuration)
+        let database = try Database(configuration: configuration)
+        try await withDeadline(.seconds(20)) {
+            try await database.reference(withPath: "players/ada").setValue(["score": 1])
+            for (path, value) in [("players/ada", ["score": "x"]), ("players/bob", ["score": "1"])]
+            {
+                await #expect(throws: DatabaseError.self) {
+                    try await database.reference(withPath: path).setValue(value)
+                }
+            }
+        }
+        try await database.close()
+    }
+
     @Test("GettingStarted: writing, observing, querying, transactions and models")
     func gettingStarted() async throws {
         let database = try Start.synchronize()

@@ -41,6 +41,24 @@ enum RealtimeGettingStartedSnippets {
         return database
     }
 
+    static func enforceRules(_ configuration: inout DatabaseConfiguration) throws {
+        // snippet: realtime-rules
+        var server = RealtimeBackendConfiguration()
+        server.securityRules = try SecurityRules(
+            """
+            {"rules": {"players": {"$player": {
+              ".read": true,
+              ".write": "auth.uid == $player",
+              ".validate": "newData.child('score').isNumber()"
+            }}}}
+            """)
+        server.tokens = { token in .valid(RealtimeUser(id: token)) }
+        let backend = RealtimeBackend(server)
+        configuration.backend = backend.connection
+        configuration.tokenProvider = { _ in "ada" }
+        // end
+    }
+
     static func write(_ database: Database) -> DatabaseReference {
         // snippet: realtime-write
         let ada = database.reference(withPath: "players/ada")
