@@ -35,6 +35,7 @@ final class Databases: Sendable {
     private let storage: ServerConfiguration.Storage
     private let limit: Int
     private let idleTime: Duration
+    private let rules: @Sendable (DatabaseID) -> Backend.Rules
     private let now: @Sendable () -> Duration
     private let gauge = Gauge(label: "larder_server_databases")
     private let state = Mutex(State())
@@ -45,14 +46,17 @@ final class Databases: Sendable {
     ///   - limit: the maximum number of open databases.
     ///   - idleTime: the idle time after which a database may be closed for another; databases in
     ///     memory stay open.
+    ///   - rules: the rules of each database.
     ///   - now: the time on a monotonic clock.
     init(
         _ storage: ServerConfiguration.Storage, limit: Int, idleTime: Duration = .seconds(600),
+        rules: @escaping @Sendable (DatabaseID) -> Backend.Rules = { _ in { _ in .allow } },
         now: @escaping @Sendable () -> Duration = Databases.uptime
     ) {
         self.storage = storage
         self.limit = limit
         self.idleTime = idleTime
+        self.rules = rules
         self.now = now
     }
 
@@ -60,6 +64,9 @@ final class Databases: Sendable {
     static func uptime() -> Duration { ContinuousClock.now - start }
 
     private static let start = ContinuousClock.now
+
+    /// Whether databases are served: not after ``close()``.
+    var isServing: Bool { state.withLock { $0.closing == nil } }
 
     /// The number of open databases.
     var count: Int { state.withLock { $0.open.count } }
@@ -228,6 +235,7 @@ final class Databases: Sendable {
             }
         configuration.database = id.database
         configuration.historyCount = Self.historyCount
+        configuration.rules = rules(id)
         return configuration
     }
 }

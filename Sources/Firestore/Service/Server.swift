@@ -9,8 +9,9 @@ public import ServiceLifecycle
 
 /// A local server of `google.firestore.v1`, for any number of projects and databases.
 ///
-/// Clients of Cloud Firestore connect as to Google's emulator. The same port serves HTTP/1.1: `GET
-/// /`, `GET /health` and the deletion of all documents. Runs in a `ServiceGroup` or by itself.
+/// Clients of Cloud Firestore connect as to Google's emulator. The same port serves the RPCs with
+/// one request as JSON over HTTP, as Google does, and the endpoints of an operator: `GET /`, `GET
+/// /health` and the deletion of all documents. Runs in a `ServiceGroup` or by itself.
 public final class Server: Service {
     private let configuration: ServerConfiguration
     private let logger: Logger
@@ -32,7 +33,7 @@ public final class Server: Service {
         self.logger = logger
         databases = Databases(
             configuration.storage, limit: configuration.limits.databases,
-            idleTime: configuration.limits.idleTime)
+            idleTime: configuration.limits.idleTime, rules: configuration.rules)
         let monitor = CallMonitor(logger)
         let service = FirestoreService(configuration, databases, monitor)
         let token = BearerToken(configuration.token)
@@ -52,12 +53,19 @@ public final class Server: Service {
                 MultiThreadedEventLoopGroup.singleton, host: configuration.host,
                 port: configuration.port, tls: tls, connections: connections),
             connections,
-            AdminAPI(
-                databases: databases, streams: service.streams, token: token, access: access)
-        ) { [connections, executor] methods, handler in
-            CallContext(
+            WebAPI(
+                admin: AdminAPI(
+                    databases: databases, streams: service.streams,
+                    metrics: configuration.metricsText),
+                json: JSONAPI(calls: EncodedCalls(service)), token: token, access: access),
+            HTTPLimits(
+                bodyBytes: limits.requestBytes, bodyTime: limits.requestTime,
+                writeTime: limits.patience, budget: budget)
+        ) { [connections, databases, executor] methods, handler in
+            let health = HealthService(monitor: monitor) { databases.isServing }
+            return CallContext(
                 routes: CallRoute.byPath(
-                    methods, short: service.shortCalls, live: service.liveMethods),
+                    methods, short: service.shortCalls + [health.call], live: service.liveMethods),
                 token: token, access: access, limits: limits, budget: budget, executor: executor,
                 connections: connections, handler: handler)
         }

@@ -1,5 +1,6 @@
+public import LarderBackend
 import LarderHTTP
-import LarderModel
+public import LarderModel
 
 /// The configuration of a server.
 public struct ServerConfiguration: Sendable {
@@ -96,6 +97,13 @@ public struct ServerConfiguration: Sendable {
     public var allowedHosts: [String] = []
     /// Whether the server may be reachable from other machines without TLS and a token.
     public var allowsInsecure = false
+    /// The security rules of each database; by default everything is allowed.
+    ///
+    /// Clients have no user ID.
+    public var rules: @Sendable (DatabaseID) -> Backend.Rules = { _ in { _ in .allow } }
+    /// The response to `GET /metrics` in Prometheus's text format, see ``PrometheusMetrics``; nil
+    /// for no such endpoint.
+    public var metricsText: (@Sendable () -> String)?
     /// The limits.
     public var limits = Limits()
 

@@ -60,9 +60,9 @@ package final class HTTP2Connection: ChannelDuplexHandler {
         package var local = ""
     }
 
-    /// Makes the handler of a new stream.
+    /// Makes the handler of a new stream from the headers of its request.
     package typealias MakeStream =
-        (HTTP2StreamID, HTTP2Connection, any EventLoop) -> any HTTP2StreamHandler
+        (HPACKHeaders, HTTP2StreamID, HTTP2Connection, any EventLoop) -> any HTTP2StreamHandler
 
     /// The connection ends in three steps, see ``leave()``.
     private enum Phase {
@@ -181,7 +181,7 @@ package final class HTTP2Connection: ChannelDuplexHandler {
         guard streams[id] == nil else { return write(.rstStream(.protocolError), on: id) }
         guard let context else { return }
         last = id
-        let stream = makeStream(id, self, context.eventLoop)
+        let stream = makeStream(headers.headers, id, self, context.eventLoop)
         streams[id] = stream
         stream.begin(headers.headers, isWhole: headers.endStream)
     }

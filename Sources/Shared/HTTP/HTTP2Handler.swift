@@ -39,6 +39,8 @@ final class HTTP2Handler: ChannelDuplexHandler {
         var received = ByteBuffer()
         var data: Deque<(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)> = []
         var trailers: HPACKHeaders?
+        /// Whether the response ends after the data, without trailers.
+        var isWhole = false
         var hasBegun = false
         /// Whether nghttp2 has deferred the stream until there is more data.
         var isDeferred = false
@@ -213,6 +215,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
                 return
             }
             response.data.append((bytes, promise))
+            if data.endStream { response.isWhole = true }
             return resume(response, id)
         case .headers(let headers): isAccepted = write(headers, id)
         case .windowUpdate(let size):
@@ -293,6 +296,10 @@ final class HTTP2Handler: ChannelDuplexHandler {
             let fields = endings.fields(of: trailers)
             let error = nghttp2_submit_trailer(session, id, fields.baseAddress, fields.count)
             return error == 0 ? count : Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+        }
+        if response.data.isEmpty, response.isWhole {
+            flags |= NGHTTP2_DATA_FLAG_EOF.rawValue
+            return count
         }
         guard count == 0 else { return count }
         response.isDeferred = true

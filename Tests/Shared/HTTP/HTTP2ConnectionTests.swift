@@ -31,7 +31,7 @@ private final class Peer {
             keepaliveTimeout: keepaliveTimeout, pingInterval: .seconds(5))
         try channel.pipeline.syncOperations.addHandler(
             HTTP2Connection(limits, now: channel.embeddedEventLoop.now) {
-                [unowned self] id, connection, _ in
+                [unowned self] _, id, connection, _ in
                 let stream = Stream()
                 (streams[id], self.connection) = (stream, connection)
                 return stream

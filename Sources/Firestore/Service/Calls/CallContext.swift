@@ -2,6 +2,7 @@ import Dispatch
 import GRPCCore
 import LarderHTTP
 import NIOCore
+import NIOHPACK
 import NIOHTTP2
 
 /// The context that all calls of a server share.
@@ -36,8 +37,15 @@ final class CallContext: Sendable {
         self.handler = handler
     }
 
+    /// Whether a request is a call of gRPC, also one with a wrong content type.
+    func isCall(_ headers: HPACKHeaders) -> Bool {
+        headers.first(name: "content-type")?.hasPrefix("application/grpc") == true
+            || headers.first(name: ":path").map { routes[$0] != nil } == true
+    }
+
     func makeCall(
-        _ id: HTTP2StreamID, _ connection: HTTP2Connection, _ loop: any EventLoop
+        _ headers: HPACKHeaders, _ id: HTTP2StreamID, _ connection: HTTP2Connection,
+        _ loop: any EventLoop
     ) -> any HTTP2StreamHandler {
         Call(id, of: connection, in: self, on: loop)
     }

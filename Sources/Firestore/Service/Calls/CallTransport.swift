@@ -18,7 +18,8 @@ final class CallTransport: ServerTransport {
 
     private let listener: HTTPListener
     private let connections: OpenConnections
-    private let admin: AdminAPI
+    private let web: WebAPI
+    private let webLimits: HTTPLimits
     private let prepare: Prepare
     private let state = Mutex(State())
     private let bound: EventLoopPromise<SocketAddress?>
@@ -28,12 +29,13 @@ final class CallTransport: ServerTransport {
         @Sendable ([MethodDescriptor], @escaping CallContext.Handler) -> CallContext
 
     init(
-        _ listener: HTTPListener, _ connections: OpenConnections, _ admin: AdminAPI,
-        _ prepare: @escaping Prepare
+        _ listener: HTTPListener, _ connections: OpenConnections, _ web: WebAPI,
+        _ webLimits: HTTPLimits, _ prepare: @escaping Prepare
     ) {
         self.listener = listener
         self.connections = connections
-        self.admin = admin
+        self.web = web
+        self.webLimits = webLimits
         self.prepare = prepare
         bound = listener.eventLoopGroup.any().makePromise()
     }
@@ -56,11 +58,19 @@ final class CallTransport: ServerTransport {
     /// - Throws: the error if it cannot listen.
     func listen(streamHandler: @escaping CallContext.Handler) async throws {
         let calls = prepare(state.withLock { $0.methods }, streamHandler)
+        let respond: HTTPRespond = { [web, connections] request, reply in
+            connections.beginCall()
+            await web.respond(to: request, reply)
+            connections.endCall()
+        }
         let channel = try await listener.listen(
-            http1: { [admin] in try HTTP1Handler.add(to: $0) { await admin.respond(to: $0) } },
-            http2: {
-                try HTTP2Connection.add(
-                    to: $0, calls.limits.ofConnection, makeStream: calls.makeCall)
+            http1: { [webLimits] in try HTTP1Handler.add(to: $0, webLimits, respond) },
+            http2: { [webLimits] in
+                try HTTP2Connection.add(to: $0, calls.limits.ofConnection) {
+                    calls.isCall($0)
+                        ? calls.makeCall($0, $1, $2, $3)
+                        : HTTP2Request($1, of: $2, on: $3, webLimits, respond)
+                }
             })
         bound.succeed(channel.localAddress)
         let isStopped = state.withLock { state in

@@ -1,0 +1,109 @@
+package import NIOCore
+package import NIOHPACK
+package import NIOHTTP2
+
+/// A request on a stream of HTTP/2 that is no call of gRPC.
+///
+/// Confined to the connection's event loop.
+package final class HTTP2Request: HTTP2StreamHandler {
+    private let id: HTTP2StreamID
+    private let connection: HTTP2Connection
+    private let loop: any EventLoop
+    private let limits: HTTPLimits
+    private let respond: HTTPRespond
+    private var exchange: HTTPExchange?
+    private var isHead = false
+    /// Received bytes that no window update has returned yet.
+    private var uncredited = 0
+
+    package init(
+        _ id: HTTP2StreamID, of connection: HTTP2Connection, on loop: any EventLoop,
+        _ limits: HTTPLimits, _ respond: @escaping HTTPRespond
+    ) {
+        self.id = id
+        self.connection = connection
+        self.loop = loop
+        self.limits = limits
+        self.respond = respond
+    }
+
+    // MARK: Request
+
+    package func begin(_ headers: HPACKHeaders, isWhole: Bool) {
+        let request = HTTPRequest(headers)
+        isHead = request.method == "HEAD"
+        let exchange = HTTPExchange(request, limits, self, on: loop, respond)
+        self.exchange = exchange
+        if isWhole { exchange.finish() } else { exchange.receiveBody() }
+    }
+
+    package func receive(_ bytes: ByteBuffer, size: Int, isLast: Bool) {
+        uncredited += size
+        exchange?.receive(bytes)
+        if isLast { exchange?.finish() } else { resume() }
+    }
+
+    package func close() {
+        exchange?.close()
+        exchange = nil
+    }
+}
+
+// MARK: - Response
+
+extension HTTP2Request: HTTPExchange.Output {
+    /// Returns receive window, unless the body waits for the budget.
+    func resume() {
+        guard uncredited >= HTTP2Connection.windowBytes / 2, exchange?.isWaiting == false else {
+            return
+        }
+        connection.write(.windowUpdate(windowSizeIncrement: uncredited), on: id)
+        uncredited = 0
+        connection.flush()
+    }
+
+    func begin(_ head: HTTPResponseHead, bodyBytes: Int?) {
+        var headers: HPACKHeaders = [":status": "\(head.status)"]
+        for (name, value) in head.fields { headers.add(name: name, value: value) }
+        if let bodyBytes { headers.add(name: "content-length", value: "\(bodyBytes)") }
+        connection.write(.headers(.init(headers: headers)), on: id)
+    }
+
+    func write(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>?) {
+        write(bytes, promise, isLast: false)
+    }
+
+    func end(_ bytes: ByteBuffer) {
+        write(bytes, nil, isLast: true)
+    }
+
+    private func write(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>?, isLast: Bool) {
+        let bytes = isHead ? ByteBuffer() : bytes
+        connection.write(
+            .data(.init(data: .byteBuffer(bytes), endStream: isLast)), on: id, promise)
+        connection.flush()
+    }
+
+    func abort() {
+        connection.write(.rstStream(.cancel), on: id)
+        connection.flush()
+    }
+}
+
+extension HTTPRequest {
+    /// A request without its body, from the headers of HTTP/2.
+    fileprivate init(_ headers: HPACKHeaders) {
+        self.init(method: "", target: "")
+        for (name, value, _) in headers {
+            switch name {
+            case ":method": method = value
+            case ":path": target = value
+            case ":authority": fields.append(("host", value))
+            // Repeats the authority (RFC 9113, 8.3.1).
+            case "host" where fields.contains(where: { $0 == ("host", value) }): continue
+            case ":scheme": continue
+            default: fields.append((name, value))
+            }
+        }
+    }
+}

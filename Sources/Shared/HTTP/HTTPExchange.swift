@@ -1,0 +1,209 @@
+import LarderCore
+package import NIOCore
+
+/// The limits and the budget of requests over HTTP that are not calls of gRPC.
+package struct HTTPLimits: Sendable {
+    /// The size of the largest body.
+    package var bodyBytes: Int
+    /// The time to receive the head of a request, and between two requests of a connection.
+    package var headTime = TimeAmount.seconds(20)
+    /// The time to receive a body, including waiting for the budget.
+    package var bodyTime: TimeAmount
+    /// The time after which a client that takes no part of a response is disconnected.
+    package var writeTime: TimeAmount
+    package let budget: RequestBudget
+
+    package init(
+        bodyBytes: Int, bodyTime: Duration, writeTime: Duration, budget: RequestBudget
+    ) {
+        self.bodyBytes = bodyBytes
+        self.bodyTime = TimeAmount(bodyTime)
+        self.writeTime = TimeAmount(writeTime)
+        self.budget = budget
+    }
+}
+
+/// One request and its response, on any version of HTTP: collects the body, runs the task that
+/// responds, and writes what it replies.
+///
+/// ```
+/// receiving ── finish ──► responding ── end ──► over
+///     └───────── close ───────┴──────────────────►
+/// ```
+///
+/// Confined to the connection's event loop.
+final class HTTPExchange {
+    /// The connection's side of an exchange.
+    protocol Output: AnyObject {
+        func begin(_ head: HTTPResponseHead, bodyBytes: Int?)
+        func write(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>?)
+        func end(_ bytes: ByteBuffer)
+        /// Continues to receive a body that has waited for the budget.
+        func resume()
+        /// Disconnects a client that is too slow.
+        func abort()
+    }
+
+    private enum State {
+        case receiving(body: [UInt8])
+        case responding(Task<Void, Never>?)
+        case over
+    }
+
+    private let request: HTTPRequest
+    private let limits: HTTPLimits
+    private let loop: any EventLoop
+    private let respond: HTTPRespond
+    private let meter: RequestMeter
+    private weak var output: (any Output)?
+    private var state = State.receiving(body: [])
+    private var isTooLarge = false
+    /// The time limit of the body, or of a part of the response.
+    private var timeout: Scheduled<Void>?
+
+    /// - Parameter request: the request without its body.
+    init(
+        _ request: HTTPRequest, _ limits: HTTPLimits, _ output: any Output,
+        on loop: any EventLoop, _ respond: @escaping HTTPRespond
+    ) {
+        self.request = request
+        self.limits = limits
+        self.output = output
+        self.loop = loop
+        self.respond = respond
+        meter = RequestMeter(limits.budget, loop)
+    }
+
+    // MARK: Request
+
+    /// Whether the body must wait for the budget.
+    var isWaiting: Bool { meter.isWaiting }
+
+    /// Whether the response has ended or its client has left.
+    var isOver: Bool {
+        if case .over = state { return true }
+        return false
+    }
+
+    /// Begins to receive a body; without a length, one of the largest size.
+    func receiveBody() {
+        let length = request[field: "content-length"].flatMap { Int($0) } ?? limits.bodyBytes
+        guard length > 0 else { return }
+        setTimeout(limits.bodyTime)
+        guard length <= limits.bodyBytes else { return isTooLarge = true }
+        meter.hold(length) { [weak self] in self?.output?.resume() }
+    }
+
+    /// Adds a part of the body; beyond the limit parts are discarded.
+    func receive(_ bytes: ByteBuffer) {
+        guard case .receiving(var body) = state, !isTooLarge else { return }
+        // The array would be copied while the state refers to it.
+        state = .over
+        isTooLarge = body.count + bytes.readableBytes > limits.bodyBytes
+        if isTooLarge { body = [] } else { body.append(contentsOf: bytes.readableBytesView) }
+        state = .receiving(body: body)
+    }
+
+    /// Serves the request after the end of its body.
+    func finish() {
+        guard case .receiving(let body) = state else { return }
+        stopTimeout()
+        let reply = LoopReply(NIOLoopBound(self, eventLoop: loop), loop)
+        guard !isTooLarge else {
+            state = .responding(nil)
+            return reply.send(
+                HTTPResponse(
+                    status: 413, contentType: "text/plain",
+                    text: "The body of a request is limited to \(limits.bodyBytes) bytes.\n"))
+        }
+        var request = request
+        request.body = body
+        state = .responding(
+            Task { [respond, request] in await respond(request, reply) })
+    }
+
+    /// Called when the client has left.
+    func close() {
+        if case .responding(let task?) = state { task.cancel() }
+        stop()
+    }
+
+    private func stop() {
+        state = .over
+        stopTimeout()
+        meter.releaseAll()
+    }
+
+    // MARK: Response
+
+    fileprivate func begin(_ head: HTTPResponseHead, _ bodyBytes: Int?) {
+        if !isOver { output?.begin(head, bodyBytes: bodyBytes) }
+    }
+
+    fileprivate func write(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>) {
+        guard !isOver, let output else { return promise.fail(ChannelError.ioOnClosedChannel) }
+        setTimeout(limits.writeTime)
+        promise.futureResult.assumeIsolated().whenComplete { [self] _ in stopTimeout() }
+        output.write(bytes, promise)
+    }
+
+    fileprivate func end(_ bytes: ByteBuffer) {
+        guard !isOver else { return }
+        stop()
+        output?.end(bytes)
+    }
+
+    // MARK: Time limits
+
+    private func setTimeout(_ time: TimeAmount) {
+        timeout = loop.assumeIsolated().scheduleTask(in: time) { [weak self] in
+            self?.output?.abort()
+        }
+    }
+
+    private func stopTimeout() {
+        timeout?.cancel()
+        timeout = nil
+    }
+}
+
+/// Writes the response of an exchange from any thread.
+private struct LoopReply: HTTPReply {
+    private let exchange: NIOLoopBound<HTTPExchange>
+    private let loop: any EventLoop
+
+    /// The size of a part that is sent at a time, within ``HTTPLimits/writeTime``.
+    private static let partBytes = 64 << 10
+
+    init(_ exchange: NIOLoopBound<HTTPExchange>, _ loop: any EventLoop) {
+        self.exchange = exchange
+        self.loop = loop
+    }
+
+    func begin(_ head: HTTPResponseHead, bodyBytes: Int?) {
+        run { $0.begin(head, bodyBytes) }
+    }
+
+    func write(_ bytes: [UInt8]) async throws(LarderError) {
+        var rest = ByteBuffer(bytes: bytes)
+        while let part = rest.readSlice(length: min(rest.readableBytes, Self.partBytes)),
+            part.readableBytes > 0
+        {
+            let sent = loop.makePromise(of: Void.self)
+            run { $0.write(part, sent) }
+            do {
+                try await sent.futureResult.get()
+            } catch {
+                throw .clientHasLeft
+            }
+        }
+    }
+
+    func end(_ bytes: [UInt8]) {
+        run { $0.end(ByteBuffer(bytes: bytes)) }
+    }
+
+    private func run(_ body: @escaping @Sendable (HTTPExchange) -> Void) {
+        loop.executeOrRun { [exchange] in body(exchange.value) }
+    }
+}
