@@ -61,7 +61,7 @@ extension StoredTree {
                 return storedWindow(node, of: query, count: query.parameters.limit?.count)
             }
         }
-        if tracked.isLocationComplete(query.path) {
+        if try isWhole(query.path) {
             return query.loadsAllData
                 ? CachedNode(try cache.node(at: query.path), isComplete: true)
                 : try storedWindow(of: query, spare: spare)
@@ -75,6 +75,16 @@ extension StoredTree {
 }
 
 extension StoredTree {
+    /// True if all of a location is stored: on its own, or with a child that a window has.
+    private func isWhole(_ path: TreePath) throws(LarderError) -> Bool {
+        if tracked.isLocationComplete(path) { return true }
+        for (depth, key) in path.enumerated() {
+            let windows = tracked.completeWindows(at: path.prefix(depth))
+            if !windows.isEmpty, try cache.trackedKeys(of: windows).contains(key) { return true }
+        }
+        return false
+    }
+
     /// A filtered query's part of a location that is stored as a whole.
     private func storedWindow(
         of query: QuerySpec, spare: Int
@@ -183,7 +193,11 @@ extension StoredTree {
         } else {
             record(.merge(path, values))
         }
-        for value in values { tracked.completeLocation(path.appending(value.path)) }
+        for value in values {
+            let path = path.appending(value.path)
+            tracked.completeLocation(path)
+            tracked.changeLocation(path)
+        }
         saveQueries()
     }
 
@@ -247,6 +261,7 @@ extension StoredTree {
     mutating func keep(_ value: PathValue, isExact: Bool, now: Int64) {
         record(.overwrite(value.path, value.node))
         if isExact { tracked.ensureComplete(value.path, now: now) }
+        tracked.changeLocation(value.path)
         saveQueries()
     }
 }

@@ -13,9 +13,15 @@ package import LarderRealtimeStore
 ///
 /// The eviction of an inactive query removes it. A default query that is complete makes every
 /// query at its location and below complete; a filtered query of its own completeness has its
-/// window's keys in the cache.
+/// window's keys in the cache, until all data of its location is cached and changes.
 package struct TrackedQueries: Sendable {
-    private var queries = PathTree<[QueryParameters: TrackedQuery]>()
+    private struct Location: Sendable {
+        var queries: [QueryParameters: TrackedQuery] = [:]
+        /// The complete filtered queries.
+        var windows: Set<QueryParameters> = []
+    }
+
+    private var locations = PathTree<Location>()
     private var lastID: Int64 = 0
     /// The client that gives the numbers of queries; nil for the only client of its store.
     private let client: ClientNumber?
@@ -59,13 +65,13 @@ package struct TrackedQueries: Sendable {
 
     /// The tracked query of a query; nil if it is not tracked.
     package subscript(query: QuerySpec) -> TrackedQuery? {
-        queries[query.path]?[query.parameters.normalized]
+        locations[query.path]?.queries[query.parameters.normalized]
     }
 
     /// All tracked queries, in no order.
     package var all: [TrackedQuery] {
         var all: [TrackedQuery] = []
-        queries.forEach { _, here in all += here.values }
+        locations.forEach { _, here in all += here.queries.values }
         return all
     }
 
@@ -96,8 +102,8 @@ extension TrackedQueries {
 
     private func covers(_ path: TreePath, _ accepts: (TrackedQuery) -> Bool) -> Bool {
         var isCovered = false
-        queries.visit(along: path) { _, here in
-            isCovered = here[.default].map(accepts) ?? false
+        locations.visit(along: path) { _, here in
+            isCovered = here.queries[.default].map(accepts) ?? false
             return !isCovered
         }
         return isCovered
@@ -107,15 +113,16 @@ extension TrackedQueries {
     package func completeWindows(
         at path: TreePath, except excluded: QuerySpec? = nil
     ) -> [TrackedQueryID] {
-        (queries[path] ?? [:]).values
-            .filter { $0.isComplete && !$0.query.isDefault && $0.query != excluded }
-            .map(\.id)
+        guard let here = locations[path] else { return [] }
+        return here.windows.compactMap { here.queries[$0] }
+            .filter { $0.query != excluded }.map(\.id)
     }
 
     /// Children of a location whose whole content is cached on its own.
     package func completeChildren(of path: TreePath) -> Set<ChildKey> {
-        guard let tree = queries.subtree(at: path) else { return [] }
-        return Set(tree.keys.filter { tree.child($0)?.value?[.default]?.isComplete == true })
+        guard let tree = locations.subtree(at: path) else { return [] }
+        return Set(
+            tree.keys.filter { tree.child($0)?.value?.queries[.default]?.isComplete == true })
     }
 }
 
@@ -140,8 +147,8 @@ extension TrackedQueries {
     /// or above; nil if it has not.
     package func confirmation(of query: QuerySpec) -> Int64? {
         var latest = self[query].flatMap { $0.isComplete ? $0.confirmed : nil }
-        queries.visit(along: query.path) { _, here in
-            if let plain = here[.default], plain.isComplete, let time = plain.confirmed {
+        locations.visit(along: query.path) { _, here in
+            if let plain = here.queries[.default], plain.isComplete, let time = plain.confirmed {
                 latest = max(latest ?? time, time)
             }
             return true
@@ -167,10 +174,33 @@ extension TrackedQueries {
     /// are complete on their own, and filtered ones while that lasts.
     package mutating func completeLocation(_ path: TreePath) {
         var incomplete: [QuerySpec] = []
-        queries.subtree(at: path)?.forEach { _, here in
-            if let query = here[.default], !query.isComplete { incomplete.append(query.query) }
+        locations.subtree(at: path)?.forEach { _, here in
+            if let query = here.queries[.default], !query.isComplete {
+                incomplete.append(query.query)
+            }
         }
         for query in incomplete { update(query) { $0.isComplete = true } }
+    }
+
+    /// Notes that the content of a location has changed: the windows of complete locations there
+    /// are no longer known by their keys, unless they have a listen of their own.
+    package mutating func changeLocation(_ path: TreePath) {
+        var outdated: [QuerySpec] = []
+        func add(_ path: TreePath, _ here: Location) {
+            guard !here.windows.isEmpty, isLocationComplete(path) else { return }
+            let isCovered = isLocationActive(path)
+            for parameters in here.windows {
+                if isCovered || here.queries[parameters]?.isActive == false {
+                    outdated.append(QuerySpec(path, parameters))
+                }
+            }
+        }
+        locations.visit(along: path) { depth, here in
+            if depth < path.count { add(path.prefix(depth), here) }
+            return true
+        }
+        locations.subtree(at: path)?.forEach { below, here in add(path.appending(below), here) }
+        for query in outdated { update(query) { $0.isComplete = false } }
     }
 
     /// Notes that the whole content of a location is cached although no listener asked for it.
@@ -182,10 +212,11 @@ extension TrackedQueries {
     /// Forgets a query that was evicted.
     package mutating func remove(_ query: QuerySpec) {
         changed.remove(query.normalized)
-        let old = queries.update(at: query.path) { tree in
+        let old = locations.update(at: query.path) { tree in
             tree.updateValue { here in
-                defer { if here?.isEmpty == true { here = nil } }
-                return here?.removeValue(forKey: query.parameters.normalized)
+                defer { if here?.queries.isEmpty == true { here = nil } }
+                here?.windows.remove(query.parameters.normalized)
+                return here?.queries.removeValue(forKey: query.parameters.normalized)
             }
         }
         if old != nil { count -= 1 }
@@ -207,10 +238,16 @@ extension TrackedQueries {
     }
 
     private mutating func put(_ tracked: TrackedQuery) {
-        let old = queries.update(at: tracked.query.path) { tree in
+        let parameters = tracked.query.parameters
+        let old = locations.update(at: tracked.query.path) { tree in
             tree.updateValue { here in
-                if here == nil { here = [:] }
-                return here?.updateValue(tracked, forKey: tracked.query.parameters)
+                if here == nil { here = Location() }
+                if tracked.isComplete, !tracked.query.isDefault {
+                    here?.windows.insert(parameters)
+                } else {
+                    here?.windows.remove(parameters)
+                }
+                return here?.queries.updateValue(tracked, forKey: parameters)
             }
         }
         if old == nil { count += 1 }

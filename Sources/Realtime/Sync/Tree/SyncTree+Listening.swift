@@ -112,20 +112,6 @@ extension SyncTree {
             if !isCovered { startListen(query) }
         }
         stored?.activate(query, now: now)
-        storeKeys(of: query)
-    }
-
-    /// Stores which children a window has whose data another view has: the stored ones may be of
-    /// another time.
-    private mutating func storeKeys(of query: QuerySpec) {
-        guard !query.loadsAllData, let stored, stored.tracked[query]?.isComplete == true,
-            serverNode(at: query.path) != nil, let view = view(of: query)
-        else { return }
-        var changes = WindowKeyChanges()
-        changes.replace()
-        self.stored?.windowChanged(of: query, changes) {
-            Set(view.shown.node.children.map(\.key))
-        }
     }
 
     /// The known part of the server's data for a new view, from other views or the store.

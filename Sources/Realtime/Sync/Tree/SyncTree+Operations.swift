@@ -223,8 +223,9 @@ extension SyncTree {
             isFromCache: !surroundings.isCurrent && view.listen != .current)
         results.events += view.events(of: changes, since: before, metadata)
         if !view.keyChanges.isEmpty {
-            let node = surroundings.isCovering ? view.shown.node : view.server.node
-            results.windows.append((view.query, view.keyChanges, node))
+            if !surroundings.isCovering {
+                results.windows.append((view.query, view.keyChanges, view.server.node))
+            }
             view.keyChanges = WindowKeyChanges()
         }
     }

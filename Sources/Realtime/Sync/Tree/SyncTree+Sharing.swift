@@ -53,20 +53,18 @@ extension SyncTree {
                 stored?.serverChanged(path, [PathValue(.root, node)], isOverwrite: true)
                 isCovered = true
             }
-            for view in point.views where !view.query.loadsAllData || !isCovered {
-                store(view, isCovered: isCovered)
-            }
+            if !isCovered { for view in point.views { store(view) } }
         }
         for (key, branch) in tree.sortedChildren {
             store(branch, at: path.appending(TreePath([key])), isCovered: isCovered)
         }
     }
 
-    private mutating func store(_ view: QueryView, isCovered: Bool) {
+    private mutating func store(_ view: QueryView) {
         let known = view.filter.selection(of: view.server.node)
         if view.server.isComplete, !view.query.loadsAllData {
             stored?.received(known, of: view.query)
-        } else if !isCovered, !known.isLeaf {
+        } else if !known.isLeaf {
             let values = known.children.map { PathValue(TreePath([$0.key]), $0.node) }
             if !values.isEmpty { stored?.record(.merge(view.query.path, values)) }
         }

@@ -31,7 +31,6 @@ extension QueryView {
         case .completion:
             completeServer(operation, context, &changes)
         }
-        if context.isCovered, filter.selects { keyChanges.note(changes) }
         return changes
     }
 
@@ -49,7 +48,6 @@ extension QueryView {
         if isNew {
             layered = nil
             showServerChange(at: .root, context, &changes)
-            keyChanges.replace()
         }
     }
 }

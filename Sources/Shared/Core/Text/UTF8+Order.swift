@@ -2,25 +2,27 @@ import Foundation
 
 /// Text as Firestore sees it: its UTF-8 bytes. Swift's `==` and `<` on `String` follow Unicode's
 /// canonical equivalence, so that a composed and a decomposed "é" would be one field name.
+///
+/// Inlinable, so that other modules specialise it: documents and keys are compared all the time.
 extension String {
     /// True if both texts are the same bytes.
-    package func hasSameUTF8(as other: String) -> Bool {
+    @inlinable package func hasSameUTF8(as other: String) -> Bool {
         utf8.count == other.utf8.count && utf8Order(to: other) == 0
     }
 
     /// True if the text begins with the bytes of another.
-    package func hasUTF8Prefix(_ prefix: String) -> Bool {
+    @inlinable package func hasUTF8Prefix(_ prefix: String) -> Bool {
         utf8.count >= prefix.utf8.count
             && utf8.prefix(prefix.utf8.count).byteOrder(to: prefix.utf8) == 0
     }
 
     /// The byte order of both texts: below, equal to or above 0.
-    package func utf8Order(to other: String) -> Int {
+    @inlinable package func utf8Order(to other: String) -> Int {
         utf8.byteOrder(to: other.utf8)
     }
 
     /// Gives the bytes to a closure, without copying those of text that is contiguous.
-    package func withUTF8Bytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
+    @inlinable package func withUTF8Bytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
         let result = utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
         if let result { return result }
         var text = self
@@ -28,7 +30,7 @@ extension String {
     }
 
     /// Feeds the bytes to a hasher, as `hasSameUTF8(as:)` compares them.
-    package func hashUTF8(into hasher: inout Hasher) {
+    @inlinable package func hashUTF8(into hasher: inout Hasher) {
         let hashed: Void? = utf8.withContiguousStorageIfAvailable { bytes in
             hasher.combine(bytes: UnsafeRawBufferPointer(bytes))
         }
@@ -41,7 +43,7 @@ extension String {
 
 extension Collection where Element == UInt8 {
     /// The order of both byte sequences, the shorter first where one begins the other.
-    package func byteOrder(to other: some Collection<UInt8>) -> Int {
+    @inlinable package func byteOrder(to other: some Collection<UInt8>) -> Int {
         let order = withContiguousStorageIfAvailable { left in
             other.withContiguousStorageIfAvailable { right in
                 orderOfBytes(UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
@@ -54,7 +56,8 @@ extension Collection where Element == UInt8 {
     }
 }
 
-private func orderOfBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+@usableFromInline
+func orderOfBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     guard let l = left.baseAddress, let r = right.baseAddress else {
         return left.count - right.count
     }

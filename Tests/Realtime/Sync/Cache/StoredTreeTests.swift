@@ -162,6 +162,70 @@ struct StoredTreeTests {
         #expect(try events(&again, try last(4)).value?.childCount == 4)
     }
 
+    @Test(
+        "a window follows the changes of its location, with listeners of its own and without",
+        arguments: [false, true])
+    func windowOfChangedLocation(isListenedTo: Bool) throws {
+        try cacheFour()
+        var tree = SyncTree(cache.start())
+        if isListenedTo { _ = try events(&tree, try last(4), 1) }
+        _ = try events(&tree, QuerySpec(scores), 2)
+        _ = tree.serverOverwrite(scores, try dinosaurs)
+        _ = tree.listenCompleted(scores)
+        _ = tree.serverOverwrite(scores.child(ChildKey("trex")), Node(.integer(99)))
+        var again = SyncTree(cache.start())
+        let window = try #require(try events(&again, try last(4)).value)
+        #expect(
+            window.children.map(\.key.text).sorted()
+                == ["bruhathkayosaurus", "linhenykus", "pterodactyl", "trex"])
+    }
+
+    @Test("a window of a cached location has the accepted writes of its own client")
+    func windowAfterWrite() throws {
+        var tree = SyncTree(cache.start())
+        _ = try events(&tree, QuerySpec(scores))
+        _ = tree.serverOverwrite(scores, try dinosaurs)
+        _ = tree.listenCompleted(scores)
+        tree.stopListening(to: QuerySpec(scores))
+        try cacheFour()
+        var writing = SyncTree(cache.start())
+        let trex = scores.child(ChildKey("trex"))
+        _ = writing.write(
+            PendingWrite(writing.newWriteID(), at: trex, .overwrite(Node(.integer(99)))), at: 0)
+        _ = writing.acknowledge(WriteID(1))
+        var again = SyncTree(cache.start())
+        #expect(try events(&again, try last(4)).value?.hasChild(ChildKey("trex")) == true)
+    }
+
+    @Test("a child of a cached window is complete, one beside the window is not known")
+    func childOfWindow() throws {
+        try cacheFour()
+        var tree = SyncTree(cache.start())
+        let linhenykus = QuerySpec(scores.child(ChildKey("linhenykus")))
+        let value = try #require(try tree.storedValue(of: linhenykus))
+        #expect(value.isComplete && value.node == Node(.integer(80)))
+        #expect(try events(&tree, linhenykus).value == Node(.integer(80)))
+        let stegosaurus = QuerySpec(scores.child(ChildKey("stegosaurus")))
+        #expect(try tree.storedValue(of: stegosaurus) == nil)
+    }
+
+    @Test("a window that is listened to keeps its keys when a location below it changes")
+    func windowWithListener() throws {
+        var tree = SyncTree(cache.start())
+        _ = try events(&tree, QuerySpec(scores))
+        _ = tree.serverOverwrite(scores, try dinosaurs)
+        tree.stopListening(to: QuerySpec(scores))
+        try cacheFour()
+        var second = SyncTree(cache.start())
+        _ = try events(&second, try last(4), 1)
+        _ = second.listenCompleted(scores, tag: 1)
+        let stegosaurus = scores.child(ChildKey("stegosaurus"))
+        _ = try events(&second, QuerySpec(stegosaurus), 2)
+        _ = second.serverOverwrite(stegosaurus, Node(.integer(6)))
+        let query = try #require(second.stored?.tracked[try last(4)])
+        #expect(query.isComplete && cache.keys[query.id]?.count == 4)
+    }
+
     @Test("a child that left one window stays cached for another query that has it")
     func sharedRows() throws {
         var tree = SyncTree(cache.start())

@@ -60,4 +60,30 @@ struct TrackedQueriesTests {
         queries.activate(plain("a"), now: 7)
         #expect(queries.isLocationActive(TreePath("a/b/c")))
     }
+
+    @Test("a change of a complete location makes the windows there incomplete that it covers")
+    func changes() throws {
+        var queries = TrackedQueries()
+        let window = try first(1, "a/b")
+        queries.activate(window, now: 0)
+        queries.complete(window)
+        queries.changeLocation(TreePath("a"))
+        #expect(queries[window]?.isComplete == true)
+        // The location is complete, but no longer listened to: only the window is up to date.
+        queries.ensureComplete(TreePath("a"), now: 1)
+        queries.changeLocation(TreePath("a/b/c"))
+        #expect(queries[window]?.isComplete == true)
+        queries.deactivate(window, now: 2)
+        queries.changeLocation(TreePath("x"))
+        #expect(queries[window]?.isComplete == true)
+        queries.changeLocation(TreePath("a/b/c"))
+        #expect(queries[window]?.isComplete == false)
+
+        queries.activate(window, now: 3)
+        queries.complete(window)
+        queries.activate(plain("a"), now: 3)
+        queries.changeLocation(TreePath("a/b"))
+        #expect(queries[window]?.isComplete == false)
+        #expect(queries.completeWindows(at: TreePath("a/b")).isEmpty)
+    }
 }

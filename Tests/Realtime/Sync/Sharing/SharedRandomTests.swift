@@ -243,11 +243,8 @@ private final class SharedRandomRun {
 
     /// The content of locations that were listened to is in the cache, for a client without a
     /// network.
-    ///
-    /// Windows are left out: their stored keys may be of another time than the stored location, with
-    /// one client as well.
     private func checkCache() throws {
-        let queries = clients.flatMap { $0.listeners.map(\.query).filter(\.loadsAllData) }
+        let queries = clients.flatMap { $0.listeners.map(\.query) }
         for client in clients {
             client.remote.turn(on: false, tells: false)
             world.kill(client.engine)
