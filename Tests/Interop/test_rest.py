@@ -5,6 +5,8 @@ import base64
 import concurrent.futures
 import datetime
 import json
+import os
+import random
 import shutil
 import socket
 import subprocess
@@ -17,6 +19,7 @@ from google.cloud.firestore_v1.services.firestore import FirestoreClient
 from google.cloud.firestore_v1.services.firestore.transports import FirestoreRestTransport
 
 SECONDS = 60
+CASES = int(os.environ.get("LARDER_FUZZ_CASES", "1500"))
 
 
 @pytest.fixture(scope="module")
@@ -267,6 +270,82 @@ def test_a_body_above_the_limit_is_refused(start_server):
         for _ in range(12):
             connection.sendall(b" " * (1 << 20))
         assert connection.recv(1_000).startswith(b"HTTP/1.1 413 ")
+
+
+def mutated(rng, data):
+    """Bytes some of which were changed, lost, doubled, or are of JSON's own."""
+    data = bytearray(data)
+    for _ in range(rng.randint(1, 3)):
+        at = rng.randrange(len(data) + 1)
+        end = min(len(data), at + rng.randint(1, 8))
+        kind = rng.randrange(4)
+        if kind == 0 and at < len(data):
+            data[at] = rng.choice(b'{}[]",:\\0-.eEtfnu\xc3\xff\x00 ')
+        elif kind == 1:
+            del data[at:end]
+        elif kind == 2:
+            data[at:at] = data[at:end]
+        else:
+            data[at:at] = rng.choice([
+                b"null", b"1e999", b"-0", b"[[[[", b'{"fields":', b'"\\ud800"', b"NaN", b'{"key":1}',
+                b"9223372036854775808", b'"value":', b"[]"])
+    return bytes(data)
+
+
+def test_mutated_json_harms_nobody(start_server):
+    """No crash, and no fault of the server."""
+    seed = int(os.environ.get("LARDER_TEST_SEED") or random.SystemRandom().getrandbits(32))
+    print(f"LARDER_TEST_SEED={seed}")
+    rng = random.Random(seed)
+    server = start_server("--memory", "--databases", "4")
+    root = "/v1/projects/p/databases/(default)/documents"
+    name = root.removeprefix("/v1/") + "/c/d"
+    fields = {"fields": {
+        "a": {"arrayValue": {"values": [{"integerValue": "1"}, {"nullValue": None}]}},
+        "m": {"mapValue": {"fields": {"fields": {"doubleValue": "NaN"}, "x": {"bytesValue": "AA=="}}}},
+        "t": {"timestampValue": "2024-02-03T04:05:06Z"}, "p": {"geoPointValue": {"latitude": 1}}}}
+    query = {"structuredQuery": {
+        "from": [{"collectionId": "c"}], "select": {"fields": [{"fieldPath": "a"}]}, "limit": 3,
+        "where": {"fieldFilter": {
+            "field": {"fieldPath": "a"}, "op": "ARRAY_CONTAINS", "value": {"integerValue": "1"}}}}}
+    samples = [
+        ("PATCH", f"{root}/c/d?updateMask.fieldPaths=a&mask.fieldPaths=m.x", fields),
+        ("POST", f"{root}/c?documentId=x", fields),
+        ("POST", f"{root}:commit", {"writes": [{"update": {"name": name, **fields}, "currentDocument": {
+            "exists": True}}, {"delete": name + "2"}]}),
+        ("POST", f"{root}:runQuery", query),
+        ("POST", f"{root}:batchGet", {"documents": [name], "mask": {"fieldPaths": ["a"]}}),
+        ("POST", f"{root}:beginTransaction", {"options": {"readOnly": {}}}),
+        ("GET", f"{root}/c/d?mask.fieldPaths=a", None),
+        ("GET", f"{root}/c?pageSize=2&orderBy=a", None),
+    ]
+    seen = set()
+
+    def ask(method, path, body):
+        head = f"{method} ".encode() + path + b" HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
+        head += b"content-length: %d\r\n\r\n" % len(body)
+        with socket.create_connection(("127.0.0.1", server.port), SECONDS) as connection:
+            connection.sendall(head + body)
+            answer = b""
+            while piece := connection.recv(65_536):
+                answer += piece
+        return int(answer.split(b" ")[1]) if answer else None
+
+    for method, path, body in samples:
+        body = b"" if body is None else json.dumps(body).encode()
+        assert ask(method, path.encode(), body) == 200, path
+    for _ in range(CASES):
+        method, path, body = rng.choice(samples)
+        path, body = path.encode(), b"" if body is None else json.dumps(body).encode()
+        if not body or rng.random() < 0.2:
+            path = root.encode() + bytes(
+                b for b in mutated(rng, path[len(root):]) if b not in b" \r\n\x00")
+        else:
+            body = mutated(rng, body)
+        seen.add(ask(method, path, body))
+    assert {200, 400, 404} <= seen
+    assert not seen & {500, 503, 504}, seen
+    assert server.process.poll() is None
 
 
 def test_one_connection_serves_many_requests(start_server):
