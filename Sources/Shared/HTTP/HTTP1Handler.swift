@@ -37,7 +37,7 @@ package final class HTTP1Handler: ChannelDuplexHandler {
 
     package func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        awaitRequest(context)
+        closeConnection(in: limits.headTime, context)
     }
 
     package func handlerRemoved(context: ChannelHandlerContext) {
@@ -59,11 +59,9 @@ package final class HTTP1Handler: ChannelDuplexHandler {
         (exchange, context) = (nil, nil)
     }
 
-    private func awaitRequest(_ context: ChannelHandlerContext) {
+    private func closeConnection(in time: TimeAmount, _ context: ChannelHandlerContext) {
         let channel = context.channel
-        timeout = context.eventLoop.scheduleTask(in: limits.headTime) {
-            channel.close(promise: nil)
-        }
+        timeout = context.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
     }
 
     // MARK: Request
@@ -136,12 +134,15 @@ extension HTTP1Handler: HTTPExchange.Output {
             context.write(wrapOutboundOut(.body(.byteBuffer(bytes))), promise: nil)
         }
         (self.request, exchange) = (nil, nil)
+        closeConnection(in: limits.writeTime, context)
         // The next request, if it was received already, begins while the end is written.
-        if request.isKeepAlive { awaitRequest(context) }
-        let sent = context.writeAndFlush(wrapOutboundOut(.end(nil)))
-        guard !request.isKeepAlive else { return }
-        let channel = context.channel
-        sent.whenComplete { _ in channel.close(promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(.end(nil))).assumeIsolated().whenComplete {
+            [self] _ in
+            guard let context = self.context, exchange == nil else { return }
+            if !request.isKeepAlive { return context.close(promise: nil) }
+            timeout?.cancel()
+            closeConnection(in: limits.headTime, context)
+        }
     }
 
     func abort() {

@@ -50,6 +50,9 @@ final class HTTPExchange {
         case over
     }
 
+    /// The size of a part that is sent at a time, within ``HTTPLimits/writeTime``.
+    static let partBytes = 64 << 10
+
     private let request: HTTPRequest
     private let limits: HTTPLimits
     private let loop: any EventLoop
@@ -110,11 +113,12 @@ final class HTTPExchange {
         stopTimeout()
         let reply = LoopReply(NIOLoopBound(self, eventLoop: loop), loop)
         guard !isTooLarge else {
+            let response = HTTPResponse(
+                status: 413, contentType: "text/plain",
+                text: "The body of a request is limited to \(limits.bodyBytes) bytes.\n")
             state = .responding(nil)
-            return reply.send(
-                HTTPResponse(
-                    status: 413, contentType: "text/plain",
-                    text: "The body of a request is limited to \(limits.bodyBytes) bytes.\n"))
+            begin(response.head, response.body.count)
+            return end(ByteBuffer(bytes: response.body))
         }
         var request = request
         request.body = body
@@ -172,9 +176,6 @@ private struct LoopReply: HTTPReply {
     private let exchange: NIOLoopBound<HTTPExchange>
     private let loop: any EventLoop
 
-    /// The size of a part that is sent at a time, within ``HTTPLimits/writeTime``.
-    private static let partBytes = 64 << 10
-
     init(_ exchange: NIOLoopBound<HTTPExchange>, _ loop: any EventLoop) {
         self.exchange = exchange
         self.loop = loop
@@ -186,7 +187,7 @@ private struct LoopReply: HTTPReply {
 
     func write(_ bytes: [UInt8]) async throws(LarderError) {
         var rest = ByteBuffer(bytes: bytes)
-        while let part = rest.readSlice(length: min(rest.readableBytes, Self.partBytes)),
+        while let part = rest.readSlice(length: min(rest.readableBytes, HTTPExchange.partBytes)),
             part.readableBytes > 0
         {
             let sent = loop.makePromise(of: Void.self)

@@ -88,15 +88,18 @@ package protocol HTTPReply: Sendable {
     /// - Throws: `cancelled` if the client has left, or does not read.
     func write(_ bytes: [UInt8]) async throws(LarderError)
 
-    /// Ends the response after the last part of the body.
+    /// Ends the response after the last part of the body, which is small.
     func end(_ bytes: [UInt8])
 }
 
 extension HTTPReply {
-    /// Writes a whole response.
-    package func send(_ response: HTTPResponse) {
+    /// Writes a whole response; a large one at the pace of the client.
+    package func send(_ response: HTTPResponse) async {
         begin(response.head, bodyBytes: response.body.count)
-        end(response.body)
+        guard response.body.count > HTTPExchange.partBytes else { return end(response.body) }
+        // Without a client the end has no effect.
+        try? await write(response.body)
+        end([])
     }
 }
 

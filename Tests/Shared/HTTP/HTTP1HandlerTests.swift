@@ -53,14 +53,14 @@ struct HTTP1HandlerTests {
             try await send("GET /\(number) HTTP/1.1\r\n\r\n", to: channel)
             let (request, reply) = try #require(await server.next())
             #expect(request.path == "/\(number)" && request.body.isEmpty)
-            reply.send(HTTPResponse(status: 200, contentType: "text/plain", text: "x"))
+            await reply.send(HTTPResponse(status: 200, contentType: "text/plain", text: "x"))
             let text = try await sent(channel)
             #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n") && text.hasSuffix("\r\n\r\nx"))
             #expect(text.contains("content-length: 1\r\n") && channel.isActive)
         }
         try await send("GET / HTTP/1.1\r\nConnection: close\r\n\r\n", to: channel)
         let (_, reply) = try #require(await server.next())
-        reply.send(HTTPResponse(status: 204, body: []))
+        await reply.send(HTTPResponse(status: 204, body: []))
         #expect(try await sent(channel).contains("connection: close\r\n"))
         #expect(!channel.isActive)
     }
@@ -72,7 +72,7 @@ struct HTTP1HandlerTests {
         for number in 0..<2 {
             let (request, reply) = try #require(await server.next())
             #expect(request.path == "/\(number)")
-            reply.send(HTTPResponse(status: 200, text: "\(number)"))
+            await reply.send(HTTPResponse(status: 200, text: "\(number)"))
             #expect(try await sent(channel).hasSuffix("\r\n\r\n\(number)"))
         }
     }
@@ -95,12 +95,26 @@ struct HTTP1HandlerTests {
         #expect(try await sent(channel) == "0\r\n\r\n")
     }
 
+    @Test("a large response is sent at the pace of its client, which may not pause")
+    func large() async throws {
+        let channel = try await connect()
+        try await send("GET / HTTP/1.1\r\n\r\n", to: channel)
+        let (_, reply) = try #require(await server.next())
+        let body = [UInt8](repeating: 97, count: 200_000)
+        let sending = Task { await reply.send(HTTPResponse(status: 200, body: body)) }
+        var text = ""
+        while text.count < body.count { text += try await sent(channel) }
+        await sending.value
+        _ = try await sent(channel)
+        #expect(text.contains("content-length: 200000\r\n") && channel.isActive)
+    }
+
     @Test("a response to HEAD has no body")
     func head() async throws {
         let channel = try await connect()
         try await send("HEAD / HTTP/1.1\r\n\r\n", to: channel)
         let (_, reply) = try #require(await server.next())
-        reply.send(HTTPResponse(status: 200, text: "Ok"))
+        await reply.send(HTTPResponse(status: 200, text: "Ok"))
         let text = try await sent(channel)
         #expect(text.contains("content-length: 2\r\n") && text.hasSuffix("\r\n\r\n"))
     }
@@ -114,12 +128,12 @@ struct HTTP1HandlerTests {
         try await send("x", to: channel)
         let (request, reply) = try #require(await server.next())
         #expect(request.body == [120])
-        reply.send(HTTPResponse(status: 200, text: ""))
+        await reply.send(HTTPResponse(status: 200, text: ""))
         #expect(try await sent(channel).hasPrefix("HTTP/1.1 200 OK\r\n"))
     }
 
     @Test("a body above the limit is refused", arguments: [true, false])
-    func large(isAnnounced: Bool) async throws {
+    func tooLarge(isAnnounced: Bool) async throws {
         let channel = try await connect()
         let field = isAnnounced ? "Content-Length: 100001" : "Transfer-Encoding: chunked"
         try await send("POST / HTTP/1.1\r\n\(field)\r\n\r\n", to: channel)
@@ -141,7 +155,7 @@ struct HTTP1HandlerTests {
         try await send(String(repeating: "x", count: 100_000), to: channel)
         let (request, reply) = try #require(await server.next())
         #expect(request.body.count == 100_000)
-        reply.send(HTTPResponse(status: 200, text: ""))
+        await reply.send(HTTPResponse(status: 200, text: ""))
         _ = try await sent(channel)
         #expect(limits.budget.heldBytes == 0)
     }
@@ -189,7 +203,7 @@ struct HTTP1HandlerTests {
             channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         }
         #expect(channel.isActive)
-        reply.send(HTTPResponse(status: 200, text: "x"))
+        await reply.send(HTTPResponse(status: 200, text: "x"))
         #expect(try await sent(channel).hasSuffix("x"))
         #expect(!channel.isActive)
     }

@@ -78,7 +78,7 @@ struct HTTP2RequestTests {
         let (request, reply) = try #require(await server.next())
         #expect(request.method == "GET" && request.path == "/a" && request.query == "b")
         #expect(request.web.hosts == ["h"] && request[field: ":scheme"] == nil)
-        reply.send(HTTPResponse(status: 200, contentType: "text/plain", text: "Ok"))
+        await reply.send(HTTPResponse(status: 200, contentType: "text/plain", text: "Ok"))
         #expect(
             try await sent(channel) == [
                 ":status=200 content-type=text/plain content-length=2", "2.",
@@ -124,7 +124,8 @@ struct HTTP2RequestTests {
     func head() async throws {
         let channel = try await connect()
         try await open("HEAD", isWhole: true, channel)
-        try #require(await server.next()).reply.send(HTTPResponse(status: 200, text: "Ok"))
+        let (_, reply) = try #require(await server.next())
+        await reply.send(HTTPResponse(status: 200, text: "Ok"))
         #expect(try await sent(channel).last == "0.")
     }
 

@@ -17,10 +17,10 @@ struct JSONAPI: Sendable {
             if route.isStream {
                 await stream(route, request, path, JSONArray(reply: reply))
             } else {
-                reply.send(try await response(route, request, path))
+                await reply.send(try await response(route, request, path))
             }
         } catch {
-            reply.send(HTTPResponse(error))
+            await reply.send(HTTPResponse(error))
         }
     }
 
@@ -60,9 +60,9 @@ struct JSONAPI: Sendable {
             try await calls.serve(route.method, message, request.metadata) { messages in
                 try await array.append(try messages.map(route.decode))
             }
-            array.end(nil)
+            await array.end(nil)
         } catch {
-            array.end(error)
+            await array.end(error)
         }
     }
 }
@@ -95,11 +95,11 @@ private final class JSONArray: Sendable {
 
     /// Ends the response; with an error as its last element, which has the status if it is the
     /// only one.
-    func end(_ error: RPCError?) {
+    func end(_ error: RPCError?) async {
         // Nothing may follow the bracket: Google's REST clients refuse a new line there.
         let last = joined(error.map { [$0.json] } ?? []) + [UInt8(ascii: "]")]
         if hasBegun.load(ordering: .relaxed) { return reply.end(last) }
-        reply.send(HTTPResponse(status: error?.code.http.status ?? 200, body: last))
+        await reply.send(HTTPResponse(status: error?.code.http.status ?? 200, body: last))
     }
 
     /// The text of elements after those that were sent.

@@ -22,22 +22,23 @@ struct WebAPI: Sendable {
 
     func respond(to request: HTTPRequest, _ reply: any HTTPReply) async {
         if let reason = access.refusal(of: request.web) {
-            return reply.send(AdminAPI.failure(403, reason))
+            return await reply.send(AdminAPI.failure(403, reason))
         }
         guard let origin = request[field: "origin"] else { return await serve(request, reply) }
         let reply = ReplyToPage(reply: reply, origin: origin)
         guard request.method == "OPTIONS" else { return await serve(request, reply) }
         // A preflight request has no token.
-        reply.send(preflight(request))
+        await reply.send(preflight(request))
     }
 
     private func serve(_ request: HTTPRequest, _ reply: any HTTPReply) async {
         let isAuthorized = token?.admits(request[field: "authorization"]) ?? true
         guard request.path.hasPrefix(JSONPath.prefix) else {
-            return reply.send(await admin.response(to: request, isAuthorized: isAuthorized))
+            return await reply.send(
+                await admin.response(to: request, isAuthorized: isAuthorized))
         }
         guard isAuthorized else {
-            return reply.send(
+            return await reply.send(
                 HTTPResponse(
                     RPCError(
                         code: .unauthenticated, message: "the bearer token is missing or wrong")))
