@@ -152,7 +152,7 @@ let package = Package(
         .target(
             name: "LarderBackend",
             dependencies: [
-                "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
+                "LarderCore", "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
                 "LarderRemote",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
@@ -177,7 +177,6 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
                 .product(name: "GRPCCore", package: "grpc-swift-2"),
-                .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
@@ -532,7 +531,7 @@ let package = Package(
         .testTarget(
             name: "LarderBackendTests",
             dependencies: [
-                "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
+                "LarderCore", "LarderModel", "LarderDocumentStore", "LarderQuery", "LarderPlanning",
                 "LarderRemote", "LarderBackend", "LarderTestSupport",
             ],
             path: "Tests/Firestore/Backend", swiftSettings: swiftSettings),

@@ -36,7 +36,7 @@ Firestore/Query             LarderModel
 Firestore/Planning          LarderModel|LarderDocumentStore|LarderQuery
 Firestore/Remote/Interface  LarderCore|LarderModel|LarderQuery
 Firestore/Sync              LarderCore|LarderRuntime|LarderModel|LarderDocumentStore|LarderQuery|LarderPlanning|LarderRemote
-Firestore/Backend           LarderModel|LarderDocumentStore|LarderQuery|LarderPlanning|LarderRemote
+Firestore/Backend           LarderCore|LarderModel|LarderDocumentStore|LarderQuery|LarderPlanning|LarderRemote
 Firestore/Wire              LarderModel|LarderQuery|LarderRemote
 Firestore/Remote/GRPC       LarderCore|LarderCredentials|LarderModel|LarderQuery|LarderRemote|LarderWire
 Firestore/Service           LarderBackend|LarderCore|LarderHTTP|LarderModel|LarderPlanning|LarderQuery|LarderRemote|LarderWire

@@ -87,12 +87,16 @@ extension Backend {
     }
 
     /// Opens a watch stream on which a server can also reject targets itself.
+    ///
+    /// - Parameter flow: limits the bytes of responses that the client has not taken, in addition to
+    ///   their number.
     package func serveWatchStream(
-        as credentials: Credentials, _ handler: @escaping @Sendable (WatchEvent) -> Void
+        as credentials: Credentials, _ flow: WatchFlow? = nil,
+        _ handler: @escaping @Sendable (WatchEvent) -> Void
     ) -> WatchConnection {
         let handle = StreamHandle(core)
         handle.perform { core, id in
-            core.openWatchStream(id, as: credentials) { [weak handle] in
+            core.openWatchStream(id, as: credentials, flow) { [weak handle] in
                 if handle?.isOpen == true { handler($0) }
             }
         }

@@ -2,7 +2,7 @@ import LarderDocumentStore
 package import LarderModel
 package import LarderPlanning
 package import LarderQuery
-package import LarderRemote
+import LarderRemote
 
 /// The structure of collections, and plans of queries; bypasses the rules.
 ///
@@ -27,7 +27,7 @@ extension Backend {
         let paths = try firstSegments(below: collection.string + "/", moment) { $0.count > 1 }.ids
             .map { (id) throws(LarderError) in try collection.document(id) }
         var missing: [DocumentPath] = []
-        _ = try core.read(in: nil, asOf: moment) { (snapshot, _, _, _) throws(LarderError) in
+        _ = try core.read(in: nil, asOf: moment) { (snapshot, _, _) throws(LarderError) in
             for path in paths {
                 let state = try snapshot.withDocument(at: path) { $0.state }
                 if state != .found { missing.append(path) }
@@ -64,7 +64,7 @@ extension Backend {
     ) throws(LarderError) -> (ids: [String], version: SnapshotVersion) {
         var names: Set<String> = []
         let version = try core.read(in: nil, asOf: moment) {
-            (snapshot, _, _, _) throws(LarderError) in
+            (snapshot, _, _) throws(LarderError) in
             try snapshot.collections { info in
                 let path = info.path.string.utf8
                 if info.documentCount > 0, path.starts(with: prefix.utf8) {
@@ -131,55 +131,28 @@ package struct DocumentNameRange: Sendable {
     }
 }
 
-extension Backend {
-    /// Passes the documents of all collections below a document, or of all collections for nil, to
-    /// a closure, in name order and as of one commit, until the closure returns stop.
-    ///
-    /// Runs on the calling thread, and holds the names of all documents in the range in memory.
-    ///
-    /// - Parameters:
-    ///   - parent: the ancestor document.
-    ///   - isDirect: true for only the direct subcollections, false for any depth.
-    ///   - range: the range of names.
-    ///   - credentials: the credentials of the request.
-    ///   - began: called with the version of the commit before the first document.
-    ///   - body: called with each document.
-    /// - Returns: the version of the commit.
-    /// - Throws: errors of the closures; `permissionDenied` if a document may not be read.
-    package func descendants(
-        of parent: DocumentPath?, directly isDirect: Bool = false, in range: DocumentNameRange,
-        as credentials: Credentials,
-        began: (SnapshotVersion) throws(LarderError) -> Void,
-        _ body: (Document) throws(LarderError) -> IterationStep
-    ) throws(LarderError) -> SnapshotVersion {
-        let rulesCheck = core.rulesCheck(credentials)
-        return try core.read { (snapshot) throws(LarderError) in
-            let version = try snapshot.commitVersion()
-            try began(version)
-            let prefix = parent.map { $0.string + "/" } ?? ""
-            var options = ScanOptions()
-            options.readsNamesOnly = true
-            var paths: [DocumentPath] = []
-            for collection in try snapshot.allCollections() where collection.documentCount > 0 {
-                guard collection.path.string.utf8.starts(with: prefix.utf8),
-                    !isDirect || collection.path.parent == parent,
-                    range.mayContain(documentsOf: collection.path)
-                else { continue }
-                try snapshot.documents(in: .collection(collection.path), options: options) {
-                    entry throws(LarderError) in
-                    let path = entry.path
-                    if range.contains(path) { paths.append(path) }
-                    return .continue
-                }
+extension ReadTransaction {
+    /// The names of the documents below a document, or of all collections for nil, in order: those at
+    /// any depth, or in the direct subcollections.
+    borrowing func descendants(
+        of parent: DocumentPath?, directly isDirect: Bool, in range: DocumentNameRange
+    ) throws(LarderError) -> [DocumentPath] {
+        let prefix = parent.map { $0.string + "/" } ?? ""
+        var options = ScanOptions()
+        options.readsNamesOnly = true
+        var paths: [DocumentPath] = []
+        for collection in try allCollections() where collection.documentCount > 0 {
+            guard collection.path.string.utf8.starts(with: prefix.utf8),
+                !isDirect || collection.path.parent == parent,
+                range.mayContain(documentsOf: collection.path)
+            else { continue }
+            try documents(in: .collection(collection.path), options: options) {
+                entry throws(LarderError) in
+                let path = entry.path
+                if range.contains(path) { paths.append(path) }
+                return .continue
             }
-            for path in paths.sorted() {
-                guard let document = try snapshot.document(at: path), document.exists else {
-                    continue
-                }
-                try rulesCheck.require(.get(path), existing: document)
-                if try body(document) == .stop { break }
-            }
-            return version
         }
+        return paths.sorted()
     }
 }

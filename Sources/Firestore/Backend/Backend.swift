@@ -1,3 +1,4 @@
+import LarderCore
 public import LarderModel
 package import LarderQuery
 public import LarderRemote
@@ -50,6 +51,22 @@ public final class Backend: Sendable {
         }
     }
 
+    /// Like ``close()``, if there are no documents and no transactions or commits in progress; ends
+    /// watch streams with `unavailable`.
+    ///
+    /// - Parameter completion: called with true if the backend was closed.
+    package func closeIfEmpty(
+        _ completion: @escaping @Sendable (Result<Bool, LarderError>) -> Void
+    ) {
+        core.perform { core in
+            guard core.isEmpty else { return completion(.success(false)) }
+            core.close { completion($0.map { true }) }
+        }
+    }
+
+    /// Whether anything was written since the backend was opened.
+    package var hasCommitted: Bool { core.hasCommitted.isSet }
+
     /// Like ``close()``; returns immediately.
     package func close(_ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void) {
         core.perform { $0.close(completion) }
@@ -65,7 +82,7 @@ extension Backend: Remote {
     package func openWatchStream(
         as credentials: Credentials, _ handler: @escaping @Sendable (WatchEvent) -> Void
     ) -> any WatchStream {
-        serveWatchStream(as: credentials, handler)
+        serveWatchStream(as: credentials, nil, handler)
     }
 
     package func openWriteStream(

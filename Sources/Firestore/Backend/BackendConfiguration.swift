@@ -1,3 +1,4 @@
+package import LarderCore
 package import LarderDocumentStore
 public import LarderModel
 
@@ -28,6 +29,12 @@ public struct BackendConfiguration: Sendable {
     /// The number of recent commits retained for reads in the past.
     package var historyCount = 0
 
+    /// The address space to reserve, beyond which the map grows; nil for the store's default.
+    package var mapBytes: UInt64?
+
+    /// Counts the memory that transactions occupy; nil for no limit.
+    package var ledger: MemoryLedger?
+
     /// The clock for commit times.
     package var clock: @Sendable () -> Timestamp = { .now() }
 
@@ -52,6 +59,7 @@ public struct BackendConfiguration: Sendable {
             case .directory(let directory): StoreConfiguration(directory: directory)
             }
         storage.durability = durability
+        storage.mapBytes = mapBytes
         return storage
     }
 }

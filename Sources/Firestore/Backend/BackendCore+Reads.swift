@@ -2,7 +2,7 @@ import LarderDocumentStore
 package import LarderModel
 import LarderPlanning
 import LarderQuery
-import LarderRemote
+package import LarderRemote
 import Synchronization
 
 /// Reads, which run on the caller's thread.
@@ -54,7 +54,7 @@ extension BackendCore {
             repeat {
                 var page: [(path: DocumentPath, document: Document?)] = []
                 let version = try read(in: transaction, asOf: moment, from: kept) {
-                    (snapshot, _, _, reads) throws(LarderError) in
+                    (snapshot, _, reads) throws(LarderError) in
                     page = try snapshot.page(of: rest, bytes: Self.pageBytes)
                     for (path, document) in page { reads.add(path, document?.version) }
                 }
@@ -79,7 +79,7 @@ extension BackendCore {
         try check(query, rulesCheck(credentials))
         var values: [Aggregate: Value] = [:]
         let version = try read(in: transaction, asOf: moment) {
-            (snapshot, _, _, reads) throws(LarderError) in
+            (snapshot, _, reads) throws(LarderError) in
             values = try runner.aggregate(aggregates, over: query, in: snapshot).values
             reads.add(query, values)
         }
@@ -99,7 +99,7 @@ extension BackendCore {
     ) throws(LarderError) -> SnapshotVersion {
         try check(query, rulesCheck(credentials))
         return try read(in: transaction, asOf: moment) {
-            (snapshot, version, pinned, reads) throws(LarderError) in
+            (snapshot, version, reads) throws(LarderError) in
             try began(version)
             var matches: [ReadSet.Match] = []
             var isWhole = false
@@ -117,13 +117,7 @@ extension BackendCore {
                 if isNoted {
                     matches.append(ReadSet.Match(path: document.path, version: document.version))
                 }
-                last =
-                    if let pinned {
-                        // Other reads can use the same commit while this one waits for its client.
-                        try pinned.pausing { () throws(LarderError) in try body(document) }
-                    } else {
-                        try body(document)
-                    }
+                last = try body(document)
                 return last
             }
             isWhole = last == .continue
@@ -146,7 +140,7 @@ extension BackendCore {
     }
 
     /// The last retained commit up to a time, otherwise the newest commit, pinned.
-    private nonisolated func keptSnapshot(at moment: SnapshotVersion)
+    nonisolated func keptSnapshot(at moment: SnapshotVersion)
         throws(LarderError) -> PinnedSnapshot
     {
         if let kept = history.snapshot(at: moment) { return kept }
@@ -186,14 +180,13 @@ extension BackendCore {
     /// and adds the reads to the transaction's read set.
     ///
     /// - Parameter snapshot: the commit to read if it is known, outside of a transaction.
-    /// - Parameter body: called with the commit, its version, its pin if any, and the read set to
-    ///   fill.
+    /// - Parameter body: called with the commit, its version, and the read set to fill.
     /// - Returns: the version of the commit.
     /// - Throws: `failedPrecondition` if the commit is not retained.
     nonisolated func read(
         in id: TransactionID?, asOf moment: SnapshotVersion = .none,
         from snapshot: PinnedSnapshot? = nil,
-        _ body: (borrowing ReadTransaction, SnapshotVersion, PinnedSnapshot?, inout ReadSet)
+        _ body: (borrowing ReadTransaction, SnapshotVersion, inout ReadSet)
             throws(LarderError) -> Void
     ) throws(LarderError) -> SnapshotVersion {
         guard let id else {
@@ -204,7 +197,7 @@ extension BackendCore {
             {
                 let version = try snapshot.commitVersion()
                 guard moment.isNone || version <= moment else { throw .pastNotKept(moment) }
-                try body(snapshot, version, kept, &reads)
+                try body(snapshot, version, &reads)
                 return version
             }
             return try read(from: kept, readAll)
@@ -223,7 +216,7 @@ extension BackendCore {
             // All reads of a transaction must be of one snapshot.
             if earlier.version < found { try earlier.verify(in: snapshot, runner) }
             version = found
-            try body(snapshot, found, pinned, &reads)
+            try body(snapshot, found, &reads)
         }
         let result = Result { () throws(LarderError) in try read(from: pinned, readAll) }
         let noted = Result { () throws(LarderError) in
@@ -262,7 +255,8 @@ extension ReadTransaction {
 }
 
 extension DocumentReading {
-    init(found document: Document) {
+    /// The reading of an existing document.
+    package init(found document: Document) {
         self.init(
             path: document.path,
             contents: document.record.map { .found($0, createTime: document.createTime) }

@@ -1,4 +1,5 @@
 import Dispatch
+import LarderCore
 import LarderDocumentStore
 import LarderModel
 import LarderPlanning
@@ -22,6 +23,10 @@ actor BackendCore {
     /// The recent commits, for reads in the past.
     nonisolated let history: SnapshotHistory
     nonisolated let readCount = Atomic<Int>(0)
+    /// The commits that cursors pin, by cursor; ended when the backend closes.
+    nonisolated let pins = Mutex<[ObjectIdentifier: PinnedSnapshot]>([:])
+    /// Set with the first commit since the backend was opened.
+    nonisolated let hasCommitted = AtomicFlag()
     private nonisolated let queue: WorkQueue
     private nonisolated let lastStreamID = Atomic<StreamID>(0)
 
@@ -49,7 +54,8 @@ actor BackendCore {
         rules = configuration.rules
         clock = configuration.clock
         // Starts at half the range, so that increments do not overflow.
-        transactions = TransactionRegistry(from: configuration.makeIdentity() >> 1)
+        transactions = TransactionRegistry(
+            from: configuration.makeIdentity() >> 1, configuration.ledger)
         history = SnapshotHistory(limit: configuration.historyCount)
         queue = WorkQueue(configuration.enqueue)
         builder = try RecordBuilder()
@@ -136,9 +142,7 @@ actor BackendCore {
         }
         let written = Result { () throws(LarderError) in
             guard !group.isEmpty else { return }
-            try store.write { transaction throws(LarderError) in
-                try group.write(to: &transaction)
-            }
+            try write(group)
         }
         if case .success = written, !group.isEmpty {
             commitClock = group.clock
@@ -149,6 +153,20 @@ actor BackendCore {
         }
         if case .success = written, !group.isEmpty {
             watchRegistry.publish(group.changes, commitClock.last)
+        }
+    }
+
+    private func write(_ group: CommitGroup) throws(LarderError) {
+        hasCommitted.set()
+        func write() throws(LarderError) {
+            try store.write { transaction throws(LarderError) in try group.write(to: &transaction) }
+        }
+        do throws(LarderError) {
+            try write()
+        } catch  where error.condition == .mapFull {
+            // Retained commits keep the map from growing.
+            history.dropAll()
+            try write()
         }
     }
 
@@ -167,11 +185,24 @@ actor BackendCore {
             && waiting.isEmpty && transactions.isEmpty(at: clock())
     }
 
+    /// True if there are no documents, transactions and write streams, and no reads and commits in
+    /// progress.
+    var isEmpty: Bool {
+        guard readCount.load(ordering: .relaxed) == 0, writeSessions.isEmpty, waiting.isEmpty,
+            transactions.isEmpty(at: clock())
+        else { return false }
+        let hasDocuments = try? store.read { (transaction) throws(LarderError) in
+            try transaction.allCollections().contains { $0.documentCount > 0 }
+        }
+        return hasDocuments == false
+    }
+
     /// Rejects all further requests, and closes the store when reads have ended.
     func close(_ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void) {
         isClosed = true
         transactions.close()
         history.dropAll()
+        for pin in pins.withLock({ Array($0.values) }) { pin.end() }
         watchRegistry.endAll(Self.closed)
         for (_, session) in writeSessions.sorted(by: { $0.key < $1.key }) {
             session.close(Self.closed)

@@ -110,20 +110,33 @@ extension QueryRunner {
         of query: Query, in transaction: borrowing T,
         _ body: (Document) throws(LarderError) -> IterationStep
     ) throws(LarderError) {
+        _ = try remainder(of: query, in: transaction, body)
+    }
+
+    /// Like ``forEachDocument(of:in:_:)``, but returns the documents that follow the one at which the
+    /// closure stopped: known if the plan yields documents in another order, otherwise nil.
+    package func remainder<T: ReadableTransaction & ~Copyable>(
+        of query: Query, in transaction: borrowing T,
+        _ body: (Document) throws(LarderError) -> IterationStep
+    ) throws(LarderError) -> ArraySlice<Document>? {
         let ordering = ResultOrdering(query)
         let choice = try plan(query, ordering, in: transaction)
         let run = try QueryRun(query, ordering, choice, user: user)
-        guard choice.plan.yieldsInOrder, !ordering.isReversed else {
-            for document in try run.documents(of: choice.plan, in: transaction) {
-                if try body(document) == .stop { return }
+        if choice.plan.yieldsInOrder, !ordering.isReversed {
+            var left = ordering.limit ?? .max
+            var isStopped = false
+            try run.forEachMatch(of: choice.plan, in: transaction) { entry throws(LarderError) in
+                left -= 1
+                isStopped = try body(try entry.document()) == .stop
+                return isStopped || left <= 0 ? .stop : .continue
             }
-            return
+            return isStopped && left > 0 ? nil : []
         }
-        var left = ordering.limit ?? .max
-        try run.forEachMatch(of: choice.plan, in: transaction) { entry throws(LarderError) in
-            left -= 1
-            return try body(try entry.document()) == .stop || left <= 0 ? .stop : .continue
+        var rest = try run.documents(of: choice.plan, in: transaction)[...]
+        while let document = rest.popFirst() {
+            if try body(document) == .stop { break }
         }
+        return rest
     }
 
     /// Calls a closure with each document that a query without a limit matches, in any order.

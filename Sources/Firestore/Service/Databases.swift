@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import LarderBackend
+import LarderCore
 import LarderHTTP
 import LarderModel
 import LarderWire
@@ -9,15 +10,27 @@ import Synchronization
 
 /// The databases of a server.
 ///
-/// Each is opened on first use, and stays open until it is idle and another database needs its
-/// place.
+/// Each is opened by the first call that may write to it, and stays open until it is idle, or has no
+/// documents, and another database needs its place. Reads of a database that does not exist create
+/// nothing.
 final class Databases: Sendable {
     private typealias Failures = [(id: DatabaseID, error: LarderError)]
 
     private struct Entry {
         let names: DatabaseNames
         let backend: Backend
+        /// The folder, if it was created by this opening; removed if nothing is ever written.
+        let newFolder: String?
         var lastUse: Duration
+
+        /// Removes the new folder of a closed database to which nothing was written.
+        func removeUnusedFolder() {
+            guard let newFolder, !backend.hasCommitted else { return }
+            let url = URL(fileURLWithPath: newFolder)
+            try? FileManager.default.removeItem(at: url)
+            // That of the project, if it is empty.
+            rmdir(url.deletingLastPathComponent().path)
+        }
     }
 
     private struct State {
@@ -25,6 +38,8 @@ final class Databases: Sendable {
         /// The last used one: most calls use the same database as the previous call, so that
         /// comparing names avoids a lookup.
         var latest: Entry?
+        /// An empty database, which is read in place of those that do not exist.
+        var absent: Backend?
         /// The task that closes them, once requested.
         var closing: Task<Failures, Never>?
     }
@@ -34,6 +49,7 @@ final class Databases: Sendable {
 
     private let storage: ServerConfiguration.Storage
     private let limit: Int
+    private let ledger: MemoryLedger?
     private let idleTime: Duration
     private let rules: @Sendable (DatabaseID) -> Backend.Rules
     private let now: @Sendable () -> Duration
@@ -44,17 +60,20 @@ final class Databases: Sendable {
 
     /// - Parameters:
     ///   - limit: the maximum number of open databases.
+    ///   - ledger: counts the memory that their transactions occupy; nil for no limit.
     ///   - idleTime: the idle time after which a database may be closed for another; databases in
     ///     memory stay open.
     ///   - rules: the rules of each database.
     ///   - now: the time on a monotonic clock.
     init(
-        _ storage: ServerConfiguration.Storage, limit: Int, idleTime: Duration = .seconds(600),
+        _ storage: ServerConfiguration.Storage, limit: Int, ledger: MemoryLedger? = nil,
+        idleTime: Duration = .seconds(600),
         rules: @escaping @Sendable (DatabaseID) -> Backend.Rules = { _ in { _ in .allow } },
         now: @escaping @Sendable () -> Duration = Databases.uptime
     ) {
         self.storage = storage
         self.limit = limit
+        self.ledger = ledger
         self.idleTime = idleTime
         self.rules = rules
         self.now = now
@@ -77,20 +96,47 @@ final class Databases: Sendable {
     ///   `invalidArgument` for a name that is too long; and as opening a backend throws.
     func database(_ id: DatabaseID) async throws(LarderError) -> Backend {
         if let entry = try opened(id) { return entry.backend }
-        return try await openers.runInCall { () throws(LarderError) in
-            if let entry = try self.opened(id) { return entry.backend }
-            let configuration = try self.configuration(of: id)
-            try self.makeRoom()
-            try Self.makeDirectory(configuration.location)
-            let backend = try Backend(configuration)
-            let count = self.state.withLock { state in
-                state.open[id] = Entry(
-                    names: DatabaseNames(id), backend: backend, lastUse: self.now())
-                return state.open.count
-            }
-            self.gauge.record(count)
-            return backend
+        return try await openers.run { () throws(LarderError) in try self.open(id) }
+    }
+
+    /// Like ``database(_:)`` for reading: an empty database stands for one that does not exist.
+    func readableDatabase(_ id: DatabaseID) async throws(LarderError) -> Backend {
+        if let entry = try opened(id) { return entry.backend }
+        return try await openers.run { () throws(LarderError) in
+            if try self.opened(id) == nil, try !self.exists(id) { return try self.absent() }
+            return try self.open(id)
         }
+    }
+
+    /// Opens a database; only on the thread that opens databases.
+    private func open(_ id: DatabaseID) throws(LarderError) -> Backend {
+        if let entry = try opened(id) { return entry.backend }
+        let configuration = try configuration(of: id)
+        try makeRoom()
+        let newFolder = try Self.makeDirectory(configuration.location)
+        let backend = try Backend(configuration)
+        let count = state.withLock { state in
+            state.open[id] = Entry(
+                names: DatabaseNames(id), backend: backend, newFolder: newFolder, lastUse: now())
+            return state.open.count
+        }
+        gauge.record(count)
+        return backend
+    }
+
+    /// Whether a database that is not open has a folder.
+    private func exists(_ id: DatabaseID) throws(LarderError) -> Bool {
+        guard case .directory(let path) = try configuration(of: id).location else { return false }
+        return FileManager.default.fileExists(atPath: path)
+    }
+
+    private func absent() throws(LarderError) -> Backend {
+        if let absent = state.withLock(\.absent) { return absent }
+        var configuration = BackendConfiguration(project: "")
+        configuration.mapBytes = DatabaseCapacity.mapBytes(databases: .max)
+        let backend = try Backend(configuration)
+        state.withLock { $0.absent = backend }
+        return backend
     }
 
     /// Closes all databases: acknowledged writes are on disk, later calls are refused.
@@ -109,17 +155,19 @@ final class Databases: Sendable {
 
     private func closeAll() async -> Failures {
         // After databases being opened.
-        let closed = try? await openers.runInCall { () throws(LarderError) in
+        let closed = try? await openers.run { () throws(LarderError) in
             self.state.withLock { state in
-                defer { (state.open, state.latest) = ([:], nil) }
-                return state.open.mapValues(\.backend)
+                defer { (state.open, state.latest, state.absent) = ([:], nil, nil) }
+                return (state.open, state.absent)
             }
         }
+        try? await closed?.1?.close()
         return await withTaskGroup(of: Failures.self) { group in
-            for (id, backend) in closed ?? [:] {
+            for (id, entry) in closed?.0 ?? [:] {
                 group.addTask {
                     do throws(LarderError) {
-                        try await backend.close()
+                        try await entry.backend.close()
+                        entry.removeUnusedFolder()
                         return []
                     } catch {
                         return [(id, error)]
@@ -130,14 +178,19 @@ final class Databases: Sendable {
         }
     }
 
+    /// Creates the directory of a database.
+    ///
+    /// - Returns: the directory; nil if it exists.
     private static func makeDirectory(_ location: BackendConfiguration.Location)
-        throws(LarderError)
+        throws(LarderError) -> String?
     {
-        guard case .directory(let path) = location else { return }
+        guard case .directory(let path) = location else { return nil }
+        guard !FileManager.default.fileExists(atPath: path) else { return nil }
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700])
+            return path
         } catch {
             throw LarderError(
                 .unavailable, "the directory '\(path)' cannot be created: \(error)", cause: error)
@@ -178,30 +231,17 @@ final class Databases: Sendable {
         state.latest = nil
     }
 
-    /// Closes an idle database if the limit is reached.
+    /// Closes a database if the limit is reached: an idle one, or one without documents.
     ///
     /// Blocks the thread that opens databases, so that the closed one cannot be opened meanwhile.
     private func makeRoom() throws(LarderError) {
         for (id, entry) in unused() {
-            // Used in the meantime, it stays open.
-            let isTaken = state.withLock { state in
-                Self.noteLatest(&state)
-                guard state.open[id]?.lastUse == entry.lastUse else { return false }
-                return state.open.removeValue(forKey: id) != nil
-            }
-            guard isTaken else { continue }
-            let closed = Mutex(false)
-            let isAnswered = DispatchSemaphore(value: 0)
-            entry.backend.closeIfUnused { result in
-                closed.withLock { $0 = (try? result.get()) ?? true }
-                isAnswered.signal()
-            }
-            isAnswered.wait()
-            if closed.withLock({ $0 }) { return }
-            state.withLock { state in
-                state.open[id] = entry
-                state.open[id]?.lastUse = now()
-            }
+            if close(id, entry, entry.backend.closeIfUnused) { return }
+            state.withLock { $0.open[id]?.lastUse = now() }
+        }
+        for (id, entry) in all() where close(id, entry, entry.backend.closeIfEmpty) {
+            entry.removeUnusedFolder()
+            return
         }
         guard count < limit else {
             throw LarderError(
@@ -211,15 +251,46 @@ final class Databases: Sendable {
         }
     }
 
+    /// Closes a database by a function which refuses to close one that is used.
+    ///
+    /// - Returns: whether it is closed.
+    private func close(
+        _ id: DatabaseID, _ entry: Entry,
+        _ close: (@escaping @Sendable (Result<Bool, LarderError>) -> Void) -> Void
+    ) -> Bool {
+        // Used in the meantime, it stays open.
+        let isTaken = state.withLock { state in
+            Self.noteLatest(&state)
+            guard state.open[id]?.lastUse == entry.lastUse else { return false }
+            return state.open.removeValue(forKey: id) != nil
+        }
+        guard isTaken else { return false }
+        let closed = Mutex(false)
+        let isAnswered = DispatchSemaphore(value: 0)
+        close { result in
+            closed.withLock { $0 = (try? result.get()) ?? true }
+            isAnswered.signal()
+        }
+        isAnswered.wait()
+        if closed.withLock({ $0 }) { return true }
+        state.withLock { $0.open[id] = entry }
+        return false
+    }
+
     /// The idle databases, longest unused first; none below the limit.
     private func unused() -> [(DatabaseID, Entry)] {
         guard case .directory = storage else { return [] }
         let latest = now() - idleTime
-        return state.withLock { state in
+        return all().filter { $0.1.lastUse <= latest }
+    }
+
+    /// The open databases, longest unused first; none below the limit.
+    private func all() -> [(DatabaseID, Entry)] {
+        state.withLock { state in
             Self.noteLatest(&state)
             guard state.open.count >= limit else { return [] }
-            return state.open.filter { $0.value.lastUse <= latest }
-                .sorted { $0.value.lastUse < $1.value.lastUse }.map { ($0.key, $0.value) }
+            return state.open.sorted { $0.value.lastUse < $1.value.lastUse }
+                .map { ($0.key, $0.value) }
         }
     }
 
@@ -236,6 +307,8 @@ final class Databases: Sendable {
         configuration.database = id.database
         configuration.historyCount = Self.historyCount
         configuration.rules = rules(id)
+        configuration.mapBytes = DatabaseCapacity.mapBytes(databases: limit)
+        configuration.ledger = ledger
         return configuration
     }
 }

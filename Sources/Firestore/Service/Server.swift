@@ -1,4 +1,4 @@
-import GRPCCore
+import LarderCore
 import LarderHTTP
 public import LarderModel
 public import Logging
@@ -16,31 +16,31 @@ public final class Server: Service {
     private let configuration: ServerConfiguration
     private let logger: Logger
     private let databases: Databases
-    private let connections = OpenConnections()
+    private let connections: OpenConnections
     private let executor = LoopExecutor(MultiThreadedEventLoopGroup.singleton)
-    private let transport: CallTransport
-    private let server: GRPCServer<CallTransport>
+    private let transport: ServerTransport
 
     /// Creates a server, which listens after ``run()``.
     ///
     /// - Throws: `failedPrecondition` for a server that is reachable from other machines without
-    ///   TLS and a token; `invalidArgument` for an empty token, and for a certificate or key that
+    ///   TLS and a token, and for more databases than the process can open; `invalidArgument` for an empty token, and for a certificate or key that
     ///   cannot be read.
     public init(_ configuration: ServerConfiguration, logger: Logger) throws(LarderError) {
         try configuration.checkToken()
         try configuration.checkExposure()
+        try DatabaseCapacity.check(databases: configuration.limits.databases)
         self.configuration = configuration
         self.logger = logger
+        connections = OpenConnections(configuration.limits.ofConnections)
+        let limits = configuration.limits
+        let ledger = MemoryLedger(limit: max(limits.memoryBytes, 4 * limits.requestBytes))
         databases = Databases(
-            configuration.storage, limit: configuration.limits.databases,
-            idleTime: configuration.limits.idleTime, rules: configuration.rules)
+            configuration.storage, limit: limits.databases, ledger: ledger,
+            idleTime: limits.idleTime, rules: configuration.rules)
         let monitor = CallMonitor(logger)
         let service = FirestoreService(configuration, databases, monitor)
         let token = BearerToken(configuration.token)
         let access = configuration.webAccess
-        let limits = configuration.limits
-        let budget = RequestBudget(
-            limit: max(limits.heldRequestBytes, MessageReader.prefixBytes + limits.requestBytes))
         let tls: NIOSSLContext? =
             if let tls = configuration.tls {
                 try HTTPListener.makeTLS(
@@ -48,28 +48,22 @@ public final class Server: Service {
             } else {
                 nil
             }
-        transport = CallTransport(
+        let health = HealthService(monitor: monitor) { [databases] in databases.isServing }
+        let calls = CallContext(
+            methods: service.methods + [health.method], token: token, access: access,
+            limits: limits,
+            ledger: ledger, executor: executor, connections: connections)
+        transport = ServerTransport(
             HTTPListener(
                 MultiThreadedEventLoopGroup.singleton, host: configuration.host,
                 port: configuration.port, tls: tls, connections: connections),
-            connections,
+            connections, calls,
             WebAPI(
                 admin: AdminAPI(
                     databases: databases, streams: service.streams,
                     metrics: configuration.metricsText),
                 json: JSONAPI(calls: EncodedCalls(service)), token: token, access: access),
-            HTTPLimits(
-                bodyBytes: limits.requestBytes, bodyTime: limits.requestTime,
-                writeTime: limits.patience, budget: budget)
-        ) { [connections, databases, executor] methods, handler in
-            let health = HealthService(monitor: monitor) { databases.isServing }
-            return CallContext(
-                routes: CallRoute.byPath(
-                    methods, short: service.shortCalls + [health.call], live: service.liveMethods),
-                token: token, access: access, limits: limits, budget: budget, executor: executor,
-                connections: connections, handler: handler)
-        }
-        server = GRPCServer(transport: transport, services: [service])
+            FaultMonitor(logger))
     }
 
     /// Serves until the task is cancelled or a graceful shutdown begins; then ends all streams and
@@ -116,7 +110,7 @@ public final class Server: Service {
         do {
             try await withGracefulShutdownHandler {
                 try await withTaskCancellationHandler {
-                    try await server.serve()
+                    try await transport.serve()
                 } onCancel: {
                     stop()
                 }
@@ -145,7 +139,7 @@ public final class Server: Service {
 
     /// Refuses calls, ends all streams, and after the grace period closes remaining connections.
     private func stop() {
-        server.beginGracefulShutdown()
+        transport.stop()
         let (databases, connections, grace) = (databases, connections, configuration.limits.grace)
         // Closing a connection ends its queries, which closing a database waits for.
         Task {

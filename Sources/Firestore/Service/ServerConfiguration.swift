@@ -31,22 +31,31 @@ public struct ServerConfiguration: Sendable {
     public struct Limits: Hashable, Sendable {
         /// The maximum size of a request in bytes; Firestore allows 10 MiB of writes.
         public var requestBytes = 11 << 20
-        /// The maximum size in bytes of all requests being received or served, in encoded form; at
-        /// least that of one request.
+        /// The memory in bytes that clients may occupy: requests being received and served, responses
+        /// and changes that they have not taken, and the names of documents that a query still has
+        /// to read; at least four of the largest request.
         ///
-        /// Further requests wait at their clients, after the first 1 MiB. Serving takes a few times
-        /// that memory; responses are not included.
-        public var heldRequestBytes = 256 << 20
-        /// The time limit for receiving a request of more than 64 KiB completely, including
-        /// waiting; after it the request fails with RESOURCE_EXHAUSTED.
+        /// Beyond it, calls of the connection that occupies the most end with RESOURCE_EXHAUSTED. A
+        /// connection that occupies half of it is not read from.
+        public var memoryBytes = 256 << 20
+        /// The time limit for receiving a request of which a part has arrived; after it the call
+        /// fails with RESOURCE_EXHAUSTED.
         public var requestTime = Duration.seconds(60)
-        /// The maximum number of open databases.
+        /// The time for which a query that is sent to a slow client is of one commit; what is read
+        /// later is of a later commit.
+        public var snapshotTime = Duration.seconds(30)
+        /// The maximum number of open databases; the server is not created if the process cannot
+        /// have as many.
         public var databases = 100
         /// The idle time after which a database may be closed to make room for another.
         ///
         /// The next use opens it again. A database in memory, or with open streams or transactions,
         /// is not closed.
         public var idleTime = Duration.seconds(600)
+        /// The maximum number of connections; fewer if the process may not open as many files.
+        public var connections = 10_000
+        /// The maximum number of connections from one address.
+        public var connectionsPerAddress = 5_000
         /// The maximum number of concurrent calls on one connection.
         public var callsPerConnection = 1_000
         /// The maximum number of calls that a client may cancel on one connection in 30 seconds, as
@@ -58,10 +67,9 @@ public struct ServerConfiguration: Sendable {
         public var targetsPerStream = 1_000
         /// The maximum number of pending requests of a Write stream.
         public var writesOnTheirWay = 64
-        /// The maximum number of unsent bytes of a response in progress; also the approximate size
-        /// of a page of a list.
+        /// The approximate size of a page of a list.
         public var bytesAhead = 4 << 20
-        /// The time after which such a response fails if the client receives nothing.
+        /// The time after which a call ends whose client takes nothing of its response.
         public var patience = Duration.seconds(30)
         /// The idle time after which a connection is pinged.
         public var keepaliveInterval = Duration.seconds(60)
@@ -74,7 +82,8 @@ public struct ServerConfiguration: Sendable {
         public var pingInterval = Duration.seconds(5)
         /// The time that clients have to disconnect when the server stops.
         public var grace = Duration.seconds(2)
-        /// The number of threads for queries, and of those for other reads.
+        /// The number of threads for queries, and of those for other reads; one client uses at most
+        /// three quarters of them.
         public var readers = 16
 
         /// Creates limits suitable for a developer's machine.
@@ -149,6 +158,21 @@ extension ServerConfiguration.Limits {
         HTTP2Connection.Limits(
             streams: callsPerConnection, resets: callsTakenBack,
             keepaliveInterval: keepaliveInterval, keepaliveTimeout: keepaliveTimeout,
-            pingInterval: pingInterval)
+            pingInterval: pingInterval, dataPatience: patience)
     }
+
+    var ofHTTP: HTTPLimits {
+        HTTPLimits(bodyBytes: requestBytes, bodyTime: requestTime, writeTime: patience)
+    }
+
+    /// The limits of connections, which leave files for the databases.
+    var ofConnections: OpenConnections.Limits {
+        let files = ProcessLimits.current.files ?? .max
+        let reserved = min(databases * DatabaseCapacity.filesPerDatabase, files / 2)
+        return OpenConnections.Limits(
+            total: min(connections, max(files - reserved - Self.otherFiles, 1)),
+            perAddress: connectionsPerAddress)
+    }
+
+    private static let otherFiles = 64
 }

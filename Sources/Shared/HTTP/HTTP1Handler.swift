@@ -1,3 +1,4 @@
+package import LarderCore
 package import NIOCore
 package import NIOHTTP1
 
@@ -5,38 +6,53 @@ package import NIOHTTP1
 ///
 /// The connection stays open between requests as its client asks, and is closed if no request
 /// comes within ``HTTPLimits/headTime``.
-package final class HTTP1Handler: ChannelDuplexHandler {
+package final class HTTP1Handler: ChannelInboundHandler {
     package typealias InboundIn = HTTPServerRequestPart
-    package typealias OutboundIn = Never
     package typealias OutboundOut = HTTPServerResponsePart
 
     private let limits: HTTPLimits
+    private let ledger: MemoryLedger
     private let respond: HTTPRespond
     private var context: ChannelHandlerContext?
     private var request: HTTPRequestHead?
     private var exchange: HTTPExchange?
-    private var isReadDue = false
+    /// The account of the connection's memory.
+    private var memory: MemoryAccount?
+    private var isClosing = false
     private var timeout: Scheduled<Void>?
 
-    init(_ limits: HTTPLimits, _ respond: @escaping HTTPRespond) {
+    init(_ limits: HTTPLimits, _ ledger: MemoryLedger, _ respond: @escaping HTTPRespond) {
         self.limits = limits
+        self.ledger = ledger
         self.respond = respond
     }
 
     /// Adds HTTP/1.1 to the end of a connection's pipeline; call it on the connection's event loop.
+    ///
+    /// - Parameter ledger: counts the memory of the connection.
     package static func add(
-        to channel: any Channel, _ limits: HTTPLimits, _ respond: @escaping HTTPRespond
+        to channel: any Channel, _ limits: HTTPLimits, _ ledger: MemoryLedger,
+        _ respond: @escaping HTTPRespond
     ) throws {
         try channel.pipeline.syncOperations.addHandlers(
             HTTPResponseEncoder(),
             ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)),
-            HTTPServerPipelineHandler(), HTTP1Handler(limits, respond))
+            HTTPServerPipelineHandler(), HTTP1Handler(limits, ledger, respond))
     }
 
     // MARK: Connection
 
     package func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        let loop = context.eventLoop
+        // The account refers to the handler until ``end()``.
+        memory = ledger.open { completion in
+            loop.execute {
+                bound.value.relieve()
+                completion()
+            }
+        }
         closeConnection(in: limits.headTime, context)
     }
 
@@ -56,7 +72,12 @@ package final class HTTP1Handler: ChannelDuplexHandler {
     private func end() {
         timeout?.cancel()
         exchange?.close()
-        (exchange, context) = (nil, nil)
+        memory?.close()
+        (exchange, memory, context) = (nil, nil, nil)
+    }
+
+    private func relieve() {
+        if let exchange { exchange.relieve() } else { context?.close(promise: nil) }
     }
 
     private func closeConnection(in time: TimeAmount, _ context: ChannelHandlerContext) {
@@ -75,12 +96,14 @@ package final class HTTP1Handler: ChannelDuplexHandler {
     }
 
     private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        guard let memory else { return }
         timeout?.cancel()
         request = head
         let request = HTTPRequest(
             method: head.method.rawValue, target: head.uri,
             fields: head.headers.map { ($0.name.lowercased(), $0.value) })
-        let exchange = HTTPExchange(request, limits, self, on: context.eventLoop, respond)
+        let exchange = HTTPExchange(
+            request, limits, self, of: memory, on: context.eventLoop, respond)
         self.exchange = exchange
         guard head.headers.contains(name: "content-length") || head.isChunked else { return }
         exchange.receiveBody()
@@ -89,30 +112,18 @@ package final class HTTP1Handler: ChannelDuplexHandler {
             context.writeAndFlush(wrapOutboundOut(.head(proceed)), promise: nil)
         }
     }
-
-    /// Reads from the socket, unless the body being received waits for the budget.
-    package func read(context: ChannelHandlerContext) {
-        isReadDue = exchange?.isWaiting == true
-        if !isReadDue { context.read() }
-    }
 }
 
 // MARK: - Response
 
 extension HTTP1Handler: HTTPExchange.Output {
-    func resume() {
-        guard isReadDue, let context else { return }
-        isReadDue = false
-        context.read()
-    }
-
     func begin(_ head: HTTPResponseHead, bodyBytes: Int?) {
         guard let context, let request else { return }
         var response = NIOHTTP1.HTTPResponseHead(
             version: request.version, status: HTTPResponseStatus(statusCode: head.status))
         for (name, value) in head.fields { response.headers.add(name: name, value: value) }
         if let bodyBytes { response.headers.add(name: "content-length", value: "\(bodyBytes)") }
-        if !request.isKeepAlive { response.headers.add(name: "connection", value: "close") }
+        if !keepsAlive(request) { response.headers.add(name: "connection", value: "close") }
         context.write(wrapOutboundOut(.head(response)), promise: nil)
     }
 
@@ -139,14 +150,24 @@ extension HTTP1Handler: HTTPExchange.Output {
         context.writeAndFlush(wrapOutboundOut(.end(nil))).assumeIsolated().whenComplete {
             [self] _ in
             guard let context = self.context, exchange == nil else { return }
-            if !request.isKeepAlive { return context.close(promise: nil) }
+            if !keepsAlive(request) { return context.close(promise: nil) }
             timeout?.cancel()
             closeConnection(in: limits.headTime, context)
         }
     }
 
-    func abort() {
-        context?.close(promise: nil)
+    func abort(_ response: HTTPResponse?) {
+        isClosing = true
+        guard let response else {
+            context?.close(promise: nil)
+            return
+        }
+        begin(response.head, bodyBytes: response.body.count)
+        end(ByteBuffer(bytes: response.body))
+    }
+
+    private func keepsAlive(_ request: HTTPRequestHead) -> Bool {
+        request.isKeepAlive && !isClosing
     }
 }
 

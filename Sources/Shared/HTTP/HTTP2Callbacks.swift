@@ -69,6 +69,17 @@ enum HTTP2Callbacks {
             if let frame { handler(user)?.receive(frame.pointee) }
             return 0
         }
+        nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks) {
+            _, frame, code, user in
+            handler(user)?.note(.invalidFrame(code))
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, user in
+            if let frame, let fault = HTTP2Fault(ending: frame.pointee) {
+                handler(user)?.note(fault)
+            }
+            return 0
+        }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, code, user in
             handler(user)?.close(id, code)
             return 0

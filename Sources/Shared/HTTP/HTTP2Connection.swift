@@ -1,3 +1,5 @@
+import DequeModule
+package import LarderCore
 package import NIOCore
 package import NIOHPACK
 package import NIOHTTP2
@@ -17,6 +19,24 @@ package protocol HTTP2StreamHandler: AnyObject {
 
     /// Called once, at the end of the stream for whatever reason.
     func close()
+
+    /// The memory that the stream holds for its requests and for events that are not answered yet.
+    var heldBytes: Int { get }
+
+    /// Ends the stream with an error, see ``HTTP2Connection/abandon(_:_:)``.
+    func refuse(_ cause: StreamRefusal)
+
+    /// Called when a window update that ``HTTP2Connection/mayCredit(_:)`` refused may be sent.
+    func resume()
+}
+
+/// A cause for which a connection ends a stream.
+package enum StreamRefusal: Sendable {
+    /// The client has not taken data of the response for a while.
+    case stalled
+    /// The server's memory is used up, and the stream holds the most of the connection that holds
+    /// the most.
+    case memory
 }
 
 /// The streams of an HTTP/2 connection: passes each stream's frames to its handler, writes theirs,
@@ -39,16 +59,19 @@ package final class HTTP2Connection: ChannelDuplexHandler {
         package var keepaliveTimeout: Duration
         /// The least time between two pings of the client.
         package var pingInterval: Duration
+        /// How long the client may take no data of a response before it loses the call.
+        package var dataPatience: Duration
 
         package init(
             streams: Int, resets: Int, keepaliveInterval: Duration, keepaliveTimeout: Duration,
-            pingInterval: Duration
+            pingInterval: Duration, dataPatience: Duration = .seconds(30)
         ) {
             self.streams = streams
             self.resets = resets
             self.keepaliveInterval = keepaliveInterval
             self.keepaliveTimeout = keepaliveTimeout
             self.pingInterval = pingInterval
+            self.dataPatience = dataPatience
         }
     }
 
@@ -86,6 +109,12 @@ package final class HTTP2Connection: ChannelDuplexHandler {
     private var streams: [HTTP2StreamID: any HTTP2StreamHandler] = [:]
     private var last = HTTP2StreamID.rootStream
     private var phase = Phase.open
+    /// The account of the connection's memory.
+    package let memory: MemoryAccount
+    private weak var http2: HTTP2Handler?
+    private var credits = CreditQueue()
+    /// Whether the connection's window is kept closed, since it holds too much.
+    private var isParked = false
     private var isReading = false
     private var isFlushDue = false
     /// Received bytes of all streams that no window update has returned yet.
@@ -96,25 +125,55 @@ package final class HTTP2Connection: ChannelDuplexHandler {
     private let keepaliveData = HTTP2PingData(withInteger: .random(in: 1...UInt64.max / 2))
     private let leavingData = HTTP2PingData(withInteger: 0)
 
-    package init(_ limits: Limits, now: NIODeadline, makeStream: @escaping MakeStream) {
+    private final class WeakReference {
+        weak var value: HTTP2Connection?
+    }
+
+    /// - Parameters:
+    ///   - loop: the connection's event loop, which must be the current one.
+    ///   - ledger: counts the memory of the connection.
+    package init(
+        _ limits: Limits, on loop: any EventLoop,
+        _ ledger: MemoryLedger = MemoryLedger(limit: .max), makeStream: @escaping MakeStream
+    ) {
         self.limits = limits
         self.makeStream = makeStream
         keepalive = Keepalive(
-            interval: limits.keepaliveInterval, timeout: limits.keepaliveTimeout, now: now)
+            interval: limits.keepaliveInterval, timeout: limits.keepaliveTimeout, now: loop.now)
         pings = PingGuard(interval: limits.pingInterval)
+        let reference = WeakReference()
+        let bound = NIOLoopBound(reference, eventLoop: loop)
+        memory = ledger.open { completion in
+            loop.execute {
+                bound.value.value?.relieve()
+                completion()
+            }
+        }
+        reference.value = self
     }
 
     /// Adds HTTP/2 to the end of a connection's pipeline; call it on the connection's event loop.
+    ///
+    /// - Parameters:
+    ///   - ledger: counts the memory of the connection.
+    ///   - report: called with violations of the protocol and failures.
     package static func add(
-        to channel: any Channel, _ limits: Limits, makeStream: @escaping MakeStream
+        to channel: any Channel, _ limits: Limits,
+        _ ledger: MemoryLedger = MemoryLedger(limit: .max),
+        report: @escaping HTTP2Fault.Report = { _ in }, makeStream: @escaping MakeStream
     ) throws {
-        try channel.pipeline.syncOperations.addHandlers(
-            HTTP2Handler(
-                HTTP2Handler.Limits(
-                    windowBytes: windowBytes,
-                    streams: min(max(limits.streams, 1), Int(Int32.max)),
-                    resets: max(limits.resets, 1))),
-            HTTP2Connection(limits, now: channel.eventLoop.now, makeStream: makeStream))
+        let pipeline = channel.pipeline.syncOperations
+        let selector = try? pipeline.handler(type: ProtocolSelector.self)
+        let connection = HTTP2Connection(
+            limits, on: channel.eventLoop, ledger, makeStream: makeStream)
+        let http2 = try HTTP2Handler(
+            HTTP2Handler.Limits(
+                windowBytes: windowBytes, streams: min(max(limits.streams, 1), Int(Int32.max)),
+                resets: max(limits.resets, 1)),
+            patience: HTTP2Handler.Patience(data: TimeAmount(limits.dataPatience)),
+            start: selector?.start, memory: connection.memory, report: report)
+        connection.http2 = http2
+        try pipeline.addHandlers(http2, connection)
     }
 
     // MARK: Writing
@@ -145,6 +204,16 @@ package final class HTTP2Connection: ChannelDuplexHandler {
         }
     }
 
+    /// Ends a stream with trailers, discarding data that the client has not taken.
+    package func abandon(_ id: HTTP2StreamID, _ trailers: HPACKHeaders) {
+        if let http2 {
+            http2.abandon(Int32(Int(id)), trailers)
+        } else {
+            write(.headers(.init(headers: trailers, endStream: true)), on: id)
+        }
+        flush()
+    }
+
     /// Resets a stream whose client has its response and does not end it.
     package func reset(_ id: HTTP2StreamID) {
         write(.rstStream(.noError), on: id)
@@ -168,12 +237,35 @@ package final class HTTP2Connection: ChannelDuplexHandler {
     package func channelReadComplete(context: ChannelHandlerContext) {
         isReading = false
         keepalive.received(at: context.eventLoop.now)
-        if uncredited >= Self.windowBytes / 2 {
-            write(.windowUpdate(windowSizeIncrement: uncredited), on: .rootStream)
-            uncredited = 0
-            flush()
-        }
+        credit()
         context.fireChannelReadComplete()
+    }
+
+    /// Returns the connection's window once half of it is used, unless the connection holds more
+    /// than half of the memory of the server.
+    private func credit() {
+        guard uncredited >= Self.windowBytes / 2 else { return }
+        isParked = memory.heldBytes > memory.limit / 2
+        guard !isParked else { return }
+        write(.windowUpdate(windowSizeIncrement: uncredited), on: .rootStream)
+        uncredited = 0
+        flush()
+    }
+
+    /// Whether the window of a stream may be returned.
+    ///
+    /// While the connection holds more than a quarter of the server's memory, its requests are
+    /// received one after the other; ``HTTP2StreamHandler/resume()`` follows a refusal.
+    package func mayCredit(_ id: HTTP2StreamID) -> Bool {
+        credits.admits(id, isScarce: memory.heldBytes > memory.limit / 4)
+    }
+
+    /// Notes that a request is complete, or that its memory is released.
+    package func released(_ id: HTTP2StreamID) {
+        if isParked { credit() }
+        guard !credits.isEmpty else { return }
+        let isScarce = memory.heldBytes > memory.limit / 4
+        for next in credits.released(id, isScarce: isScarce) { streams[next]?.resume() }
     }
 
     private func begin(_ id: HTTP2StreamID, _ headers: HTTP2Frame.FramePayload.Headers) {
@@ -197,7 +289,10 @@ package final class HTTP2Connection: ChannelDuplexHandler {
         switch event {
         case let event as StreamClosedEvent:
             streams.removeValue(forKey: event.streamID)?.close()
+            released(event.streamID)
             closeIfLeft()
+        case let event as StalledStream:
+            streams[event.id]?.refuse(.stalled)
         case is ChannelShouldQuiesceEvent: leave()
         default: break
         }
@@ -240,6 +335,21 @@ package final class HTTP2Connection: ChannelDuplexHandler {
         let open = streams
         streams = [:]
         for stream in open.values { stream.close() }
+        memory.close()
+    }
+
+    // MARK: Memory
+
+    /// Ends the stream that holds the most, or closes the connection if none holds anything.
+    private func relieve() {
+        let sizes = streams.map { id, stream in
+            (id: id, bytes: stream.heldBytes + (http2?.unsentBytes(of: Int32(Int(id))) ?? 0))
+        }
+        if let largest = sizes.max(by: { $0.bytes < $1.bytes }), largest.bytes > 0 {
+            streams[largest.id]?.refuse(.memory)
+        } else {
+            context?.close(promise: nil)
+        }
     }
 
     private func watch(in time: TimeAmount) {
@@ -301,5 +411,39 @@ package final class HTTP2Connection: ChannelDuplexHandler {
                 lastStreamID: last, errorCode: code,
                 opaqueData: reason.map { ByteBuffer(string: $0) }),
             on: .rootStream)
+    }
+}
+
+/// The streams of a connection whose receive window is kept closed, in the order of their wishes.
+private struct CreditQueue {
+    /// The stream that receives while memory is scarce.
+    private var favored: HTTP2StreamID?
+    private var waiting: Deque<HTTP2StreamID> = []
+
+    var isEmpty: Bool { favored == nil && waiting.isEmpty }
+
+    mutating func admits(_ id: HTTP2StreamID, isScarce: Bool) -> Bool {
+        guard isScarce, favored != id else { return true }
+        if favored == nil {
+            favored = id
+            return true
+        }
+        if !waiting.contains(id) { waiting.append(id) }
+        return false
+    }
+
+    /// Removes a stream.
+    ///
+    /// - Returns: the streams that may receive now: one, or all unless memory is scarce.
+    mutating func released(_ id: HTTP2StreamID, isScarce: Bool) -> [HTTP2StreamID] {
+        waiting.removeAll { $0 == id }
+        if favored == id { favored = nil }
+        guard isScarce else {
+            defer { (favored, waiting) = (nil, []) }
+            return Array(waiting)
+        }
+        guard favored == nil, let next = waiting.popFirst() else { return [] }
+        favored = next
+        return [next]
     }
 }

@@ -30,6 +30,17 @@ final class HTTP2Handler: ChannelDuplexHandler {
     /// The period of ``Limits/resets``, in seconds.
     static let resetPeriod = 30
 
+    /// The time that a client may take for a frame, and that a stream's data may wait for it.
+    struct Patience {
+        /// For the first frame, for a whole frame and for a block of headers.
+        var frame = TimeAmount.seconds(20)
+        /// For taking any data of a stream that has some.
+        var data = TimeAmount.seconds(30)
+    }
+
+    /// The interval at which ``Patience`` is checked.
+    private static let checkInterval = TimeAmount.seconds(5)
+
     /// The inbound frame and the outbound data of a stream.
     private final class Stream {
         /// The received part of a data frame; passed on when the frame is complete.
@@ -38,6 +49,13 @@ final class HTTP2Handler: ChannelDuplexHandler {
         /// stream: no other stream can see its bytes.
         var received = ByteBuffer()
         var data: Deque<(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)> = []
+        /// The size of ``data``.
+        var unsentBytes = 0
+        /// The value of ``takenBytes`` at the last check.
+        var checkedBytes = 0
+        var takenBytes = 0
+        /// When the client was first seen not to take data that it had no window for.
+        var stalledSince: NIODeadline?
         var trailers: HPACKHeaders?
         /// Whether the response ends after the data, without trailers.
         var isWhole = false
@@ -45,8 +63,11 @@ final class HTTP2Handler: ChannelDuplexHandler {
         /// Whether nghttp2 has deferred the stream until there is more data.
         var isDeferred = false
 
+        /// Discards the data that is not sent.
         func fail() {
-            for (_, promise) in data { promise?.fail(ChannelError.ioOnClosedChannel) }
+            let gone = data
+            (data, unsentBytes) = ([], 0)
+            for (_, promise) in gone { promise?.fail(ChannelError.ioOnClosedChannel) }
         }
     }
 
@@ -71,9 +92,30 @@ final class HTTP2Handler: ChannelDuplexHandler {
     private var hasFailed = false
     /// The promises of data that nghttp2 has taken since the last write to the socket.
     private var promises: [EventLoopPromise<Void>] = []
+    private let report: HTTP2Fault.Report
+    /// The account of the connection; nil to count nothing.
+    private let memory: MemoryAccount?
+    /// The size of all streams' data, and the part of it that is charged.
+    private var unsentBytes = 0
+    private var chargedBytes = 0
+    /// Data that nghttp2 has taken since the connection began, and until the last check.
+    private var takenBytes = 0
+    private var checkedBytes = 0
+    private let patience: Patience
+    private var frames = HTTP2FrameTracker()
+    /// When the incomplete frame was begun; nil between frames.
+    private var incompleteSince: NIODeadline?
+    private var check: Scheduled<Void>?
 
+    /// - Parameters:
+    ///   - start: when the connection was accepted; nil for when the handler is added.
+    ///   - memory: is charged for data that the client does not take.
+    ///   - report: called with violations of the protocol and failures.
     /// - Throws: `unavailable` if out of memory.
-    init(_ limits: Limits) throws(LarderError) {
+    init(
+        _ limits: Limits, patience: Patience = Patience(), start: NIODeadline? = nil,
+        memory: MemoryAccount? = nil, report: @escaping HTTP2Fault.Report = { _ in }
+    ) throws(LarderError) {
         guard let session = HTTP2Callbacks.makeSession(limits) else {
             throw LarderError(
                 .unavailable, "out of memory for an HTTP/2 session",
@@ -81,6 +123,10 @@ final class HTTP2Handler: ChannelDuplexHandler {
         }
         self.session = session
         self.limits = limits
+        self.patience = patience
+        self.memory = memory
+        self.report = report
+        incompleteSince = start
         nghttp2_session_set_user_data(session, Unmanaged.passUnretained(self).toOpaque())
     }
 
@@ -92,6 +138,8 @@ final class HTTP2Handler: ChannelDuplexHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        incompleteSince = incompleteSince ?? context.eventLoop.now
+        scheduleCheck()
         if context.channel.isActive { send() }
     }
 
@@ -111,24 +159,46 @@ final class HTTP2Handler: ChannelDuplexHandler {
 
     private func end() {
         context = nil
+        check?.cancel()
         let gone = streams
         streams = [:]
         for stream in gone.values { stream.fail() }
+        unsentBytes = 0
+        settleMemory()
     }
 
     // MARK: Inbound
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         // Bytes that arrive from within a callback would be out of order.
-        if isInSession { hasFailed = true }
+        if isInSession { fail(.reentered) }
         guard !hasFailed else { return }
         isInSession = true
         let count = unwrapInboundIn(data).withUnsafeReadableBytes {
-            nghttp2_session_mem_recv(
+            frames.receive($0)
+            return nghttp2_session_mem_recv(
                 session, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), $0.count)
         }
         isInSession = false
-        if count < 0 { hasFailed = true }
+        if count < 0 { fail(.failure(Int32(count))) }
+        if !frames.isIncomplete {
+            incompleteSince = nil
+        } else if incompleteSince == nil {
+            incompleteSince = context.eventLoop.now
+            scheduleCheck()
+        }
+    }
+
+    /// Closes the connection after an error of nghttp2.
+    private func fail(_ fault: HTTP2Fault) {
+        hasFailed = true
+        report(fault)
+        assert(fault != .reentered, "bytes arrived within a callback of nghttp2")
+    }
+
+    /// Reports a fault that the connection survives, or that ends it by a frame.
+    func note(_ fault: HTTP2Fault) {
+        report(fault)
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -195,6 +265,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
     func close(_ id: Int32, _ code: UInt32) {
         if let stream = streams.removeValue(forKey: id) {
             creditDiscarded(stream.received.readableBytes)
+            unsentBytes -= stream.unsentBytes
             stream.fail()
         }
         let reason = code == 0 ? nil : HTTP2ErrorCode(networkCode: Int(code))
@@ -215,6 +286,8 @@ final class HTTP2Handler: ChannelDuplexHandler {
                 return
             }
             response.data.append((bytes, promise))
+            response.unsentBytes += bytes.readableBytes
+            unsentBytes += bytes.readableBytes
             if data.endStream { response.isWhole = true }
             return resume(response, id)
         case .headers(let headers): isAccepted = write(headers, id)
@@ -264,7 +337,8 @@ final class HTTP2Handler: ChannelDuplexHandler {
     private func resume(_ response: Stream, _ id: Int32) {
         guard response.isDeferred else { return }
         response.isDeferred = false
-        nghttp2_session_resume_data(session, id)
+        let error = nghttp2_session_resume_data(session, id)
+        if error != 0 { note(.failure(error)) }
     }
 
     /// Copies a stream's data into nghttp2's buffer.
@@ -291,6 +365,10 @@ final class HTTP2Handler: ChannelDuplexHandler {
                 if let promise { promises.append(promise) }
             }
         }
+        response.unsentBytes -= count
+        response.takenBytes += count
+        unsentBytes -= count
+        takenBytes += count
         if response.data.isEmpty, let trailers = response.trailers {
             flags |= NGHTTP2_DATA_FLAG_EOF.rawValue | NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
             let fields = endings.fields(of: trailers)
@@ -322,6 +400,8 @@ final class HTTP2Handler: ChannelDuplexHandler {
             context.write(wrapOutboundOut(bytes), promise: promise(on: context.eventLoop))
         }
         context.flush()
+        settleMemory()
+        if unsentBytes > 0 { scheduleCheck() }
         let isOver =
             nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
         if hasFailed || isOver { context.close(promise: nil) }
@@ -335,7 +415,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
         while bytes.readableBytes < Self.writeBytes {
             var start: UnsafePointer<UInt8>?
             let count = nghttp2_session_mem_send(session, &start)
-            if count < 0 { hasFailed = true }
+            if count < 0 { fail(.failure(Int32(count))) }
             guard count > 0 else { break }
             if bytes.capacity == 0 { bytes.reserveCapacity(max(count, Self.initialWriteBytes)) }
             bytes.writeBytes(UnsafeBufferPointer(start: start, count: count))
@@ -354,4 +434,83 @@ final class HTTP2Handler: ChannelDuplexHandler {
         }
         return sent
     }
+
+    // MARK: Slow clients
+
+    /// The data of a stream that is not sent.
+    func unsentBytes(of id: Int32) -> Int { streams[id]?.unsentBytes ?? 0 }
+
+    /// Discards the data of a stream that is not sent, and ends the stream: with trailers, which need
+    /// no window, where the response has begun.
+    func abandon(_ id: Int32, _ trailers: HPACKHeaders) {
+        guard let stream = streams[id] else { return }
+        unsentBytes -= stream.unsentBytes
+        stream.fail()
+        var isAccepted = false
+        if stream.hasBegun {
+            // The data provider must not submit them again.
+            stream.trailers = nil
+            let fields = endings.fields(of: trailers)
+            isAccepted =
+                nghttp2_submit_trailer(session, id, fields.baseAddress, fields.count) == 0
+        } else {
+            isAccepted = write(.init(headers: trailers, endStream: true), id)
+        }
+        if !isAccepted {
+            nghttp2_submit_rst_stream(session, 0, id, NGHTTP2_ENHANCE_YOUR_CALM.rawValue)
+        }
+        settleMemory()
+    }
+
+    /// Charges the account for the data that the client has not taken by now.
+    private func settleMemory() {
+        guard unsentBytes != chargedBytes else { return }
+        let change = unsentBytes - chargedBytes
+        chargedBytes = unsentBytes
+        memory?.change(by: change)
+    }
+
+    private func scheduleCheck() {
+        guard check == nil, let context else { return }
+        let delay = incompleteSince.map { $0 + patience.frame - context.eventLoop.now }
+        check = context.eventLoop.assumeIsolated().scheduleTask(
+            in: min(delay ?? Self.checkInterval, Self.checkInterval)
+        ) {
+            [weak self] in
+            self?.check = nil
+            self?.checkPatience()
+        }
+    }
+
+    /// Closes the connection if a frame is incomplete for too long, and reports streams whose data
+    /// is not taken.
+    private func checkPatience() {
+        guard let context else { return }
+        let now = context.eventLoop.now
+        if let incompleteSince {
+            guard now - incompleteSince < patience.frame else {
+                note(.slowFrame)
+                return context.close(promise: nil)
+            }
+        }
+        let hasMoved = takenBytes != checkedBytes
+        checkedBytes = takenBytes
+        for (id, stream) in streams where stream.unsentBytes > 0 {
+            // Streams share the connection: one with window waits for its turn.
+            let waits =
+                stream.takenBytes == stream.checkedBytes
+                && !(hasMoved && nghttp2_session_get_stream_remote_window_size(session, id) > 0)
+            stream.checkedBytes = stream.takenBytes
+            stream.stalledSince = waits ? stream.stalledSince ?? now : nil
+            guard let since = stream.stalledSince, now - since >= patience.data else { continue }
+            stream.stalledSince = nil
+            context.fireUserInboundEventTriggered(StalledStream(id: HTTP2StreamID(id)))
+        }
+        if incompleteSince != nil || unsentBytes > 0 { scheduleCheck() }
+    }
+}
+
+/// Fired for a stream whose client has not taken its data for a while.
+struct StalledStream {
+    let id: HTTP2StreamID
 }

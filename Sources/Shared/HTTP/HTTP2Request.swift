@@ -6,6 +6,9 @@ package import NIOHTTP2
 ///
 /// Confined to the connection's event loop.
 package final class HTTP2Request: HTTP2StreamHandler {
+    /// The time that a client has to end its side after a refusal.
+    private static let patience = TimeAmount.seconds(5)
+
     private let id: HTTP2StreamID
     private let connection: HTTP2Connection
     private let loop: any EventLoop
@@ -13,6 +16,8 @@ package final class HTTP2Request: HTTP2StreamHandler {
     private let respond: HTTPRespond
     private var exchange: HTTPExchange?
     private var isHead = false
+    /// Whether the client has ended its side.
+    private var hasEnded = false
     /// Received bytes that no window update has returned yet.
     private var uncredited = 0
 
@@ -32,29 +37,25 @@ package final class HTTP2Request: HTTP2StreamHandler {
     package func begin(_ headers: HPACKHeaders, isWhole: Bool) {
         let request = HTTPRequest(headers)
         isHead = request.method == "HEAD"
-        let exchange = HTTPExchange(request, limits, self, on: loop, respond)
+        hasEnded = isWhole
+        let exchange = HTTPExchange(
+            request, limits, self, of: connection.memory, on: loop, respond)
         self.exchange = exchange
         if isWhole { exchange.finish() } else { exchange.receiveBody() }
     }
 
     package func receive(_ bytes: ByteBuffer, size: Int, isLast: Bool) {
         uncredited += size
+        hasEnded = isLast
         exchange?.receive(bytes)
-        if isLast { exchange?.finish() } else { resume() }
+        guard isLast else { return resume() }
+        exchange?.finish()
+        connection.released(id)
     }
 
-    package func close() {
-        exchange?.close()
-        exchange = nil
-    }
-}
-
-// MARK: - Response
-
-extension HTTP2Request: HTTPExchange.Output {
-    /// Returns receive window, unless the body waits for the budget.
-    func resume() {
-        guard uncredited >= HTTP2Connection.windowBytes / 2, exchange?.isWaiting == false else {
+    /// Returns receive window once half of it is used.
+    package func resume() {
+        guard uncredited >= HTTP2Connection.windowBytes / 2, connection.mayCredit(id) else {
             return
         }
         connection.write(.windowUpdate(windowSizeIncrement: uncredited), on: id)
@@ -62,6 +63,26 @@ extension HTTP2Request: HTTPExchange.Output {
         connection.flush()
     }
 
+    package func close() {
+        exchange?.close()
+        exchange = nil
+    }
+
+    // MARK: Slow clients
+
+    package var heldBytes: Int { exchange?.heldBytes ?? 0 }
+
+    package func refuse(_ cause: StreamRefusal) {
+        switch cause {
+        case .stalled: abort(nil)
+        case .memory: exchange?.relieve()
+        }
+    }
+}
+
+// MARK: - Response
+
+extension HTTP2Request: HTTPExchange.Output {
     func begin(_ head: HTTPResponseHead, bodyBytes: Int?) {
         var headers: HPACKHeaders = [":status": "\(head.status)"]
         for (name, value) in head.fields { headers.add(name: name, value: value) }
@@ -84,9 +105,18 @@ extension HTTP2Request: HTTPExchange.Output {
         connection.flush()
     }
 
-    func abort() {
-        connection.write(.rstStream(.cancel), on: id)
-        connection.flush()
+    func abort(_ response: HTTPResponse?) {
+        if let response {
+            connection.abandon(id, [":status": "\(response.status)"])
+            // A reset could overtake the response.
+            guard !hasEnded else { return }
+            loop.assumeIsolated().scheduleTask(in: Self.patience) { [connection, id] in
+                connection.reset(id)
+            }
+        } else {
+            connection.write(.rstStream(.cancel), on: id)
+            connection.flush()
+        }
     }
 }
 

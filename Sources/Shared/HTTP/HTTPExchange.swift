@@ -1,25 +1,21 @@
 import LarderCore
 package import NIOCore
 
-/// The limits and the budget of requests over HTTP that are not calls of gRPC.
+/// The limits of requests over HTTP that are not calls of gRPC.
 package struct HTTPLimits: Sendable {
     /// The size of the largest body.
     package var bodyBytes: Int
     /// The time to receive the head of a request, and between two requests of a connection.
     package var headTime = TimeAmount.seconds(20)
-    /// The time to receive a body, including waiting for the budget.
+    /// The time to receive a body.
     package var bodyTime: TimeAmount
     /// The time after which a client that takes no part of a response is disconnected.
     package var writeTime: TimeAmount
-    package let budget: RequestBudget
 
-    package init(
-        bodyBytes: Int, bodyTime: Duration, writeTime: Duration, budget: RequestBudget
-    ) {
+    package init(bodyBytes: Int, bodyTime: Duration, writeTime: Duration) {
         self.bodyBytes = bodyBytes
         self.bodyTime = TimeAmount(bodyTime)
         self.writeTime = TimeAmount(writeTime)
-        self.budget = budget
     }
 }
 
@@ -38,10 +34,8 @@ final class HTTPExchange {
         func begin(_ head: HTTPResponseHead, bodyBytes: Int?)
         func write(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>?)
         func end(_ bytes: ByteBuffer)
-        /// Continues to receive a body that has waited for the budget.
-        func resume()
-        /// Disconnects a client that is too slow.
-        func abort()
+        /// Ends the exchange at once; with a response, if nothing has been sent.
+        func abort(_ response: HTTPResponse?)
     }
 
     private enum State {
@@ -57,30 +51,35 @@ final class HTTPExchange {
     private let limits: HTTPLimits
     private let loop: any EventLoop
     private let respond: HTTPRespond
-    private let meter: RequestMeter
+    private let origin: CallOrigin
+    private var received: RequestMemory
     private weak var output: (any Output)?
     private var state = State.receiving(body: [])
     private var isTooLarge = false
+    private var hasBegun = false
     /// The time limit of the body, or of a part of the response.
     private var timeout: Scheduled<Void>?
 
-    /// - Parameter request: the request without its body.
+    /// - Parameters:
+    ///   - request: the request without its body.
+    ///   - connection: the account of the connection's memory.
     init(
         _ request: HTTPRequest, _ limits: HTTPLimits, _ output: any Output,
-        on loop: any EventLoop, _ respond: @escaping HTTPRespond
+        of connection: MemoryAccount, on loop: any EventLoop, _ respond: @escaping HTTPRespond
     ) {
         self.request = request
         self.limits = limits
         self.output = output
         self.loop = loop
         self.respond = respond
-        meter = RequestMeter(limits.budget, loop)
+        origin = CallOrigin(connection, connection.open())
+        received = RequestMemory(origin.memory)
     }
 
     // MARK: Request
 
-    /// Whether the body must wait for the budget.
-    var isWaiting: Bool { meter.isWaiting }
+    /// The memory that the exchange holds.
+    var heldBytes: Int { max(origin.memory.heldBytes, received.bytes) }
 
     /// Whether the response has ended or its client has left.
     var isOver: Bool {
@@ -88,13 +87,9 @@ final class HTTPExchange {
         return false
     }
 
-    /// Begins to receive a body; without a length, one of the largest size.
+    /// Begins to receive a body.
     func receiveBody() {
-        let length = request[field: "content-length"].flatMap { Int($0) } ?? limits.bodyBytes
-        guard length > 0 else { return }
         setTimeout(limits.bodyTime)
-        guard length <= limits.bodyBytes else { return isTooLarge = true }
-        meter.hold(length) { [weak self] in self?.output?.resume() }
     }
 
     /// Adds a part of the body; beyond the limit parts are discarded.
@@ -105,13 +100,15 @@ final class HTTPExchange {
         isTooLarge = body.count + bytes.readableBytes > limits.bodyBytes
         if isTooLarge { body = [] } else { body.append(contentsOf: bytes.readableBytesView) }
         state = .receiving(body: body)
+        if isTooLarge { received.releaseAll() } else { received.receive(bytes.readableBytes) }
     }
 
     /// Serves the request after the end of its body.
     func finish() {
         guard case .receiving(let body) = state else { return }
         stopTimeout()
-        let reply = LoopReply(NIOLoopBound(self, eventLoop: loop), loop)
+        received.complete(body.count)
+        let reply = LoopReply(NIOLoopBound(self, eventLoop: loop), loop, origin.memory)
         guard !isTooLarge else {
             let response = HTTPResponse(
                 status: 413, contentType: "text/plain",
@@ -123,7 +120,9 @@ final class HTTPExchange {
         var request = request
         request.body = body
         state = .responding(
-            Task { [respond, request] in await respond(request, reply) })
+            Task { [respond, request, origin] in
+                await CallOrigin.$current.withValue(origin) { await respond(request, reply) }
+            })
     }
 
     /// Called when the client has left.
@@ -132,16 +131,28 @@ final class HTTPExchange {
         stop()
     }
 
+    /// Ends the exchange, because the server's memory is in use.
+    func relieve() {
+        guard !isOver else { return }
+        let response = HTTPResponse(
+            status: 429, contentType: "text/plain", text: "The server's memory is in use.\n")
+        close()
+        output?.abort(hasBegun ? nil : response)
+    }
+
     private func stop() {
         state = .over
         stopTimeout()
-        meter.releaseAll()
+        received.releaseAll()
+        origin.memory.close()
     }
 
     // MARK: Response
 
     fileprivate func begin(_ head: HTTPResponseHead, _ bodyBytes: Int?) {
-        if !isOver { output?.begin(head, bodyBytes: bodyBytes) }
+        guard !isOver else { return }
+        hasBegun = true
+        output?.begin(head, bodyBytes: bodyBytes)
     }
 
     fileprivate func write(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>) {
@@ -161,7 +172,7 @@ final class HTTPExchange {
 
     private func setTimeout(_ time: TimeAmount) {
         timeout = loop.assumeIsolated().scheduleTask(in: time) { [weak self] in
-            self?.output?.abort()
+            self?.output?.abort(nil)
         }
     }
 
@@ -175,10 +186,14 @@ final class HTTPExchange {
 private struct LoopReply: HTTPReply {
     private let exchange: NIOLoopBound<HTTPExchange>
     private let loop: any EventLoop
+    private let memory: MemoryAccount
 
-    init(_ exchange: NIOLoopBound<HTTPExchange>, _ loop: any EventLoop) {
+    init(
+        _ exchange: NIOLoopBound<HTTPExchange>, _ loop: any EventLoop, _ memory: MemoryAccount
+    ) {
         self.exchange = exchange
         self.loop = loop
+        self.memory = memory
     }
 
     func begin(_ head: HTTPResponseHead, bodyBytes: Int?) {
@@ -186,6 +201,8 @@ private struct LoopReply: HTTPReply {
     }
 
     func write(_ bytes: [UInt8]) async throws(LarderError) {
+        memory.change(by: bytes.count)
+        defer { memory.change(by: -bytes.count) }
         var rest = ByteBuffer(bytes: bytes)
         while let part = rest.readSlice(length: min(rest.readableBytes, HTTPExchange.partBytes)),
             part.readableBytes > 0

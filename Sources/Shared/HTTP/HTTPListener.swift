@@ -18,6 +18,8 @@ package struct HTTPListener: Sendable {
     private let connections: OpenConnections
 
     private static let backlog: Int32 = 1_024
+    /// The pause of accepting after a system error, such as too many open files.
+    private static let acceptPause = TimeAmount.milliseconds(100)
     /// The size of a read: small at first, since an idle connection keeps its buffer.
     private static let readBytes = AdaptiveRecvByteBufferAllocator(
         minimum: 64, initial: 512, maximum: 65_536)
@@ -27,7 +29,7 @@ package struct HTTPListener: Sendable {
     /// - Parameters:
     ///   - port: the port to bind; 0 for any free one.
     ///   - tls: the TLS context; nil for plain text.
-    ///   - connections: receives each accepted connection.
+    ///   - connections: receives each accepted connection; others are closed.
     package init(
         _ eventLoopGroup: any EventLoopGroup, host: String, port: Int, tls: NIOSSLContext?,
         connections: OpenConnections
@@ -49,13 +51,22 @@ package struct HTTPListener: Sendable {
         http1: @escaping Prepare, http2: @escaping Prepare
     ) async throws -> any Channel {
         try await ServerBootstrap(group: eventLoopGroup)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(
+                        AcceptBackoffHandler(shouldForwardIOErrorCaught: false) { _ in
+                            Self.acceptPause
+                        })
+                }
+            }
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelOption(.backlog, value: Self.backlog)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelOption(.recvAllocator, value: Self.readBytes)
             .childChannelInitializer { [self] channel in
-                connections.add(channel)
-                return channel.eventLoop.makeCompletedFuture {
+                channel.eventLoop.makeCompletedFuture {
+                    // The bootstrap closes the connection.
+                    guard connections.add(channel) else { throw ChannelError.eof }
                     let pipeline = channel.pipeline.syncOperations
                     if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
                     try pipeline.addHandler(ProtocolSelector(http1: http1, http2: http2))

@@ -8,8 +8,22 @@ package final class OpenConnections: Sendable {
         case open, quiescing, closed
     }
 
+    /// The maximum number of connections.
+    package struct Limits: Sendable {
+        package var total: Int
+        /// The maximum number from one address of a client.
+        package var perAddress: Int
+
+        package init(total: Int = .max, perAddress: Int = .max) {
+            self.total = total
+            self.perAddress = perAddress
+        }
+    }
+
     private struct State {
         var channels: [ObjectIdentifier: any Channel] = [:]
+        /// The number of connections by the addresses of clients.
+        var counts: [String: Int] = [:]
         var phase = Phase.open
     }
 
@@ -17,22 +31,43 @@ package final class OpenConnections: Sendable {
     private let work = DispatchGroup()
     private let state = Mutex(State())
 
-    package init() {}
+    private let limits: Limits
+
+    package init(_ limits: Limits = Limits()) {
+        self.limits = limits
+    }
+
+    /// The number of connections.
+    package var count: Int { state.withLock { $0.channels.count } }
 
     /// Registers a connection until it closes; after ``close()`` it is closed immediately.
-    package func add(_ channel: any Channel) {
+    ///
+    /// - Returns: false, without effect, at a limit.
+    package func add(_ channel: any Channel) -> Bool {
         let id = ObjectIdentifier(channel)
-        let phase = state.withLock { state in
+        // Clients of a socket in the file system have one address together.
+        let address = channel.remoteAddress?.ipAddress ?? ""
+        let admitted = state.withLock { state -> Phase? in
+            guard state.channels.count < limits.total,
+                state.counts[address, default: 0] < limits.perAddress
+            else { return nil }
             state.channels[id] = channel
+            state.counts[address, default: 0] += 1
             return state.phase
         }
+        guard let phase = admitted else { return false }
         work.enter()
         channel.closeFuture.whenComplete { [self] _ in
-            _ = state.withLock { $0.channels.removeValue(forKey: id) }
+            state.withLock { state in
+                state.channels.removeValue(forKey: id)
+                let count = state.counts[address, default: 0] - 1
+                state.counts[address] = count > 0 ? count : nil
+            }
             work.leave()
         }
         // Deferred until the connection is set up.
         if phase > .open { channel.eventLoop.execute { channel.close(promise: nil) } }
+        return true
     }
 
     /// Registers a call in progress.

@@ -3,7 +3,8 @@ import NIOCore
 /// Selects HTTP/2 or HTTP/1.1 by the first bytes of a connection, and prepares it for that
 /// protocol.
 ///
-/// A connection without a request is closed after 20 seconds.
+/// A connection is closed 20 seconds after it was accepted unless it has begun: with HTTP/1.1's first
+/// byte, or HTTP/2's preface and settings.
 final class ProtocolSelector: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -17,6 +18,8 @@ final class ProtocolSelector: ChannelInboundHandler, RemovableChannelHandler {
     private var received = ByteBuffer()
     private var timeout: Scheduled<Void>?
     private var isSelected = false
+    /// When the connection was accepted.
+    private(set) var start: NIODeadline?
 
     /// - Parameters:
     ///   - http1: adds the handlers of HTTP/1.1 to a connection's pipeline.
@@ -30,6 +33,7 @@ final class ProtocolSelector: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelActive(context: ChannelHandlerContext) {
         let channel = context.channel
+        start = context.eventLoop.now
         timeout = context.eventLoop.scheduleTask(in: Self.firstBytesTimeout) {
             channel.close(promise: nil)
         }

@@ -4,36 +4,64 @@ public import LarderCore
 import Synchronization
 
 /// A pool of threads for blocking work, such as reading a store: a limited number run at a time,
-/// further work waits in order.
+/// further work waits.
 ///
-/// Swift's cooperative threads are too few to wait for a disk.
+/// Clients take turns, and one client never occupies all threads: whoever asks for much waits for
+/// itself. The work of one client runs in order. Swift's cooperative threads are too few to wait for
+/// a disk.
 package final class WorkPool: Sendable {
+    /// Identifies a client; nil stands for the server itself.
+    package typealias Client = ObjectIdentifier
+    private typealias Work = @Sendable () -> Void
+
+    /// The work of a client.
+    private struct Queue {
+        var running = 0
+        var waiting: Deque<Work> = []
+    }
+
     private struct State {
         var running = 0
-        var waiting: Deque<@Sendable () -> Void> = []
+        var queues: [Client?: Queue] = [:]
+        /// The clients with waiting work, next first.
+        var turns: Deque<Client?> = []
     }
 
     private let queue: DispatchQueue
     private let limit: Int
+    /// The maximum number of threads for one client.
+    private let clientLimit: Int
     private let state = Mutex(State())
 
     /// A pool without running threads.
     package init(_ label: String, limit: Int) {
         queue = DispatchQueue(label: label, attributes: .concurrent)
         self.limit = limit
+        clientLimit = max(limit * 3 / 4, 1)
     }
 
     /// Runs a closure on a thread of the pool; returns immediately.
-    package func perform(_ work: @escaping @Sendable () -> Void) {
+    package func perform(for client: Client? = nil, _ work: @escaping @Sendable () -> Void) {
         let starts = state.withLock { state in
-            guard state.running == limit else {
-                state.running += 1
+            if mayRun(client, state), state.queues[client]?.waiting.isEmpty != false {
+                begin(client, &state)
                 return true
             }
-            state.waiting.append(work)
+            if state.queues[client]?.waiting.isEmpty != false { state.turns.append(client) }
+            state.queues[client, default: Queue()].waiting.append(work)
             return false
         }
-        if starts { start(work) }
+        if starts { start(work, client) }
+    }
+
+    private func mayRun(_ client: Client?, _ state: borrowing State) -> Bool {
+        let running = state.queues[client]?.running ?? 0
+        return state.running < limit && running < (client == nil ? limit : clientLimit)
+    }
+
+    private func begin(_ client: Client?, _ state: inout State) {
+        state.running += 1
+        state.queues[client, default: Queue()].running += 1
     }
 
     /// Runs a closure on a thread of the pool and returns its result.
@@ -47,7 +75,7 @@ package final class WorkPool: Sendable {
     ) async throws(LarderError) -> R {
         let result: Result<R, LarderError> = await withTaskCancellationHandler {
             await withLoopContinuation { continuation in
-                perform {
+                perform(for: CallOrigin.current?.client) {
                     continuation.resume(
                         returning: Result { () throws(LarderError) in
                             guard !isCancelled.isSet else { throw .clientHasLeft }
@@ -61,23 +89,35 @@ package final class WorkPool: Sendable {
         return try result.get()
     }
 
-    private func start(_ work: @escaping @Sendable () -> Void) {
+    private func start(_ work: @escaping @Sendable () -> Void, _ client: Client?) {
         queue.async {
-            var work = work
+            var (work, client) = (work, client)
             while true {
                 work()
-                guard let next = self.takeNext() else { return }
-                work = next
+                guard let next = self.takeNext(after: client) else { return }
+                (work, client) = next
             }
         }
     }
 
-    /// The work that has waited longest; nil, with one thread fewer running, if none waits.
-    private func takeNext() -> (@Sendable () -> Void)? {
+    /// The work of the client whose turn it is; nil, with one thread fewer running, if none may run.
+    private func takeNext(after client: Client?) -> (work: Work, client: Client?)? {
         state.withLock { state in
-            let next = state.waiting.popFirst()
-            if next == nil { state.running -= 1 }
-            return next
+            state.running -= 1
+            let isIdle = state.queues[client].map { $0.running == 1 && $0.waiting.isEmpty } ?? false
+            if isIdle {
+                state.queues[client] = nil
+            } else {
+                state.queues[client]?.running -= 1
+            }
+            guard let position = state.turns.firstIndex(where: { mayRun($0, state) }) else {
+                return nil
+            }
+            let next = state.turns.remove(at: position)
+            guard let work = state.queues[next]?.waiting.popFirst() else { return nil }
+            begin(next, &state)
+            if state.queues[next]?.waiting.isEmpty == false { state.turns.append(next) }
+            return (work, next)
         }
     }
 }

@@ -7,12 +7,12 @@ import Synchronization
 ///
 /// Keep it as short as possible: pages freed after its commit cannot be used again while it is
 /// open, and the number of readers of a store is limited. Any thread may call; reads run one at a
-/// time, or while another one pauses.
+/// time.
 public final class PinnedSnapshot: @unchecked Sendable {
     // The handle is used by the current read, and freed by the last read or by `end`.
 
     private struct State {
-        /// Reads in progress: the current one and those that pause.
+        /// Reads in progress: the current one and those that wait for it.
         var readCount = 0
         var isEnded = false
     }
@@ -51,15 +51,6 @@ public final class PinnedSnapshot: @unchecked Sendable {
             return try body(
                 ReadTransaction(snapshot: Snapshot(reader: handle, errorDomain: store.errorDomain)))
         }
-    }
-
-    /// Lets other reads proceed while a closure does something else, such as waiting for a client.
-    ///
-    /// Only within the closure of ``read(_:)``; the closure must not read.
-    package func pausing<R>(_ body: () throws(LarderError) -> R) throws(LarderError) -> R {
-        turn.unlock()
-        defer { turn.lock() }
-        return try body()
     }
 
     /// Releases the commit: immediately, or at the end of the reads in progress.

@@ -19,7 +19,8 @@ enum EnvironmentArguments {
         [("host", .value)], [("port", .value)], [("data", .value), ("memory", .flag)],
         [("tls-certificate", .value)], [("tls-key", .value)],
         [("token", .value), ("token-file", .value)], [("allow-host", .list)],
-        [("insecure", .flag)], [("request-memory", .value)], [("databases", .value)],
+        [("insecure", .flag)], [("memory-limit", .value)], [("databases", .value)],
+        [("connections", .value)], [("connections-per-address", .value)],
         [("ready-file", .value)], [("log-level", .value)],
     ]
 

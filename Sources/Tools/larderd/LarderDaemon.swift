@@ -100,6 +100,7 @@ struct LarderDaemon: AsyncParsableCommand {
     func run() async throws {
         var logger = Logger(label: "larderd") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = logLevel
+        ProcessLimits.raiseFiles()
         let deadline = ShutdownDeadline(
             [SIGTERM, SIGINT], .seconds(Self.shutdownSeconds)
         ) { [logger, readyFile] in

@@ -5,20 +5,33 @@ import LarderServer
 struct LimitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "In-flight requests are limited to this total; further requests wait.",
+            "The memory that requests and unread responses of clients may occupy; beyond it, calls "
+                + "of the client that occupies the most fail.",
             valueName: "MiB"))
-    var requestMemory = 256
+    var memoryLimit = 256
 
     @Option(
         help: ArgumentHelp(
-            "The number of open databases; beyond it, one on disk that was unused for ten minutes "
-                + "is closed for another.",
+            "The number of open databases; beyond it, one on disk that was unused for ten minutes, "
+                + "or one without documents, is closed for another.",
             valueName: "count"))
     var databases = 100
 
+    @Option(
+        help: ArgumentHelp("The number of connections.", valueName: "count"))
+    var connections = 10_000
+
+    @Option(
+        help: ArgumentHelp("The number of connections from one address.", valueName: "count"))
+    var connectionsPerAddress = 5_000
+
     func validate() throws {
-        guard (16...1 << 20).contains(requestMemory) else {
-            throw ValidationError("--request-memory must be between 16 and 1048576.")
+        guard connections > 0, connectionsPerAddress > 0 else {
+            throw ValidationError(
+                "--connections and --connections-per-address must be positive.")
+        }
+        guard (64...1 << 20).contains(memoryLimit) else {
+            throw ValidationError("--memory-limit must be between 64 and 1048576.")
         }
         guard (1...100_000).contains(databases) else {
             throw ValidationError("--databases must be between 1 and 100000.")
@@ -26,7 +39,9 @@ struct LimitOptions: ParsableArguments {
     }
 
     func apply(to limits: inout ServerConfiguration.Limits) {
-        limits.heldRequestBytes = requestMemory << 20
+        limits.memoryBytes = memoryLimit << 20
         limits.databases = databases
+        limits.connections = connections
+        limits.connectionsPerAddress = connectionsPerAddress
     }
 }

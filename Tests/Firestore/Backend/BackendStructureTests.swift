@@ -51,14 +51,17 @@ struct BackendStructureTests {
         var range = DocumentNameRange()
         range.lower = lower.map { .init(DocumentPath(unchecked: $0.0), isInclusive: $0.1) }
         range.upper = upper.map { .init(DocumentPath(unchecked: $0.0), isInclusive: $0.1) }
+        let cursor = backend.backend.cursor(
+            .descendants(
+                of: try parent.map { try DocumentPath($0) }, directly: directly, in: range),
+            as: Credentials())
         var paths: [String] = []
-        _ = try backend.backend.descendants(
-            of: try parent.map { try DocumentPath($0) }, directly: directly, in: range,
-            as: Credentials(),
-            began: { version throws(LarderError) in #expect(!version.isNone) }
-        ) { document throws(LarderError) in
-            paths.append(document.path.string)
-            return paths.count < limit ? .continue : .stop
+        while paths.count < limit {
+            let (version, isLast) = try cursor.next(maxBytes: 1) { _, path, _ in
+                paths.append(path.string)
+            }
+            #expect(!version.isNone)
+            if isLast { break }
         }
         return paths
     }

@@ -34,7 +34,7 @@ struct CallMonitorTests {
 
     @Test("Calls by method and code, and how long they took")
     func calls() async throws {
-        let client = try await TestConnection(test.service.shortCalls)
+        let client = try await TestConnection(test.service.methods)
         try await test.fill("c", 0..<1)
         for (number, id) in ["0000", "none", "0000", "none", "none"].enumerated() {
             let stream = HTTP2StreamID(2 * number + 1)
@@ -54,7 +54,7 @@ struct CallMonitorTests {
     @Test("Streams that are open, and how they ended")
     func streams() async throws {
         let gauge = try metrics.expectGauge("larder_server_streams")
-        let client = try await TestConnection(live: test.service.liveMethods)
+        let client = try await TestConnection(test.service.methods)
         for stream: HTTP2StreamID in [1, 3] { try await client.open("Listen", on: stream) }
         #expect(gauge.values == [1, 2])
         try await client.send([], on: 1, isLast: true)

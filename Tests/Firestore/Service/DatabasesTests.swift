@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import LarderBackend
 import LarderHTTP
 import LarderModel
@@ -45,13 +46,23 @@ struct DatabasesTests {
         #expect(code { try folder("", "x") } == .invalidArgument)
     }
 
+    /// Opens a database and makes a document in it, so that it does not make room at once.
+    @discardableResult
+    private func fill(_ project: String, _ databases: Databases) async throws -> DatabaseContext {
+        let id = DatabaseID(project: project)
+        let database = DatabaseContext(DatabaseNames(id), try await databases.database(id))
+        let path = try DocumentPath("c/d")
+        _ = try await database.commit([Mutation(.set(try Record([:])), at: path)])
+        return database
+    }
+
     @Test("A database is opened once, and no more than the limit says")
     func limit() async throws {
         let databases = Databases(.memory, limit: 2)
-        let first = try await databases.database(DatabaseID(project: "a"))
+        let first = try await fill("a", databases).backend
         let again = try await databases.database(DatabaseID(project: "a"))
         #expect(first === again)
-        _ = try await databases.database(DatabaseID(project: "b"))
+        try await fill("b", databases)
         let refused = await asyncCode { try await databases.database(DatabaseID(project: "c")) }
         #expect(refused == .resourceExhausted)
         #expect(try await databases.database(DatabaseID(project: "b")) !== first)
@@ -85,10 +96,9 @@ struct DatabasesTests {
             return DatabaseContext(DatabaseNames(id), try await databases.database(id))
         }
         let path = try DocumentPath("c/d")
-        let first = try await open("a")
-        _ = try await first.commit([Mutation(.set(try Record([:])), at: path)])
+        let first = try await fill("a", databases)
         clock.advance(by: .seconds(300))
-        let second = try await open("b")
+        let second = try await fill("b", databases)
         clock.advance(by: .seconds(299))
         #expect(await asyncCode { try await open("c") } == .resourceExhausted)
         // The first has been unused the longest; a stream keeps it.
@@ -123,13 +133,13 @@ struct DatabasesTests {
             return try databases.opened("\(name)/documents/c/d")?.0.id.project
         }
         #expect(try ask("a") == nil)
-        for project in ["a", "b"] { _ = try await databases.database(DatabaseID(project: project)) }
+        for project in ["a", "b"] { try await fill(project, databases) }
         for seconds in [300, 299] {
             clock.advance(by: .seconds(seconds))
             #expect(try ask("b") == "b")
         }
         clock.advance(by: .seconds(301))
-        _ = try await databases.database(DatabaseID(project: "c"))
+        try await fill("c", databases)
         #expect(await asyncCode { try await databases.database(DatabaseID(project: "d")) } != nil)
         #expect(try ask("a") == nil && ask("c") == "c" && ask("b") == "b")
         #expect(await databases.close().isEmpty)
@@ -141,7 +151,7 @@ struct DatabasesTests {
         let clock = ManualClock()
         let databases = Databases(
             .memory, limit: 1, idleTime: .seconds(600), now: { clock.now })
-        let backend = try await databases.database(DatabaseID(project: "a"))
+        let backend = try await fill("a", databases).backend
         clock.advance(by: .seconds(6_000))
         #expect(
             await asyncCode { try await databases.database(DatabaseID(project: "b")) }
@@ -190,6 +200,97 @@ struct DatabasesTests {
             await asyncCode { try await databases.database(DatabaseID(project: "a")) }
                 == .unavailable)
         #expect(throws: LarderError.self) { try backend.document(at: DocumentPath("c/d")) }
+        #expect(await databases.close().isEmpty)
+    }
+
+    // MARK: Databases that do not exist
+
+    private func isEmpty(_ directory: String) throws -> Bool {
+        try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty
+    }
+
+    @Test("Reads of databases that do not exist create and open nothing")
+    func absent() async throws {
+        let directory = try TemporaryDirectory()
+        let databases = Databases(.directory(directory.file("data")), limit: 2)
+        try FileManager.default.createDirectory(
+            atPath: directory.file("data"), withIntermediateDirectories: true)
+        let path = try DocumentPath("c/d")
+        for number in 0..<100 {
+            let backend = try await databases.readableDatabase(DatabaseID(project: "p\(number)"))
+            #expect(try backend.document(at: path) == nil)
+        }
+        #expect(try databases.count == 0 && isEmpty(directory.file("data")))
+        // A new one can still be written to, and is then read.
+        let id = DatabaseID(project: "p7")
+        let context = DatabaseContext(DatabaseNames(id), try await databases.database(id))
+        _ = try await context.commit([Mutation(.set(try Record([:])), at: path)])
+        #expect(try await databases.readableDatabase(id).document(at: path) != nil)
+        #expect(await databases.close().isEmpty)
+        // So is one that is not open, but exists.
+        let later = Databases(.directory(directory.file("data")), limit: 2)
+        #expect(try await later.readableDatabase(id).document(at: path) != nil)
+        #expect(later.count == 1)
+        #expect(await later.close().isEmpty)
+    }
+
+    @Test("A database without documents makes room at once, although clients listen to it")
+    func empties() async throws {
+        let directory = try TemporaryDirectory()
+        let databases = Databases(
+            .directory(directory.file("data")), limit: 3, now: { .seconds(1) })
+        let path = try DocumentPath("c/d")
+        let id = DatabaseID(project: "used")
+        let used = DatabaseContext(DatabaseNames(id), try await databases.database(id))
+        _ = try await used.commit([Mutation(.set(try Record([:])), at: path)])
+        var streams: [any WatchStream] = []
+        let ended = Awaited(0)
+        for number in 0..<20 {
+            let backend = try await databases.database(DatabaseID(project: "p\(number)"))
+            let stream = backend.openWatchStream(as: Credentials()) { event in
+                if case .closed(let error) = event, error?.kind == .unavailable {
+                    ended.change { $0 += 1 }
+                }
+            }
+            streams.append(stream)
+        }
+        await ended.wait { $0 == 18 }
+        #expect(try databases.count == 3 && used.backend.document(at: path) != nil)
+        let folders = try FileManager.default.contentsOfDirectory(atPath: directory.file("data"))
+        #expect(folders.count == 3 && folders.contains("used"))
+        for stream in streams { stream.close() }
+        #expect(await databases.close().isEmpty)
+        // Nothing was ever written to the others.
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: directory.file("data"))
+                == ["used"])
+    }
+
+    @Test("A damaged database answers errors for itself; the others go on")
+    func damaged() async throws {
+        let directory = try TemporaryDirectory()
+        let data = directory.file("data")
+        let path = try DocumentPath("c/d")
+        func open(_ project: String, _ databases: Databases) async throws -> DatabaseContext {
+            let id = DatabaseID(project: project)
+            return DatabaseContext(DatabaseNames(id), try await databases.database(id))
+        }
+        let first = Databases(.directory(data), limit: 3)
+        for project in ["a", "b"] {
+            let database = try await open(project, first)
+            _ = try await database.commit([Mutation(.set(try Record([:])), at: path)])
+        }
+        #expect(await first.close().isEmpty)
+        let file = "\(data)/a/(default)/data.mdb"
+        let size = try #require(FileManager.default.contents(atPath: file)?.count)
+        try Data(repeating: 0x55, count: size).write(to: URL(fileURLWithPath: file))
+        let databases = Databases(.directory(data), limit: 3)
+        for _ in 0..<3 {
+            #expect(await asyncCode { try await open("a", databases) } != nil)
+            let other = try await open("b", databases)
+            #expect(try other.backend.document(at: path) != nil)
+        }
+        #expect(databases.count == 1)
         #expect(await databases.close().isEmpty)
     }
 }

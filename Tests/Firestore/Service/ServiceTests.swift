@@ -1,5 +1,4 @@
 import Foundation
-import GRPCCore
 import LarderBackend
 import LarderHTTP
 import LarderModel
@@ -28,29 +27,36 @@ struct ServiceTests {
         var request = Google_Firestore_V1_GetDocumentRequest()
         request.name = name
         let read = test.service.getDocument(request)
+        guard let read else {
+            Issue.record("no read")
+            return
+        }
         #expect(await asyncCode { try await test.service.read(read) } == .invalidArgument)
         #expect(test.databases.count == 0)
     }
 
-    @Test("More databases than allowed are refused")
+    @Test("More databases than allowed are refused; reading one that does not exist opens none")
     func databases() async throws {
         let test = ServiceUnderTest { $0.databases = 1 }
         try await test.fill("c", 0..<1)
         var request = Google_Firestore_V1_ListCollectionIdsRequest()
         request.parent = "projects/other/databases/(default)/documents"
-        let refused = await asyncCode { try await test.service.listCollectionIDs(request) }
+        #expect(try await test.service.listCollectionIDs(request).collectionIds.isEmpty)
+        #expect(test.databases.count == 1)
+        let write = Google_Firestore_V1_CreateDocumentRequest.with {
+            ($0.parent, $0.collectionID) = (request.parent, "c")
+        }
+        let refused = await asyncCode { try await test.service.createDocument(write) }
         #expect(refused == .resourceExhausted)
     }
 
     /// What a query is answered, as its client sees it.
     private func answers(
-        _ request: Google_Firestore_V1_RunQueryRequest, _ database: DatabaseContext
-    ) throws -> [Google_Firestore_V1_RunQueryResponse] {
-        var answers: [[UInt8]] = []
-        try QueryResponder(request, database).run { answer throws(LarderError) in
-            answers.append((try? ResponseSerializer().serialize(answer)) ?? [])
+        _ request: Google_Firestore_V1_RunQueryRequest
+    ) async throws -> [Google_Firestore_V1_RunQueryResponse] {
+        try await test.service.runQuery(request).messages().map {
+            try Google_Firestore_V1_RunQueryResponse(serializedBytes: $0)
         }
-        return try answers.map { try .init(serializedBytes: $0) }
     }
 
     @Test("A query's offset comes before its limit")
@@ -61,12 +67,11 @@ struct ServiceTests {
         request.structuredQuery.from = [.with { $0.collectionID = "c" }]
         request.structuredQuery.offset = 3
         request.structuredQuery.limit = 2
-        let database = try await test.service.database(request.parent)
-        var responses = try answers(request, database)
+        var responses = try await answers(request)
         #expect(responses.map { $0.document.name.suffix(4) } == ["0003", "0004"])
         #expect(responses.map(\.skippedResults) == [3, 0])
         request.structuredQuery.offset = 20
-        responses = try answers(request, database)
+        responses = try await answers(request)
         #expect(responses.count == 1)
         #expect(responses.first?.hasDocument == false)
         #expect(responses.first?.skippedResults == 10)
@@ -105,7 +110,7 @@ struct ServiceTests {
         request.structuredQuery.from = [.with { $0.collectionID = "c" }]
         request.structuredQuery.limit = 0
         request.transaction = Data(transaction.bytes)
-        let answers = try answers(request, database)
+        let answers = try await answers(request)
         #expect(answers.count == 1 && answers.first?.hasReadTime == true)
         #expect(answers.first?.hasDocument == false)
         try await test.fill("c", 0..<4)
@@ -160,9 +165,9 @@ struct ServiceTests {
 
     @Test("Documents of a request come in its order, each once, those that are not there last")
     func batchGet() async throws {
+        let test = ServiceUnderTest { $0.bytesAhead = 1_000 }
         try await test.fill("c", 0..<20)
         for count in [1, 4, 5, 20] {
-            let written = Written<Response<Google_Firestore_V1_BatchGetDocumentsResponse>>()
             var request = Google_Firestore_V1_BatchGetDocumentsRequest()
             request.database = "projects/p/databases/(default)"
             let names = (0..<count).reversed().map {
@@ -170,10 +175,9 @@ struct ServiceTests {
                     + ($0 % 3 == 2 ? "none\($0)" : "00" + ($0 < 10 ? "0" : "") + "\($0)")
             }
             request.documents = names + names
-            try await test.service.batchGetDocuments(request, RPCWriter(wrapping: written))
-            let answers = try written.all.map {
-                try Google_Firestore_V1_BatchGetDocumentsResponse(
-                    serializedBytes: try ResponseSerializer().serialize($0) as [UInt8])
+            let pages = try await test.service.batchGetDocuments(request)
+            let answers = try await pages.messages().map {
+                try Google_Firestore_V1_BatchGetDocumentsResponse(serializedBytes: $0)
             }
             let isThere = { (name: String) in !name.contains("none") }
             #expect(
@@ -209,13 +213,15 @@ struct ServiceTests {
         for (consistency, isOnLoop) in places {
             let executor = LoopExecutor(MultiThreadedEventLoopGroup.singleton)
             let wasOnLoop = try await Task(executorPreference: executor) {
-                let read = InlineRead(of: test.root, consistency) { (_, _) throws(LarderError) in
+                let read = InlineRead<Bool>(of: test.root, consistency) {
+                    (_, _) throws(LarderError) in
                     MultiThreadedEventLoopGroup.currentEventLoop != nil
                 }
-                // The first waits for the database to be opened.
+                // The first reads a database that is not open.
                 if test.databases.count == 0 {
                     #expect(try test.service.readInline(read) == nil)
                     #expect(try await test.service.read(read) == false)
+                    _ = try await test.service.database(test.root)
                 }
                 #expect(try test.service.readInline(read) == (isOnLoop ? true : nil))
                 return try await test.service.read(read)

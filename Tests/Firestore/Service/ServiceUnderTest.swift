@@ -1,10 +1,8 @@
-import GRPCCore
 import LarderBackend
 import LarderModel
 import LarderRemote
 import LarderWire
 import Logging
-import Synchronization
 import Tracing
 
 @testable import LarderServer
@@ -44,21 +42,22 @@ struct ServiceUnderTest {
     }
 }
 
-/// Keeps the messages of a call.
-final class Written<Element: Sendable>: RPCWriterProtocol {
-    private let elements = Mutex<[Element]>([])
-
-    var all: [Element] { elements.withLock { $0 } }
-
-    func write(_ element: Element) async throws { elements.withLock { $0.append(element) } }
-
-    func write(contentsOf elements: some Sequence<Element>) async throws {
-        self.elements.withLock { $0 += elements }
+extension PagedResponse {
+    /// The next page.
+    func page() async throws -> ResponsePage {
+        let result = await withCheckedContinuation { continuation in
+            next(for: nil) { continuation.resume(returning: $0) }
+        }
+        return try result.get()
     }
-}
 
-/// Discards messages.
-struct Nowhere<Element: Sendable>: RPCWriterProtocol {
-    func write(_ element: Element) async throws {}
-    func write(contentsOf elements: some Sequence<Element>) async throws {}
+    /// The messages of all pages.
+    func messages() async throws -> [[UInt8]] {
+        var messages: [[UInt8]] = []
+        while true {
+            let page = try await page()
+            messages += page.messages
+            if page.isLast { return messages }
+        }
+    }
 }

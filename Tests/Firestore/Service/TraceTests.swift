@@ -20,12 +20,25 @@ struct TraceTests {
         test = ServiceUnderTest(tracer: tracer)
     }
 
+    /// Runs work as a call.
+    private func watch<R>(
+        _ method: MethodDescriptor, _ metadata: Metadata = [:], _ body: () async throws -> R
+    ) async throws(RPCError) -> R {
+        let call = test.service.monitor.begin(method, metadata)
+        do {
+            let result = try await call.run(body)
+            call.succeeded()
+            return result
+        } catch {
+            throw call.failed(error)
+        }
+    }
+
     private func get(_ name: String) async throws {
         var request = Google_Firestore_V1_GetDocumentRequest()
         request.name = name
-        _ = try await test.service.monitor.watch(Method.GetDocument.descriptor, [:]) {
-            try await test.service.read(test.service.getDocument(request))
-        }
+        let read = try #require(test.service.getDocument(request))
+        _ = try await watch(Method.GetDocument.descriptor) { try await test.service.read(read) }
     }
 
     private func attribute(_ span: FinishedInMemorySpan, _ name: String) -> String? {
@@ -45,7 +58,7 @@ struct TraceTests {
         ] as [any Error])
     func left(error: any Error) async throws {
         let status = await #expect(throws: RPCError.self) {
-            try await test.service.monitor.watch(Method.RunQuery.descriptor, [:]) { throw error }
+            try await watch(Method.RunQuery.descriptor) { throw error }
         }
         #expect(status?.code == .cancelled)
         #expect(tracer.finishedSpans.first?.errors.isEmpty == true)
@@ -81,7 +94,7 @@ struct TraceTests {
     func failed() async throws {
         struct Failure: Error {}
         await #expect(throws: RPCError.self) {
-            try await test.service.monitor.watch(Method.Commit.descriptor, [:]) { throw Failure() }
+            try await watch(Method.Commit.descriptor) { throw Failure() }
         }
         let span = try #require(tracer.finishedSpans.first)
         #expect(attribute(span, "rpc.grpc.status_code") == "13")
@@ -94,7 +107,7 @@ struct TraceTests {
             InMemoryTracer.traceIDKey: "t", InMemoryTracer.spanIDKey: "s",
         ]
         for headers in [metadata, [:]] {
-            try await test.service.monitor.watch(Method.Commit.descriptor, headers) {}
+            try await watch(Method.Commit.descriptor, headers) {}
         }
         let spans = tracer.finishedSpans
         #expect(spans.first?.traceID == "t")
@@ -110,17 +123,17 @@ struct TraceTests {
         ]
         let id = DatabaseID(project: "p")
         let monitor = test.service.monitor
-        let call = ShortCall(method: Method.Commit.descriptor, monitor: monitor) { _ in
-            ShortCall.Work { tell in
+        let call = RequestMethod(descriptor: Method.Commit.descriptor, monitor: monitor) { _ in
+            RequestMethod.Work { tell in
                 monitor.note(id)
                 if isAtOnce { tell { [[7]] } }
                 return isAtOnce
             } async: {
                 monitor.note(id)
-                return [[8]]
+                return .messages([[8]])
             }
         }
-        let client = try await TestConnection([call])
+        let client = try await TestConnection([.request(call)])
         try await client.open("Commit", headers)
         try await client.send(TestConnection.framed([]), isLast: true)
         #expect(try await client.answer().messages == [isAtOnce ? [7] : [8]])

@@ -12,9 +12,9 @@ struct HTTP1HandlerTests {
     private let limits = HTTPLimits.ofTests()
 
     private func connect() async throws -> NIOAsyncTestingChannel {
-        let (limits, respond) = (limits, server.respond)
+        let (limits, ledger, respond) = (limits, server.ledger, server.respond)
         let channel = try await NIOAsyncTestingChannel { channel in
-            try HTTP1Handler.add(to: channel, limits, respond)
+            try HTTP1Handler.add(to: channel, limits, ledger, respond)
         }
         try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1))
         return channel
@@ -140,24 +140,38 @@ struct HTTP1HandlerTests {
         let body = String(repeating: "x", count: 100_001)
         try await send(isAnnounced ? body : "186A1\r\n\(body)\r\n0\r\n\r\n", to: channel)
         #expect(try await sent(channel).hasPrefix("HTTP/1.1 413 "))
-        #expect(channel.isActive && limits.budget.heldBytes == 0)
+        #expect(channel.isActive && server.ledger.heldBytes == 0)
     }
 
-    @Test("a body waits for the budget, and is not read meanwhile")
-    func waits() async throws {
-        limits.budget.holdSmall(150_000)
+    @Test("a body is counted as it arrives, until the response ends")
+    func counts() async throws {
         let channel = try await connect()
         try await send("POST / HTTP/1.1\r\nContent-Length: 100000\r\n\r\n", to: channel)
-        #expect(limits.budget.heldBytes == 150_000)
-        limits.budget.release(150_000)
-        await channel.testingEventLoop.run()
-        #expect(limits.budget.heldBytes == 100_000)
-        try await send(String(repeating: "x", count: 100_000), to: channel)
+        #expect(server.ledger.heldBytes == 0)
+        try await send(String(repeating: "x", count: 50_000), to: channel)
+        #expect(server.ledger.heldBytes == 50_000)
+        try await send(String(repeating: "x", count: 50_000), to: channel)
         let (request, reply) = try #require(await server.next())
-        #expect(request.body.count == 100_000)
+        #expect(request.body.count == 100_000 && server.ledger.heldBytes >= 100_000)
         await reply.send(HTTPResponse(status: 200, text: ""))
         _ = try await sent(channel)
-        #expect(limits.budget.heldBytes == 0)
+        #expect(server.ledger.heldBytes == 0 && channel.isActive)
+    }
+
+    @Test("the connection that holds the most at the limit of memory is refused and closed")
+    func relieves() async throws {
+        let channel = try await connect()
+        try await send("POST / HTTP/1.1\r\nContent-Length: 100000\r\n\r\nx", to: channel)
+        try await send(String(repeating: "x", count: 90_000), to: channel)
+        let other = server.ledger.open { $0() }
+        other.change(by: 80_000)
+        let others = (0..<11).map { _ in server.ledger.open { $0() } }
+        for other in others { other.change(by: 80_000) }
+        let text = try await sent(channel)
+        #expect(text.hasPrefix("HTTP/1.1 429 ") && text.contains("connection: close\r\n"))
+        #expect(!channel.isActive)
+        for other in others + [other] { other.close() }
+        #expect(server.ledger.heldBytes == 0)
     }
 
     @Test(
@@ -172,7 +186,7 @@ struct HTTP1HandlerTests {
         await channel.testingEventLoop.advanceTime(by: .seconds(seconds - 1))
         #expect(channel.isActive)
         await channel.testingEventLoop.advanceTime(by: .seconds(1))
-        #expect(!channel.isActive && limits.budget.heldBytes == 0)
+        #expect(!channel.isActive && server.ledger.heldBytes == 0)
     }
 
     @Test("a request whose client leaves is cancelled")

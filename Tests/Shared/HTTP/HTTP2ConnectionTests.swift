@@ -17,6 +17,9 @@ private final class Peer {
         func begin(_ headers: HPACKHeaders, isWhole: Bool) {}
         func receive(_ bytes: ByteBuffer, size: Int, isLast: Bool) {}
         func close() { isClosed = true }
+        var heldBytes: Int { 0 }
+        func refuse(_ cause: StreamRefusal) {}
+        func resume() {}
     }
 
     let channel = EmbeddedChannel()
@@ -30,7 +33,7 @@ private final class Peer {
             streams: 100, resets: 100, keepaliveInterval: keepaliveInterval,
             keepaliveTimeout: keepaliveTimeout, pingInterval: .seconds(5))
         try channel.pipeline.syncOperations.addHandler(
-            HTTP2Connection(limits, now: channel.embeddedEventLoop.now) {
+            HTTP2Connection(limits, on: channel.embeddedEventLoop) {
                 [unowned self] _, id, connection, _ in
                 let stream = Stream()
                 (streams[id], self.connection) = (stream, connection)

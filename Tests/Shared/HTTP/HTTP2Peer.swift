@@ -90,14 +90,28 @@ final class HTTP2Peer {
         }
     }
 
-    init(_ configure: (inout HTTP2Handler.Limits) -> Void = { _ in }) throws {
+    /// The beginning of a connection.
+    static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+
+    convenience init(
+        faults: Box<[HTTP2Fault]>? = nil,
+        _ configure: (inout HTTP2Handler.Limits) -> Void = { _ in }
+    ) throws {
         var limits = HTTP2Handler.Limits()
         configure(&limits)
-        server = Server()
-        try channel.pipeline.syncOperations.addHandlers(HTTP2Handler(limits), server)
-        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-        send(Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8))
+        try self.init { channel, server in
+            try channel.pipeline.syncOperations.addHandlers(
+                HTTP2Handler(limits) { fault in faults?.withLock { $0.append(fault) } }, server)
+        }
+        send(Self.preface)
         say(.settings)
+    }
+
+    /// A connection whose handlers a closure adds, and whose client has sent nothing.
+    init(_ add: (EmbeddedChannel, Server) throws -> Void) throws {
+        server = Server()
+        try add(channel, server)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     }
 
     deinit {

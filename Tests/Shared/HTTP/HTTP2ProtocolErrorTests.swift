@@ -60,10 +60,14 @@ struct HTTP2ProtocolErrorTests {
     @Test("A protocol error ends the connection with its reason", arguments: 0..<7)
     func rules(number: Int) throws {
         let (frame, answer) = Self.broken[number]
-        let client = try HTTP2Peer()
+        let faults = Box<[HTTP2Fault]>([])
+        let client = try HTTP2Peer(faults: faults)
+        #expect(faults.withLock(\.isEmpty))
         client.send(frame.bytes)
         #expect(try client.sent().last == answer)
         #expect(!client.channel.isActive)
+        let last = try #require(faults.withLock(\.last))
+        #expect(last.isOfClient && last.reason.hasPrefix("connection ended: "))
     }
 
     @Test("Nothing that a client sends does harm")

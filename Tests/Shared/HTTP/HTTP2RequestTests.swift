@@ -10,17 +10,17 @@ import Testing
 
 @Suite("HTTP/2: requests besides gRPC")
 struct HTTP2RequestTests {
-    private let server = HTTPTestServer()
+    private let server = HTTPTestServer(memory: 100_000_000)
     private let limits = HTTPLimits.ofTests(bodyBytes: 2_000_000)
 
     private func connect() async throws -> NIOAsyncTestingChannel {
-        let (limits, respond) = (limits, server.respond)
+        let (limits, ledger, respond) = (limits, server.ledger, server.respond)
         let ofConnection = HTTP2Connection.Limits(
             streams: 10, resets: 10, keepaliveInterval: .seconds(600),
             keepaliveTimeout: .seconds(600), pingInterval: .seconds(1))
         let channel = try await NIOAsyncTestingChannel { channel in
             try channel.pipeline.syncOperations.addHandler(
-                HTTP2Connection(ofConnection, now: channel.eventLoop.now) {
+                HTTP2Connection(ofConnection, on: channel.eventLoop, ledger) {
                     HTTP2Request($1, of: $2, on: $3, limits, respond)
                 })
         }
@@ -108,7 +108,7 @@ struct HTTP2RequestTests {
         try await written
         reply.end([4])
         #expect(try await sent(channel).last == "1.")
-        #expect(limits.budget.heldBytes == 0)
+        #expect(server.ledger.heldBytes == 0)
     }
 
     @Test("a body above the limit is refused")

@@ -6,8 +6,13 @@ import LarderCore
 final class HTTPTestServer: Sendable {
     typealias Exchange = (request: HTTPRequest, reply: any HTTPReply)
 
+    let ledger: MemoryLedger
     private let arrivals = AsyncStream.makeStream(of: Exchange.self)
     private let endings = AsyncStream.makeStream(of: Void.self)
+
+    init(memory: Int = 1_000_000) {
+        ledger = MemoryLedger(limit: memory)
+    }
 
     /// Serves a request; returns when its task is cancelled.
     var respond: HTTPRespond {
@@ -36,10 +41,8 @@ final class HTTPTestServer: Sendable {
 }
 
 extension HTTPLimits {
-    /// Limits of tests, with room in the budget for two bodies of the largest size.
+    /// Limits of tests.
     static func ofTests(bodyBytes: Int = 100_000) -> HTTPLimits {
-        HTTPLimits(
-            bodyBytes: bodyBytes, bodyTime: .seconds(60), writeTime: .seconds(30),
-            budget: RequestBudget(limit: 2 * bodyBytes))
+        HTTPLimits(bodyBytes: bodyBytes, bodyTime: .seconds(60), writeTime: .seconds(30))
     }
 }

@@ -1,3 +1,4 @@
+import LarderCore
 import NIOCore
 import NIOEmbedded
 import Testing
@@ -17,8 +18,8 @@ final class ProtocolSelectorTests {
                     try HTTP1Handler.add(
                         to: $0,
                         HTTPLimits(
-                            bodyBytes: 1, bodyTime: .seconds(1), writeTime: .seconds(1),
-                            budget: RequestBudget(limit: 1))
+                            bodyBytes: 1, bodyTime: .seconds(1), writeTime: .seconds(1)),
+                        MemoryLedger(limit: 1)
                     ) { _, _ in }
                 },
                 http2: { [unowned self] _ in

@@ -56,4 +56,49 @@ struct WorkPoolTests {
         #expect(await task.value == .cancelled && !isDone.withLock { $0 })
     }
 
+    /// Objects that identify clients.
+    private final class Owner: Sendable {}
+
+    @Test("clients take turns: one that asks for much delays itself")
+    func turns() async throws {
+        let pool = WorkPool("test", limit: 1)
+        let owners = [Owner(), Owner()]
+        let clients = owners.map(ObjectIdentifier.init)
+        let order = Box<[Int]>([])
+        let gate = DispatchSemaphore(value: 0)
+        pool.perform { gate.wait() }
+        for number in 0..<200 {
+            pool.perform(for: clients[0]) { order.withLock { $0.append(number) } }
+        }
+        for number in 1_000..<1_003 {
+            pool.perform(for: clients[1]) { order.withLock { $0.append(number) } }
+        }
+        gate.signal()
+        try await pool.run { () throws(LarderError) in }
+        while order.withLock({ $0.count }) < 203 { await Task.yield() }
+        let seen = order.withLock { $0 }
+        // Each in its order, and every second one of the modest client.
+        #expect(seen.filter { $0 < 1_000 } == Array(0..<200))
+        #expect(seen.prefix(6).filter { $0 >= 1_000 } == [1_000, 1_001, 1_002])
+    }
+
+    @Test("one client never occupies all threads")
+    func share() async throws {
+        let pool = WorkPool("test", limit: 4)
+        let owner = Owner()
+        let gate = DispatchSemaphore(value: 0)
+        let begun = Awaited(0)
+        for _ in 0..<10 {
+            pool.perform(for: ObjectIdentifier(owner)) {
+                begun.change { $0 += 1 }
+                gate.wait()
+            }
+        }
+        await begun.wait { $0 == 3 }
+        // Another client is served while they wait.
+        try await pool.run { () throws(LarderError) in }
+        #expect(begun.value == 3)
+        for _ in 0..<10 { gate.signal() }
+        await begun.wait { $0 == 10 }
+    }
 }

@@ -66,32 +66,4 @@ struct PinnedSnapshotTests {
         #expect(closed.withLock { $0 })
         #expect(throws: LarderError.self) { _ = try number(in: snapshot) }
     }
-
-    @Test("Another read goes on while one pauses, and the last of them ends the commit")
-    func pause() throws {
-        let snapshot = try store.pinSnapshot()
-        try put(2)
-        let others = Mutex<[Value?]>([])
-        let ids = try snapshot.read { (transaction) throws(LarderError) -> [String] in
-            var ids: [String] = []
-            let cities = try CollectionPath("cities")
-            try transaction.documents(in: .collection(cities)) { entry throws(LarderError) in
-                try snapshot.pausing { () throws(LarderError) in
-                    let done = DispatchSemaphore(value: 0)
-                    Thread {
-                        let number = try? self.number(in: snapshot)
-                        others.withLock { $0.append(number) }
-                        snapshot.end()
-                        done.signal()
-                    }.start()
-                    #expect(done.wait(timeout: .now() + .seconds(60)) == .success)
-                }
-                ids.append(try entry.document().id)
-                return .continue
-            }
-            return ids
-        }
-        #expect(ids == ["SF"] && others.withLock { $0 } == [1])
-        try store.close()
-    }
 }

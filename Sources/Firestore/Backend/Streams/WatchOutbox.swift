@@ -12,7 +12,7 @@ struct WatchOutbox {
     enum Step {
         case response(WatchResponse)
         case change(PendingChanges.Change)
-        /// Read and send documents of a target.
+        /// Read and send documents of a target, and finish the page with their number.
         case page(targetID: Int32, [DocumentPath])
         case snapshot
         /// Wait for an event.
@@ -35,6 +35,7 @@ struct WatchOutbox {
     private var ready: Deque<WatchResponse> = []
     /// The changes of the current snapshot, in reverse order.
     private var sending: [PendingChanges.Change] = []
+    private var sendingBytes = 0
     private var ending: Ending?
     /// Changes since the current snapshot.
     private var changes = PendingChanges()
@@ -71,6 +72,12 @@ struct WatchOutbox {
     /// Whether changes wait for the next snapshot.
     var hasChanges: Bool { !changes.isEmpty }
 
+    /// The bytes of changes that are not sent, and of the names of documents to be sent.
+    var heldBytes: Int {
+        changes.bytes + sendingBytes
+            + loads.reduce(0) { $0 + $1.rest.count * PendingChanges.Change.ownBytes }
+    }
+
     /// Updates a document for which a change is pending.
     mutating func refresh(_ document: Document) {
         changes.refresh(document)
@@ -98,6 +105,7 @@ struct WatchOutbox {
     mutating func next(limit: Int) -> Step {
         if !ready.isEmpty { return .response(ready.removeFirst()) }
         while let change = sending.popLast() {
+            sendingBytes -= change.bytes
             if !change.isEmpty { return .change(change) }
         }
         if let ending {
@@ -118,14 +126,18 @@ struct WatchOutbox {
             return .snapshot
         }
         isPageNext = false
-        let page = loads[0].rest.prefix(limit)
-        loads[0].rest.removeFirst(page.count)
-        return .page(targetID: loads[0].targetID, Array(page))
+        return .page(targetID: loads[0].targetID, Array(loads[0].rest.prefix(limit)))
+    }
+
+    /// Removes the first documents of the last page, which have been read.
+    mutating func finishPage(_ count: Int) {
+        loads[0].rest.removeFirst(count)
     }
 
     /// Begins a snapshot with all pending changes; loaded targets become current with it.
     mutating func beginSnapshot(_ ending: Ending) {
         sending = changes.take().reversed()
+        sendingBytes = sending.reduce(0) { $0 + $1.bytes }
         self.ending = ending
         tellsTime = false
         isPageNext = true
@@ -170,6 +182,8 @@ struct PendingChanges {
     }
 
     private var changes: [Change] = []
+    /// The bytes of the changes.
+    private(set) var bytes = 0
     private var positions: [DocumentPath: Int] = [:]
 
     var isEmpty: Bool { changes.isEmpty }
@@ -182,8 +196,11 @@ struct PendingChanges {
                 path: path, document: effect.document, isChanged: effect.isChanged)
             change.add(targetID, isMember: effect.isMember)
             changes.append(change)
+            bytes += change.bytes
             return
         }
+        bytes -= changes[position].bytes
+        defer { bytes += changes[position].bytes }
         changes[position].drop(targetID)
         changes[position].add(targetID, isMember: effect.isMember)
         changes[position].document = effect.document
@@ -193,6 +210,8 @@ struct PendingChanges {
     /// Updates a document for which a change is pending.
     mutating func refresh(_ document: Document) {
         guard let position = positions[document.path] else { return }
+        bytes -= changes[position].bytes
+        defer { bytes += changes[position].bytes }
         changes[position].document = document
         changes[position].isChanged = true
     }
@@ -209,6 +228,12 @@ struct PendingChanges {
 }
 
 extension PendingChanges.Change {
+    /// The size without the document.
+    static let ownBytes = 128
+
+    /// The approximate size in memory.
+    var bytes: Int { Self.ownBytes + Int(document?.record?.sizeBytes ?? 0) }
+
     /// Whether no target is affected.
     var isEmpty: Bool { joined.isEmpty && left.isEmpty }
 

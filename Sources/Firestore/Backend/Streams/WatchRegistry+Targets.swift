@@ -157,7 +157,7 @@ extension WatchRegistry {
     /// Sends responses as long as there is demand.
     func serve(_ session: WatchSession) {
         defer { noteProgress(of: session) }
-        while session.demand > 0 {
+        while session.hasDemand {
             switch session.outbox.next(limit: min(session.demand, Self.maxPageCount)) {
             case .nothing: return
             case .response(let response): session.say(response)
@@ -179,9 +179,16 @@ extension WatchRegistry {
     private func tell(_ paths: [DocumentPath], of targetID: Int32, to session: WatchSession)
         throws(LarderError)
     {
-        let documents = try store.read { (transaction) throws(LarderError) in
-            try paths.map { path throws(LarderError) in try transaction.document(at: path) }
+        var documents: [Document?] = []
+        var left = session.room
+        try store.read { (transaction) throws(LarderError) in
+            for path in paths where left > 0 || documents.isEmpty {
+                let document = try transaction.document(at: path)
+                left -= Int(document?.record?.sizeBytes ?? 0)
+                documents.append(document)
+            }
         }
+        session.outbox.finishPage(documents.count)
         let queries = session.targets[targetID]?.queries ?? []
         for (path, document) in zip(paths, documents) {
             // A target of several documents contains those that exist; its queries match nothing

@@ -152,8 +152,9 @@ final class WatchRegistry {
         return sessions[id]
     }
 
-    /// Records whether a stream has unsent changes.
+    /// Records whether a stream has unsent changes, and their memory.
     func noteProgress(of session: WatchSession) {
+        session.settleMemory()
         if session.outbox.hasChanges {
             behind.insert(session.id)
         } else {
@@ -169,10 +170,10 @@ extension BackendCore {
     private static let maxReadyCount = 10_000
 
     func openWatchStream(
-        _ id: StreamID, as credentials: Credentials,
+        _ id: StreamID, as credentials: Credentials, _ flow: WatchFlow?,
         _ handler: @escaping @Sendable (WatchEvent) -> Void
     ) {
-        let session = WatchSession(id, rulesCheck(credentials), handler)
+        let session = WatchSession(id, rulesCheck(credentials), flow, handler)
         if isClosed { session.close(Self.closed) } else { watchRegistry.add(session) }
     }
 
@@ -213,10 +214,10 @@ extension BackendCore {
         watchRegistry.end(session.id, telling: error)
     }
 
-    /// Increases the number of responses that a stream's client accepts.
-    func addDemand(_ count: Int, onWatchStream id: StreamID) {
+    /// Increases the number and the bytes of responses that a stream's client accepts.
+    func addDemand(_ count: Int, bytes: Int, onWatchStream id: StreamID) {
         guard let session = watchRegistry.session(id) else { return }
-        session.add(demand: count)
+        session.add(demand: count, bytes: bytes)
         watchRegistry.serve(session)
     }
 

@@ -1,5 +1,22 @@
-package import LarderModel
+package import LarderCore
+import LarderModel
 package import LarderRemote
+
+/// The limit of what a watch stream prepares for a client that takes nothing.
+package struct WatchFlow: Sendable {
+    /// The bytes of responses that the client has not taken.
+    package let bytesAhead: Int
+    /// Is charged for changes that are not sent.
+    package let memory: MemoryAccount
+
+    /// - Parameters:
+    ///   - bytesAhead: the bytes of responses that the client has not taken.
+    ///   - memory: is charged for changes that are not sent.
+    package init(bytesAhead: Int, memory: MemoryAccount) {
+        self.bytesAhead = bytesAhead
+        self.memory = memory
+    }
+}
 
 /// The backend's side of a watch stream; used only by ``BackendCore``.
 final class WatchSession {
@@ -23,20 +40,38 @@ final class WatchSession {
     var outbox = WatchOutbox()
     /// The number of responses that the client accepts.
     private(set) var demand = 0
+    /// The bytes of responses that the client accepts; one may exceed them.
+    private(set) var room: Int
+    private let memory: MemoryAccount?
+    private var chargedBytes = 0
 
     private let handler: @Sendable (WatchEvent) -> Void
 
     init(
-        _ id: StreamID, _ rulesCheck: RulesCheck,
+        _ id: StreamID, _ rulesCheck: RulesCheck, _ flow: WatchFlow? = nil,
         _ handler: @escaping @Sendable (WatchEvent) -> Void
     ) {
+        room = flow?.bytesAhead ?? .max
+        memory = flow?.memory
         self.id = id
         self.rulesCheck = rulesCheck
         self.handler = handler
     }
 
-    func add(demand count: Int) {
+    /// Whether the client accepts a response.
+    var hasDemand: Bool { demand > 0 && room > 0 }
+
+    func add(demand count: Int, bytes: Int = 0) {
         demand = min(max(count, 0), .max - demand) + demand
+        if memory != nil { room += bytes }
+    }
+
+    /// Charges the account for the changes that are not sent.
+    func settleMemory() {
+        guard let memory else { return }
+        let bytes = outbox.heldBytes
+        memory.change(by: bytes - chargedBytes)
+        chargedBytes = bytes
     }
 
     /// Reports the stream as open.
@@ -47,6 +82,10 @@ final class WatchSession {
     /// Sends a response, which consumes demand.
     func say(_ response: WatchResponse) {
         demand -= 1
+        if let memory {
+            room -= response.sizeBytes
+            memory.change(by: response.sizeBytes)
+        }
         handler(.response(response))
     }
 
@@ -116,7 +155,12 @@ package final class WatchConnection: WatchStream {
     }
 
     package func demand(_ count: Int) {
-        handle.perform { $0.addDemand(count, onWatchStream: $1) }
+        demand(count, bytes: 0)
+    }
+
+    /// Accepts further responses of a stream with a ``WatchFlow``, by their number and bytes.
+    package func demand(_ count: Int, bytes: Int) {
+        handle.perform { $0.addDemand(count, bytes: bytes, onWatchStream: $1) }
     }
 
     package func close() {

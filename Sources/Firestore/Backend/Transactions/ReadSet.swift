@@ -29,6 +29,11 @@ struct ReadSet: Sendable {
     private var documents: [DocumentPath: SnapshotVersion] = [:]
     private var queries: [QueryRead] = []
     private var aggregates: [AggregateRead] = []
+    /// The approximate size in memory.
+    private(set) var bytes = 0
+
+    /// The size of a path and its version, without the path's text.
+    private static let entryBytes = 80
 
     /// Creates an empty read set.
     init(asOf: SnapshotVersion = .none) {
@@ -43,11 +48,15 @@ struct ReadSet: Sendable {
     /// Adds a document; nil for one that does not exist.
     mutating func add(_ path: DocumentPath, _ version: SnapshotVersion?) {
         documents[path] = version ?? SnapshotVersion.none
+        bytes += Self.entryBytes + path.string.utf8.count
     }
 
     /// Adds the results of a query, in order.
     mutating func add(_ query: Query, _ matches: [Match]) {
         queries.append(QueryRead(query: query, matches: matches))
+        bytes += matches.reduce(Self.entryBytes) {
+            $0 + Self.entryBytes + $1.path.string.utf8.count
+        }
     }
 
     /// Adds the first results of a query of which no more were read.
@@ -73,6 +82,7 @@ struct ReadSet: Sendable {
         documents.merge(other.documents) { earlier, _ in earlier }
         queries += other.queries
         aggregates += other.aggregates
+        bytes += other.bytes
     }
 
     /// Throws `aborted` if a document read by name has changed.

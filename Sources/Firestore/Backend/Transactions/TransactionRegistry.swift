@@ -1,3 +1,5 @@
+import Dispatch
+import LarderCore
 import LarderDocumentStore
 import LarderModel
 import Synchronization
@@ -31,6 +33,8 @@ final class TransactionRegistry: Sendable {
         /// The second of the last removal of expired transactions.
         var lastDrop: Int64?
         var isClosed = false
+        /// Is charged for the read sets.
+        var memory: MemoryAccount?
 
         init(nextNumber: UInt64) {
             self.nextNumber = nextNumber
@@ -40,6 +44,7 @@ final class TransactionRegistry: Sendable {
         mutating func set(_ id: TransactionID, _ entry: Entry?) {
             let old = entries.removeValue(forKey: id)
             entries[id] = entry
+            memory?.change(by: (entry?.reads.bytes ?? 0) - (old?.reads.bytes ?? 0))
             pinnedCount += (entry?.snapshot == nil ? 0 : 1) - (old?.snapshot == nil ? 0 : 1)
         }
 
@@ -48,7 +53,9 @@ final class TransactionRegistry: Sendable {
             if isClosed { throw BackendCore.closed }
             guard var entry = entries[id], !entry.hasExpired(at: now) else {
                 set(id, nil)
-                throw .invalidArgument("the transaction is not open, or has expired")
+                throw .invalidArgument(
+                    "the transaction is not open, has expired, or has read more than the server's memory allows"
+                )
             }
             entry.lastUse = now
             return entry
@@ -71,10 +78,28 @@ final class TransactionRegistry: Sendable {
 
     /// Creates an empty registry.
     ///
-    /// - Parameter number: the first ID; random numbers prevent confusion with transactions of an
-    ///   earlier process.
-    init(from number: UInt64) {
+    /// - Parameters:
+    ///   - number: the first ID; random numbers prevent confusion with transactions of an earlier
+    ///     process.
+    ///   - ledger: counts the memory of read sets; nil for no limit.
+    init(from number: UInt64, _ ledger: MemoryLedger? = nil) {
         state = Mutex(State(nextNumber: number))
+        let memory = ledger?.open { [weak self] completion in
+            // Not under the lock of the change that has exceeded the limit.
+            DispatchQueue.global().async { [weak self] in
+                self?.dropLargest()
+                completion()
+            }
+        }
+        state.withLock { $0.memory = memory }
+    }
+
+    /// Removes the transaction that has read the most.
+    private func dropLargest() {
+        let largest = state.withLock { state in
+            state.entries.max { $0.value.reads.bytes < $1.value.reads.bytes }?.key
+        }
+        if let largest { drop { id, _ in id == largest } }
     }
 
     /// Begins a transaction and removes expired ones.
@@ -112,22 +137,23 @@ final class TransactionRegistry: Sendable {
             return state.lastDrop != now.seconds
         }
         guard isDue else { return }
-        drop { $0.hasExpired(at: now) }
+        drop { $1.hasExpired(at: now) }
     }
 
     /// Removes all transactions and rejects later calls with `unavailable`, so that the store can
     /// be closed when reads have ended.
     func close() {
         state.withLock { $0.isClosed = true }
-        drop { _ in true }
+        drop { _, _ in true }
+        state.withLock { $0.memory.take() }?.close()
     }
 
     var isClosed: Bool { state.withLock(\.isClosed) }
 
-    private func drop(_ isDropped: (Entry) -> Bool) {
+    private func drop(_ isDropped: (TransactionID, Entry) -> Bool) {
         let snapshots = state.withLock { state -> [PinnedSnapshot] in
             guard !state.entries.isEmpty else { return [] }
-            let dropped = state.entries.filter { isDropped($0.value) }
+            let dropped = state.entries.filter { isDropped($0.key, $0.value) }
             for id in dropped.keys { state.set(id, nil) }
             return dropped.values.compactMap(\.ownSnapshot)
         }

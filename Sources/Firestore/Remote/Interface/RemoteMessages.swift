@@ -70,6 +70,16 @@ package enum WatchResponse: Sendable {
     case removed(DocumentPath, removedTargetIDs: [Int32])
     /// The number of documents of a target, and a filter of those that are unchanged.
     case existenceFilter(targetID: Int32, count: Int, unchanged: BloomFilterBits?)
+
+    /// The approximate size in memory.
+    package var sizeBytes: Int {
+        if case .document(let reading, _, _) = self, case .found(let record, _) = reading.contents {
+            return Self.ownBytes + Int(record.sizeBytes)
+        }
+        return Self.ownBytes
+    }
+
+    private static let ownBytes = 128
 }
 
 /// A change of some or all targets.

@@ -1,27 +1,33 @@
 import GRPCCore
+import LarderCore
 import LarderHTTP
+import LarderModel
 import LarderWire
 import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// A gRPC call on a stream of HTTP/2.
+/// A gRPC call on a stream of HTTP/2: decodes its requests, passes them to the call's method, and
+/// writes the responses at the pace of the client.
 ///
-/// Decodes the requests of the stream. A ``ShortCall`` and a ``LiveCall`` are served here; any
-/// other call is passed to gRPC with its requests as a sequence. Confined to the connection's event
-/// loop.
+/// Confined to the connection's event loop.
+///
+/// ```
+/// closed --> request --> serving --> paging --> closed
+///       \--> stream ------------------------/
+/// ```
 final class Call: HTTP2StreamHandler {
-    private enum RequestState {
+    private enum State {
         /// No headers yet, or the call has ended.
         case closed
-        /// A possibly short call, with its request if received.
-        case short(ShortCall, RequestHeaders, [UInt8]?)
-        /// A short call in progress.
-        case answering(Task<Void, Never>?)
-        /// gRPC consumes them.
-        case open(CallRequests)
-        /// A stream consumes them one by one.
-        case live(any LiveCall)
+        /// Receives the only request.
+        case request(RequestMethod, RequestHeaders, [UInt8]?)
+        /// The request is being served, by the task if any.
+        case serving(Task<Void, Never>?)
+        /// The response is sent page by page.
+        case paging(PagedResponse, MonitoredCall)
+        /// A stream receives requests one by one.
+        case stream(any OpenStream)
     }
 
     /// The unsent bytes above which the producer of responses waits.
@@ -34,9 +40,11 @@ final class Call: HTTP2StreamHandler {
     private let id: HTTP2StreamID
     private let connection: HTTP2Connection
     let loop: any EventLoop
-    private let meter: RequestMeter
+    /// The account of the call's memory, a part of the connection's.
+    let memory: MemoryAccount
+    private var requests: RequestMemory
     private var reader: MessageReader
-    private var requestState = RequestState.closed
+    private var state = State.closed
     /// Received bytes that are not decoded yet.
     private var received = ByteBuffer()
     /// Received bytes that no window update has returned yet.
@@ -53,10 +61,12 @@ final class Call: HTTP2StreamHandler {
     /// Bytes of later responses, not tracked yet.
     private var unmarkedBytes = 0
     /// Producers waiting for responses to be sent.
-    private var waiters: [(Result<Void, RPCError>) -> Void] = []
+    private var waiters: [() -> Void] = []
     private var deadline: Scheduled<Void>?
     /// The timeout of a partial request, or of a client that does not end its side.
     private var timeout: Scheduled<Void>?
+    /// Releases the snapshot of a slow client's response.
+    private var unpinning: Scheduled<Void>?
 
     private let context: CallContext
 
@@ -68,7 +78,8 @@ final class Call: HTTP2StreamHandler {
         self.connection = connection
         self.context = context
         self.loop = loop
-        meter = RequestMeter(context.budget, loop)
+        memory = connection.memory.open()
+        requests = RequestMemory(memory)
         reader = MessageReader(maxBytes: context.limits.requestBytes)
     }
 
@@ -79,16 +90,15 @@ final class Call: HTTP2StreamHandler {
         do throws(CallRefusal) {
             let headers = try RequestHeaders(headers, token: context.token, access: context.access)
             if let timeout = headers.timeout { setDeadline(TimeAmount(timeout.duration)) }
-            switch context.routes[headers.path] {
-            case .short(let short): requestState = .short(short, headers, nil)
-            case .live(let method): serve(method, headers)
-            case .long(let method): serve(method, headers)
+            switch context.methods[headers.path] {
+            case .request(let method): state = .request(method, headers, nil)
+            case .stream(let method): open(method, headers)
             case nil:
                 throw CallRefusal(.unimplemented, "this server has no method \(headers.path)")
             }
             if isWhole { finishRequests() }
         } catch {
-            end(error.headers)
+            sendTrailers(error.headers)
         }
     }
 
@@ -96,6 +106,7 @@ final class Call: HTTP2StreamHandler {
         hasEnded = isLast
         guard !isOver else { return }
         uncredited += size
+        requests.receive(bytes.readableBytes)
         if received.readableBytes == 0 {
             received = bytes
         } else {
@@ -111,7 +122,7 @@ final class Call: HTTP2StreamHandler {
 
     // MARK: Requests
 
-    /// Decodes received bytes as far as there is budget and the receiver is ready.
+    /// Decodes received bytes as far as the receiver is ready.
     func read() {
         guard !isReading else { return }
         isReading = true
@@ -119,8 +130,8 @@ final class Call: HTTP2StreamHandler {
         do throws(RPCError) {
             while canRead, let step = try reader.next(&received) {
                 switch step {
-                case .begins(let length): begin(length)
-                case .message(let message): take(message)
+                case .begins: stopTimeout()
+                case .message(let message): try take(message)
                 }
             }
         } catch {
@@ -131,36 +142,28 @@ final class Call: HTTP2StreamHandler {
         received =
             received.readableBytes == 0
             ? ByteBuffer() : ByteBuffer(bytes: received.readableBytesView)
-        if hasEnded { finishRequests() } else { credit() }
-    }
-
-    /// Whether there is budget, and the receiver is ready.
-    private var canRead: Bool {
-        if case .live(let call) = requestState, call.isBusy { return false }
-        return !isOver && !meter.isWaiting
-    }
-
-    private func begin(_ length: Int) {
-        let bytes = MessageReader.prefixBytes + length
-        // The previous request is complete.
-        stopTimeout()
-        if bytes > RequestBudget.smallBytes { setTimeout(TimeAmount(context.limits.requestTime)) }
-        if case .short(let short, let headers, let first) = requestState,
-            length > ShortCall.maxRequestBytes || first != nil
-        {
-            takeLong(short, headers, first)
+        if hasEnded { return finishRequests() }
+        if timeout == nil, !reader.isBetween || received.readableBytes > 0 {
+            setTimeout(TimeAmount(context.limits.requestTime))
         }
-        // Released at the call's end.
-        meter.hold(bytes) { [self] in read() }
+        credit()
     }
 
-    private func take(_ message: [UInt8]) {
+    /// Whether the receiver is ready.
+    private var canRead: Bool {
+        if case .stream(let stream) = state, stream.isBusy { return false }
+        return !isOver
+    }
+
+    private func take(_ message: [UInt8]) throws(RPCError) {
         stopTimeout()
-        switch requestState {
-        case .short(let short, let headers, _): requestState = .short(short, headers, message)
-        case .open(let requests): requests.add(message)
-        case .live(let call): call.take(message)
-        case .closed, .answering: break
+        requests.complete(MessageReader.prefixBytes + message.count)
+        connection.released(id)
+        switch state {
+        case .request(let method, let headers, nil): state = .request(method, headers, message)
+        case .request: throw Self.wrongCount
+        case .stream(let stream): stream.take(message)
+        case .closed, .serving, .paging: break
         }
     }
 
@@ -169,155 +172,182 @@ final class Call: HTTP2StreamHandler {
             return refuse(
                 RPCError(code: .internalError, message: "the request ends inside a message"))
         }
-        switch requestState {
-        case .short(let short, let headers, let message):
-            if let message, let work = short.take(message) {
-                serve(short, headers, work)
-            } else {
-                takeLong(short, headers, message).finish()
-            }
-        case .open(let requests): requests.finish()
-        case .live(let call): call.finish()
-        case .closed, .answering: break
+        switch state {
+        case .request(let method, let headers, let message):
+            guard let message else { return refuse(Self.wrongCount) }
+            serve(method, headers, message)
+        case .stream(let stream): stream.finish()
+        case .closed, .serving, .paging: break
         }
     }
 
-    /// Passes a call that is not short to gRPC.
-    @discardableResult
-    private func takeLong(
-        _ short: ShortCall, _ headers: RequestHeaders, _ message: [UInt8]?
-    ) -> CallRequests {
-        let requests = serve(short.method, headers)
-        if let message { requests.add(message) }
-        return requests
-    }
+    private static let wrongCount = RPCError(
+        code: .unimplemented, message: "the method requires exactly one request")
 
-    /// Returns receive window once half of it is used, unless many requests are unread.
+    /// Returns receive window once half of it is used.
     private func credit() {
-        guard uncredited >= HTTP2Connection.windowBytes / 2, !hasEnded, canRead else { return }
-        if case .open(let requests) = requestState, requests.isFull { return }
+        guard uncredited >= HTTP2Connection.windowBytes / 2, !hasEnded, canRead,
+            connection.mayCredit(id)
+        else { return }
         connection.write(.windowUpdate(windowSizeIncrement: uncredited), on: id)
         uncredited = 0
         connection.flush()
     }
 
-    // MARK: Serving
-
-    @discardableResult
-    private func serve(_ method: MethodDescriptor, _ headers: RequestHeaders) -> CallRequests {
-        let bound = NIOLoopBound(self, eventLoop: loop)
-        let requests = CallRequests(
-            headers.metadata, fewBytes: HTTP2Connection.windowBytes / 2,
-            becameFew: { [loop] in loop.execute { bound.value.credit() } })
-        requestState = .open(requests)
-        let stream = RPCStream(
-            descriptor: method, inbound: RPCAsyncSequence(wrapping: requests),
-            outbound: RPCWriter.Closable(wrapping: CallResponses(call: bound, loop: loop)))
-        context.serve(stream, requests, connection.peers)
-        return requests
+    func resume() {
+        credit()
     }
 
-    private func serve(_ short: ShortCall, _ headers: RequestHeaders, _ work: ShortCall.Work) {
-        requestState = .answering(nil)
-        let monitored = short.monitor.begin(short.method, headers.metadata)
+    // MARK: Serving
+
+    /// The origin of the call's work.
+    var origin: CallOrigin { CallOrigin(connection.memory, memory) }
+
+    private func serve(_ method: RequestMethod, _ headers: RequestHeaders, _ message: [UInt8]) {
+        state = .serving(nil)
+        let monitored = method.monitor.begin(method.descriptor, headers.metadata)
         let bound = NIOLoopBound(self, eventLoop: loop)
-        let reply: ShortCall.Reply<[[UInt8]]> = { [loop] messages in
-            loop.executeOrRun { bound.value.end(monitored, messages) }
-        }
+        let work: RequestMethod.Work
         do {
-            if try monitored.run({ try context.begin(work, reply) }) { return }
+            work = try method.work(message)
+            let isBegun = try monitored.run {
+                try context.begin(work) { [loop] answer in
+                    loop.executeOrRun { bound.value.respond(monitored, answer) }
+                }
+            }
+            if isBegun { return }
         } catch {
             return refuse(monitored.failed(error))
         }
-        let task = context.serve {
+        let task = context.serve(origin) { [loop] in
+            let result: Result<RequestMethod.Answer, any Error>
             do {
-                let messages = try await monitored.run(work.async)
-                reply { messages }
+                result = .success(try await monitored.run(work.async))
             } catch {
-                reply { throw error }
+                result = .failure(error)
+            }
+            loop.executeOrRun { bound.value.answer(monitored, result) }
+        }
+        if case .serving = state { state = .serving(task) }
+    }
+
+    private func answer(
+        _ monitored: MonitoredCall, _ result: Result<RequestMethod.Answer, any Error>
+    ) {
+        guard case .success(.pages(let pages)) = result else {
+            return respond(monitored) {
+                guard case .messages(let messages) = try result.get() else { return [] }
+                return messages
             }
         }
-        if !isOver { requestState = .answering(task) }
+        guard !isOver else {
+            pages.close()
+            _ = monitored.failed(RPCError.clientHasLeft)
+            return
+        }
+        state = .paging(pages, monitored)
+        context.connections.beginCall()
+        produce(pages)
     }
 
     /// Ends a call with its whole response.
-    private func end(_ monitored: MonitoredCall, _ messages: () throws -> [[UInt8]]) {
+    private func respond(_ monitored: MonitoredCall, _ messages: () throws -> [[UInt8]]) {
         do throws(RPCError) {
             let messages = try monitored.finish(messages)
             guard !isOver else { return }
-            begin(ResponseHeaders.beginning)
-            write(FramedResponses.framed(messages))
-            end(ResponseHeaders.success)
+            sendHeaders(ResponseHeaders.beginning)
+            send(ResponseFraming.framed(messages))
+            sendTrailers(ResponseHeaders.success)
         } catch {
             refuse(error)
         }
     }
 
-    private func serve(_ method: LiveMethod, _ headers: RequestHeaders) {
-        begin(ResponseHeaders.beginning)
+    private func open(_ method: StreamMethod, _ headers: RequestHeaders) {
+        sendHeaders(ResponseHeaders.beginning)
         connection.flush()
-        let call = method.open(self, headers, context)
-        if isOver { call.close() } else { requestState = .live(call) }
+        let stream = method.open(self, headers, context)
+        if isOver { stream.close() } else { state = .stream(stream) }
+    }
+
+    // MARK: Pages
+
+    private func produce(_ pages: PagedResponse) {
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        pages.next(for: origin.client) { [loop] page in
+            loop.execute { bound.value.sendPage(page) }
+        }
+    }
+
+    private func sendPage(_ page: Result<ResponsePage, LarderError>) {
+        guard case .paging(let pages, let monitored) = state else { return }
+        switch page {
+        case .failure(let error):
+            endPaging(pages)
+            refuse(monitored.failed(error))
+        case .success(let page):
+            if !hasAnswered { sendHeaders(ResponseHeaders.beginning) }
+            if !page.messages.isEmpty { send(ResponseFraming.framed(page.messages)) }
+            guard !page.isLast else {
+                endPaging(pages)
+                monitored.succeeded()
+                return sendTrailers(ResponseHeaders.success)
+            }
+            connection.flush()
+            if unpinning == nil {
+                unpinning = loop.assumeIsolated().scheduleTask(
+                    in: TimeAmount(context.limits.snapshotTime)
+                ) {
+                    pages.unpin()
+                }
+            }
+            wait { [self] in produce(pages) }
+        }
+    }
+
+    private func endPaging(_ pages: PagedResponse) {
+        state = .closed
+        unpinning?.cancel()
+        pages.close()
+        context.connections.endCall()
     }
 
     // MARK: Responses
 
-    /// Writes responses.
-    ///
-    /// - Returns: whether the client is far behind.
-    /// - Throws: `cancelled` after the call's end.
-    func write(_ answers: FramedResponses) throws(RPCError) -> Bool {
-        guard !isOver else { throw .clientHasLeft }
-        let isMore = answers.ending == nil || answers.count > 0
-        if !hasAnswered, isMore { begin(ResponseHeaders.beginning(answers.metadata)) }
-        if answers.count > 0 { write(answers.bytes) }
-        // A call whose client has ended its side keeps its budget until its end.
-        if !hasEnded { meter.release(requests: answers.count) }
-        if let (status, metadata) = answers.ending {
-            end(ResponseHeaders.ending(status, metadata, hasAnswered))
-        }
-        connection.flush()
-        return unsentBytes > Self.bytesAhead
-    }
-
-    /// Writes responses of a call that has begun, unless it has ended.
+    /// Writes responses of a stream, unless it has ended.
     ///
     /// - Returns: whether the client is far behind.
     func write(_ messages: [[UInt8]]) -> Bool {
         guard !isOver, !messages.isEmpty else { return false }
-        write(FramedResponses.framed(messages))
-        if !hasEnded { meter.release(requests: messages.count) }
+        send(ResponseFraming.framed(messages))
+        requests.answer(messages.count)
+        connection.released(id)
         connection.flush()
         return unsentBytes > Self.bytesAhead
     }
 
     /// Ends a call with success.
     func end() {
-        end(ResponseHeaders.success)
+        sendTrailers(ResponseHeaders.success)
     }
 
-    /// Calls a closure once the client is no longer far behind, or with an error at the call's end.
-    func wait(_ resume: @escaping (Result<Void, RPCError>) -> Void) {
-        if isOver {
-            resume(.failure(.clientHasLeft))
-        } else if unsentBytes > Self.bytesAhead {
-            waiters.append(resume)
-        } else {
-            resume(.success(()))
-        }
+    /// Calls a closure once the client is no longer far behind, unless the call ends before.
+    func wait(_ resume: @escaping () -> Void) {
+        guard !isOver else { return }
+        if unsentBytes > Self.bytesAhead { waiters.append(resume) } else { resume() }
     }
 
     /// Ends the call with an error and cancels its work.
     func refuse(_ error: RPCError) {
-        end(ResponseHeaders.ending(error, hasBegun: hasAnswered))
+        sendTrailers(ResponseHeaders.ending(error, hasBegun: hasAnswered))
     }
 
-    private func begin(_ headers: HPACKHeaders) {
+    private func sendHeaders(_ headers: HPACKHeaders) {
         hasAnswered = true
         connection.write(.headers(.init(headers: headers)), on: id)
     }
 
-    private func write(_ bytes: ByteBuffer) {
+    private func send(_ bytes: ByteBuffer) {
         unmarkedBytes += bytes.readableBytes
         connection.write(.data(.init(data: .byteBuffer(bytes))), on: id, mark())
     }
@@ -334,50 +364,81 @@ final class Call: HTTP2StreamHandler {
             guard unsentBytes <= Self.bytesAhead, !isOver else { return }
             let ready = waiters
             waiters = []
-            for resume in ready { resume(.success(())) }
+            for resume in ready { resume() }
         }
         return sent
     }
 
     /// Ends the response; an immediate reset could overtake it, so the client gets time to end its
     /// side.
-    private func end(_ headers: HPACKHeaders) {
+    private func sendTrailers(_ headers: HPACKHeaders) {
         guard !isOver else { return }
-        isOver = true
-        stop()
-        if !hasEnded {
-            timeout = loop.assumeIsolated().scheduleTask(in: Self.patience) { [self] in
-                connection.reset(id)
-            }
-        }
+        finish()
         connection.write(.headers(.init(headers: headers, endStream: true)), on: id)
         connection.flush()
     }
 
-    /// Releases the call's budget and cancels its work.
+    private func finish() {
+        isOver = true
+        stop()
+        guard !hasEnded else { return }
+        timeout = loop.assumeIsolated().scheduleTask(in: Self.patience) { [self] in
+            connection.reset(id)
+        }
+    }
+
+    /// Releases the call's memory and cancels its work.
     private func stop() {
         deadline?.cancel()
         stopTimeout()
-        meter.releaseAll()
+        requests.releaseAll()
         received = ByteBuffer()
-        let served = requestState
-        requestState = .closed
-        switch served {
-        case .answering(let task): task?.cancel()
-        case .open(let requests): requests.cancel()
-        case .live(let call): call.close()
-        case .closed, .short: break
-        }
-        let gone = waiters
         waiters = []
-        for resume in gone { resume(.failure(.clientHasLeft)) }
+        let served = state
+        state = .closed
+        switch served {
+        case .serving(let task): task?.cancel()
+        case .paging(let pages, let monitored):
+            endPaging(pages)
+            _ = monitored.failed(RPCError.clientHasLeft)
+        case .stream(let stream): stream.close()
+        case .closed, .request: break
+        }
+        memory.close()
+    }
+
+    // MARK: Slow clients
+
+    var heldBytes: Int { max(memory.heldBytes, requests.bytes) }
+
+    func refuse(_ cause: StreamRefusal) {
+        switch cause {
+        case .stalled:
+            abandon(
+                RPCError(
+                    code: .deadlineExceeded, message: "the client does not read the response"))
+        case .memory:
+            abandon(
+                RPCError(
+                    code: .resourceExhausted,
+                    message:
+                        "the server's memory is in use, and this call holds the most of the client that holds the most"
+                ))
+        }
+    }
+
+    /// Ends the call with an error, discarding responses that the client has not taken.
+    private func abandon(_ error: RPCError) {
+        let trailers = ResponseHeaders.ending(error, hasBegun: hasAnswered)
+        if !isOver { finish() }
+        connection.abandon(id, trailers)
     }
 
     // MARK: Timeouts
 
     private func setDeadline(_ time: TimeAmount) {
         deadline = loop.assumeIsolated().scheduleTask(in: time) { [self] in
-            refuse(
+            abandon(
                 RPCError(code: .deadlineExceeded, message: "the deadline of the call has passed"))
         }
     }
@@ -388,7 +449,7 @@ final class Call: HTTP2StreamHandler {
                 RPCError(
                     code: .resourceExhausted,
                     message:
-                        "the request was not received in time: it is too slow, or the server's request memory is in use"
+                        "the request was not received in time: it is too slow, or the server's memory is in use"
                 ))
         }
     }
@@ -396,5 +457,12 @@ final class Call: HTTP2StreamHandler {
     private func stopTimeout() {
         timeout?.cancel()
         timeout = nil
+    }
+}
+
+extension RPCError {
+    /// The error of a call whose client no longer waits for a response.
+    static var clientHasLeft: RPCError {
+        RPCError(code: .cancelled, message: "the client has disconnected or cancelled the call")
     }
 }

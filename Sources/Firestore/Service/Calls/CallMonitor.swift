@@ -9,7 +9,7 @@ import Tracing
 ///
 /// Metrics: the timer `larder_server_call_seconds` by `method` and the counter
 /// `larder_server_calls` by `method` and `code`; the gauges `larder_server_streams` and
-/// `larder_server_databases` are elsewhere. Calls are logged at trace level, refusals at debug
+/// `larder_server_databases`, and the counter `larder_server_http2_faults`, are elsewhere. Calls are logged at trace level, refusals at debug
 /// level, and faults of the server as errors. Each call is a span with OpenTelemetry's attributes:
 /// `rpc.system`, `rpc.service`, `rpc.method`, `rpc.grpc.status_code` and, for the database,
 /// `db.namespace`.
@@ -58,15 +58,7 @@ final class CallMonitor: Sendable {
             factory: metrics)
     }
 
-    ///
-    /// - Parameter metadata: the headers of the call, with the caller's trace.
-    func watch<R>(
-        _ method: MethodDescriptor, _ metadata: @autoclosure () -> Metadata,
-        _ body: () async throws -> R
-    ) async throws(RPCError) -> R {
-        try await begin(method, metadata()).finish(body)
-    }
-
+    /// Begins a call.
     ///
     /// - Parameter metadata: the headers of the call, with the caller's trace.
     func begin(
@@ -139,17 +131,6 @@ struct MonitoredCall: Sendable {
         guard let span else { return try await body() }
         return try await InstrumentationContext.withValue(span.context) {
             try await CallMonitor.$span.withValue(span) { try await body() }
-        }
-    }
-
-    /// Runs all work of the call and ends it.
-    func finish<R>(_ body: () async throws -> R) async throws(RPCError) -> R {
-        do {
-            let result = try await run(body)
-            succeeded()
-            return result
-        } catch {
-            throw failed(error)
         }
     }
 

@@ -1,72 +1,9 @@
 import GRPCCore
-import LarderHTTP
 import NIOCore
 import NIOHPACK
 
-/// The responses of a call, from gRPC to its connection.
-struct CallResponses: ClosableRPCWriterProtocol {
-    typealias Element = RPCResponsePart<[UInt8]>
-
-    let call: NIOLoopBound<Call>
-    let loop: any EventLoop
-
-    func write(_ element: Element) async throws {
-        try await write(contentsOf: CollectionOfOne(element))
-    }
-
-    /// Writes responses; waits while the client is far behind.
-    ///
-    /// - Throws: `cancelled` after the call's end.
-    func write(contentsOf elements: some Sequence<Element>) async throws {
-        let answers = FramedResponses(elements)
-        let isFull =
-            if loop.inEventLoop {
-                try call.value.write(answers)
-            } else {
-                try await loop.submit { try call.value.write(answers) }.get()
-            }
-        guard isFull else { return }
-        try await withCheckedThrowingContinuation { (room: CheckedContinuation<Void, any Error>) in
-            run { $0.wait { room.resume(with: $0) } }
-        }
-    }
-
-    func finish() async { endWithoutStatus() }
-
-    func finish(throwing error: any Error) async { endWithoutStatus() }
-
-    private func endWithoutStatus() {
-        run { $0.refuse(RPCError(code: .internalError, message: "internal server error")) }
-    }
-
-    private func run(_ body: @escaping @Sendable (Call) -> Void) {
-        if loop.inEventLoop { body(call.value) } else { loop.execute { body(call.value) } }
-    }
-}
-
 /// Responses in gRPC's framing.
-struct FramedResponses: Sendable {
-    /// The initial metadata, if this is the beginning.
-    private(set) var metadata = Metadata()
-    /// The messages, each with its prefix.
-    private(set) var bytes = ByteBuffer()
-    private(set) var count = 0
-    /// The end of the call, if included.
-    private(set) var ending: (status: Status, metadata: Metadata)?
-
-    init(_ parts: some Sequence<RPCResponsePart<[UInt8]>>) {
-        var messages: [[UInt8]] = []
-        for part in parts {
-            switch part {
-            case .metadata(let metadata): self.metadata = metadata
-            case .message(let message): messages.append(message)
-            case .status(let status, let metadata): ending = (status, metadata)
-            }
-        }
-        count = messages.count
-        bytes = Self.framed(messages)
-    }
-
+enum ResponseFraming {
     /// Messages, each with its prefix.
     static func framed(_ messages: [[UInt8]]) -> ByteBuffer {
         guard !messages.isEmpty else { return ByteBuffer() }

@@ -26,11 +26,12 @@ struct HealthService: Sendable {
     let monitor: CallMonitor
     let isServing: @Sendable () -> Bool
 
-    /// The call, which is served without a token: probes cannot send one.
-    var call: ShortCall {
-        ShortCall(method: Self.check, monitor: monitor) { [self] bytes in
-            ShortCall.Work(async: { [try response(to: bytes)] })
-        }
+    /// The method, which is served without a token: probes cannot send one.
+    var method: CallMethod {
+        .request(
+            RequestMethod(descriptor: Self.check, monitor: monitor) { [self] bytes in
+                RequestMethod.Work(async: { .messages([try response(to: bytes)]) })
+            })
     }
 
     /// - Throws: `notFound` for a service that the server does not have.

@@ -1,4 +1,5 @@
 import LarderBackend
+import LarderHTTP
 import LarderModel
 import LarderWire
 import SwiftProtobuf
@@ -8,7 +9,7 @@ import SwiftProtobuf
 ///
 /// Client libraries send it to delete a tree. The bounds of the range are names that no document
 /// has, such as `c/__id-9223372036854775808__`: the first possible one in `c`.
-struct DescendantsResponder {
+final class DescendantsResponder: PageSource {
     private let database: DatabaseContext
     private let coder: MessageCoder
     private let time: ReadTime
@@ -18,21 +19,28 @@ struct DescendantsResponder {
     private let offset: Int
     private let limit: Int
     private var range = DocumentNameRange()
+    private let memory: MemoryAccount?
+    private lazy var documents = database.backend.cursor(
+        .descendants(of: parent, directly: isDirect, in: range), as: database.credentials,
+        memory: memory)
+    private var found = 0
 
     /// Decodes a request; nil for a query of named collections.
     ///
     /// - Throws: `invalidArgument` for filters and orders other than the name, and for malformed
     ///   names and numbers; `unimplemented` in a transaction, at a read time, with explain options
     ///   or a vector search.
-    init?(_ request: Google_Firestore_V1_RunQueryRequest, _ database: DatabaseContext)
-        throws(LarderError)
-    {
+    init?(
+        _ request: Google_Firestore_V1_RunQueryRequest, _ database: DatabaseContext,
+        _ memory: MemoryAccount?
+    ) throws(LarderError) {
         let query = request.structuredQuery
         guard query.from.count <= 1, query.from.allSatisfy(\.collectionID.isEmpty) else {
             return nil
         }
         isDirect = !query.from.contains(where: \.allDescendants)
         self.database = database
+        self.memory = memory
         coder = database.coder()
         time = try ReadTime(ConsistencySelector(request.consistencySelector), database, coder)
         guard time.transaction == nil, time.asOf.isNone, !request.hasExplainOptions,
@@ -65,33 +73,35 @@ struct DescendantsResponder {
         if query.hasEndAt { lower(try end(query.endAt.values, isInclusive: !query.endAt.before)) }
     }
 
-    /// Sends each document in a response; without documents one empty response.
-    func run(_ give: QueryResponder.Give) throws(LarderError) {
-        var (found, readTime) = (0, SnapshotVersion.none)
-        let version = try database.backend.descendants(
-            of: parent, directly: isDirect, in: range, as: database.credentials,
-            began: { version throws(LarderError) in readTime = version }
-        ) { document throws(LarderError) in
-            guard found - offset < limit else { return .stop }
+    var cursor: DocumentCursor? { documents }
+
+    /// Responds with each document; without documents with one empty response.
+    func next(maxBytes: Int) throws(LarderError) -> ResponsePage {
+        var page = ResponsePage()
+        let (version, isLast) = try documents.next(maxBytes: maxBytes) {
+            version, _, document throws(LarderError) in
+            guard found - offset < limit else { return }
             found += 1
-            guard found > offset else { return .continue }
+            guard found > offset else { return }
             let answer = try coder.encode(
-                document, mask: mask, readTime: time.readTime(readTime),
+                document, mask: mask, readTime: time.readTime(version),
                 skippedResults: found == offset + 1 ? offset : 0)
-            try give(answer)
-            return .continue
+            page.messages.append(try answer.encoded())
         }
-        guard found <= offset else { return }
-        let answer = try coder.encode(
-            nil, readTime: time.readTime(version), skippedResults: found)
-        try give(answer)
+        page.isLast = isLast || found - offset >= limit
+        if page.isLast, found <= offset {
+            let answer = try coder.encode(
+                nil, readTime: time.readTime(version), skippedResults: found)
+            page.messages.append(try answer.encoded())
+        }
+        return page
     }
 
     private static let namesAlone = LarderError(
         .invalidArgument,
         "a query of all collections supports only filters and ascending orders of __name__")
 
-    private mutating func narrow(by filter: Google_Firestore_V1_StructuredQuery.Filter)
+    private func narrow(by filter: Google_Firestore_V1_StructuredQuery.Filter)
         throws(LarderError)
     {
         switch filter.filterType {
@@ -112,12 +122,12 @@ struct DescendantsResponder {
         }
     }
 
-    private mutating func raise(_ end: DocumentNameRange.End) {
+    private func raise(_ end: DocumentNameRange.End) {
         if let known = range.lower, !known.isBefore(end) { return }
         range.lower = end
     }
 
-    private mutating func lower(_ end: DocumentNameRange.End) {
+    private func lower(_ end: DocumentNameRange.End) {
         if let known = range.upper, known.isBefore(end) { return }
         range.upper = end
     }

@@ -1,4 +1,5 @@
 import LarderBackend
+import LarderHTTP
 import LarderModel
 import LarderPlanning
 import LarderQuery
@@ -10,8 +11,9 @@ extension FirestoreService {
     func runAggregationQuery(_ request: Google_Firestore_V1_RunAggregationQueryRequest)
         async throws(LarderError) -> Google_Firestore_V1_RunAggregationQueryResponse
     {
-        let database = try await database(request.parent)
-        return try await queries.runInCall { () throws(LarderError) in
+        let database = try await readableDatabase(
+            request.parent, ConsistencySelector(request.consistencySelector))
+        return try await queries.run { () throws(LarderError) in
             let coder = database.coder()
             let (aggregates, selection) = try coder.decode(request)
             var response = Google_Firestore_V1_RunAggregationQueryResponse()

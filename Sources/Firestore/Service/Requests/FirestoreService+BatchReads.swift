@@ -1,6 +1,6 @@
 import Foundation
-import GRPCCore
 import LarderBackend
+import LarderHTTP
 import LarderModel
 import LarderRemote
 import LarderWire
@@ -11,81 +11,102 @@ extension FirestoreService {
     private static let fewDocuments = 4
 
     /// Reads documents in one snapshot, including missing ones.
-    func batchGetDocuments(
-        _ request: Google_Firestore_V1_BatchGetDocumentsRequest,
-        _ writer: RPCWriter<Response<Google_Firestore_V1_BatchGetDocumentsResponse>>
-    ) async throws {
-        guard Self.isOfFew(request) else {
-            let database = try await database(request.database)
-            return try await carry(to: writer) { (give) throws(LarderError) in
-                try FoundDocuments(request, database, database.coder()).run(give)
-            }
-        }
-        try await writer.write(contentsOf: try await read(fewDocuments(request)))
-    }
-
-    static func isOfFew(_ request: Google_Firestore_V1_BatchGetDocumentsRequest) -> Bool {
-        request.documents.count <= fewDocuments
-    }
-
-    func fewDocuments(_ request: Google_Firestore_V1_BatchGetDocumentsRequest)
-        -> InlineRead<[Response<Google_Firestore_V1_BatchGetDocumentsResponse>]>
+    func batchGetDocuments(_ request: Google_Firestore_V1_BatchGetDocumentsRequest)
+        async throws -> PagedResponse
     {
-        InlineRead(of: request.database, ConsistencySelector(request.consistencySelector)) {
+        let database = try await readableDatabase(
+            request.database, ConsistencySelector(request.consistencySelector))
+        let memory = CallOrigin.current?.memory
+        return pages { () throws(LarderError) in try FoundDocuments(request, database, memory) }
+    }
+
+    /// The read of a small batch; nil for a large one.
+    func fewDocuments(_ request: Google_Firestore_V1_BatchGetDocumentsRequest)
+        -> InlineRead<[Response<Google_Firestore_V1_BatchGetDocumentsResponse>]>?
+    {
+        guard request.documents.count <= Self.fewDocuments else { return nil }
+        return InlineRead(of: request.database, ConsistencySelector(request.consistencySelector)) {
             (database, coder) throws(LarderError) in
-            var answers: [Response<Google_Firestore_V1_BatchGetDocumentsResponse>] = []
-            try FoundDocuments(request, database, coder).run { answer throws(LarderError) in
-                answers.append(answer)
-            }
-            return answers
+            try FoundDocuments(request, database, nil).all()
         }
     }
 }
 
-/// The documents of a request, as responses.
-private struct FoundDocuments {
-    let database: DatabaseContext
-    let coder: MessageCoder
-    let paths: [DocumentPath]
-    let mask: FieldMask?
-    let time: ReadTime
+/// The documents of a request, as responses: existing ones first, as Cloud Firestore does.
+///
+/// With a new transaction, or without documents, a response without a document comes first.
+private final class FoundDocuments: PageSource {
+    private typealias Answer = Response<Google_Firestore_V1_BatchGetDocumentsResponse>
+
+    private let database: DatabaseContext
+    private let coder: MessageCoder
+    private let paths: [DocumentPath]
+    private let mask: FieldMask?
+    private let time: ReadTime
+    private let documents: DocumentCursor
+    private var hasBegun = false
+    private var missing: [Answer] = []
 
     init(
         _ request: Google_Firestore_V1_BatchGetDocumentsRequest, _ database: DatabaseContext,
-        _ coder: MessageCoder
+        _ memory: MemoryAccount?
     ) throws(LarderError) {
         self.database = database
-        self.coder = coder
+        coder = database.coder()
         let named = try coder.decode(request)
         // Duplicates have one response.
         var seen: Set<DocumentPath> = []
         paths = named.count > 1 ? named.filter { seen.insert($0).inserted } : named
         mask = request.hasMask ? try coder.decode(request.mask) : nil
         time = try ReadTime(ConsistencySelector(request.consistencySelector), database, coder)
+        documents = database.backend.cursor(
+            .paths(paths), as: database.credentials, in: time.transaction, asOf: time.asOf,
+            memory: memory)
     }
 
-    /// Sends each document in a response: existing ones first, as Cloud Firestore does.
+    var cursor: DocumentCursor? { documents }
+
+    func next(maxBytes: Int) throws(LarderError) -> ResponsePage {
+        var page = ResponsePage()
+        page.isLast = try next(maxBytes) { (answer) throws(LarderError) in
+            page.messages.append(try answer.encoded())
+        }
+        return page
+    }
+
+    /// All responses.
+    func all() throws(LarderError) -> [Response<Google_Firestore_V1_BatchGetDocumentsResponse>] {
+        var answers: [Answer] = []
+        _ = try next(.max) { answers.append($0) }
+        return answers
+    }
+
+    /// Passes the next responses to a closure.
     ///
-    /// With a new transaction, or without documents, a response without a document comes first.
-    func run(
-        _ give: FirestoreService.Give<Google_Firestore_V1_BatchGetDocumentsResponse>
-    ) throws(LarderError) {
-        var readTime = SnapshotVersion.none
-        var missing: [Response<Google_Firestore_V1_BatchGetDocumentsResponse>] = []
-        try database.backend.forEachDocument(
-            at: paths, as: database.credentials, in: time.transaction, asOf: time.asOf,
-            began: { version throws(LarderError) in
-                readTime = time.readTime(version)
-                guard !time.begun.isEmpty || paths.isEmpty else { return }
-                var first = Google_Firestore_V1_BatchGetDocumentsResponse()
-                first.transaction = time.begun
-                first.readTime = .init(readTime)
-                try give(.message(first))
-            }
-        ) { reading throws(LarderError) in
-            let answer = try coder.encode(reading, mask: mask, readTime: readTime)
+    /// - Returns: whether none follow.
+    private func next(
+        _ maxBytes: Int, _ give: (Answer) throws(LarderError) -> Void
+    ) throws(LarderError) -> Bool {
+        func begin(_ version: SnapshotVersion) throws(LarderError) {
+            guard !hasBegun else { return }
+            hasBegun = true
+            guard !time.begun.isEmpty || paths.isEmpty else { return }
+            var first = Google_Firestore_V1_BatchGetDocumentsResponse()
+            first.transaction = time.begun
+            first.readTime = .init(time.readTime(version))
+            try give(.message(first))
+        }
+        let (version, isLast) = try documents.next(maxBytes: maxBytes) {
+            version, path, document throws(LarderError) in
+            try begin(version)
+            let reading =
+                document.map(DocumentReading.init(found:))
+                ?? DocumentReading(path: path, contents: .absent, version: version)
+            let answer = try coder.encode(reading, mask: mask, readTime: time.readTime(version))
             if reading.exists { try give(answer) } else { missing.append(answer) }
         }
-        for answer in missing { try give(answer) }
+        try begin(version)
+        if isLast { for answer in missing { try give(answer) } }
+        return isLast
     }
 }

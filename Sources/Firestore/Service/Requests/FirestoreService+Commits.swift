@@ -1,5 +1,6 @@
 import Foundation
 import LarderBackend
+import LarderHTTP
 import LarderModel
 import LarderRemote
 import LarderWire
@@ -29,7 +30,7 @@ extension FirestoreService {
     /// Begins the commit of an encoded request on an open database.
     ///
     /// - Returns: false, without effect, if the database is not open or the request is malformed.
-    func beginCommit(_ bytes: [UInt8], _ reply: @escaping ShortCall.Reply<[[UInt8]]>)
+    func beginCommit(_ bytes: [UInt8], _ reply: @escaping RequestMethod.Reply)
         throws(LarderError) -> Bool
     {
         guard let name = MessageCoder.database(ofCommit: bytes),
@@ -60,7 +61,7 @@ extension FirestoreService {
     func rollBack(_ request: Google_Firestore_V1_RollbackRequest)
         async throws(LarderError) -> Google_Protobuf_Empty
     {
-        let database = try await database(request.database)
+        let database = try await readableDatabase(request.database)
         let transaction = try database.transaction(request.transaction)
         do throws(LarderError) {
             try database.backend.rollBack(transaction)
@@ -81,7 +82,7 @@ extension FirestoreService {
         async throws(LarderError) -> Google_Firestore_V1_BatchWriteResponse
     {
         let database = try await database(request.database)
-        let decoded = try await readers.runInCall { () throws(LarderError) in
+        let decoded = try await readers.run { () throws(LarderError) in
             try Self.mutations(of: request, database)
         }
         let outcomes = await database.commitEach(decoded.compactMap { try? $0.get() })

@@ -9,7 +9,7 @@ extension FirestoreService {
     ///
     /// - Throws: `notFound` for a missing document.
     func getDocument(_ request: Google_Firestore_V1_GetDocumentRequest)
-        -> InlineRead<Response<Google_Firestore_V1_Document>>
+        -> InlineRead<[Response<Google_Firestore_V1_Document>]>?
     {
         let consistency = ConsistencySelector(request.consistencySelector)
         return InlineRead(of: request.name, consistency) { (database, coder) throws(LarderError) in
@@ -22,7 +22,7 @@ extension FirestoreService {
             guard let reading = readings.first,
                 let answer = try coder.encode(found: reading, mask: mask)
             else { throw LarderError(.notFound, "Document \"\(request.name)\" not found.") }
-            return answer
+            return [answer]
         }
     }
 

@@ -1,4 +1,5 @@
 import LarderBackend
+import LarderHTTP
 import LarderModel
 import LarderQuery
 import LarderWire
@@ -9,8 +10,8 @@ extension FirestoreService {
     func partitionQuery(_ request: Google_Firestore_V1_PartitionQueryRequest)
         async throws(LarderError) -> Google_Firestore_V1_PartitionQueryResponse
     {
-        let database = try await database(request.parent)
-        return try await queries.runInCall { () throws(LarderError) in
+        let database = try await readableDatabase(request.parent)
+        return try await queries.run { () throws(LarderError) in
             let coder = database.coder()
             let query = try Self.query(of: request, coder)
             let size = try PageToken.size(request.pageSize, most: 10_000)

@@ -1,6 +1,6 @@
 import Foundation
-import GRPCCore
 import LarderBackend
+import LarderHTTP
 import LarderModel
 import LarderPlanning
 import LarderQuery
@@ -9,31 +9,23 @@ import LarderWire
 import SwiftProtobuf
 
 extension FirestoreService {
-    /// Streams the results of a query as they are found.
-    func runQuery(
-        _ request: Google_Firestore_V1_RunQueryRequest,
-        _ writer: RPCWriter<Response<Google_Firestore_V1_RunQueryResponse>>
-    ) async throws {
-        let database = try await database(request.parent)
-        try await carry(to: writer) { (give) throws(LarderError) in
-            if let answer = try DescendantsResponder(request, database) {
-                return try answer.run(give)
+    /// The results of a query, page by page.
+    func runQuery(_ request: Google_Firestore_V1_RunQueryRequest) async throws -> PagedResponse {
+        let database = try await readableDatabase(
+            request.parent, ConsistencySelector(request.consistencySelector))
+        let memory = CallOrigin.current?.memory
+        return pages { () throws(LarderError) in
+            if let answer = try DescendantsResponder(request, database, memory) { return answer }
+            guard request.hasExplainOptions else {
+                return try QueryResponder(request, database, memory)
             }
-            let answer = try QueryResponder(request, database)
-            if request.hasExplainOptions {
-                try answer.explain(isRun: request.explainOptions.analyze, give)
-            } else {
-                try answer.run(give)
-            }
+            return try ExplainResponder(request, database)
         }
     }
 }
 
-/// Responds to a query with its results.
-struct QueryResponder {
-    typealias Give = FirestoreService.Give<Google_Firestore_V1_RunQueryResponse>
-
-    let database: DatabaseContext
+/// A query of a request.
+private struct RequestedQuery {
     let coder: MessageCoder
     let selection: QuerySelection
     let time: ReadTime
@@ -43,47 +35,63 @@ struct QueryResponder {
     init(_ request: Google_Firestore_V1_RunQueryRequest, _ database: DatabaseContext)
         throws(LarderError)
     {
-        self.database = database
         coder = database.coder()
         selection = try coder.decode(request)
         time = try ReadTime(ConsistencySelector(request.consistencySelector), database, coder)
         query = selection.queryWithOffset
     }
+}
 
-    /// Sends each document in a response.
-    ///
-    /// The first response has the number of skipped documents; it is sent without documents, too.
-    func run(_ give: Give) throws(LarderError) {
-        var skipped = 0
-        var isFirst = true
-        var readTime = SnapshotVersion.none
-        func send(_ document: Document?) throws(LarderError) {
-            let answer = try coder.encode(
-                document, mask: selection.mask, readTime: time.readTime(readTime),
-                transaction: isFirst ? time.begun : Data(), skippedResults: isFirst ? skipped : 0)
-            isFirst = false
-            try give(answer)
-        }
-        if selection.isEmpty {
-            // The transaction does not depend on the results of the query.
-            readTime =
-                try database.backend.documents(
-                    at: [], as: database.credentials, in: time.transaction, asOf: time.asOf
-                ).version
-            return try send(nil)
-        }
-        readTime = try database.backend.runQuery(
-            query, as: database.credentials, in: time.transaction, asOf: time.asOf,
-            began: { version throws(LarderError) in readTime = version }
-        ) { document throws(LarderError) in
-            if skipped < selection.offset {
+/// Responds to a query with its results, each document in a response.
+///
+/// The first response has the number of skipped documents; it is sent without documents, too.
+final class QueryResponder: PageSource {
+    private let database: DatabaseContext
+    private let requested: RequestedQuery
+    private let documents: DocumentCursor
+    private var skipped = 0
+    private var isFirst = true
+
+    init(
+        _ request: Google_Firestore_V1_RunQueryRequest, _ database: DatabaseContext,
+        _ memory: MemoryAccount?
+    ) throws(LarderError) {
+        self.database = database
+        requested = try RequestedQuery(request, database)
+        let time = requested.time
+        // A transaction does not depend on the results of an empty query.
+        documents = database.backend.cursor(
+            requested.selection.isEmpty ? .paths([]) : .query(requested.query),
+            as: database.credentials, in: time.transaction, asOf: time.asOf, memory: memory)
+    }
+
+    var cursor: DocumentCursor? { documents }
+
+    func next(maxBytes: Int) throws(LarderError) -> ResponsePage {
+        var page = ResponsePage()
+        let (version, isLast) = try documents.next(maxBytes: maxBytes) {
+            version, _, document throws(LarderError) in
+            if skipped < requested.selection.offset {
                 skipped += 1
             } else {
-                try send(document)
+                page.messages.append(try message(document, version))
             }
-            return .continue
         }
-        if isFirst { try send(nil) }
+        if isLast, isFirst { page.messages.append(try message(nil, version)) }
+        page.isLast = isLast
+        return page
+    }
+
+    private func message(_ document: Document?, _ version: SnapshotVersion)
+        throws(LarderError) -> [UInt8]
+    {
+        defer { isFirst = false }
+        return try requested.coder.encode(
+            document, mask: requested.selection.mask,
+            readTime: requested.time.readTime(version),
+            transaction: isFirst ? requested.time.begun : Data(),
+            skippedResults: isFirst ? skipped : 0
+        ).encoded()
     }
 }
 
@@ -100,13 +108,30 @@ extension QuerySelection {
 
 // MARK: - Explanations
 
-extension QueryResponder {
-    /// Sends the query's plan and, if it is run, its results and statistics.
-    func explain(isRun: Bool, _ give: Give) throws(LarderError) {
+/// Responds with the plan of a query and, if it is run, its results and statistics.
+private final class ExplainResponder: PageSource {
+    private typealias Answer = Response<Google_Firestore_V1_RunQueryResponse>
+
+    private let database: DatabaseContext
+    private let requested: RequestedQuery
+    private let isRun: Bool
+
+    init(_ request: Google_Firestore_V1_RunQueryRequest, _ database: DatabaseContext)
+        throws(LarderError)
+    {
+        self.database = database
+        requested = try RequestedQuery(request, database)
+        isRun = request.explainOptions.analyze
+    }
+
+    var cursor: DocumentCursor? { nil }
+
+    func next(maxBytes: Int) throws(LarderError) -> ResponsePage {
+        let (query, selection, time) = (requested.query, requested.selection, requested.time)
         guard isRun else {
             var response = Google_Firestore_V1_RunQueryResponse()
             response.explainMetrics.planSummary = .init(try database.backend.explain(query))
-            return try give(.message(response))
+            return ResponsePage(messages: [try Answer.message(response).encoded()])
         }
         guard time.transaction == nil, time.asOf.isNone else {
             throw LarderError(
@@ -116,17 +141,19 @@ extension QueryResponder {
         let (result, version) = try database.backend.analyze(query)
         let documents =
             selection.isEmpty ? [] : result.documents.dropFirst(selection.offset)
+        var page = ResponsePage()
         for document in documents {
-            let answer = try coder.encode(
+            let answer = try requested.coder.encode(
                 document, mask: selection.mask, readTime: time.readTime(version))
-            try give(answer)
+            page.messages.append(try answer.encoded())
         }
         var last = Google_Firestore_V1_RunQueryResponse()
         last.readTime = .init(time.readTime(version))
         last.skippedResults = Int32(
             clamping: min(selection.offset, result.documents.count))
         last.explainMetrics = .init(result.execution, resultCount: documents.count)
-        try give(.message(last))
+        page.messages.append(try Answer.message(last).encoded())
+        return page
     }
 }
 

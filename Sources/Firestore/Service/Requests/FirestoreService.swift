@@ -1,8 +1,6 @@
-import GRPCCore
 import LarderHTTP
 import LarderModel
 import LarderWire
-import SwiftProtobuf
 
 /// `google.firestore.v1.Firestore` over the databases of a server.
 ///
@@ -15,7 +13,7 @@ final class FirestoreService: Sendable {
     /// Threads for reads of documents and collections.
     let readers: WorkPool
     let inlineReads: InlineReadPolicy
-    /// Threads for queries, which may wait for their clients.
+    /// Threads for queries.
     let queries: WorkPool
     let streams: StreamCount
 
@@ -36,6 +34,18 @@ final class FirestoreService: Sendable {
         return DatabaseContext(DatabaseNames(id), try await databases.database(id))
     }
 
+    /// The database of a resource name for a read; an empty one stands for one that does not exist,
+    /// unless the read begins a transaction that may write.
+    func readableDatabase(_ resource: String, _ consistency: ConsistencySelector = .newest)
+        async throws(LarderError) -> DatabaseContext
+    {
+        if let database = try openDatabase(resource) { return database }
+        if case .newTransaction = consistency { return try await database(resource) }
+        let id = try DatabaseID(ofResource: resource)
+        monitor.note(id)
+        return DatabaseContext(DatabaseNames(id), try await databases.readableDatabase(id))
+    }
+
     /// The database of a resource name; nil if it is not open.
     func openDatabase(_ resource: String) throws(LarderError) -> DatabaseContext? {
         guard let (names, backend) = try databases.opened(resource) else { return nil }
@@ -45,11 +55,11 @@ final class FirestoreService: Sendable {
 
     /// Reads a database on a thread that may block.
     func read<R: Sendable>(
-        _ resource: String,
+        _ resource: String, _ consistency: ConsistencySelector = .newest,
         _ body: @escaping @Sendable (DatabaseContext, MessageCoder) throws(LarderError) -> R
     ) async throws(LarderError) -> R {
-        let database = try await database(resource)
-        return try await readers.runInCall { () throws(LarderError) in
+        let database = try await readableDatabase(resource, consistency)
+        return try await readers.run { () throws(LarderError) in
             try body(database, database.coder())
         }
     }
@@ -68,61 +78,16 @@ final class FirestoreService: Sendable {
     /// Reads inline if that does not block, else on another thread.
     func read<R: Sendable>(_ read: InlineRead<R>) async throws(LarderError) -> R {
         if let result = try readInline(read) { return result }
-        return try await self.read(read.resource, read.body)
+        return try await self.read(read.resource, read.consistency, read.body)
     }
 
-    /// Sends one of several responses; blocks for a limited time while the client is far behind.
-    typealias Give<Message: SwiftProtobuf.Message> = (Response<Message>) throws(LarderError) -> Void
-
-    /// Sends the responses of a closure at the pace of the client.
-    ///
-    /// The closure runs on a thread that may block; sending to a client that has left throws
-    /// `cancelled`.
-    func carry<Message: SwiftProtobuf.Message>(
-        to writer: RPCWriter<Response<Message>>,
-        _ body: @escaping @Sendable (Give<Message>) throws(LarderError) -> Void
-    ) async throws {
-        let responses = BackpressuredQueue<Response<Message>>(
-            maxBytes: limits.bytesAhead, timeout: limits.patience)
-        defer { responses.cancel() }
-        queries.perform {
-            responses.finish(
-                Result { () throws(LarderError) in
-                    if responses.isCancelled { throw .clientHasLeft }
-                    try body { answer throws(LarderError) in
-                        try responses.append(answer, bytes: answer.sizeBytes)
-                    }
-                })
-        }
-        try await withRPCCancellationHandler {
-            while let next = try await responses.take() {
-                try await writer.write(contentsOf: next)
-            }
-        } onCancelRPC: {
-            responses.cancel()
-        }
+    /// A response that is produced page by page on the threads of queries.
+    func pages(
+        _ open: @escaping @Sendable () throws(LarderError) -> any PageSource
+    ) -> PagedResponse {
+        PagedResponse(on: queries, maxBytes: min(limits.bytesAhead, Self.pageBytes), open)
     }
-}
 
-extension WorkPool {
-    /// Runs a closure on a thread of the pool for a call, and returns its result.
-    ///
-    /// - Throws: the closure's error; `cancelled`, without running it, if the call has ended before
-    ///   its turn.
-    func runInCall<R: Sendable>(
-        _ work: @escaping @Sendable () throws(LarderError) -> R
-    ) async throws(LarderError) -> R {
-        let isCancelled = AtomicFlag()
-        // Calls on their connection are cancelled by their task, long ones by gRPC.
-        let result: Result<R, LarderError> = await withRPCCancellationHandler {
-            do throws(LarderError) {
-                return .success(try await run(isCancelled: isCancelled, work))
-            } catch {
-                return .failure(error)
-            }
-        } onCancelRPC: {
-            isCancelled.set()
-        }
-        return try result.get()
-    }
+    /// The approximate size of a page of a response.
+    private static let pageBytes = 256 << 10
 }

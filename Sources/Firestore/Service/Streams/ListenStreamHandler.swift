@@ -1,6 +1,7 @@
 import DequeModule
 import GRPCCore
 import LarderBackend
+import LarderCore
 import LarderModel
 import LarderRemote
 import LarderWire
@@ -23,13 +24,19 @@ struct ListenStreamHandler: StreamHandler {
 
     /// The number of responses that the backend may be ahead of the client.
     private static let responsesAhead = 64
+    /// The bytes of responses that the backend may be ahead.
+    private static let bytesAhead = 256 << 10
 
     private let stream: WatchConnection
     private let coder: MessageCoder
     private let maxTargets: Int
     private var targets = ListenTargets()
-    /// Responses received by the client since the last demand.
+    /// Responses received by the client since the last demand, and their bytes.
     private var taken = 0
+    private var takenBytes = 0
+    /// The bytes of responses that the client has not received yet.
+    private var aheadBytes = 0
+    private let memory: MemoryAccount
 
     static var method: MethodDescriptor { Google_Firestore_V1_Firestore.Method.Listen.descriptor }
 
@@ -52,10 +59,12 @@ struct ListenStreamHandler: StreamHandler {
     }
 
     init(
-        _ database: DatabaseContext, _ limits: ServerConfiguration.Limits,
+        _ database: DatabaseContext, _ limits: ServerConfiguration.Limits, _ memory: MemoryAccount,
         _ tell: @escaping @Sendable (WatchEvent) -> Void
     ) {
-        stream = database.backend.serveWatchStream(as: database.credentials, tell)
+        stream = database.backend.serveWatchStream(
+            as: database.credentials, WatchFlow(bytesAhead: Self.bytesAhead, memory: memory), tell)
+        self.memory = memory
         stream.demand(Self.responsesAhead)
         coder = database.coder()
         maxTargets = limits.targetsPerStream
@@ -92,6 +101,9 @@ struct ListenStreamHandler: StreamHandler {
         switch event {
         case .opened: return .nothing
         case .response(let response):
+            // From here on it counts as a response of the call.
+            memory.change(by: -response.sizeBytes)
+            aheadBytes += response.sizeBytes
             if case .targets(let change) = response {
                 for id in targets.note(change) { stream.send(.remove(targetID: id)) }
             }
@@ -125,9 +137,11 @@ struct ListenStreamHandler: StreamHandler {
 
     mutating func noteTaken(_ count: Int) {
         taken += count
-        guard taken >= Self.responsesAhead / 2 else { return }
-        stream.demand(taken)
-        taken = 0
+        takenBytes += aheadBytes
+        aheadBytes = 0
+        guard taken >= Self.responsesAhead / 2 || takenBytes >= Self.bytesAhead / 2 else { return }
+        stream.demand(taken, bytes: takenBytes)
+        (taken, takenBytes) = (0, 0)
     }
 
     func close() {

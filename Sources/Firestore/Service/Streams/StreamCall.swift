@@ -1,4 +1,5 @@
 import GRPCCore
+import LarderCore
 import LarderHTTP
 import LarderModel
 import LarderWire
@@ -24,9 +25,11 @@ protocol StreamHandler: SendableMetatype {
 
     /// Opens the backend's stream.
     ///
-    /// - Parameter tell: called with events, on any thread.
+    /// - Parameters:
+    ///   - memory: the account of the call.
+    ///   - tell: called with events, on any thread.
     init(
-        _ database: DatabaseContext, _ limits: ServerConfiguration.Limits,
+        _ database: DatabaseContext, _ limits: ServerConfiguration.Limits, _ memory: MemoryAccount,
         _ tell: @escaping @Sendable (Event) -> Void)
 
     /// The number of requests whose response is outstanding.
@@ -53,9 +56,9 @@ enum StreamResponse {
     case end(LarderError?)
 }
 
-extension LiveMethod {
+extension StreamMethod {
     init<Stream: StreamHandler>(_: Stream.Type, _ service: FirestoreService) {
-        self.init(method: Stream.method) { StreamCall<Stream>(service, $0, $1, $2) }
+        self.init(descriptor: Stream.method) { StreamCall<Stream>(service, $0, $1, $2) }
     }
 }
 
@@ -63,7 +66,7 @@ extension LiveMethod {
 ///
 /// Each request is decoded in a task; the next one waits for it. Events of the backend are sent
 /// from the event loop, unless the client is far behind.
-private final class StreamCall<Stream: StreamHandler>: LiveCall {
+private final class StreamCall<Stream: StreamHandler>: OpenStream {
     private let service: FirestoreService
     private let call: Call
     private let context: CallContext
@@ -107,7 +110,7 @@ private final class StreamCall<Stream: StreamHandler>: LiveCall {
     func take(_ request: [UInt8]) {
         isReading = true
         let bound = NIOLoopBound(self, eventLoop: call.loop)
-        let task = context.serve { [service, database, monitored, loop = call.loop] in
+        let task = context.serve(call.origin) { [service, database, monitored, loop = call.loop] in
             let result: Result<(DatabaseContext, Stream.Request), any Error>
             do {
                 result = .success(
@@ -142,7 +145,8 @@ private final class StreamCall<Stream: StreamHandler>: LiveCall {
         do {
             let (database, request) = try result.get()
             if stream == nil {
-                stream = Stream(database, service.limits) { [events] in events.add($0) }
+                stream = Stream(database, service.limits, call.memory) { [events] in events.add($0)
+                }
                 self.database = database
             }
             try stream?.send(request)
@@ -173,8 +177,7 @@ private final class StreamCall<Stream: StreamHandler>: LiveCall {
         if let end { return self.end(end) }
         if let ending, stream.map({ $0.unansweredCount == 0 }) ?? true { return self.end(ending) }
         if isBehind {
-            call.wait { [self] room in
-                guard case .success = room else { return }
+            call.wait { [self] in
                 isBehind = false
                 stream?.noteTaken(count)
                 answer()

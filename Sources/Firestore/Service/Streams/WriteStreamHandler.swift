@@ -1,6 +1,7 @@
 import DequeModule
 import GRPCCore
 import LarderBackend
+import LarderCore
 import LarderModel
 import LarderRemote
 import LarderWire
@@ -29,7 +30,7 @@ struct WriteStreamHandler: StreamHandler {
     }
 
     init(
-        _ database: DatabaseContext, _ limits: ServerConfiguration.Limits,
+        _ database: DatabaseContext, _ limits: ServerConfiguration.Limits, _ memory: MemoryAccount,
         _ tell: @escaping @Sendable (WriteEvent) -> Void
     ) {
         stream = database.backend.openWriteStream(as: database.credentials, tell)

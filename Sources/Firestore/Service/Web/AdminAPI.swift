@@ -61,7 +61,7 @@ struct AdminAPI: Sendable {
                     .invalidArgument,
                     "the path must be /emulator/v1/projects/P/databases/D/documents")
             }
-            try await databases.database(id).deleteAllDocuments()
+            try await databases.readableDatabase(id).deleteAllDocuments()
             return HTTPResponse(status: 200, text: "{}\n")
         } catch {
             return Self.failure(error.kind == .invalidArgument ? 400 : 503, error.message)

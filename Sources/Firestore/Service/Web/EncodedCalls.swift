@@ -1,50 +1,21 @@
 import GRPCCore
-import LarderWire
-import SwiftProtobuf
+import LarderHTTP
+import LarderModel
 
-/// The RPCs with one request, from and to encoded messages: as gRPC's connections serve them, for
-/// clients that do not speak gRPC.
+/// The methods with one request, from and to encoded messages: as gRPC's connections serve them,
+/// for clients that do not speak gRPC.
 struct EncodedCalls: Sendable {
     /// Sends responses; returns when more may follow.
     typealias Give = @Sendable ([[UInt8]]) async throws -> Void
 
-    private typealias Method = Google_Firestore_V1_Firestore.Method
-    private typealias Serve = @Sendable (_ request: [UInt8], @escaping Give) async throws -> Void
-
-    private let monitor: CallMonitor
-    private var methods: [MethodDescriptor: Serve] = [:]
+    private let methods: [MethodDescriptor: RequestMethod]
+    private let snapshotTime: Duration
 
     init(_ service: FirestoreService) {
-        monitor = service.monitor
-        for call in service.shortCalls {
-            methods[call.method] = { request, give in
-                // Not nil for a request within its limits.
-                guard let work = call.take(request) else {
-                    throw RPCError(code: .invalidArgument, message: "the request is malformed")
-                }
-                try await give(try await work.async())
-            }
-        }
-        add(Method.BatchGetDocuments.descriptor, service.batchGetDocuments)
-        add(Method.RunQuery.descriptor, service.runQuery)
-        add(Method.RunAggregationQuery.descriptor) {
-            (
-                request: Method.RunAggregationQuery.Input,
-                writer: RPCWriter<Response<Method.RunAggregationQuery.Output>>
-            ) in
-            try await writer.write(.message(try await service.runAggregationQuery(request)))
-        }
-    }
-
-    private mutating func add<Request: Message, Output: Message>(
-        _ method: MethodDescriptor,
-        _ body: @escaping @Sendable (Request, RPCWriter<Response<Output>>) async throws -> Void
-    ) {
-        methods[method] = { request, give in
-            try await RequestMessage<Request>(request).read {
-                try await body($0, RPCWriter(wrapping: EncodedWriter(give: give)))
-            }
-        }
+        var methods: [MethodDescriptor: RequestMethod] = [:]
+        for case .request(let method) in service.methods { methods[method.descriptor] = method }
+        self.methods = methods
+        snapshotTime = service.limits.snapshotTime
     }
 
     /// Serves a call, which ends with the current task.
@@ -53,32 +24,40 @@ struct EncodedCalls: Sendable {
     func serve(
         _ method: MethodDescriptor, _ request: [UInt8], _ metadata: Metadata, _ give: @escaping Give
     ) async throws(RPCError) {
-        try await monitor.watch(method, metadata) {
-            guard let serve = methods[method] else {
-                throw RPCError(
-                    code: .unimplemented,
-                    message: "\(method.method) is not available over HTTP with JSON")
-            }
-            try await withServerContextRPCCancellationHandle { handle in
-                try await withTaskCancellationHandler {
-                    try await serve(request, give)
-                } onCancel: {
-                    handle.cancel()
+        guard let method = methods[method] else {
+            throw RPCError(
+                code: .unimplemented, message: "\(method.method) is not available over HTTP")
+        }
+        let call = method.monitor.begin(method.descriptor, metadata)
+        do {
+            try await call.run {
+                switch try await method.work(request).async() {
+                case .messages(let messages): try await give(messages)
+                case .pages(let pages): try await serve(pages, give)
                 }
             }
+            call.succeeded()
+        } catch {
+            throw call.failed(error)
         }
     }
-}
 
-/// Encodes the responses of a call.
-private struct EncodedWriter<Message: SwiftProtobuf.Message>: RPCWriterProtocol {
-    let give: EncodedCalls.Give
-
-    func write(_ element: Response<Message>) async throws {
-        try await write(contentsOf: CollectionOfOne(element))
-    }
-
-    func write(contentsOf elements: some Sequence<Response<Message>>) async throws {
-        try await give(try elements.map { try $0.serializedBytes() })
+    /// Sends the pages of a response; after a while those of a slow client are of later commits.
+    private func serve(_ pages: PagedResponse, _ give: Give) async throws {
+        defer { pages.close() }
+        let unpinning = Task {
+            try await Task.sleep(for: snapshotTime)
+            pages.unpin()
+        }
+        defer { unpinning.cancel() }
+        while true {
+            let page: Result<ResponsePage, LarderError> = await withCheckedContinuation {
+                continuation in
+                pages.next(for: CallOrigin.current?.client) { continuation.resume(returning: $0) }
+            }
+            let part = try page.get()
+            try await give(part.messages)
+            if part.isLast { return }
+        }
     }
 }

@@ -42,7 +42,7 @@ struct HealthServiceTests {
 
     @Test("a connection serves the call without a token, and nothing else")
     func withoutToken() async throws {
-        let connection = try await TestConnection([health().call], token: BearerToken("t"))
+        let connection = try await TestConnection([health().method], token: BearerToken("t"))
         try await connection.open("", [":path": "/grpc.health.v1.Health/Check"])
         try await connection.send(TestConnection.framed([]), isLast: true)
         let answer = try await connection.answer()

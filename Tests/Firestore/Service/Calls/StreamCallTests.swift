@@ -1,6 +1,7 @@
 import Foundation
 import InMemoryTracing
 import LarderBackend
+import LarderCore
 import LarderHTTP
 import LarderModel
 import LarderRemote
@@ -23,9 +24,9 @@ struct StreamCallTests {
     let test = ServiceUnderTest()
 
     private func connect(
-        _ test: ServiceUnderTest? = nil, budget: Int = 100 << 20
+        _ test: ServiceUnderTest? = nil
     ) async throws -> TestConnection {
-        try await TestConnection(live: (test ?? self.test).service.liveMethods, budget: budget)
+        try await TestConnection((test ?? self.test).service.methods)
     }
 
     // MARK: Listen
@@ -47,7 +48,7 @@ struct StreamCallTests {
         #expect(told.first?.documentChange.document.name == "\(test.root)/c/7")
         try await client.send([], isLast: true)
         #expect(try await client.answer().ending == ResponseHeaders.success)
-        #expect(test.service.streams.value == 0 && client.budget.heldBytes == 0)
+        #expect(test.service.streams.value == 0 && client.ledger.heldBytes == 0)
     }
 
     @Test(

@@ -1,5 +1,7 @@
 import GRPCCore
+import LarderCore
 import LarderHTTP
+import LarderTestSupport
 import LarderWire
 import NIOCore
 import NIOEmbedded
@@ -12,60 +14,93 @@ import Testing
 
 @testable import LarderServer
 
-/// A connection of the server without a socket, whose client, and what serves its long calls, is a
-/// test.
+/// A stream that a test serves, on the event loop of its connection.
+final class ServedStream: OpenStream {
+    /// What the test sees of it.
+    struct Seen {
+        var method = ""
+        var isBusy = false
+        var requests: [[UInt8]] = []
+        var finishCount = 0
+        var closeCount = 0
+    }
+
+    private let seen: Box<Seen>
+
+    init(_ seen: Box<Seen>) {
+        self.seen = seen
+    }
+
+    var isBusy: Bool { seen.withLock { $0.isBusy } }
+    func take(_ request: [UInt8]) { seen.withLock { $0.requests.append(request) } }
+    func finish() { seen.withLock { $0.finishCount += 1 } }
+    func close() { seen.withLock { $0.closeCount += 1 } }
+}
+
+/// A connection of the server without a socket, whose client is a test; methods that are not given
+/// are streams that the test serves.
 final class TestConnection: Sendable {
     typealias Frame = HTTP2Frame.FramePayload
-    /// A long call, at the side of what serves it.
-    typealias Served = (stream: CallContext.Stream, context: ServerContext)
 
     static let service = "/google.firestore.v1.Firestore/"
 
     let channel: NIOAsyncTestingChannel
-    let budget: RequestBudget
+    let ledger: MemoryLedger
     /// Keeps what is written from being sent.
     let dam = Dam()
-    private let served = Inbox()
+    /// The last stream that the test serves.
+    let stream = Box(ServedStream.Seen())
+    private let call = Box<NIOLoopBound<Call>?>(nil)
     private let frames = Mutex<[HTTP2StreamID: [Frame]]>([:])
 
     var loop: NIOAsyncTestingEventLoop { channel.testingEventLoop }
 
     init(
-        _ shortCalls: [ShortCall] = [], live: [LiveMethod] = [], token: BearerToken? = nil,
-        budget bytes: Int = 1_000_000,
+        _ methods: [CallMethod] = [], token: BearerToken? = nil, memory: Int = 256 << 20,
         _ configure: (inout ServerConfiguration.Limits) -> Void = { _ in }
     ) async throws {
         var limits = ServerConfiguration(storage: .memory).limits
         configure(&limits)
-        budget = RequestBudget(limit: bytes)
-        let calls = CallContext(
-            routes: CallRoute.byPath(
-                Google_Firestore_V1_Firestore.Method.descriptors, short: shortCalls, live: live),
-            token: token, access: ServerConfiguration(storage: .memory).webAccess, limits: limits,
-            budget: budget,
-            executor: LoopExecutor(MultiThreadedEventLoopGroup.singleton),
-            connections: OpenConnections()
-        ) { [served] stream, context in
-            served.put((stream, context))
-            try? await context.cancellation.cancelled
+        ledger = MemoryLedger(limit: memory)
+        let (stream, call) = (stream, call)
+        let served = Google_Firestore_V1_Firestore.Method.descriptors.map { descriptor in
+            CallMethod.stream(
+                StreamMethod(descriptor: descriptor) { opened, _, _ in
+                    let bound = NIOLoopBound(opened, eventLoop: opened.loop)
+                    call.withLock { $0 = bound }
+                    stream.withLock { $0.method = descriptor.method }
+                    return ServedStream(stream)
+                })
         }
+        let calls = CallContext(
+            methods: served + methods, token: token,
+            access: ServerConfiguration(storage: .memory).webAccess, limits: limits,
+            ledger: ledger, executor: LoopExecutor(MultiThreadedEventLoopGroup.singleton),
+            connections: OpenConnections())
         let (dam, ofConnection) = (dam, limits.ofConnection)
         channel = try await NIOAsyncTestingChannel { channel in
             try channel.pipeline.syncOperations.addHandlers(
                 DamHandler(dam),
                 HTTP2Connection(
-                    ofConnection, now: channel.eventLoop.now, makeStream: calls.makeCall))
+                    ofConnection, on: channel.eventLoop, calls.ledger, makeStream: calls.makeCall))
         }
         try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1))
     }
 
     deinit {
         // A channel that is not closed retains itself, and a call its channel.
-        served.clear()
+        call.withLock { $0 = nil }
         Task { [channel] in
             _ = try? await channel.finish(acceptAlreadyClosed: true)
             await channel.testingEventLoop.run()
         }
+    }
+
+    /// Does something with the last stream's call on its event loop.
+    func onLoop(_ body: @escaping @Sendable (Call) -> Void) async throws {
+        let call = try #require(call.withLock { $0 })
+        try await loop.executeInContext { body(call.value) }
+        await loop.run()
     }
 
     // MARK: The client
@@ -180,48 +215,6 @@ final class TestConnection: Sendable {
         }
         return nil
     }
-
-    // MARK: What serves long calls
-
-    /// The next call that is to be served.
-    func call() async throws -> Served {
-        try await served.take()
-    }
-
-    /// The next messages of a call.
-    static func messages(
-        _ count: Int, _ iterator: inout CallTransport.Inbound.AsyncIterator
-    ) async throws -> [[UInt8]] {
-        var messages: [[UInt8]] = []
-        while messages.count < count, let part = try await iterator.next() {
-            if case .message(let message) = part { messages.append(message) }
-        }
-        return messages
-    }
-
-    /// All messages of a call.
-    static func messages(_ call: Served) async throws -> [[UInt8]] {
-        var iterator = call.stream.inbound.makeAsyncIterator()
-        return try await messages(.max, &iterator)
-    }
-}
-
-/// Calls that wait for a test.
-private final class Inbox: Sendable {
-    private let calls = Mutex<[TestConnection.Served]>([])
-    private let (news, tell) = AsyncStream.makeStream(of: Void.self)
-
-    func put(_ call: TestConnection.Served) {
-        calls.withLock { $0.append(call) }
-        tell.yield()
-    }
-
-    func take() async throws -> TestConnection.Served {
-        for await _ in news { return calls.withLock { $0.removeFirst() } }
-        throw CancellationError()
-    }
-
-    func clear() { calls.withLock { $0 = [] } }
 }
 
 /// Keeps what is written from being sent, while it is up.

@@ -161,7 +161,7 @@ final class TestServer: Sendable {
             config: .defaults {
                 $0.rpc.maxRequestPayloadSize = 16 * 1024 * 1024
                 $0.channelDebuggingCallbacks.onAcceptTCPConnection = { channel in
-                    connections.add(channel)
+                    _ = connections.add(channel)
                     return channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.addHandler(
                             WritabilityGate(), position: .first)

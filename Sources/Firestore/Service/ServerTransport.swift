@@ -1,42 +1,34 @@
-import GRPCCore
 import LarderHTTP
+import LarderModel
+import Logging
+import Metrics
 import NIOCore
 import Synchronization
 
-/// The server's transport of gRPC over HTTP/2, for `GRPCServer`.
-///
-/// LarderHTTP serves HTTP/2, gRPC routes long calls; in between each call is an object of its
-/// connection (``Call``), not a channel.
-final class CallTransport: ServerTransport {
-    typealias Bytes = [UInt8]
-
+/// Listens for a server: gRPC calls over HTTP/2, everything else over HTTP/2 and HTTP/1.1.
+final class ServerTransport: Sendable {
     private struct State {
-        var methods: [MethodDescriptor] = []
         var channel: (any Channel)?
         var isStopped = false
     }
 
     private let listener: HTTPListener
     private let connections: OpenConnections
+    private let calls: CallContext
     private let web: WebAPI
-    private let webLimits: HTTPLimits
-    private let prepare: Prepare
+    private let faults: FaultMonitor
     private let state = Mutex(State())
     private let bound: EventLoopPromise<SocketAddress?>
 
-    /// Creates the context of all calls from the methods and their handler.
-    typealias Prepare =
-        @Sendable ([MethodDescriptor], @escaping CallContext.Handler) -> CallContext
-
     init(
-        _ listener: HTTPListener, _ connections: OpenConnections, _ web: WebAPI,
-        _ webLimits: HTTPLimits, _ prepare: @escaping Prepare
+        _ listener: HTTPListener, _ connections: OpenConnections, _ calls: CallContext,
+        _ web: WebAPI, _ faults: FaultMonitor
     ) {
         self.listener = listener
         self.connections = connections
+        self.calls = calls
         self.web = web
-        self.webLimits = webLimits
-        self.prepare = prepare
+        self.faults = faults
         bound = listener.eventLoopGroup.any().makePromise()
     }
 
@@ -49,27 +41,25 @@ final class CallTransport: ServerTransport {
         get async { (try? await bound.futureResult.get()).flatMap { $0 } }
     }
 
-    func configure(context: GRPCServerContext) {
-        state.withLock { $0.methods = context.methods }
-    }
-
     /// Serves until the shutdown begins, and then until all calls and connections have ended.
     ///
     /// - Throws: the error if it cannot listen.
-    func listen(streamHandler: @escaping CallContext.Handler) async throws {
-        let calls = prepare(state.withLock { $0.methods }, streamHandler)
+    func serve() async throws {
         let respond: HTTPRespond = { [web, connections] request, reply in
             connections.beginCall()
             await web.respond(to: request, reply)
             connections.endCall()
         }
+        let limits = calls.limits.ofHTTP
         let channel = try await listener.listen(
-            http1: { [webLimits] in try HTTP1Handler.add(to: $0, webLimits, respond) },
-            http2: { [webLimits] in
-                try HTTP2Connection.add(to: $0, calls.limits.ofConnection) {
+            http1: { [calls] in try HTTP1Handler.add(to: $0, limits, calls.ledger, respond) },
+            http2: { [calls, faults] in
+                try HTTP2Connection.add(
+                    to: $0, calls.limits.ofConnection, calls.ledger, report: { faults.note($0) }
+                ) {
                     calls.isCall($0)
                         ? calls.makeCall($0, $1, $2, $3)
-                        : HTTP2Request($1, of: $2, on: $3, webLimits, respond)
+                        : HTTP2Request($1, of: $2, on: $3, limits, respond)
                 }
             })
         bound.succeed(channel.localAddress)
@@ -87,12 +77,32 @@ final class CallTransport: ServerTransport {
         bound.succeed(nil)
     }
 
-    func beginGracefulShutdown() {
+    /// Stops accepting connections, and closes each connection after its last call.
+    func stop() {
         let channel = state.withLock { state in
             state.isStopped = true
             return state.channel
         }
         channel?.close(promise: nil)
         connections.quiesce()
+    }
+}
+
+/// Logs and counts faults of connections: the counter `larder_server_http2_faults` by `reason`.
+///
+/// Violations by clients are logged at debug level, failures of the server as errors.
+final class FaultMonitor: Sendable {
+    private let logger: Logger
+
+    init(_ logger: Logger) {
+        self.logger = logger
+    }
+
+    func note(_ fault: HTTP2Fault) {
+        Counter(label: "larder_server_http2_faults", dimensions: [("reason", fault.reason)])
+            .increment()
+        logger.log(
+            level: fault.isOfClient ? .debug : .error, "a fault of a connection",
+            metadata: ["reason": "\(fault.reason)", "detail": "\(fault.detail)"])
     }
 }

@@ -1,4 +1,6 @@
+import Foundation
 import GRPCCore
+import LarderCore
 import LarderHTTP
 import LarderModel
 import LarderRemote
@@ -10,8 +12,8 @@ import Testing
 
 @testable import LarderServer
 
-@Suite("Server: small calls, answered where they come")
-struct ShortCallTests {
+@Suite("Server: calls with one request")
+struct RequestMethodTests {
     private typealias Method = Google_Firestore_V1_Firestore.Method
 
     private let test = ServiceUnderTest()
@@ -30,7 +32,7 @@ struct ShortCallTests {
     @Test("A request is answered, however its bytes come", arguments: [1, 3, 1_000])
     func answered(size: Int) async throws {
         try await test.fill("c", 0..<1)
-        let client = try await TestConnection(test.service.shortCalls)
+        let client = try await TestConnection(test.service.methods)
         try await client.open("GetDocument")
         var rest = try TestConnection.framed(get("0000"))[...]
         while !rest.isEmpty {
@@ -43,60 +45,51 @@ struct ShortCallTests {
             serializedBytes: try #require(messages.first))
         #expect(messages.count == 1 && document.name == get("0000").name)
         #expect(ending == ResponseHeaders.success)
-        #expect(client.budget.heldBytes == 0)
+        #expect(client.ledger.heldBytes == 0)
     }
 
-    @Test("A read of few documents is answered; one of more goes on", arguments: [4, 5])
+    @Test("A read of few documents and one of many have the same responses", arguments: [4, 9])
     func batches(count: Int) async throws {
+        let test = ServiceUnderTest { $0.bytesAhead = 1 }
         try await test.fill("c", 0..<3)
-        let client = try await TestConnection(test.service.shortCalls)
+        let client = try await TestConnection(test.service.methods)
         try await client.open("BatchGetDocuments")
         try await client.send(try TestConnection.framed(batchGet(count)), isLast: true)
-        if count == 4 {
-            let answers = try await client.answer().messages.map {
-                try Google_Firestore_V1_BatchGetDocumentsResponse(serializedBytes: $0)
+        let answers = try await client.answer().messages.map {
+            try Google_Firestore_V1_BatchGetDocumentsResponse(serializedBytes: $0)
+        }
+        #expect(answers.prefix(3).map { $0.found.name.suffix(4) } == ["0000", "0001", "0002"])
+        #expect(answers.dropFirst(3).map { $0.missing.suffix(1) } == (3..<count).map { "\($0)" })
+    }
+
+    @Test("Anything but one request is refused", arguments: [[], [5, 6], [5, 70_005]])
+    func wrongCount(sizes: [Int]) async throws {
+        for isOneFrame in [true, false] {
+            let client = try await TestConnection(test.service.methods)
+            try await client.open("Rollback")
+            let messages = sizes.map { TestConnection.message($0) }
+            for bytes in isOneFrame ? [messages.flatMap { $0 }] : messages {
+                try await client.send(bytes)
             }
-            #expect(answers.map { $0.found.name.suffix(4) } == ["0000", "0001", "0002", ""])
-            #expect(answers.last?.missing.suffix(4) == "0003")
-        } else {
-            let messages = try await TestConnection.messages(try await client.call())
-            #expect(messages == [try batchGet(count).serializedBytes()])
+            try await client.send([], isLast: true)
+            let (messagesSent, ending) = try await client.answer()
+            #expect(messagesSent.isEmpty && ending["grpc-status"] == ["12"])
+            #expect(client.ledger.heldBytes == 0)
         }
     }
 
-    /// Requests that are not one small message.
-    struct Odd: CustomTestStringConvertible, Sendable {
-        var testDescription: String
-        var frames: [[UInt8]]
-        var messages: [Int]
-    }
-
-    private static let odd = [
-        Odd(testDescription: "nothing", frames: [[]], messages: []),
-        Odd(
-            testDescription: "two messages",
-            frames: [TestConnection.message(5) + TestConnection.message(6)], messages: [0, 1]),
-        Odd(
-            testDescription: "two messages in two frames",
-            frames: [TestConnection.message(5), TestConnection.message(6)], messages: [0, 1]),
-        Odd(
-            testDescription: "a large message",
-            frames: [
-                Array(TestConnection.message(70_005).prefix(40_000)),
-                Array(TestConnection.message(70_005).dropFirst(40_000)),
-            ], messages: [70_000]),
-    ]
-
-    @Test("Anything but one small message is passed to gRPC", arguments: odd)
-    func goesOn(odd: Odd) async throws {
-        let client = try await TestConnection(test.service.shortCalls)
+    @Test("A large request is served like a small one")
+    func large() async throws {
+        let client = try await TestConnection(test.service.methods)
         try await client.open("Rollback")
-        for (number, bytes) in odd.frames.enumerated() {
-            try await client.send(bytes, isLast: number == odd.frames.count - 1)
+        let request = Google_Firestore_V1_RollbackRequest.with {
+            $0.database = "projects/p/databases/(default)"
+            $0.transaction = Data(repeating: 1, count: 100_000)
         }
-        let messages = try await TestConnection.messages(try await client.call())
-        #expect(messages.map(\.count) == odd.messages)
-        #expect(try await client.ending() == nil)
+        let bytes = try TestConnection.framed(request)
+        try await client.send(bytes.prefix(40_000))
+        try await client.send(bytes.dropFirst(40_000), isLast: true)
+        #expect(try await client.answer().ending["grpc-status"] == ["3"])
     }
 
     @Test(
@@ -106,7 +99,7 @@ struct ShortCallTests {
         if isOpen { try await test.fill("c", 0..<1) }
         let name = Array("projects/p/databases/(default)".utf8)
         for bytes in [[0xff], [0x0a, UInt8(name.count)] + name + [0xff]] {
-            let client = try await TestConnection(test.service.shortCalls)
+            let client = try await TestConnection(test.service.methods)
             try await client.open(method)
             try await client.send(TestConnection.framed(bytes), isLast: true)
             let (messages, ending) = try await client.answer()
@@ -122,7 +115,7 @@ struct ShortCallTests {
             Mutation(.set(try Record([:])), at: path), Mutation(.set(try Record([:])), at: path),
             Mutation(.delete, at: path), Mutation(.delete, at: path, precondition: .exists(true)),
         ] {
-            let client = try await TestConnection(test.service.shortCalls)
+            let client = try await TestConnection(test.service.methods)
             try await client.open("Commit")
             let request = try coder.encode(committing: [mutation])
             try await client.send(TestConnection.framed(request), isLast: true)
@@ -137,11 +130,11 @@ struct ShortCallTests {
         }
     }
 
-    @Test("A call that ends with its headers goes on")
+    @Test("A call that ends with its headers has no request")
     func empty() async throws {
-        let client = try await TestConnection(test.service.shortCalls)
+        let client = try await TestConnection(test.service.methods)
         try await client.open("Rollback", isWhole: true)
-        #expect(try await TestConnection.messages(try await client.call()).isEmpty)
+        #expect(try await client.answer().ending["grpc-status"] == ["12"])
     }
 
     // MARK: Answers of any kind
@@ -150,24 +143,24 @@ struct ShortCallTests {
     private func rollback(
         _ answer: @escaping @Sendable () async throws -> [[UInt8]]
     ) async throws -> TestConnection {
-        try await rollback(ShortCall.Work(async: answer))
+        try await rollback(RequestMethod.Work(async: { .messages(try await answer()) }))
     }
 
-    private func rollback(_ work: ShortCall.Work) async throws -> TestConnection {
-        let call = ShortCall(
-            method: Method.Rollback.descriptor, monitor: test.service.monitor
+    private func rollback(_ work: RequestMethod.Work) async throws -> TestConnection {
+        let method = RequestMethod(
+            descriptor: Method.Rollback.descriptor, monitor: test.service.monitor
         ) { _ in work }
-        let client = try await TestConnection([call])
+        let client = try await TestConnection([.request(method)])
         try await client.open("Rollback")
         try await client.send([0, 0, 0, 0, 0], isLast: true)
         return client
     }
 
     /// A connection with a call that has begun, and what that is told by.
-    private func beginning() async throws -> (TestConnection, tell: ShortCall.Reply<[[UInt8]]>) {
-        let told = Box<ShortCall.Reply<[[UInt8]]>?>(nil)
+    private func beginning() async throws -> (TestConnection, tell: RequestMethod.Reply) {
+        let told = Box<RequestMethod.Reply?>(nil)
         let client = try await rollback(
-            ShortCall.Work { tell in
+            RequestMethod.Work { tell in
                 told.withLock { $0 = tell }
                 return true
             } async: {
@@ -184,7 +177,7 @@ struct ShortCallTests {
     @Test("Work that does not block is done inline, and only once")
     func inline() async throws {
         let client = try await rollback(
-            ShortCall.Work { tell in
+            RequestMethod.Work { tell in
                 tell { [[1], [2]] }
                 return true
             } async: {
@@ -193,10 +186,10 @@ struct ShortCallTests {
         let (messages, ending) = try await client.answer()
         #expect(messages == [[1], [2]] && ending == ResponseHeaders.success)
         let refused = try await rollback(
-            ShortCall.Work { _ in
+            RequestMethod.Work { _ in
                 throw RPCError(code: .notFound, message: "none")
             } async: {
-                [[1]]
+                .messages([[1]])
             })
         let answer = try await refused.answer()
         #expect(answer.messages.isEmpty && answer.ending["grpc-status"] == ["5"])
@@ -227,7 +220,7 @@ struct ShortCallTests {
 
     @Test("Work that would block is done in a task")
     func later() async throws {
-        let client = try await rollback(ShortCall.Work(async: { [[3]] }))
+        let client = try await rollback(RequestMethod.Work(async: { .messages([[3]]) }))
         #expect(try await client.answer().messages == [[3]])
     }
 

@@ -1,0 +1,58 @@
+import DequeModule
+package import LarderCore
+
+/// The memory of a call's requests, from the arrival of their bytes until they are served; confined
+/// to one event loop.
+///
+/// The request of a unary call is released at its end; in a stream each response releases the oldest
+/// request.
+package struct RequestMemory {
+    /// The size of a request that is decoded and served, as a multiple of its encoded size.
+    private static let servedFactor = 4
+    /// The change from which the account is charged: smaller calls leave it alone.
+    private static let step = 4 << 10
+
+    private let account: MemoryAccount
+    /// The bytes of all requests.
+    package private(set) var bytes = 0
+    private var chargedBytes = 0
+    /// The sizes of the requests that are complete and have no response yet.
+    private var unanswered: Deque<Int> = []
+
+    /// - Parameter account: that of the call.
+    package init(_ account: MemoryAccount) {
+        self.account = account
+    }
+
+    /// Adds received bytes.
+    package mutating func receive(_ count: Int) {
+        bytes += count
+        settle()
+    }
+
+    /// Notes that a request of a number of received bytes is complete.
+    package mutating func complete(_ count: Int) {
+        unanswered.append(count * Self.servedFactor)
+        bytes += count * (Self.servedFactor - 1)
+        settle()
+    }
+
+    /// Releases the oldest requests.
+    package mutating func answer(_ count: Int) {
+        for _ in 0..<min(count, unanswered.count) { bytes -= unanswered.removeFirst() }
+        settle()
+    }
+
+    /// Releases all requests.
+    package mutating func releaseAll() {
+        (bytes, unanswered) = (0, [])
+        settle()
+    }
+
+    private mutating func settle() {
+        let change = bytes - chargedBytes
+        guard abs(change) >= Self.step || bytes == 0, change != 0 else { return }
+        chargedBytes = bytes
+        account.change(by: change)
+    }
+}

@@ -1,0 +1,93 @@
+import LarderTestSupport
+import Testing
+
+@testable import LarderCore
+
+@Suite("Memory ledger")
+struct MemoryLedgerTests {
+    /// Accounts whose reliefs are noted, and end when the test says so.
+    private final class Reliefs: Sendable {
+        let waiting = Box<[(name: String, completion: @Sendable () -> Void)]>([])
+
+        func open(_ name: String, _ ledger: MemoryLedger) -> MemoryAccount {
+            ledger.open { completion in
+                self.waiting.withLock { $0.append((name, completion)) }
+            }
+        }
+
+        var names: [String] { waiting.withLock { $0.map(\.name) } }
+
+        func finish() {
+            let first = waiting.withLock { $0.removeFirst() }
+            first.completion()
+        }
+    }
+
+    @Test("The total is the sum of open accounts, those below included")
+    func sums() {
+        let ledger = MemoryLedger(limit: 1_000)
+        let reliefs = Reliefs()
+        let connection = reliefs.open("a", ledger)
+        let (first, second) = (connection.open(), connection.open())
+        connection.change(by: 5)
+        first.change(by: 20)
+        second.change(by: 300)
+        #expect(ledger.heldBytes == 325 && connection.heldBytes == 325 && first.heldBytes == 20)
+        second.change(by: -100)
+        #expect(ledger.heldBytes == 225)
+        second.close()
+        second.close()
+        second.change(by: 7)
+        #expect(ledger.heldBytes == 25 && second.heldBytes == 0)
+        connection.close()
+        first.change(by: 9)
+        #expect(ledger.heldBytes == 0 && reliefs.names.isEmpty)
+    }
+
+    @Test("At the limit the largest account is relieved, one at a time, until the total is within")
+    func relief() {
+        let ledger = MemoryLedger(limit: 100)
+        let reliefs = Reliefs()
+        let accounts = ["a", "b", "c"].map { reliefs.open($0, ledger) }
+        defer { for account in accounts { account.close() } }
+        accounts[0].change(by: 30)
+        accounts[1].change(by: 70)
+        #expect(reliefs.names.isEmpty)
+        // Whoever exceeds the limit, the largest is relieved.
+        accounts[2].change(by: 60)
+        accounts[2].change(by: 1)
+        #expect(reliefs.names == ["b"] && ledger.reliefCount == 1)
+        accounts[1].change(by: -40)
+        reliefs.finish()
+        #expect(reliefs.names == ["c"])
+        accounts[2].change(by: -61)
+        reliefs.finish()
+        #expect(reliefs.names.isEmpty && ledger.heldBytes == 60 && ledger.reliefCount == 2)
+    }
+
+    @Test("Changes of many threads add up, also while accounts are closed")
+    func threads() async {
+        let ledger = MemoryLedger(limit: .max)
+        let reliefs = Reliefs()
+        let connection = reliefs.open("a", ledger)
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<200 {
+                let call = connection.open()
+                group.addTask {
+                    for _ in 0..<50 {
+                        call.change(by: number)
+                        call.change(by: -number / 2)
+                    }
+                }
+                if number % 2 == 0 {
+                    group.addTask { call.close() }
+                } else {
+                    group.addTask { call.change(by: 1) }
+                }
+            }
+        }
+        // The calls that are not closed are released with their last reference.
+        #expect(ledger.heldBytes == 0)
+        connection.close()
+    }
+}
