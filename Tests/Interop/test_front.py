@@ -68,10 +68,11 @@ class Watched:
 
     def open_all_databases(self):
         """Opens as many as there may be, so that a database of a mutated name adds none."""
-        for number in range(10_000):
-            request = requests.GetDocumentRequest(
-                name=f"projects/fuzz/databases/d{number}/documents/c/absent")
-            code = self.call("GetDocument", type(request).serialize(request))
+        for database in ["(default)", *(f"d{number}" for number in range(10_000))]:
+            request = requests.CreateDocumentRequest(
+                parent=f"projects/fuzz/databases/{database}/documents", collection_id="c",
+                document=types.Document())
+            code = self.call("CreateDocument", type(request).serialize(request))
             if code == grpc.StatusCode.RESOURCE_EXHAUSTED:
                 return
         raise RuntimeError("there is no limit of databases")

@@ -406,8 +406,8 @@ def test_no_name_leads_out_of_the_directory(start_server, tmp_path):
 
 
 def test_large_requests_at_once_are_all_served(start_server, monkeypatch):
-    """Within the limit of memory."""
-    server = start_server("--memory", "--memory-limit", "128")
+    """What does not fit waits."""
+    server = start_server("--memory", "--memory-limit", "64")
 
     def commit(thread):
         writes = [

@@ -71,8 +71,15 @@ actor BackendCore {
         }
         commitClock = clock
         history.add(clock.last, of: store)
+        let reference = CoreReference()
         watchRegistry = WatchRegistry(
-            store: store, runner: runner, identity: identity, version: clock.last)
+            store: store, runner: runner, identity: identity, version: clock.last
+        ) { time in
+            DispatchQueue.global().asyncAfter(deadline: .now() + time) {
+                reference.core.withLock(\.value)?.perform { $0.watchRegistry.serveStarved() }
+            }
+        }
+        reference.core.withLock { $0.value = self }
     }
 
     nonisolated func newStreamID() -> StreamID {
@@ -212,6 +219,15 @@ actor BackendCore {
         waiting = []
         store.closeWhenIdle(completion)
     }
+}
+
+/// Refers to a backend that is being initialised.
+private final class CoreReference: Sendable {
+    struct Weak: Sendable {
+        weak var value: BackendCore?
+    }
+
+    let core = Mutex(Weak())
 }
 
 /// A serial executor on a dispatch queue or on a simulation's scheduler.

@@ -68,7 +68,7 @@ public struct ServerConfiguration: Sendable {
         /// The maximum number of pending requests of a Write stream.
         public var writesOnTheirWay = 64
         /// The approximate size of a page of a list.
-        public var bytesAhead = 4 << 20
+        public var listPageBytes = 1 << 20
         /// The time after which a call ends whose client takes nothing of its response.
         public var patience = Duration.seconds(30)
         /// The idle time after which a connection is pinged.
@@ -161,8 +161,11 @@ extension ServerConfiguration.Limits {
             pingInterval: pingInterval, dataPatience: patience)
     }
 
-    var ofHTTP: HTTPLimits {
-        HTTPLimits(bodyBytes: requestBytes, bodyTime: requestTime, writeTime: patience)
+    /// - Parameter admission: admits large requests.
+    func ofHTTP(_ admission: RequestAdmission) -> HTTPLimits {
+        HTTPLimits(
+            bodyBytes: requestBytes, bodyTime: requestTime, writeTime: patience,
+            admission: admission)
     }
 
     /// The limits of connections, which leave files for the databases.

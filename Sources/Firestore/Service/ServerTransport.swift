@@ -50,7 +50,7 @@ final class ServerTransport: Sendable {
             await web.respond(to: request, reply)
             connections.endCall()
         }
-        let limits = calls.limits.ofHTTP
+        let limits = calls.limits.ofHTTP(calls.admission)
         let channel = try await listener.listen(
             http1: { [calls] in try HTTP1Handler.add(to: $0, limits, calls.ledger, respond) },
             http2: { [calls, faults] in

@@ -1,5 +1,4 @@
 import CNGHTTP2
-import DequeModule
 import LarderCore
 import NIOCore
 import NIOHPACK
@@ -41,36 +40,6 @@ final class HTTP2Handler: ChannelDuplexHandler {
     /// The interval at which ``Patience`` is checked.
     private static let checkInterval = TimeAmount.seconds(5)
 
-    /// The inbound frame and the outbound data of a stream.
-    private final class Stream {
-        /// The received part of a data frame; passed on when the frame is complete.
-        ///
-        /// A frame whose stream ends or violates the protocol before its end is discarded with the
-        /// stream: no other stream can see its bytes.
-        var received = ByteBuffer()
-        var data: Deque<(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)> = []
-        /// The size of ``data``.
-        var unsentBytes = 0
-        /// The value of ``takenBytes`` at the last check.
-        var checkedBytes = 0
-        var takenBytes = 0
-        /// When the client was first seen not to take data that it had no window for.
-        var stalledSince: NIODeadline?
-        var trailers: HPACKHeaders?
-        /// Whether the response ends after the data, without trailers.
-        var isWhole = false
-        var hasBegun = false
-        /// Whether nghttp2 has deferred the stream until there is more data.
-        var isDeferred = false
-
-        /// Discards the data that is not sent.
-        func fail() {
-            let gone = data
-            (data, unsentBytes) = ([], 0)
-            for (_, promise) in gone { promise?.fail(ChannelError.ioOnClosedChannel) }
-        }
-    }
-
     /// The size of a write to the socket.
     private static let writeBytes = 64 << 10
     /// The initial capacity of a write: enough for most.
@@ -79,7 +48,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
     private let session: OpaquePointer
     private let limits: Limits
     private var context: ChannelHandlerContext?
-    private var streams: [Int32: Stream] = [:]
+    private var streams: [Int32: HTTP2Stream] = [:]
     /// The last headers and trailers of responses.
     private let beginnings = HTTP2Fields()
     private let endings = HTTP2Fields()
@@ -96,8 +65,10 @@ final class HTTP2Handler: ChannelDuplexHandler {
     /// The account of the connection; nil to count nothing.
     private let memory: MemoryAccount?
     /// The size of all streams' data, and the part of it that is charged.
-    private var unsentBytes = 0
+    private(set) var unsentBytes = 0
     private var chargedBytes = 0
+    /// Called after a write to the socket; nil for nothing.
+    var wrote: (() -> Void)?
     /// Data that nghttp2 has taken since the connection began, and until the last check.
     private var takenBytes = 0
     private var checkedBytes = 0
@@ -242,7 +213,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
         case NGHTTP2_HEADERS:
             let read = headers
             headers = HPACKHeaders()
-            if streams[id] == nil { streams[id] = Stream() }
+            if streams[id] == nil { streams[id] = HTTP2Stream() }
             fire(.headers(.init(headers: read, endStream: isLast)), id)
         case NGHTTP2_DATA:
             guard let stream = streams[id] else { return }
@@ -285,8 +256,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
                 promise?.fail(ChannelError.ioOnClosedChannel)
                 return
             }
-            response.data.append((bytes, promise))
-            response.unsentBytes += bytes.readableBytes
+            response.append(bytes, promise)
             unsentBytes += bytes.readableBytes
             if data.endStream { response.isWhole = true }
             return resume(response, id)
@@ -334,7 +304,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
         return nghttp2_submit_response(session, id, fields.baseAddress, fields.count, &data) == 0
     }
 
-    private func resume(_ response: Stream, _ id: Int32) {
+    private func resume(_ response: HTTP2Stream, _ id: Int32) {
         guard response.isDeferred else { return }
         response.isDeferred = false
         let error = nghttp2_session_resume_data(session, id)
@@ -350,32 +320,16 @@ final class HTTP2Handler: ChannelDuplexHandler {
         guard let response = streams[id] else {
             return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
         }
-        var count = 0
-        while count < room.count, let (bytes, promise) = response.data.first {
-            let size = min(bytes.readableBytes, room.count - count)
-            bytes.withUnsafeReadableBytes {
-                UnsafeMutableRawBufferPointer(rebasing: room[count...])
-                    .copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(size)))
-            }
-            count += size
-            if size < bytes.readableBytes {
-                response.data[0].bytes.moveReaderIndex(forwardBy: size)
-            } else {
-                response.data.removeFirst()
-                if let promise { promises.append(promise) }
-            }
-        }
-        response.unsentBytes -= count
-        response.takenBytes += count
+        let count = response.take(into: room, &promises)
         unsentBytes -= count
         takenBytes += count
-        if response.data.isEmpty, let trailers = response.trailers {
+        if response.isSent, let trailers = response.trailers {
             flags |= NGHTTP2_DATA_FLAG_EOF.rawValue | NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
             let fields = endings.fields(of: trailers)
             let error = nghttp2_submit_trailer(session, id, fields.baseAddress, fields.count)
             return error == 0 ? count : Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
         }
-        if response.data.isEmpty, response.isWhole {
+        if response.isSent, response.isWhole {
             flags |= NGHTTP2_DATA_FLAG_EOF.rawValue
             return count
         }
@@ -402,6 +356,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
         context.flush()
         settleMemory()
         if unsentBytes > 0 { scheduleCheck() }
+        wrote?()
         let isOver =
             nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
         if hasFailed || isOver { context.close(promise: nil) }
@@ -497,13 +452,9 @@ final class HTTP2Handler: ChannelDuplexHandler {
         checkedBytes = takenBytes
         for (id, stream) in streams where stream.unsentBytes > 0 {
             // Streams share the connection: one with window waits for its turn.
-            let waits =
-                stream.takenBytes == stream.checkedBytes
-                && !(hasMoved && nghttp2_session_get_stream_remote_window_size(session, id) > 0)
-            stream.checkedBytes = stream.takenBytes
-            stream.stalledSince = waits ? stream.stalledSince ?? now : nil
-            guard let since = stream.stalledSince, now - since >= patience.data else { continue }
-            stream.stalledSince = nil
+            let mayWait =
+                hasMoved && nghttp2_session_get_stream_remote_window_size(session, id) > 0
+            guard stream.isStalled(for: patience.data, at: now, mayWait: mayWait) else { continue }
             context.fireUserInboundEventTriggered(StalledStream(id: HTTP2StreamID(id)))
         }
         if incompleteSince != nil || unsentBytes > 0 { scheduleCheck() }

@@ -18,6 +18,8 @@ package final class HTTP2Request: HTTP2StreamHandler {
     private var isHead = false
     /// Whether the client has ended its side.
     private var hasEnded = false
+    /// Whether the connection counts the request as work in progress.
+    private var isWorking = false
     /// Received bytes that no window update has returned yet.
     private var uncredited = 0
 
@@ -41,7 +43,7 @@ package final class HTTP2Request: HTTP2StreamHandler {
         let exchange = HTTPExchange(
             request, limits, self, of: connection.memory, on: loop, respond)
         self.exchange = exchange
-        if isWhole { exchange.finish() } else { exchange.receiveBody() }
+        if isWhole { finish() } else { exchange.receiveBody() }
     }
 
     package func receive(_ bytes: ByteBuffer, size: Int, isLast: Bool) {
@@ -49,8 +51,25 @@ package final class HTTP2Request: HTTP2StreamHandler {
         hasEnded = isLast
         exchange?.receive(bytes)
         guard isLast else { return resume() }
-        exchange?.finish()
         connection.released(id)
+        finish()
+    }
+
+    private func finish() {
+        if connection.mayProceed(id) { proceed() }
+    }
+
+    package func proceed() {
+        guard let exchange, !isWorking else { return }
+        isWorking = true
+        connection.beganWork()
+        exchange.finish()
+    }
+
+    private func endWork() {
+        guard isWorking else { return }
+        isWorking = false
+        connection.endedWork()
     }
 
     /// Returns receive window once half of it is used.
@@ -66,6 +85,7 @@ package final class HTTP2Request: HTTP2StreamHandler {
     package func close() {
         exchange?.close()
         exchange = nil
+        endWork()
     }
 
     // MARK: Slow clients
@@ -96,6 +116,7 @@ extension HTTP2Request: HTTPExchange.Output {
 
     func end(_ bytes: ByteBuffer) {
         write(bytes, nil, isLast: true)
+        endWork()
     }
 
     private func write(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>?, isLast: Bool) {

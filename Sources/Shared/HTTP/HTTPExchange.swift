@@ -11,8 +11,13 @@ package struct HTTPLimits: Sendable {
     package var bodyTime: TimeAmount
     /// The time after which a client that takes no part of a response is disconnected.
     package var writeTime: TimeAmount
+    /// Admits large requests.
+    package let admission: RequestAdmission
 
-    package init(bodyBytes: Int, bodyTime: Duration, writeTime: Duration) {
+    package init(
+        bodyBytes: Int, bodyTime: Duration, writeTime: Duration, admission: RequestAdmission
+    ) {
+        self.admission = admission
         self.bodyBytes = bodyBytes
         self.bodyTime = TimeAmount(bodyTime)
         self.writeTime = TimeAmount(writeTime)
@@ -23,8 +28,8 @@ package struct HTTPLimits: Sendable {
 /// responds, and writes what it replies.
 ///
 /// ```
-/// receiving ── finish ──► responding ── end ──► over
-///     └───────── close ───────┴──────────────────►
+/// receiving ── finish ──► (waiting ──►) responding ── end ──► over
+///     └─────────────── close ──────────────┴──────────────────►
 /// ```
 ///
 /// Confined to the connection's event loop.
@@ -40,6 +45,8 @@ final class HTTPExchange {
 
     private enum State {
         case receiving(body: [UInt8])
+        /// Waits for admission.
+        case waiting(body: [UInt8], id: UInt64)
         case responding(Task<Void, Never>?)
         case over
     }
@@ -73,7 +80,7 @@ final class HTTPExchange {
         self.loop = loop
         self.respond = respond
         origin = CallOrigin(connection, connection.open())
-        received = RequestMemory(origin.memory)
+        received = RequestMemory(origin.memory, limits.admission)
     }
 
     // MARK: Request
@@ -103,12 +110,10 @@ final class HTTPExchange {
         if isTooLarge { received.releaseAll() } else { received.receive(bytes.readableBytes) }
     }
 
-    /// Serves the request after the end of its body.
+    /// Serves the request after the end of its body, once it is admitted.
     func finish() {
         guard case .receiving(let body) = state else { return }
         stopTimeout()
-        received.complete(body.count)
-        let reply = LoopReply(NIOLoopBound(self, eventLoop: loop), loop, origin.memory)
         guard !isTooLarge else {
             let response = HTTPResponse(
                 status: 413, contentType: "text/plain",
@@ -117,6 +122,25 @@ final class HTTPExchange {
             begin(response.head, response.body.count)
             return end(ByteBuffer(bytes: response.body))
         }
+        guard let bytes = RequestMemory.admissionBytes(body.count) else { return serve(body) }
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        let id = limits.admission.admit(bytes) { [loop] id in
+            loop.execute { bound.value.admitted(id, bytes) }
+        }
+        guard let id else { return serve(body) }
+        state = .waiting(body: body, id: id)
+        setTimeout(limits.bodyTime)
+    }
+
+    private func admitted(_ id: UInt64, _ bytes: Int) {
+        guard case .waiting(let body, id) = state else { return limits.admission.release(bytes) }
+        stopTimeout()
+        serve(body)
+    }
+
+    private func serve(_ body: [UInt8]) {
+        received.complete(body.count)
+        let reply = LoopReply(NIOLoopBound(self, eventLoop: loop), loop, origin.memory)
         var request = request
         request.body = body
         state = .responding(
@@ -127,7 +151,11 @@ final class HTTPExchange {
 
     /// Called when the client has left.
     func close() {
-        if case .responding(let task?) = state { task.cancel() }
+        switch state {
+        case .responding(let task): task?.cancel()
+        case .waiting(_, let id): limits.admission.cancel(id)
+        case .receiving, .over: break
+        }
         stop()
     }
 

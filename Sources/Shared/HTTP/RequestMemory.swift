@@ -9,19 +9,30 @@ package import LarderCore
 package struct RequestMemory {
     /// The size of a request that is decoded and served, as a multiple of its encoded size.
     private static let servedFactor = 4
+    /// The encoded size above which a request needs admission.
+    private static let smallBytes = 64 << 10
     /// The change from which the account is charged: smaller calls leave it alone.
     private static let step = 4 << 10
 
     private let account: MemoryAccount
+    private let admission: RequestAdmission
     /// The bytes of all requests.
     package private(set) var bytes = 0
     private var chargedBytes = 0
     /// The sizes of the requests that are complete and have no response yet.
     private var unanswered: Deque<Int> = []
 
-    /// - Parameter account: that of the call.
-    package init(_ account: MemoryAccount) {
+    /// - Parameters:
+    ///   - account: that of the call.
+    ///   - admission: admits large requests.
+    package init(_ account: MemoryAccount, _ admission: RequestAdmission) {
         self.account = account
+        self.admission = admission
+    }
+
+    /// The bytes of a request that need admission before it is complete; nil for a small one.
+    package static func admissionBytes(_ count: Int) -> Int? {
+        count > smallBytes ? count * servedFactor : nil
     }
 
     /// Adds received bytes.
@@ -30,7 +41,7 @@ package struct RequestMemory {
         settle()
     }
 
-    /// Notes that a request of a number of received bytes is complete.
+    /// Notes that a request of a number of received bytes is complete, and admitted if it is large.
     package mutating func complete(_ count: Int) {
         unanswered.append(count * Self.servedFactor)
         bytes += count * (Self.servedFactor - 1)
@@ -39,12 +50,21 @@ package struct RequestMemory {
 
     /// Releases the oldest requests.
     package mutating func answer(_ count: Int) {
-        for _ in 0..<min(count, unanswered.count) { bytes -= unanswered.removeFirst() }
+        for _ in 0..<min(count, unanswered.count) {
+            let size = unanswered.removeFirst()
+            bytes -= size
+            dismiss(size)
+        }
         settle()
+    }
+
+    private func dismiss(_ size: Int) {
+        if size > Self.smallBytes * Self.servedFactor { admission.release(size) }
     }
 
     /// Releases all requests.
     package mutating func releaseAll() {
+        for size in unanswered { dismiss(size) }
         (bytes, unanswered) = (0, [])
         settle()
     }

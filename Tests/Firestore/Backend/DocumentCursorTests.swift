@@ -63,10 +63,15 @@ struct DocumentCursorTests {
     }
 
     @Test("A backend closes in spite of suspended reads, which fail then")
-    func closes() async throws {
+    func closes() throws {
         let cursor = cursor(.query(try query()))
         #expect(try next(cursor).count == 1)
-        try await backend.backend.close()
+        let isClosed = Box(false)
+        backend.backend.close { result in
+            isClosed.withLock { $0 = (try? result.get()) != nil }
+        }
+        backend.run()
+        #expect(isClosed.withLock { $0 })
         #expect(code { _ = try next(cursor) } == .unavailable)
         cursor.close()
     }

@@ -158,6 +158,22 @@ struct HTTP1HandlerTests {
         #expect(server.ledger.heldBytes == 0 && channel.isActive)
     }
 
+    @Test("a large body that has arrived waits for others to be served")
+    func waits() async throws {
+        let channel = try await connect()
+        #expect(limits.admission.admit(200_000) { _ in } == nil)
+        let body = String(repeating: "x", count: 100_000)
+        try await send("POST / HTTP/1.1\r\nContent-Length: 100000\r\n\r\n" + body, to: channel)
+        #expect(limits.admission.heldBytes == 200_000)
+        limits.admission.release(200_000)
+        await channel.testingEventLoop.run()
+        let (request, reply) = try #require(await server.next())
+        #expect(request.body.count == 100_000 && limits.admission.heldBytes == 400_000)
+        await reply.send(HTTPResponse(status: 200, text: ""))
+        _ = try await sent(channel)
+        #expect(limits.admission.heldBytes == 0)
+    }
+
     @Test("the connection that holds the most at the limit of memory is refused and closed")
     func relieves() async throws {
         let channel = try await connect()

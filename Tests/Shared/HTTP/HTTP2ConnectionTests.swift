@@ -20,6 +20,7 @@ private final class Peer {
         var heldBytes: Int { 0 }
         func refuse(_ cause: StreamRefusal) {}
         func resume() {}
+        func proceed() {}
     }
 
     let channel = EmbeddedChannel()

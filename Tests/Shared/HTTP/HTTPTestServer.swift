@@ -43,6 +43,8 @@ final class HTTPTestServer: Sendable {
 extension HTTPLimits {
     /// Limits of tests.
     static func ofTests(bodyBytes: Int = 100_000) -> HTTPLimits {
-        HTTPLimits(bodyBytes: bodyBytes, bodyTime: .seconds(60), writeTime: .seconds(30))
+        HTTPLimits(
+            bodyBytes: bodyBytes, bodyTime: .seconds(60), writeTime: .seconds(30),
+            admission: RequestAdmission(limit: 4 * bodyBytes))
     }
 }

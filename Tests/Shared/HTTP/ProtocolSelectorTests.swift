@@ -18,7 +18,8 @@ final class ProtocolSelectorTests {
                     try HTTP1Handler.add(
                         to: $0,
                         HTTPLimits(
-                            bodyBytes: 1, bodyTime: .seconds(1), writeTime: .seconds(1)),
+                            bodyBytes: 1, bodyTime: .seconds(1), writeTime: .seconds(1),
+                            admission: RequestAdmission(limit: 1)),
                         MemoryLedger(limit: 1)
                     ) { _, _ in }
                 },

@@ -15,6 +15,7 @@ final class CallContext: Sendable {
     let access: WebAccess
     let limits: ServerConfiguration.Limits
     let ledger: MemoryLedger
+    let admission: RequestAdmission
     let executor: LoopExecutor
     let connections: OpenConnections
 
@@ -30,6 +31,7 @@ final class CallContext: Sendable {
         self.access = access
         self.limits = limits
         self.ledger = ledger
+        admission = RequestAdmission(limit: ledger.limit / 2)
         self.executor = executor
         self.connections = connections
     }

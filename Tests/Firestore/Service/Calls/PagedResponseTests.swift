@@ -180,4 +180,25 @@ struct PagedResponseTests {
         try await client.channel.close()
         #expect(client.ledger.heldBytes == 0)
     }
+
+    @Test("Large requests of many clients are served one after the other, none is refused")
+    func largeRequests() async throws {
+        let client = try await TestConnection(memory: 4 << 20)
+        let whole = TestConnection.message(400_000)
+        for number in 0..<3 {
+            let id = HTTP2StreamID(2 * number + 1)
+            try await client.open("Write", on: id)
+            try await client.send(whole, on: id)
+        }
+        // Half of the memory is for requests of 1.6 MB in all.
+        #expect(client.stream.withLock { $0.requests.count } == 1)
+        try await client.close(1)
+        await client.loop.run()
+        #expect(client.stream.withLock { $0.requests.count } == 2)
+        try await client.close(3)
+        await client.loop.run()
+        #expect(client.stream.withLock { $0.requests.count } == 3)
+        try await client.close(5)
+        #expect(client.ledger.heldBytes == 0 && client.ledger.reliefCount == 0)
+    }
 }

@@ -1,0 +1,83 @@
+import DequeModule
+import NIOCore
+import NIOHPACK
+
+/// The inbound frame and the outbound data of a stream.
+final class HTTP2Stream {
+    /// The received part of a data frame; passed on when the frame is complete.
+    ///
+    /// A frame whose stream ends or violates the protocol before its end is discarded with the
+    /// stream: no other stream can see its bytes.
+    var received = ByteBuffer()
+    private var data: Deque<(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)> = []
+    /// The size of the data.
+    private(set) var unsentBytes = 0
+    var trailers: HPACKHeaders?
+    /// Whether the response ends after the data, without trailers.
+    var isWhole = false
+    var hasBegun = false
+    /// Whether nghttp2 has deferred the stream until there is more data.
+    var isDeferred = false
+    /// Bytes of data that nghttp2 has taken, and their number at the last check.
+    private var takenBytes = 0
+    private var checkedBytes = 0
+    /// When a check has first found that no data was taken since the one before.
+    private var stalledSince: NIODeadline?
+
+    func append(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>?) {
+        data.append((bytes, promise))
+        unsentBytes += bytes.readableBytes
+    }
+
+    /// Moves data to a buffer.
+    ///
+    /// - Parameter promises: receives the promises of data that is taken completely.
+    /// - Returns: the number of bytes.
+    func take(
+        into room: UnsafeMutableRawBufferPointer, _ promises: inout [EventLoopPromise<Void>]
+    ) -> Int {
+        var count = 0
+        while count < room.count, let (bytes, promise) = data.first {
+            let size = min(bytes.readableBytes, room.count - count)
+            bytes.withUnsafeReadableBytes {
+                UnsafeMutableRawBufferPointer(rebasing: room[count...])
+                    .copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(size)))
+            }
+            count += size
+            if size < bytes.readableBytes {
+                data[0].bytes.moveReaderIndex(forwardBy: size)
+            } else {
+                data.removeFirst()
+                if let promise { promises.append(promise) }
+            }
+        }
+        unsentBytes -= count
+        takenBytes += count
+        return count
+    }
+
+    /// Whether all data is taken.
+    var isSent: Bool { data.isEmpty }
+
+    /// Discards the data that is not sent.
+    func fail() {
+        let gone = data
+        (data, unsentBytes) = ([], 0)
+        for (_, promise) in gone { promise?.fail(ChannelError.ioOnClosedChannel) }
+    }
+
+    /// Checks whether no data is taken for longer than a time; true once.
+    ///
+    /// - Parameter mayWait: whether the stream may wait for its turn.
+    func isStalled(for time: TimeAmount, at now: NIODeadline, mayWait: Bool) -> Bool {
+        let hasMoved = takenBytes != checkedBytes
+        checkedBytes = takenBytes
+        guard !hasMoved, !mayWait else {
+            stalledSince = nil
+            return false
+        }
+        let since = stalledSince ?? now
+        stalledSince = now - since >= time ? nil : since
+        return now - since >= time
+    }
+}
