@@ -33,7 +33,7 @@ let package = Package(
         .library(name: "LarderRealtime", targets: ["LarderRealtime"]),
         .library(
             name: "LarderRealtimeBackend",
-            targets: ["LarderRealtimeModel", "LarderRealtimeBackend"]),
+            targets: ["LarderRealtimeModel", "LarderRealtimeRules", "LarderRealtimeBackend"]),
         .library(name: "LarderRealtimeWebSocket", targets: ["LarderRealtimeWebSocket"]),
         .executable(name: "larder", targets: ["LarderTool"]),
         .executable(name: "larderd", targets: ["LarderDaemon"]),
@@ -231,6 +231,10 @@ let package = Package(
         .target(
             name: "LarderRealtimeModel", dependencies: ["LarderCore"],
             path: "Sources/Realtime/Model", swiftSettings: swiftSettings),
+        // The Realtime Database's security rules: their files, compiler and evaluation.
+        .target(
+            name: "LarderRealtimeRules", dependencies: ["LarderCore", "LarderRealtimeModel"],
+            path: "Sources/Realtime/Rules", swiftSettings: swiftSettings),
         // The tree in a store: node rows, tracked queries, the outbox.
         .target(
             name: "LarderRealtimeStore",
@@ -273,9 +277,25 @@ let package = Package(
             name: "LarderRealtimeBackend",
             dependencies: [
                 "LarderCore", "LarderRuntime", "LarderStorage", "LarderRealtimeModel",
-                "LarderRealtimeStore", "LarderRealtimeRemote",
+                "LarderRealtimeRules", "LarderRealtimeStore", "LarderRealtimeRemote",
             ],
             path: "Sources/Realtime/Backend", swiftSettings: swiftSettings),
+        // The REST interface of a backend and its event streams, without a transport.
+        .target(
+            name: "LarderRealtimeREST",
+            dependencies: [
+                "LarderCore", "LarderRealtimeModel", "LarderRealtimeRules", "LarderRealtimeRemote",
+                "LarderRealtimeBackend",
+            ],
+            path: "Sources/Realtime/REST", swiftSettings: swiftSettings),
+        // Websocket sessions of a server, between frames and requests, without a transport.
+        .target(
+            name: "LarderRealtimeService",
+            dependencies: [
+                "LarderCore", "LarderRealtimeModel", "LarderRealtimeRemote", "LarderRealtimeWire",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            path: "Sources/Realtime/Service", swiftSettings: swiftSettings),
         // What applications import: the Realtime Database API.
         .target(
             name: "LarderRealtime",
@@ -290,7 +310,7 @@ let package = Package(
             name: "LarderTool",
             dependencies: [
                 "Larder", "LarderCore", "LarderModel", "LarderDocumentStore", "LarderRealtime",
-                "LarderRealtimeStore", "LarderRealtimeBackend",
+                "LarderRealtimeRules", "LarderRealtimeStore", "LarderRealtimeBackend",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -602,6 +622,13 @@ let package = Package(
             ],
             path: "Tests/Realtime/Model", swiftSettings: swiftSettings),
         .testTarget(
+            name: "LarderRealtimeRulesTests",
+            dependencies: [
+                "LarderCore", "LarderRealtimeModel", "LarderRealtimeRules",
+                "LarderRealtimeTestSupport", "LarderSharedTestSupport",
+            ],
+            path: "Tests/Realtime/Rules", swiftSettings: swiftSettings),
+        .testTarget(
             name: "LarderRealtimeStoreTests",
             dependencies: [
                 "LarderCore", "LarderStorage", "LarderRealtimeModel", "LarderRealtimeStore",
@@ -642,11 +669,27 @@ let package = Package(
         .testTarget(
             name: "LarderRealtimeBackendTests",
             dependencies: [
-                "LarderCore", "LarderStorage", "LarderRealtimeModel", "LarderRealtimeStore",
-                "LarderRealtimeRemote", "LarderRealtimeBackend", "LarderRealtimeTestSupport",
-                "LarderSharedTestSupport",
+                "LarderCore", "LarderStorage", "LarderRealtimeModel", "LarderRealtimeRules",
+                "LarderRealtimeStore", "LarderRealtimeRemote", "LarderRealtimeBackend",
+                "LarderRealtimeTestSupport", "LarderSharedTestSupport",
             ],
             path: "Tests/Realtime/Backend", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderRealtimeRESTTests",
+            dependencies: [
+                "LarderCore", "LarderRuntime", "LarderRealtimeModel", "LarderRealtimeRules",
+                "LarderRealtimeRemote", "LarderRealtimeBackend", "LarderRealtimeREST",
+                "LarderRealtimeTestSupport", "LarderSharedTestSupport",
+            ],
+            path: "Tests/Realtime/REST", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderRealtimeServiceTests",
+            dependencies: [
+                "LarderCore", "LarderRuntime", "LarderRealtimeModel", "LarderRealtimeRemote",
+                "LarderRealtimeWire", "LarderRealtimeBackend", "LarderRealtimeService",
+                "LarderRealtimeTestSupport", "LarderSharedTestSupport",
+            ],
+            path: "Tests/Realtime/Service", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderRealtimeTests",
             dependencies: [

@@ -1,5 +1,6 @@
 public import LarderRealtimeModel
 public import LarderRealtimeRemote
+public import LarderRealtimeRules
 import Synchronization
 
 /// A Realtime Database backend in this process: a tree for each namespace, listens, conditional
@@ -8,15 +9,15 @@ import Synchronization
 /// Databases are configured with its ``connection``. Methods can be called from any thread;
 /// requests are served serially on the backend's executor.
 public final class RealtimeBackend: Sendable {
-    private let configuration: RealtimeBackendConfiguration
-    private let settings: BackendSettings
+    let configuration: RealtimeBackendConfiguration
+    let settings: BackendSettings
     private let storage: (any TreeStorage)?
     private let servers: Mutex<[String: TreeServer]>
 
     /// Opens a backend in memory, whose trees are lost when it is released.
     public init(_ configuration: RealtimeBackendConfiguration = RealtimeBackendConfiguration()) {
         self.configuration = configuration
-        settings = BackendSettings(rules: configuration.rules)
+        settings = BackendSettings(configuration)
         storage = nil
         servers = Mutex([:])
     }
@@ -28,7 +29,7 @@ public final class RealtimeBackend: Sendable {
         _ configuration: RealtimeBackendConfiguration, storage: any TreeStorage
     ) throws(LarderError) {
         self.configuration = configuration
-        settings = BackendSettings(rules: configuration.rules)
+        settings = BackendSettings(configuration)
         self.storage = storage
         var servers: [String: TreeServer] = [:]
         for (namespace, tree) in try storage.trees() {
@@ -76,7 +77,7 @@ public final class RealtimeBackend: Sendable {
     }
 
     /// The server of a namespace, which is created when it is first used.
-    private func server(of namespace: String) -> TreeServer {
+    func server(of namespace: String) -> TreeServer {
         servers.withLock { servers in
             if let server = servers[namespace] { return server }
             let server = TreeServer(
@@ -145,7 +146,15 @@ extension RealtimeBackend {
 // MARK: - Permissions
 
 extension RealtimeBackend {
-    /// Replaces the rules; listens that they deny end.
+    /// Replaces the security rules; listens that they deny end.
+    ///
+    /// - Parameter rules: nil to allow everything.
+    public func setSecurityRules(_ rules: SecurityRules?) {
+        settings.securityRules = rules
+        performOnAll { $0.recheckAllListens() }
+    }
+
+    /// Replaces the check beside the security rules; listens that it denies end.
     package func setRules(_ rules: @escaping Rules) {
         settings.rules = rules
         performOnAll { $0.recheckAllListens() }
@@ -165,6 +174,7 @@ extension RealtimeBackend {
 /// Settings of a backend that can change while it runs.
 final class BackendSettings: Sendable {
     private struct State {
+        var securityRules: SecurityRules?
         var rules: RealtimeBackend.Rules
         var refusal: LarderError?
         var isClosed = false
@@ -172,8 +182,14 @@ final class BackendSettings: Sendable {
 
     private let state: Mutex<State>
 
-    init(rules: @escaping RealtimeBackend.Rules) {
-        state = Mutex(State(rules: rules))
+    init(_ configuration: RealtimeBackendConfiguration) {
+        state = Mutex(
+            State(securityRules: configuration.securityRules, rules: configuration.rules))
+    }
+
+    var securityRules: SecurityRules? {
+        get { state.withLock { $0.securityRules } }
+        set { state.withLock { $0.securityRules = newValue } }
     }
 
     var rules: RealtimeBackend.Rules {

@@ -1,9 +1,13 @@
-public import LarderRealtimeModel
+package import LarderRealtimeModel
+public import LarderRealtimeRules
 package import LarderRuntime
 
 /// The configuration of a Realtime Database backend.
 public struct RealtimeBackendConfiguration: Sendable {
-    /// The security rules; by default everything is allowed.
+    /// The security rules, which requests must be allowed by; nil for none.
+    public var securityRules: SecurityRules?
+
+    /// A check that requests must pass beside the security rules; by default all pass.
     public var rules: RealtimeBackend.Rules = { _ in .allow }
 
     /// The check of clients' tokens; by default every token is valid, and is the user's ID.
@@ -26,20 +30,6 @@ public struct RealtimeBackendConfiguration: Sendable {
     public init() {}
 }
 
-/// A user whose token a backend accepted.
-public struct RealtimeUser: Hashable, Sendable {
-    /// The user's ID.
-    public var id: String
-    /// When the token expires; nil if it does not.
-    public var expiration: Timestamp?
-
-    /// A user.
-    public init(id: String, expiration: Timestamp? = nil) {
-        self.id = id
-        self.expiration = expiration
-    }
-}
-
 extension RealtimeBackend {
     /// Checks a client's token.
     ///
@@ -56,7 +46,7 @@ extension RealtimeBackend {
         case invalid(reason: String)
     }
 
-    /// Decides whether a request is allowed.
+    /// Decides whether a request is allowed; not asked for administrators.
     ///
     /// Called on the backend's thread: it must return quickly and must not wait for the backend.
     public typealias Rules = @Sendable (Request) -> Decision

@@ -88,7 +88,7 @@ extension TreeServer {
         return RealtimeResponse(.expiredToken, reason: "the token has expired")
     }
 
-    private func setUser(_ user: RealtimeUser?, of session: BackendSession) {
+    func setUser(_ user: RealtimeUser?, of session: BackendSession) {
         session.cancelExpiration?()
         session.cancelExpiration = nil
         session.user = user

@@ -1,5 +1,6 @@
 import LarderRealtimeModel
 import LarderRealtimeRemote
+import LarderRealtimeRules
 
 extension TreeServer {
     /// Begins a listen, or answers one again that is there already.
@@ -15,7 +16,8 @@ extension TreeServer {
         if content.hash != hash {
             send(.push(update(compoundHash, to: content, at: path, key.tag)), to: session.channel)
         }
-        return RealtimeResponse(.ok)
+        return settings.securityRules?.missingIndex(of: key.query) == nil
+            ? RealtimeResponse(.ok) : .withoutIndex
     }
 
     private func update(
@@ -38,7 +40,7 @@ extension TreeServer {
         return RealtimeResponse(.ok, payload: .node(content(of: query)))
     }
 
-    private func content(of query: QuerySpec) -> Node {
+    func content(of query: QuerySpec) -> Node {
         query.parameters.filtered(tree.node(at: query.path))
     }
 
@@ -47,24 +49,16 @@ extension TreeServer {
     /// The answer to a query that is invalid or that the rules deny; nil for an allowed one.
     private func refusal(of query: QuerySpec, _ session: BackendSession) -> RealtimeResponse? {
         do throws(LarderError) {
-            try query.path.validate()
-            if case .child(let path) = query.parameters.index { try path.validate() }
+            try query.validate()
         } catch {
             return RealtimeResponse(.failed, reason: error.message)
         }
-        return mayRead(query, session) ? nil : .permissionDenied
-    }
-
-    private func mayRead(_ query: QuerySpec, _ session: BackendSession) -> Bool {
-        let request = RealtimeBackend.Request(
-            operation: .read, user: session.user, location: query.path,
-            parameters: query.parameters, tree: tree, result: tree, milliseconds: now)
-        return settings.rules(request) == .allow
+        return mayRead(query, session.user) ? nil : .permissionDenied
     }
 
     /// Ends the listens of a session that the rules deny by now.
     func recheckListens(of session: BackendSession) {
-        let denied = session.listens.filter { !mayRead($0.query, session) }
+        let denied = session.listens.filter { !mayRead($0.query, session.user) }
         for key in denied.sorted(by: { $0.query.path < $1.query.path }) { revoke(key, session) }
     }
 
@@ -87,4 +81,8 @@ extension TreeServer {
 
 extension RealtimeResponse {
     static let permissionDenied = RealtimeResponse(.permissionDenied, reason: "Permission denied")
+
+    /// The answer to a listen whose order is not in the rules' `.indexOn`.
+    static let withoutIndex = RealtimeResponse(
+        .ok, payload: .json(.object([JSONMember("w", .array([.string("no_index")]))])))
 }

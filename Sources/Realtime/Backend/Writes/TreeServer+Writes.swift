@@ -8,17 +8,35 @@ extension TreeServer {
     func write(_ write: TreeWrite, hash: String? = nil, of session: BackendSession)
         -> RealtimeResponse
     {
-        if let refusal = refusal(of: write) { return refusal }
-        let time = now
-        let resolved = write.resolved(at: time, in: tree)
-        let result = resolved.applied(to: tree)
-        guard mayWrite(resolved, session, at: time, result) else { return .permissionDenied }
-        if let hash, tree.node(at: write.path).hash != hash {
+        switch make(write, ifHash: hash, as: session.user) {
+        case .written: return RealtimeResponse(.ok)
+        case .denied: return .permissionDenied
+        case .invalid(let reason): return RealtimeResponse(.failed, reason: reason)
+        case .stale:
             sendPresentNode(at: write.path, to: session)
             return RealtimeResponse(.dataStale, reason: "Transaction hash does not match")
         }
+    }
+
+    /// Makes a write with the permissions of a user.
+    ///
+    /// - Parameter hash: the hash that the present node must have; nil for any.
+    func make(_ write: TreeWrite, ifHash hash: String?, as user: RealtimeUser?) -> WriteResult {
+        do throws(LarderError) {
+            try write.validate()
+        } catch {
+            return .invalid(error.message)
+        }
+        let time = now
+        let resolved = write.resolved(at: time, in: tree)
+        let result = resolved.applied(to: tree)
+        guard mayWrite(resolved, user, at: time, result) else { return .denied }
+        if let hash {
+            let present = tree.node(at: write.path)
+            guard present.hash == hash else { return .stale(present) }
+        }
         replaceTree(with: result, after: resolved)
-        return RealtimeResponse(.ok)
+        return .written(resolved)
     }
 
     /// The answer to a write that is invalid whatever the rules say; nil for a valid one.
@@ -44,20 +62,8 @@ extension TreeServer {
         _ write: TreeWrite, _ completion: @escaping @Sendable (RealtimeResponse) -> Void
     ) {
         if let refusal = refusal(of: write) { return deliverLater(.answer(refusal, completion)) }
-        let resolved = write.resolved(at: now, in: tree)
-        replaceTree(with: resolved.applied(to: tree), after: resolved)
+        _ = make(write, ifHash: nil, as: .administrator)
         deliverLater(.answer(RealtimeResponse(.ok), completion))
-    }
-
-    private func mayWrite(
-        _ write: TreeWrite, _ session: BackendSession, at time: Int64, _ result: Node
-    ) -> Bool {
-        write.values.allSatisfy { value in
-            let request = RealtimeBackend.Request(
-                operation: .write, user: session.user, location: write.path.appending(value.path),
-                parameters: .default, tree: tree, result: result, milliseconds: time)
-            return settings.rules(request) == .allow
-        }
     }
 
     /// Replaces the tree and sends the change to all listens that it concerns.
@@ -74,7 +80,7 @@ extension TreeServer {
         if let refusal = refusal(of: write) { return refusal }
         let time = now
         let resolved = write.resolved(at: time, in: tree)
-        guard mayWrite(resolved, session, at: time, resolved.applied(to: tree)) else {
+        guard mayWrite(resolved, session.user, at: time, resolved.applied(to: tree)) else {
             return .permissionDenied
         }
         session.onDisconnect.remember(write.path, write.values)
@@ -90,7 +96,7 @@ extension TreeServer {
         for value in operations.take(at: time, existing: { present.node(at: $0) }) {
             let write = TreeWrite(value.path, value.node)
             let result = write.applied(to: tree)
-            if mayWrite(write, session, at: time, result) {
+            if mayWrite(write, session.user, at: time, result) {
                 replaceTree(with: result, after: write)
                 hasWritten = true
             }

@@ -3,9 +3,9 @@ package import LarderRealtimeModel
 /// A write to a tree: nodes at paths below a location, all or none.
 package struct TreeWrite: Sendable {
     /// The location.
-    let path: TreePath
+    package let path: TreePath
     /// The nodes, by paths below the location of which none contains another.
-    let values: [PathValue]
+    package let values: [PathValue]
 
     /// Replaces a node.
     package init(_ path: TreePath, _ node: Node) {

@@ -8,7 +8,7 @@ extension String {
     ///
     /// UTF-8 has the order of code points, which differs where a surrogate pair meets a code unit
     /// from U+E000 on.
-    func utf16Order(to other: String) -> Int {
+    package func utf16Order(to other: String) -> Int {
         withUTF8Buffer { left in
             other.withUTF8Buffer { right in
                 guard let l = left.baseAddress, let r = right.baseAddress else {

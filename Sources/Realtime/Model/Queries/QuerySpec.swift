@@ -14,6 +14,12 @@ package struct QuerySpec: Hashable, Sendable {
     /// True for a query without bounds and limit.
     package var loadsAllData: Bool { parameters.loadsAllData }
 
+    /// Throws `invalidArgument` if the path, or that of the order, is invalid.
+    package func validate() throws(LarderError) {
+        try path.validate()
+        if case .child(let path) = parameters.index { try path.validate() }
+    }
+
     /// The query that is listened to and stored in place of this one: the plain location if the
     /// query loads all data.
     package var normalized: QuerySpec {

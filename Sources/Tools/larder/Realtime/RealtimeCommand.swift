@@ -25,6 +25,7 @@ struct RealtimeCommand: ParsableCommand {
               larder rtdb update scores/lambeosaurus points=increment:5 seen=now:
               larder rtdb export scores --output scores.json
               larder rtdb pending --store /var/lib/game/realtime
+              larder rtdb rules check database.rules.json
               larder stat --store larder-store/backend
             """,
         subcommands: [
@@ -32,6 +33,7 @@ struct RealtimeCommand: ParsableCommand {
             RealtimeUpdateCommand.self, RealtimePushCommand.self, RealtimeRemoveCommand.self,
             RealtimeWatchCommand.self, RealtimeImportCommand.self, RealtimeExportCommand.self,
             RealtimePendingCommand.self, RealtimeDeadLettersCommand.self,
+            RealtimeRulesCommand.self,
         ])
 }
 

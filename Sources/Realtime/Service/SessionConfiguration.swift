@@ -1,0 +1,18 @@
+/// Limits of a client's session.
+package struct SessionConfiguration: Sendable {
+    /// The longest message of a client, in bytes: a write of 16 MiB, and what is around it.
+    package var maxMessageBytes = 17 << 20
+
+    /// What may wait behind the message that is being sent, in bytes, before one more is added.
+    ///
+    /// A client that takes less is disconnected, and is brought up to date when it connects again.
+    package var maxPendingBytes = 64 << 20
+
+    /// What may wait to be sent while more is read from the client, in bytes.
+    package var maxPendingBytesWhileReading = 1 << 20
+
+    /// How long a client may be silent; clients send something every 45 seconds.
+    package var silence: Duration = .seconds(75)
+
+    package init() {}
+}

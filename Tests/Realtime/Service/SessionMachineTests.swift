@@ -1,0 +1,226 @@
+import LarderCore
+import LarderRealtimeBackend
+import LarderRealtimeModel
+import LarderRealtimeRemote
+import LarderRealtimeService
+import LarderRealtimeTestSupport
+import LarderRealtimeWire
+import LarderRuntime
+import LarderSharedTestSupport
+import Testing
+
+private let hello =
+    #"{"t":"c","d":{"t":"h","d":{"ts":1700000000000,"v":"5","h":"localhost:9000","s":"z-1"}}}"#
+
+@Suite("Sessions of the service")
+struct SessionMachineTests {
+    @Test("a query's window is sent before the answer, and changes with it")
+    func listening() throws {
+        let world = SessionWorld()
+        let client = world.connect()
+        #expect(client.received() == [hello])
+        #expect(
+            client.send(
+                #"{"t":"d","d":{"r":1,"a":"p","b":{"p":"/scores","d":{"a":1,"b":21,"c":55}}}}"#)
+                == [#"{"t":"d","d":{"r":1,"b":{"s":"ok","d":""}}}"#])
+        #expect(
+            client.send(#"{"t":"d","d":{"r":2,"a":"s","b":{"c":{"sdk.objc.12-0-0":1}}}}"#)
+                == [#"{"t":"d","d":{"r":2,"b":{"s":"ok","d":""}}}"#])
+        #expect(
+            client.send(
+                #"{"t":"d","d":{"r":3,"a":"q","b":{"p":"/scores","q":{"i":".value","l":2,"vf":"r"},"t":1,"h":""}}}"#
+            )
+                == [
+                    #"{"t":"d","d":{"a":"d","b":{"p":"scores","d":{"b":21,"c":55},"t":1}}}"#,
+                    #"{"t":"d","d":{"r":3,"b":{"s":"ok","d":{}}}}"#,
+                ])
+        #expect(
+            client.send(#"{"t":"d","d":{"r":4,"a":"p","b":{"p":"/scores/d","d":99}}}"#)
+                == [
+                    #"{"t":"d","d":{"a":"m","b":{"p":"scores","d":{"b":null,"d":99},"t":1}}}"#,
+                    #"{"t":"d","d":{"r":4,"b":{"s":"ok","d":""}}}"#,
+                ])
+    }
+
+    @Test("a conditional write of stale data is preceded by the present data")
+    func stale() throws {
+        let world = SessionWorld()
+        let client = world.connect()
+        _ = client.received()
+        _ = client.send(
+            #"{"t":"d","d":{"r":1,"a":"p","b":{"p":"/n","d":5}}}"#,
+            #"{"t":"d","d":{"r":2,"a":"q","b":{"p":"/n","h":""}}}"#)
+        #expect(
+            client.send(#"{"t":"d","d":{"r":3,"a":"p","b":{"p":"/n","d":2,"h":""}}}"#)
+                == [
+                    #"{"t":"d","d":{"a":"d","b":{"p":"n","d":5}}}"#,
+                    #"{"t":"d","d":{"r":3,"b":{"s":"datastale","d":"Transaction hash does not match"}}}"#,
+                ])
+    }
+
+    @Test("keepalives are ignored, pings answered, and long messages joined and divided")
+    func framing() throws {
+        let world = SessionWorld()
+        let client = world.connect()
+        _ = client.received()
+        #expect(client.send("0", "0") == [])
+        #expect(
+            client.send(#"{"t":"c","d":{"t":"p","d":{}}}"#) == [
+                #"{"t":"c","d":{"t":"o","d":null}}"#
+            ])
+        let text = String(repeating: "é", count: 40_000)
+        let put = #"{"t":"d","d":{"r":1,"a":"p","b":{"p":"/long","d":"\#(text)"}}}"#
+        let (first, second) = (String(put.prefix(20_000)), String(put.dropFirst(20_000)))
+        #expect(
+            client.send("2", first, second) == [#"{"t":"d","d":{"r":1,"b":{"s":"ok","d":""}}}"#])
+        #expect(
+            client.send(#"{"t":"d","d":{"r":2,"a":"g","b":{"p":"long"}}}"#)
+                == [#"{"t":"d","d":{"r":2,"b":{"s":"ok","d":"\#(text)"}}}"#])
+    }
+
+    @Test("requests that are invalid or unknown are answered, and tokens of applications accepted")
+    func answers() throws {
+        let client = SessionWorld().connect()
+        _ = client.received()
+        for (number, request) in [
+            #""a":"x","b":{}"#, #""a":"p","b":{"d":1}"#, #""a":"q","b":{"p":1}"#,
+            #""a":"m","b":{"p":"a","d":1}"#,
+            #""a":"g","b":7"#, #""a":"p""#,
+        ].enumerated() {
+            let answers = client.send(#"{"t":"d","d":{"r":\#(number),\#(request)}}"#)
+            #expect(
+                answers.count == 1
+                    && answers[0].hasPrefix(#"{"t":"d","d":{"r":\#(number),"b":{"s":"failed""#),
+                "\(request): \(answers)")
+        }
+        for action in ["appcheck", "unappeck", "unauth"] {
+            #expect(
+                client.send(#"{"t":"d","d":{"r":9,"a":"\#(action)","b":{}}}"#)
+                    == [#"{"t":"d","d":{"r":9,"b":{"s":"ok","d":""}}}"#])
+        }
+        #expect(
+            client.send(#"{"t":"d","d":{"r":10,"a":"auth","b":{"cred":"ada"}}}"#)
+                == [#"{"t":"d","d":{"r":10,"b":{"s":"ok","d":{"auth":{"uid":"ada"}}}}}"#])
+    }
+
+    @Test(
+        "what is no message ends the session",
+        arguments: [
+            "x", "{}", "[]", #"{"t":"d"}"#, #"{"t":"x","d":{}}"#, #"{"t":"d","d":{"a":"p"}}"#,
+            "null",
+        ])
+    func violations(text: String) throws {
+        let world = SessionWorld()
+        let client = world.connect()
+        _ = client.received()
+        _ = client.send(#"{"t":"d","d":{"r":1,"a":"o","b":{"p":"/gone","d":true}}}"#)
+        #expect(client.send(text) == ["close"])
+        #expect(client.logs.count == 1)
+        #expect(world.backend.tree().description == #"{"gone":true}"#)
+        #expect(client.send(text) == [])
+    }
+
+    @Test("a client that sends nothing is disconnected, and what it left is written")
+    func silence() throws {
+        let world = SessionWorld()
+        let client = world.connect()
+        _ = client.received()
+        _ = client.send(
+            #"{"t":"d","d":{"r":1,"a":"o","b":{"p":"/gone","d":true}}}"#, at: .seconds(1))
+        _ = client.send("0", at: .seconds(46))
+        #expect(client.deadline == .seconds(121))
+        #expect(client.checkSilence(at: .seconds(120)) == [])
+        #expect(world.backend.tree() == .empty)
+        #expect(client.checkSilence(at: .seconds(121)) == ["close"])
+        #expect(world.backend.tree().description == #"{"gone":true}"#)
+        #expect(client.deadline == nil)
+    }
+
+    @Test("a broken socket and a new connection end the session")
+    func ends() throws {
+        let world = SessionWorld()
+        let client = world.connect()
+        _ = client.received()
+        _ = client.send(#"{"t":"d","d":{"r":1,"a":"o","b":{"p":"/gone","d":1}}}"#)
+        let next = world.connect(lastSession: "z-1")
+        #expect(client.received() == ["close"])
+        #expect(world.backend.tree().description == #"{"gone":1}"#)
+        _ = next.received()
+        _ = next.send(#"{"t":"d","d":{"r":2,"a":"o","b":{"p":"/gone","d":2}}}"#)
+        next.breakSocket()
+        #expect(world.backend.tree().description == #"{"gone":2}"#)
+        #expect(next.received() == [])
+    }
+
+    @Test("the backend's last message is sent before the end")
+    func lastMessages() throws {
+        let world = SessionWorld()
+        var client = world.connect()
+        _ = client.received()
+        world.backend.resetConnections(host: "other:1")
+        world.scheduler.drain()
+        #expect(client.received() == [#"{"t":"c","d":{"t":"r","d":"other:1"}}"#, "close"])
+        client = world.connect()
+        _ = client.received()
+        world.backend.shutDownConnections(reason: "bye")
+        world.scheduler.drain()
+        #expect(client.received() == [#"{"t":"c","d":{"t":"s","d":"bye"}}"#, "close"])
+        world.backend.refuseConnections(with: LarderError(realtime: .unavailable, "later"))
+        client = world.connect()
+        #expect(client.received() == [#"{"t":"c","d":{"t":"e","d":"later"}}"#, "close"])
+    }
+
+    @Test("a client that does not read is neither read from nor kept for ever")
+    func slowness() throws {
+        var configuration = SessionConfiguration()
+        configuration.maxPendingBytesWhileReading = 1000
+        configuration.maxPendingBytes = 5000
+        let world = SessionWorld()
+        let client = world.connect(configuration)
+        _ = client.received()
+        _ = client.send(#"{"t":"d","d":{"r":1,"a":"q","b":{"p":"/","h":""}}}"#)
+        #expect(client.wantsInput)
+        for count in 0..<20 {
+            world.backend.write(
+                TreeWrite(TreePath("a"), Node(.string(String(repeating: "x", count: 100 + count)))))
+            world.scheduler.drain()
+            client.fill()
+        }
+        #expect(!client.wantsInput && client.logs.isEmpty)
+        for count in 0..<40 {
+            world.backend.write(
+                TreeWrite(TreePath("a"), Node(.string(String(repeating: "y", count: 100 + count)))))
+            world.scheduler.drain()
+            client.fill()
+        }
+        #expect(client.logs == ["the client takes less than it is sent"])
+        #expect(client.received() == ["close"])
+    }
+}
+
+@Suite("Addresses of sessions")
+struct SessionAddressTests {
+    private func address(
+        _ path: String, _ parameters: [(String, String)], host: String = "localhost"
+    ) throws(LarderError) -> SessionAddress {
+        try SessionAddress(
+            path: path, parameters: parameters.map { (name: $0.0, value: $0.1) }, host: host,
+            defaultNamespace: "default")
+    }
+
+    @Test("the namespace is that of the parameters, else that of the host")
+    func namespaces() throws {
+        let named = try address("/.ws", [("ns", "demo"), ("v", "5"), ("ls", "z-1"), ("p", "app")])
+        #expect(named.namespace == "demo" && named.request.lastSessionID == "z-1")
+        let hosted = try address("/.ws", [("v", "5")], host: "Demo.example.com:443")
+        #expect(hosted.namespace == "demo" && hosted.request.lastSessionID == nil)
+        #expect(try address("/.ws", [("v", "5")], host: "127.0.0.1:9000").namespace == "default")
+    }
+
+    @Test("other paths and versions are refused")
+    func invalid() {
+        #expect(throws: LarderError.self) { try address("/", [("v", "5")]) }
+        #expect(throws: LarderError.self) { try address("/.ws", [("v", "4")]) }
+        #expect(throws: LarderError.self) { try address("/.ws", []) }
+    }
+}
