@@ -101,7 +101,7 @@ test: server-packages
 # sanitizers' tests do as well, once both are built.
 c_checks := check-compilers check-install check-c-threads check-crash check-fuzz
 swift_checks := check-format check-layers check-generated check-documentation check-consumer \
-	check-demo check-bench check-kill check-interop check-wire check-simulation
+	check-demo check-bench check-kill check-interop check-wire check-image check-simulation
 sanitizers := check-swift-threads check-swift-memory
 .PHONY: $(c_checks) $(swift_checks) $(sanitizers) $(sanitizers:=-build)
 .PHONY: check-packages c-checks swift-checks
@@ -180,6 +180,11 @@ check-wire: check-packages
 	@$(step) 'build the tests' $(build_tests)
 	@$(step) "the client against the server and Google's emulator" \
 		Tests/Checks/wire.sh $(build)/debug/larderd $(build)/wire
+
+check-image: check-packages
+	@$(step) 'build the server' $(swift_build) --product larderd
+	@$(step) "the steps of the server's image" \
+		Tests/Checks/image.sh $(build)/debug/larderd $(build)/image
 
 check-simulation: check-packages
 	@$(step) 'Firestore clients, networks and a backend, $(SEEDS) worlds' \

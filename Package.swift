@@ -27,6 +27,7 @@ let package = Package(
         .library(name: "Larder", targets: ["Larder"]),
         .library(name: "LarderBackend", targets: ["LarderModel", "LarderBackend"]),
         .library(name: "LarderGRPC", targets: ["LarderCredentials", "LarderGRPC"]),
+        .library(name: "LarderServer", targets: ["LarderModel", "LarderBackend", "LarderServer"]),
         .library(
             name: "LarderStorage", targets: ["LarderModel", "LarderStorage", "LarderDocumentStore"]),
         .library(name: "LarderRealtime", targets: ["LarderRealtime"]),
@@ -194,6 +195,7 @@ let package = Package(
                 "LarderModel", "LarderServer",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
@@ -711,6 +713,12 @@ let package = Package(
                 "LarderRealtime", "LarderRealtimeBackend", "LarderTool", "LarderTestSupport",
             ],
             path: "Tests/Tools/larder", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderDaemonTests",
+            dependencies: [
+                "LarderDaemon", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/Tools/larderd", swiftSettings: swiftSettings),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .c17

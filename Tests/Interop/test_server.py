@@ -4,17 +4,22 @@ import concurrent.futures
 import http.client
 import json
 import os
+import pathlib
 import signal
 import socket
+import ssl
 import subprocess
+import time
 
 import grpc
+import http2
 import pytest
 from google.auth.credentials import AnonymousCredentials
 from google.api_core import exceptions
 from google.cloud import firestore
 from google.cloud.firestore_v1.services.firestore import FirestoreClient
 from google.cloud.firestore_v1.services.firestore.transports import FirestoreGrpcTransport
+from google.cloud.firestore_v1.types import firestore as requests
 
 SECONDS = 60
 
@@ -218,8 +223,138 @@ def test_a_token_guards_deletes_over_http(start_server):
     server = start_server("--memory", "--token", "secret")
     path = "/emulator/v1/projects/p/databases/d/documents"
     assert ask(server, "DELETE", path)[0] == 401
-    assert ask(server, "DELETE", path, {"authorization": "Bearer secret"})[0] == 200
-    assert ask(server, "GET", "/health")[0] == 200
+    bearer = {"authorization": "Bearer secret"}
+    assert ask(server, "DELETE", path, bearer)[0] == 200
+    assert ask(server, "GET", "/health") == (200, '{"status":"ok"}\n')
+    assert json.loads(ask(server, "GET", "/health", bearer)[1])["databases"] == 0
+    assert ask(server, "GET", "/metrics")[0] == 401
+    assert ask(server, "GET", "/metrics", bearer)[0] == 200
+
+
+def test_tls_without_cipher_block_chaining(start_server, certificate):
+    server = start_server(
+        "--memory", "--tls-certificate", str(certificate[0]), "--tls-key", str(certificate[1]))
+
+    def cipher(ciphers, version=ssl.TLSVersion.TLSv1_2):
+        context = ssl.create_default_context(cafile=certificate[0])
+        context.maximum_version = version
+        context.set_ciphers(ciphers)
+        with socket.create_connection(("127.0.0.1", server.port), SECONDS) as connection:
+            with context.wrap_socket(connection, server_hostname="localhost") as secured:
+                return secured.cipher()[0]
+
+    for refused in ["ECDHE-RSA-AES256-SHA", "ECDHE-RSA-AES128-SHA", "AES256-GCM-SHA384",
+                    "AES128-SHA"]:
+        with pytest.raises(ssl.SSLError):
+            cipher(refused)
+    for taken in ["ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-CHACHA20-POLY1305"]:
+        assert cipher(taken) == taken
+    assert cipher("DEFAULT", ssl.TLSVersion.TLSv1_3).startswith("TLS_")
+
+
+def test_metrics(start_server, monkeypatch):
+    server = start_server("--memory")
+    client = client_of(server, monkeypatch)
+    for number in range(3):
+        client.document(f"c/{number}").set({})
+    with pytest.raises(exceptions.AlreadyExists):
+        client.document("c/0").create({})
+    status, text = ask(server, "GET", "/metrics")
+    lines = text.splitlines()
+    assert status == 200
+    assert "# TYPE larder_server_call_seconds histogram" in lines
+    assert 'larder_server_calls{code="ok",method="Commit"} 3' in lines
+    assert 'larder_server_calls{code="alreadyExists",method="Commit"} 1' in lines
+    assert 'larder_server_call_seconds_count{method="Commit"} 4' in lines
+    assert "larder_server_databases 1" in lines
+
+
+def test_health_of_grpc(start_server):
+    """Load balancers and orchestrators ask without a token."""
+    server = start_server("--memory", "--token", "secret")
+    with grpc.insecure_channel(server.address) as channel:
+        check = channel.unary_unary("/grpc.health.v1.Health/Check")
+        assert check(b"", timeout=SECONDS) == b"\x08\x01"
+        name = http2.SERVICE.encode()
+        assert check(b"\x0a" + bytes([len(name)]) + name, timeout=SECONDS) == b"\x08\x01"
+        with pytest.raises(grpc.RpcError) as refused:
+            check(b"\x0a\x01x", timeout=SECONDS)
+        assert refused.value.code() == grpc.StatusCode.NOT_FOUND
+
+
+def test_options_from_the_environment(start_server, monkeypatch, tmp_path):
+    monkeypatch.setenv("LARDERD_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("LARDERD_TOKEN", "secret")
+    server = start_server()
+    assert str(tmp_path / "data") in server.status and "token" in server.status
+    assert "in memory" in start_server("--memory").status
+    monkeypatch.setenv("LARDERD_TOKEN", "")
+    refused = run("--port", "0")
+    assert refused.returncode == 64 and "--token is empty" in refused.stderr
+    monkeypatch.setenv("LARDERD_INSECURE", "perhaps")
+    refused = run("--port", "0")
+    assert refused.returncode == 64 and "LARDERD_INSECURE" in refused.stderr
+
+
+def test_a_service_manager_is_notified(start_server, monkeypatch, tmp_path):
+    path = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(path)
+        manager.settimeout(SECONDS)
+        monkeypatch.setenv("NOTIFY_SOCKET", path)
+        server = start_server("--memory")
+        lines = manager.recv(1_000).decode().splitlines()
+        assert lines[0] == "READY=1" and f":{server.port}" in lines[1]
+        assert server.stop() == 0
+        assert manager.recv(1_000) == b"STOPPING=1"
+
+
+STOP_SECONDS = 10
+
+
+def test_a_stop_takes_ten_seconds_whatever_clients_do(start_server, monkeypatch):
+    """Clients that read nothing of large answers, listeners, half a request, silence."""
+    server = start_server("--memory")
+    client = client_of(server, monkeypatch, "p")
+    for number in range(12):
+        client.document(f"c/{number}").set({"s": "x" * 900_000})
+    root = "projects/p/databases/(default)/documents"
+    query = requests.RunQueryRequest(
+        parent=root, structured_query={"from_": [{"collection_id": "c"}]})
+    target = requests.ListenRequest(
+        database="projects/p/databases/(default)", add_target={
+            "query": {"parent": root, "structured_query": query.structured_query},
+            "target_id": 1})
+    none = http2.frame(http2.SETTINGS, 0, 0, b"\0\4\0\0\0\0")
+    connections = []
+    for kind in range(8):
+        connection = socket.create_connection(("127.0.0.1", server.port), SECONDS)
+        connections.append(connection)
+        if kind == 0:
+            continue
+        if kind == 1:
+            connection.sendall(b"POST /v1/ HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n")
+            continue
+        method, request = ("RunQuery", query) if kind % 2 else ("Listen", target)
+        payload = http2.grpc_message(type(request).serialize(request))
+        connection.sendall(http2.PREFACE + none)
+        for number in range(50):
+            stream = 2 * number + 1
+            end = http2.END_STREAM if method == "RunQuery" else 0
+            connection.sendall(
+                http2.frame(http2.HEADERS, http2.END_HEADERS, stream, http2.call_headers(method))
+                + http2.frame(http2.DATA, end, stream, payload))
+    # A call that is served shows that the server has seen the others.
+    assert client.document("c/0").get(timeout=SECONDS).exists
+    start = time.monotonic()
+    server.process.send_signal(signal.SIGTERM)
+    status = server.process.wait(SECONDS)
+    assert time.monotonic() - start < STOP_SECONDS
+    # In time by itself, or ended by its deadline, which says so.
+    log = pathlib.Path(server.log).read_text()
+    assert (status, "abandoned" in log) in [(0, False), (1, True)], log
+    for connection in connections:
+        connection.close()
 
 
 def test_an_empty_token_is_refused(tmp_path):

@@ -23,8 +23,8 @@ actor BackendCore {
     /// The recent commits, for reads in the past.
     nonisolated let history: SnapshotHistory
     nonisolated let readCount = Atomic<Int>(0)
-    /// The number of cursors that pin a commit.
-    nonisolated let pinnedCursorCount = Atomic<Int>(0)
+    /// The commits that cursors pin, by cursor; ended when the backend closes.
+    nonisolated let pins = Mutex<[ObjectIdentifier: PinnedSnapshot]>([:])
     /// Set with the first commit since the backend was opened.
     nonisolated let hasCommitted = AtomicFlag()
     private nonisolated let queue: WorkQueue
@@ -71,8 +71,15 @@ actor BackendCore {
         }
         commitClock = clock
         history.add(clock.last, of: store)
+        let reference = CoreReference()
         watchRegistry = WatchRegistry(
-            store: store, runner: runner, identity: identity, version: clock.last)
+            store: store, runner: runner, identity: identity, version: clock.last
+        ) { time in
+            DispatchQueue.global().asyncAfter(deadline: .now() + time) {
+                reference.core.withLock(\.value)?.perform { $0.watchRegistry.serveStarved() }
+            }
+        }
+        reference.core.withLock { $0.value = self }
     }
 
     nonisolated func newStreamID() -> StreamID {
@@ -202,6 +209,7 @@ actor BackendCore {
         isClosed = true
         transactions.close()
         history.dropAll()
+        for pin in pins.withLock({ Array($0.values) }) { pin.end() }
         watchRegistry.endAll(Self.closed)
         for (_, session) in writeSessions.sorted(by: { $0.key < $1.key }) {
             session.close(Self.closed)
@@ -211,6 +219,15 @@ actor BackendCore {
         waiting = []
         store.closeWhenIdle(completion)
     }
+}
+
+/// Refers to a backend that is being initialised.
+private final class CoreReference: Sendable {
+    struct Weak: Sendable {
+        weak var value: BackendCore?
+    }
+
+    let core = Mutex(Weak())
 }
 
 /// A serial executor on a dispatch queue or on a simulation's scheduler.

@@ -96,13 +96,18 @@ package final class DocumentCursor: Sendable {
         if known.isNew, case .query(let query) = source { try core.check(query, rulesCheck) }
         var portion = Portion(left: maxBytes)
         var isLast = true
-        let version = try core.read(in: transaction, asOf: moment, from: pin) {
-            (snapshot, _, reads) throws(LarderError) in
-            if case .query(let query) = source, known.rest == nil || !known.isRestValid {
-                isLast = try read(query, &known, &portion, &reads, in: snapshot)
-            } else {
-                isLast = try readPaths(&known, &portion, &reads, in: snapshot)
+        let version: SnapshotVersion
+        do throws(LarderError) {
+            version = try core.read(in: transaction, asOf: moment, from: pin) {
+                (snapshot, _, reads) throws(LarderError) in
+                if case .query(let query) = source, known.rest == nil || !known.isRestValid {
+                    isLast = try read(query, &known, &portion, &reads, in: snapshot)
+                } else {
+                    isLast = try readPaths(&known, &portion, &reads, in: snapshot)
+                }
             }
+        } catch  where pin != nil && error.condition == .transactionEnded {
+            throw BackendCore.closed
         }
         known.isNew = false
         for (path, document) in portion.documents {
@@ -139,23 +144,13 @@ package final class DocumentCursor: Sendable {
     private func pinned() throws(LarderError) -> PinnedSnapshot? {
         guard transaction == nil else { return nil }
         if let pin = state.withLock(\.pin) { return pin }
-        let number = core.pinnedCursorCount.add(1, ordering: .relaxed).newValue
-        guard number <= Self.maxPinned else {
-            core.pinnedCursorCount.subtract(1, ordering: .relaxed)
-            return nil
+        guard core.pins.withLock({ $0.count }) < Self.maxPinned else { return nil }
+        let pin = try core.keptSnapshot(at: moment)
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            state.pin = pin
+            core.pins.withLock { $0[ObjectIdentifier(self)] = pin }
         }
-        let pin: PinnedSnapshot
-        do throws(LarderError) {
-            pin = try core.keptSnapshot(at: moment)
-        } catch {
-            core.pinnedCursorCount.subtract(1, ordering: .relaxed)
-            throw error
-        }
-        let isKept = state.withLock { state in
-            if !state.isClosed { state.pin = pin }
-            return !state.isClosed
-        }
-        if !isKept { core.pinnedCursorCount.subtract(1, ordering: .relaxed) }
         return pin
     }
 
@@ -166,7 +161,8 @@ package final class DocumentCursor: Sendable {
             return state.pin
         }
         // It is released by its last reference: one of the history has others.
-        if pin != nil { core.pinnedCursorCount.subtract(1, ordering: .relaxed) }
+        guard pin != nil else { return }
+        _ = core.pins.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) }
     }
 
     private func suspend(_ known: State) {

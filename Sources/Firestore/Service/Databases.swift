@@ -51,6 +51,7 @@ final class Databases: Sendable {
     private let limit: Int
     private let ledger: MemoryLedger?
     private let idleTime: Duration
+    private let rules: @Sendable (DatabaseID) -> Backend.Rules
     private let now: @Sendable () -> Duration
     private let gauge = Gauge(label: "larder_server_databases")
     private let state = Mutex(State())
@@ -62,16 +63,19 @@ final class Databases: Sendable {
     ///   - ledger: counts the memory that their transactions occupy; nil for no limit.
     ///   - idleTime: the idle time after which a database may be closed for another; databases in
     ///     memory stay open.
+    ///   - rules: the rules of each database.
     ///   - now: the time on a monotonic clock.
     init(
         _ storage: ServerConfiguration.Storage, limit: Int, ledger: MemoryLedger? = nil,
         idleTime: Duration = .seconds(600),
+        rules: @escaping @Sendable (DatabaseID) -> Backend.Rules = { _ in { _ in .allow } },
         now: @escaping @Sendable () -> Duration = Databases.uptime
     ) {
         self.storage = storage
         self.limit = limit
         self.ledger = ledger
         self.idleTime = idleTime
+        self.rules = rules
         self.now = now
     }
 
@@ -79,6 +83,9 @@ final class Databases: Sendable {
     static func uptime() -> Duration { ContinuousClock.now - start }
 
     private static let start = ContinuousClock.now
+
+    /// Whether databases are served: not after ``close()``.
+    var isServing: Bool { state.withLock { $0.closing == nil } }
 
     /// The number of open databases.
     var count: Int { state.withLock { $0.open.count } }
@@ -299,6 +306,7 @@ final class Databases: Sendable {
             }
         configuration.database = id.database
         configuration.historyCount = Self.historyCount
+        configuration.rules = rules(id)
         configuration.mapBytes = DatabaseCapacity.mapBytes(databases: limit)
         configuration.ledger = ledger
         return configuration

@@ -9,8 +9,9 @@ public import ServiceLifecycle
 
 /// A local server of `google.firestore.v1`, for any number of projects and databases.
 ///
-/// Clients of Cloud Firestore connect as to Google's emulator. The same port serves HTTP/1.1: `GET
-/// /`, `GET /health` and the deletion of all documents. Runs in a `ServiceGroup` or by itself.
+/// Clients of Cloud Firestore connect as to Google's emulator. The same port serves the RPCs with
+/// one request as JSON over HTTP, as Google does, and the endpoints of an operator: `GET /`, `GET
+/// /health` and the deletion of all documents. Runs in a `ServiceGroup` or by itself.
 public final class Server: Service {
     private let configuration: ServerConfiguration
     private let logger: Logger
@@ -35,7 +36,7 @@ public final class Server: Service {
         let ledger = MemoryLedger(limit: max(limits.memoryBytes, 4 * limits.requestBytes))
         databases = Databases(
             configuration.storage, limit: limits.databases, ledger: ledger,
-            idleTime: configuration.limits.idleTime)
+            idleTime: limits.idleTime, rules: configuration.rules)
         let monitor = CallMonitor(logger)
         let service = FirestoreService(configuration, databases, monitor)
         let token = BearerToken(configuration.token)
@@ -47,16 +48,21 @@ public final class Server: Service {
             } else {
                 nil
             }
+        let health = HealthService(monitor: monitor) { [databases] in databases.isServing }
         let calls = CallContext(
-            methods: service.methods, token: token, access: access, limits: limits,
+            methods: service.methods + [health.method], token: token, access: access,
+            limits: limits,
             ledger: ledger, executor: executor, connections: connections)
         transport = ServerTransport(
             HTTPListener(
                 MultiThreadedEventLoopGroup.singleton, host: configuration.host,
                 port: configuration.port, tls: tls, connections: connections),
             connections, calls,
-            AdminAPI(
-                databases: databases, streams: service.streams, token: token, access: access),
+            WebAPI(
+                admin: AdminAPI(
+                    databases: databases, streams: service.streams,
+                    metrics: configuration.metricsText),
+                json: JSONAPI(calls: EncodedCalls(service)), token: token, access: access),
             FaultMonitor(logger))
     }
 

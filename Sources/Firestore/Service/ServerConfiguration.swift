@@ -1,5 +1,6 @@
+public import LarderBackend
 import LarderHTTP
-import LarderModel
+public import LarderModel
 
 /// The configuration of a server.
 public struct ServerConfiguration: Sendable {
@@ -67,7 +68,7 @@ public struct ServerConfiguration: Sendable {
         /// The maximum number of pending requests of a Write stream.
         public var writesOnTheirWay = 64
         /// The approximate size of a page of a list.
-        public var bytesAhead = 4 << 20
+        public var listPageBytes = 1 << 20
         /// The time after which a call ends whose client takes nothing of its response.
         public var patience = Duration.seconds(30)
         /// The idle time after which a connection is pinged.
@@ -105,6 +106,13 @@ public struct ServerConfiguration: Sendable {
     public var allowedHosts: [String] = []
     /// Whether the server may be reachable from other machines without TLS and a token.
     public var allowsInsecure = false
+    /// The security rules of each database; by default everything is allowed.
+    ///
+    /// Clients have no user ID.
+    public var rules: @Sendable (DatabaseID) -> Backend.Rules = { _ in { _ in .allow } }
+    /// The response to `GET /metrics` in Prometheus's text format, see ``PrometheusMetrics``; nil
+    /// for no such endpoint.
+    public var metricsText: (@Sendable () -> String)?
     /// The limits.
     public var limits = Limits()
 
@@ -151,6 +159,13 @@ extension ServerConfiguration.Limits {
             streams: callsPerConnection, resets: callsTakenBack,
             keepaliveInterval: keepaliveInterval, keepaliveTimeout: keepaliveTimeout,
             pingInterval: pingInterval, dataPatience: patience)
+    }
+
+    /// - Parameter admission: admits large requests.
+    func ofHTTP(_ admission: RequestAdmission) -> HTTPLimits {
+        HTTPLimits(
+            bodyBytes: requestBytes, bodyTime: requestTime, writeTime: patience,
+            admission: admission)
     }
 
     /// The limits of connections, which leave files for the databases.

@@ -5,7 +5,7 @@ import Metrics
 import NIOCore
 import Synchronization
 
-/// Listens for a server: gRPC calls over HTTP/2, everything else over HTTP/1.1.
+/// Listens for a server: gRPC calls over HTTP/2, everything else over HTTP/2 and HTTP/1.1.
 final class ServerTransport: Sendable {
     private struct State {
         var channel: (any Channel)?
@@ -15,19 +15,19 @@ final class ServerTransport: Sendable {
     private let listener: HTTPListener
     private let connections: OpenConnections
     private let calls: CallContext
-    private let admin: AdminAPI
+    private let web: WebAPI
     private let faults: FaultMonitor
     private let state = Mutex(State())
     private let bound: EventLoopPromise<SocketAddress?>
 
     init(
         _ listener: HTTPListener, _ connections: OpenConnections, _ calls: CallContext,
-        _ admin: AdminAPI, _ faults: FaultMonitor
+        _ web: WebAPI, _ faults: FaultMonitor
     ) {
         self.listener = listener
         self.connections = connections
         self.calls = calls
-        self.admin = admin
+        self.web = web
         self.faults = faults
         bound = listener.eventLoopGroup.any().makePromise()
     }
@@ -45,12 +45,22 @@ final class ServerTransport: Sendable {
     ///
     /// - Throws: the error if it cannot listen.
     func serve() async throws {
+        let respond: HTTPRespond = { [web, connections] request, reply in
+            connections.beginCall()
+            await web.respond(to: request, reply)
+            connections.endCall()
+        }
+        let limits = calls.limits.ofHTTP(calls.admission)
         let channel = try await listener.listen(
-            http1: { [admin] in try HTTP1Handler.add(to: $0) { await admin.respond(to: $0) } },
+            http1: { [calls] in try HTTP1Handler.add(to: $0, limits, calls.ledger, respond) },
             http2: { [calls, faults] in
                 try HTTP2Connection.add(
-                    to: $0, calls.limits.ofConnection, calls.ledger,
-                    report: { faults.note($0) }, makeStream: calls.makeCall)
+                    to: $0, calls.limits.ofConnection, calls.ledger, report: { faults.note($0) }
+                ) {
+                    calls.isCall($0)
+                        ? calls.makeCall($0, $1, $2, $3)
+                        : HTTP2Request($1, of: $2, on: $3, limits, respond)
+                }
             })
         bound.succeed(channel.localAddress)
         let isStopped = state.withLock { state in

@@ -1,4 +1,3 @@
-import DequeModule
 package import LarderCore
 package import NIOCore
 package import NIOHPACK
@@ -28,6 +27,9 @@ package protocol HTTP2StreamHandler: AnyObject {
 
     /// Called when a window update that ``HTTP2Connection/mayCredit(_:)`` refused may be sent.
     func resume()
+
+    /// Called when the work that ``HTTP2Connection/mayProceed(_:)`` refused may begin.
+    func proceed()
 }
 
 /// A cause for which a connection ends a stream.
@@ -83,9 +85,9 @@ package final class HTTP2Connection: ChannelDuplexHandler {
         package var local = ""
     }
 
-    /// Makes the handler of a new stream.
+    /// Makes the handler of a new stream from the headers of its request.
     package typealias MakeStream =
-        (HTTP2StreamID, HTTP2Connection, any EventLoop) -> any HTTP2StreamHandler
+        (HPACKHeaders, HTTP2StreamID, HTTP2Connection, any EventLoop) -> any HTTP2StreamHandler
 
     /// The connection ends in three steps, see ``leave()``.
     private enum Phase {
@@ -111,7 +113,8 @@ package final class HTTP2Connection: ChannelDuplexHandler {
     private var phase = Phase.open
     /// The account of the connection's memory.
     package let memory: MemoryAccount
-    private weak var http2: HTTP2Handler?
+    private var http2: HTTP2Handler?
+    private var turns = TurnQueue()
     private var credits = CreditQueue()
     /// Whether the connection's window is kept closed, since it holds too much.
     private var isParked = false
@@ -173,6 +176,7 @@ package final class HTTP2Connection: ChannelDuplexHandler {
             patience: HTTP2Handler.Patience(data: TimeAmount(limits.dataPatience)),
             start: selector?.start, memory: connection.memory, report: report)
         connection.http2 = http2
+        http2.wrote = { [weak connection] in connection?.proceed() }
         try pipeline.addHandlers(http2, connection)
     }
 
@@ -260,6 +264,30 @@ package final class HTTP2Connection: ChannelDuplexHandler {
         credits.admits(id, isScarce: memory.heldBytes > memory.limit / 4)
     }
 
+    /// Whether work for a stream may begin: the client takes its responses, and not too much is in
+    /// progress.
+    ///
+    /// ``HTTP2StreamHandler/proceed()`` follows a refusal.
+    package func mayProceed(_ id: HTTP2StreamID) -> Bool {
+        turns.admits(id, unsentBytes: http2?.unsentBytes ?? 0)
+    }
+
+    /// Notes that work of a stream has begun that ends later.
+    package func beganWork() {
+        turns.running += 1
+    }
+
+    package func endedWork() {
+        turns.running -= 1
+        proceed()
+    }
+
+    private func proceed() {
+        while let next = turns.next(unsentBytes: http2?.unsentBytes ?? 0) {
+            streams[next]?.proceed()
+        }
+    }
+
     /// Notes that a request is complete, or that its memory is released.
     package func released(_ id: HTTP2StreamID) {
         if isParked { credit() }
@@ -273,7 +301,7 @@ package final class HTTP2Connection: ChannelDuplexHandler {
         guard streams[id] == nil else { return write(.rstStream(.protocolError), on: id) }
         guard let context else { return }
         last = id
-        let stream = makeStream(id, self, context.eventLoop)
+        let stream = makeStream(headers.headers, id, self, context.eventLoop)
         streams[id] = stream
         stream.begin(headers.headers, isWhole: headers.endStream)
     }
@@ -411,39 +439,5 @@ package final class HTTP2Connection: ChannelDuplexHandler {
                 lastStreamID: last, errorCode: code,
                 opaqueData: reason.map { ByteBuffer(string: $0) }),
             on: .rootStream)
-    }
-}
-
-/// The streams of a connection whose receive window is kept closed, in the order of their wishes.
-private struct CreditQueue {
-    /// The stream that receives while memory is scarce.
-    private var favored: HTTP2StreamID?
-    private var waiting: Deque<HTTP2StreamID> = []
-
-    var isEmpty: Bool { favored == nil && waiting.isEmpty }
-
-    mutating func admits(_ id: HTTP2StreamID, isScarce: Bool) -> Bool {
-        guard isScarce, favored != id else { return true }
-        if favored == nil {
-            favored = id
-            return true
-        }
-        if !waiting.contains(id) { waiting.append(id) }
-        return false
-    }
-
-    /// Removes a stream.
-    ///
-    /// - Returns: the streams that may receive now: one, or all unless memory is scarce.
-    mutating func released(_ id: HTTP2StreamID, isScarce: Bool) -> [HTTP2StreamID] {
-        waiting.removeAll { $0 == id }
-        if favored == id { favored = nil }
-        guard isScarce else {
-            defer { (favored, waiting) = (nil, []) }
-            return Array(waiting)
-        }
-        guard favored == nil, let next = waiting.popFirst() else { return [] }
-        favored = next
-        return [next]
     }
 }

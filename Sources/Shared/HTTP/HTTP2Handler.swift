@@ -65,8 +65,10 @@ final class HTTP2Handler: ChannelDuplexHandler {
     /// The account of the connection; nil to count nothing.
     private let memory: MemoryAccount?
     /// The size of all streams' data, and the part of it that is charged.
-    private var unsentBytes = 0
+    private(set) var unsentBytes = 0
     private var chargedBytes = 0
+    /// Called after a write to the socket; nil for nothing.
+    var wrote: (() -> Void)?
     /// Data that nghttp2 has taken since the connection began, and until the last check.
     private var takenBytes = 0
     private var checkedBytes = 0
@@ -256,6 +258,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
             }
             response.append(bytes, promise)
             unsentBytes += bytes.readableBytes
+            if data.endStream { response.isWhole = true }
             return resume(response, id)
         case .headers(let headers): isAccepted = write(headers, id)
         case .windowUpdate(let size):
@@ -326,6 +329,10 @@ final class HTTP2Handler: ChannelDuplexHandler {
             let error = nghttp2_submit_trailer(session, id, fields.baseAddress, fields.count)
             return error == 0 ? count : Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
         }
+        if response.isSent, response.isWhole {
+            flags |= NGHTTP2_DATA_FLAG_EOF.rawValue
+            return count
+        }
         guard count == 0 else { return count }
         response.isDeferred = true
         return Int(NGHTTP2_ERR_DEFERRED.rawValue)
@@ -349,6 +356,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
         context.flush()
         settleMemory()
         if unsentBytes > 0 { scheduleCheck() }
+        wrote?()
         let isOver =
             nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
         if hasFailed || isOver { context.close(promise: nil) }

@@ -13,6 +13,8 @@ final class HTTP2Stream {
     /// The size of the data.
     private(set) var unsentBytes = 0
     var trailers: HPACKHeaders?
+    /// Whether the response ends after the data, without trailers.
+    var isWhole = false
     var hasBegun = false
     /// Whether nghttp2 has deferred the stream until there is more data.
     var isDeferred = false

@@ -75,6 +75,15 @@ package struct HTTPListener: Sendable {
             .bind(host: host, port: port).get()
     }
 
+    /// The cipher suites of TLS 1.2: none of those that HTTP/2 prohibits (RFC 9113, 9.2.2), which
+    /// are all with CBC and all without forward secrecy.
+    private static let ciphers: [NIOTLSCipher] = [
+        .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+        .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+        .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+    ]
+
     /// A TLS context (1.2 or later) that offers HTTP/2 and HTTP/1.1.
     ///
     /// - Parameters:
@@ -90,6 +99,7 @@ package struct HTTPListener: Sendable {
                     .map { .certificate($0) },
                 privateKey: .privateKey(try NIOSSLPrivateKey(file: keyPath, format: .pem)))
             configuration.minimumTLSVersion = .tlsv12
+            configuration.cipherSuiteValues = ciphers
             configuration.applicationProtocols = ["h2", "http/1.1"]
             return try NIOSSLContext(configuration: configuration)
         } catch {

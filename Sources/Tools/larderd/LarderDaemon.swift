@@ -3,6 +3,7 @@ import Foundation
 import LarderModel
 import LarderServer
 import Logging
+import Metrics
 import ServiceLifecycle
 import UnixSignals
 
@@ -14,11 +15,13 @@ struct LarderDaemon: AsyncParsableCommand {
         abstract: "A local server for Cloud Firestore clients.",
         discussion: """
             Clients connect as to Google's emulator: set FIRESTORE_EMULATOR_HOST to the
-            address of larderd. The same port serves HTTP/1.1: GET /, GET /health, and
-            DELETE /emulator/v1/projects/P/databases/D/documents, which deletes all
-            documents of a database. An HTTP/1.1 request is refused unless its Host header
-            names this machine, its address or an --allow-host, and if it comes from a web
-            page of another site.
+            address of larderd. The same port serves the calls with one request as JSON over
+            HTTP, at the paths of Google's API: GET /v1/projects/P/databases/D/documents/...
+            GET /, GET /health and GET /metrics are for operators, and
+            DELETE /emulator/v1/projects/P/databases/D/documents deletes all documents of a
+            database. A request over HTTP is refused unless its Host header names this
+            machine, its address or an --allow-host, and if it comes from a web page of
+            another site.
 
             Only one larderd can use a data directory at a time.
 
@@ -32,10 +35,15 @@ struct LarderDaemon: AsyncParsableCommand {
               curl -X DELETE \\
                 '127.0.0.1:8080/emulator/v1/projects/demo/databases/(default)/documents'
 
-            SIGTERM and SIGINT shut it down gracefully. Exit status: 0 after a graceful
-            shutdown; 64 for invalid arguments; 1 for any other error, such as an address
-            reachable from other machines without TLS and a token, or a data directory
-            that is unusable or in use by another larderd.
+            Each option may also be an environment variable: LARDERD_TLS_KEY is --tls-key.
+            The command line overrides the environment. Flags are true or false, the names
+            of LARDERD_ALLOW_HOST are separated by commas.
+
+            SIGTERM and SIGINT shut it down gracefully, within ten seconds. Exit status: 0
+            after a graceful shutdown; 64 for invalid arguments; 1 for any other error, such
+            as an address reachable from other machines without TLS and a token, a data
+            directory that is unusable or in use by another larderd, or a shutdown that
+            took too long.
             """)
 
     @Option(help: "The address to listen on.")
@@ -67,6 +75,21 @@ struct LarderDaemon: AsyncParsableCommand {
         transform: Logger.Level.init(argument:))
     var logLevel = Logger.Level.warning
 
+    /// The time after which a shutdown is abandoned and the process exits.
+    ///
+    /// A graceful one takes little more than the grace period of the server.
+    private static let shutdownSeconds = 8
+
+    static func main() async {
+        do {
+            let arguments = try EnvironmentArguments.arguments(
+                Array(CommandLine.arguments.dropFirst()), ProcessInfo.processInfo.environment)
+            await main(arguments)
+        } catch {
+            exit(withError: ValidationError("\(error)"))
+        }
+    }
+
     func validate() throws {
         guard memory != (data != nil) else {
             throw ValidationError("Specify either --data DIRECTORY or --memory.")
@@ -78,15 +101,27 @@ struct LarderDaemon: AsyncParsableCommand {
         var logger = Logger(label: "larderd") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = logLevel
         ProcessLimits.raiseFiles()
+        let deadline = ShutdownDeadline(
+            [SIGTERM, SIGINT], .seconds(Self.shutdownSeconds)
+        ) { [logger, readyFile] in
+            logger.error(
+                "the shutdown took too long and is abandoned; acknowledged writes are on disk")
+            if let readyFile { unlink(readyFile) }
+            _exit(EXIT_FAILURE)
+        }
+        defer { deadline.cancel() }
         do {
-            let server = try Server(try configuration(), logger: logger)
+            let metrics = PrometheusMetrics()
+            MetricsSystem.bootstrap(metrics)
+            var configuration = try configuration()
+            configuration.metricsText = { metrics.text() + ProcessMetrics.text() }
+            let server = try Server(configuration, logger: logger)
             let ready = Readiness(
                 server: server, file: readyFile, host: host,
                 summary: "\(storageText)\(security.text)")
-            var group = ServiceGroupConfiguration(
+            let group = ServiceGroupConfiguration(
                 services: [.init(service: server), .init(service: ready)],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-            group.maximumGracefulShutdownDuration = .seconds(30)
             try await ServiceGroup(configuration: group).run()
         } catch let error as LarderError {
             var message = error.message

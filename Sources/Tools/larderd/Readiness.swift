@@ -3,17 +3,20 @@ import LarderModel
 import LarderServer
 import ServiceLifecycle
 
-/// Reports that the server listens, on standard output and in the ready file.
+/// Reports that the server listens: on standard output, in the ready file and to the service
+/// manager.
 struct Readiness: Service {
     let server: Server
     let file: String?
     let host: String
     let summary: String
+    let manager = ServiceManager()
 
     func run() async throws {
         if let port = await server.port { try report(port) }
         // The group shuts down when a service returns.
         try? await gracefulShutdown()
+        manager.report(.stopping)
         if let file { try? FileManager.default.removeItem(atPath: file) }
     }
 
@@ -27,7 +30,8 @@ struct Readiness: Service {
                 throw LarderError(.unavailable, "the file '\(file)' cannot be written: \(error)")
             }
         }
-        try? FileHandle.standardOutput.write(
-            contentsOf: Data("larderd listens at \(name):\(port), \(summary)\n".utf8))
+        let status = "listens at \(name):\(port), \(summary)"
+        try? FileHandle.standardOutput.write(contentsOf: Data("larderd \(status)\n".utf8))
+        manager.report(.ready, status: status)
     }
 }

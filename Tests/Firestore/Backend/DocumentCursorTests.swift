@@ -62,6 +62,20 @@ struct DocumentCursorTests {
         }
     }
 
+    @Test("A backend closes in spite of suspended reads, which fail then")
+    func closes() throws {
+        let cursor = cursor(.query(try query()))
+        #expect(try next(cursor).count == 1)
+        let isClosed = Box(false)
+        backend.backend.close { result in
+            isClosed.withLock { $0 = (try? result.get()) != nil }
+        }
+        backend.run()
+        #expect(isClosed.withLock { $0 })
+        #expect(code { _ = try next(cursor) } == .unavailable)
+        cursor.close()
+    }
+
     @Test(
         "Portions of any size are the whole result, whatever the plan", arguments: [1, 200, 10_000])
     func portions(maxBytes: Int) throws {
@@ -123,10 +137,10 @@ struct DocumentCursorTests {
     func closed() throws {
         let cursor = cursor(.query(try query()))
         _ = try next(cursor)
-        #expect(backend.backend.core.pinnedCursorCount.load(ordering: .relaxed) == 1)
+        #expect(backend.backend.core.pins.withLock({ $0.count }) == 1)
         cursor.close()
         cursor.close()
-        #expect(backend.backend.core.pinnedCursorCount.load(ordering: .relaxed) == 0)
+        #expect(backend.backend.core.pins.withLock({ $0.count }) == 0)
         #expect(throws: LarderError.self) { try next(cursor) }
     }
 

@@ -144,7 +144,7 @@ struct ServiceTests {
 
     @Test("A page ends early at the size limit of a response", arguments: [false, true])
     func longPages(showMissing: Bool) async throws {
-        let test = ServiceUnderTest { $0.bytesAhead = 1 }
+        let test = ServiceUnderTest { $0.listPageBytes = 1 }
         try await test.fill("c", 0..<3)
         try await test.fill("c/0001x/below", 0..<1)
         var request = Google_Firestore_V1_ListDocumentsRequest()
@@ -165,7 +165,7 @@ struct ServiceTests {
 
     @Test("Documents of a request come in its order, each once, those that are not there last")
     func batchGet() async throws {
-        let test = ServiceUnderTest { $0.bytesAhead = 1_000 }
+        let test = ServiceUnderTest { $0.listPageBytes = 1_000 }
         try await test.fill("c", 0..<20)
         for count in [1, 4, 5, 20] {
             var request = Google_Firestore_V1_BatchGetDocumentsRequest()

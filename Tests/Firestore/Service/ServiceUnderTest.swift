@@ -1,3 +1,4 @@
+import LarderBackend
 import LarderModel
 import LarderRemote
 import LarderWire
@@ -14,11 +15,13 @@ struct ServiceUnderTest {
 
     init(
         tracer: (any Tracer)? = nil,
-        _ configure: (inout ServerConfiguration.Limits) -> Void = { _ in }
+        _ configure: (inout ServerConfiguration.Limits) -> Void = { _ in },
+        rules: @escaping Backend.Rules = { _ in .allow }
     ) {
         var configuration = ServerConfiguration(storage: .memory)
         configure(&configuration.limits)
-        databases = Databases(.memory, limit: configuration.limits.databases)
+        databases = Databases(
+            .memory, limit: configuration.limits.databases, rules: { _ in rules })
         service = FirestoreService(
             configuration, databases,
             CallMonitor(Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, tracer: tracer))

@@ -20,6 +20,7 @@ private final class Peer {
         var heldBytes: Int { 0 }
         func refuse(_ cause: StreamRefusal) {}
         func resume() {}
+        func proceed() {}
     }
 
     let channel = EmbeddedChannel()
@@ -34,7 +35,7 @@ private final class Peer {
             keepaliveTimeout: keepaliveTimeout, pingInterval: .seconds(5))
         try channel.pipeline.syncOperations.addHandler(
             HTTP2Connection(limits, on: channel.embeddedEventLoop) {
-                [unowned self] id, connection, _ in
+                [unowned self] _, id, connection, _ in
                 let stream = Stream()
                 (streams[id], self.connection) = (stream, connection)
                 return stream

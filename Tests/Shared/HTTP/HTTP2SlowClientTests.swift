@@ -17,16 +17,22 @@ struct HTTP2SlowClientTests {
         let id: HTTP2StreamID
         let connection: HTTP2Connection
         let size: Int
+        /// Whether the answer waits for the connection.
+        let waits: Bool
         private(set) var refusals: [StreamRefusal] = []
         var heldBytes = 0
         private(set) var resumeCount = 0
 
-        init(_ id: HTTP2StreamID, _ connection: HTTP2Connection, size: Int) {
-            (self.id, self.connection, self.size) = (id, connection, size)
+        init(_ id: HTTP2StreamID, _ connection: HTTP2Connection, size: Int, waits: Bool) {
+            (self.id, self.connection, self.size, self.waits) = (id, connection, size, waits)
         }
 
         func begin(_ headers: HPACKHeaders, isWhole: Bool) {
-            guard isWhole else { return }
+            guard isWhole, !waits || connection.mayProceed(id) else { return }
+            answer()
+        }
+
+        private func answer() {
             connection.write(.headers(.init(headers: [":status": "200"])), on: id)
             let bytes = ByteBuffer(repeating: 7, count: size)
             connection.write(.data(.init(data: .byteBuffer(bytes))), on: id)
@@ -38,6 +44,7 @@ struct HTTP2SlowClientTests {
         func receive(_ bytes: ByteBuffer, size: Int, isLast: Bool) {}
         func close() {}
         func resume() { resumeCount += 1 }
+        func proceed() { answer() }
 
         func refuse(_ cause: StreamRefusal) {
             refusals.append(cause)
@@ -56,14 +63,16 @@ struct HTTP2SlowClientTests {
     private final class Client {
         let peer: HTTP2Peer
 
-        init(_ ledger: MemoryLedger, size: Int = 0, window: UInt32? = nil) throws {
+        init(
+            _ ledger: MemoryLedger, size: Int = 0, window: UInt32? = nil, waits: Bool = false
+        ) throws {
             let made = Streams()
             let limits = HTTP2Connection.Limits(
                 streams: 1_000, resets: 100, keepaliveInterval: .seconds(10_000),
                 keepaliveTimeout: .seconds(20), pingInterval: .seconds(5))
             peer = try HTTP2Peer { channel, _ in
-                try HTTP2Connection.add(to: channel, limits, ledger) { id, connection, _ in
-                    let stream = Stream(id, connection, size: size)
+                try HTTP2Connection.add(to: channel, limits, ledger) { _, id, connection, _ in
+                    let stream = Stream(id, connection, size: size, waits: waits)
                     made.all.append(stream)
                     return stream
                 }
@@ -208,6 +217,24 @@ struct HTTP2SlowClientTests {
         #expect(try honest.peer.sent().last == "1 grpc-status=0.")
         try greedy.peer.channel.close().wait()
         #expect(ledger.heldBytes == 0)
+    }
+
+    @Test("A connection that does not take its responses is not served further")
+    func waitsForClient() throws {
+        let ledger = MemoryLedger(limit: .max)
+        let client = try Client(ledger, size: 1 << 20, window: 0, waits: true)
+        for number in 0..<50 { try client.ask(number) }
+        #expect(ledger.heldBytes == 4 << 20)
+        // The second is read, and the fifth is begun.
+        client.peer.say(.credit, payload: [0, 0x7f, 0, 0])
+        client.peer.credit(1 << 20, on: 3)
+        client.peer.channel.embeddedEventLoop.run()
+        #expect(ledger.heldBytes == 4 << 20)
+        #expect(try client.peer.sent().contains("3 grpc-status=0."))
+        let connection = try client.stream(0).connection
+        for _ in 0..<3 { connection.beganWork() }
+        for _ in 0..<3 { connection.endedWork() }
+        #expect(ledger.heldBytes == 4 << 20 && client.refusals.allSatisfy(\.isEmpty))
     }
 
     @Test("The call that holds the most is refused, whether requests or responses")

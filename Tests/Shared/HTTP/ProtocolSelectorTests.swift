@@ -1,3 +1,4 @@
+import LarderCore
 import NIOCore
 import NIOEmbedded
 import Testing
@@ -13,7 +14,15 @@ final class ProtocolSelectorTests {
     init() throws {
         try channel.pipeline.syncOperations.addHandler(
             ProtocolSelector(
-                http1: { try HTTP1Handler.add(to: $0) { _ in .init(status: 200, body: "") } },
+                http1: {
+                    try HTTP1Handler.add(
+                        to: $0,
+                        HTTPLimits(
+                            bodyBytes: 1, bodyTime: .seconds(1), writeTime: .seconds(1),
+                            admission: RequestAdmission(limit: 1)),
+                        MemoryLedger(limit: 1)
+                    ) { _, _ in }
+                },
                 http2: { [unowned self] _ in
                     serving += 1
                     if let failure { throw failure }

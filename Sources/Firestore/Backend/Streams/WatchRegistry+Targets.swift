@@ -1,3 +1,4 @@
+import Dispatch
 import LarderDocumentStore
 import LarderModel
 import LarderPlanning
@@ -158,6 +159,7 @@ extension WatchRegistry {
     func serve(_ session: WatchSession) {
         defer { noteProgress(of: session) }
         while session.hasDemand {
+            if session.isStarved { return postpone(session) }
             switch session.outbox.next(limit: min(session.demand, Self.maxPageCount)) {
             case .nothing: return
             case .response(let response): session.say(response)
@@ -172,6 +174,24 @@ extension WatchRegistry {
             case .snapshot:
                 session.outbox.beginSnapshot(ending(for: session))
             }
+        }
+    }
+
+    /// Serves a stream later, when other clients may have released memory.
+    private func postpone(_ session: WatchSession) {
+        starved.insert(session.id)
+        guard starved.count == 1 else { return }
+        retry(Self.retryInterval)
+    }
+
+    private static let retryInterval = DispatchTimeInterval.milliseconds(50)
+
+    /// Serves the streams for which there was no memory.
+    func serveStarved() {
+        let ids = starved.sorted()
+        starved = []
+        for id in ids {
+            if let session = session(id) { serve(session) }
         }
     }
 

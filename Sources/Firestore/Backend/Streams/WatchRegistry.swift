@@ -1,3 +1,4 @@
+import Dispatch
 import LarderDocumentStore
 import LarderModel
 import LarderPlanning
@@ -22,13 +23,22 @@ final class WatchRegistry {
     private var lastID = 0
     /// Streams with unsent changes.
     private var behind: Set<StreamID> = []
+    /// Streams for which there was no memory.
+    var starved: Set<StreamID> = []
+    /// Calls ``serveStarved()`` after a time.
+    let retry: (DispatchTimeInterval) -> Void
     /// Streams in the order in which they receive read times.
     private var rotation: [StreamID] = []
 
     /// The number of queries evaluated for commits, for tests.
     private(set) var examinedCount = 0
 
-    init(store: Store, runner: QueryRunner, identity: UInt64, version: SnapshotVersion) {
+    /// - Parameter retry: calls ``serveStarved()`` after a time.
+    init(
+        store: Store, runner: QueryRunner, identity: UInt64, version: SnapshotVersion,
+        retry: @escaping (DispatchTimeInterval) -> Void
+    ) {
+        self.retry = retry
         self.store = store
         self.runner = runner
         self.identity = identity
@@ -51,6 +61,7 @@ final class WatchRegistry {
         guard let session = sessions.removeValue(forKey: id) else { return }
         rotation.removeAll { $0 == id }
         behind.remove(id)
+        starved.remove(id)
         for (targetID, target) in session.targets {
             unsubscribe(target, targetID, of: id)
         }

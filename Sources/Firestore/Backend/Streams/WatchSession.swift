@@ -61,6 +61,9 @@ final class WatchSession {
     /// Whether the client accepts a response.
     var hasDemand: Bool { demand > 0 && room > 0 }
 
+    /// Whether no memory is left for responses.
+    var isStarved: Bool { memory?.isExhausted ?? false }
+
     func add(demand count: Int, bytes: Int = 0) {
         demand = min(max(count, 0), .max - demand) + demand
         if memory != nil { room += bytes }

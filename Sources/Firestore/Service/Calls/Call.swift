@@ -191,7 +191,7 @@ final class Call: HTTP2StreamHandler {
         connection.released(id)
         switch state {
         case .request(let method, let headers, nil): state = .request(method, headers, message)
-        case .request: throw Self.wrongCount
+        case .request: throw .wrongCount
         case .stream(let stream): stream.take(message)
         case .closed, .serving, .paging: break
         }
@@ -199,20 +199,16 @@ final class Call: HTTP2StreamHandler {
 
     private func finishRequests() {
         guard reader.isBetween, received.readableBytes == 0 else {
-            return refuse(
-                RPCError(code: .internalError, message: "the request ends inside a message"))
+            return refuse(.cutOff)
         }
         switch state {
         case .request(let method, let headers, let message):
-            guard let message else { return refuse(Self.wrongCount) }
-            serve(method, headers, message)
+            guard let message else { return refuse(.wrongCount) }
+            if connection.mayProceed(id) { serve(method, headers, message) }
         case .stream(let stream): stream.finish()
         case .closed, .serving, .paging: break
         }
     }
-
-    private static let wrongCount = RPCError(
-        code: .unimplemented, message: "the method requires exactly one request")
 
     /// Returns receive window once half of it is used.
     private func credit() {
@@ -233,6 +229,14 @@ final class Call: HTTP2StreamHandler {
     /// The origin of the call's work.
     var origin: CallOrigin { CallOrigin(connection.memory, memory) }
 
+    func proceed() {
+        switch state {
+        case .request(let method, let headers, let message?): serve(method, headers, message)
+        case .paging(let pages, _): produce(pages)
+        default: break
+        }
+    }
+
     private func serve(_ method: RequestMethod, _ headers: RequestHeaders, _ message: [UInt8]) {
         state = .serving(nil)
         let monitored = method.monitor.begin(method.descriptor, headers.metadata)
@@ -249,6 +253,7 @@ final class Call: HTTP2StreamHandler {
         } catch {
             return refuse(monitored.failed(error))
         }
+        connection.beganWork()
         let task = context.serve(origin) { [loop] in
             let result: Result<RequestMethod.Answer, any Error>
             do {
@@ -264,20 +269,20 @@ final class Call: HTTP2StreamHandler {
     private func answer(
         _ monitored: MonitoredCall, _ result: Result<RequestMethod.Answer, any Error>
     ) {
-        guard case .success(.pages(let pages)) = result else {
+        guard case .success(.pages(let pages)) = result, !isOver else {
+            connection.endedWork()
+            if case .success(.pages(let pages)) = result { pages.close() }
             return respond(monitored) {
-                guard case .messages(let messages) = try result.get() else { return [] }
+                guard case .messages(let messages) = try result.get() else {
+                    throw RPCError.clientHasLeft
+                }
                 return messages
             }
         }
-        guard !isOver else {
-            pages.close()
-            _ = monitored.failed(RPCError.clientHasLeft)
-            return
-        }
         state = .paging(pages, monitored)
         context.connections.beginCall()
-        produce(pages)
+        // The work goes on.
+        request(pages)
     }
 
     /// Ends a call with its whole response.
@@ -303,6 +308,11 @@ final class Call: HTTP2StreamHandler {
     // MARK: Pages
 
     private func produce(_ pages: PagedResponse) {
+        connection.beganWork()
+        request(pages)
+    }
+
+    private func request(_ pages: PagedResponse) {
         let bound = NIOLoopBound(self, eventLoop: loop)
         pages.next(for: origin.client) { [loop] page in
             loop.execute { bound.value.sendPage(page) }
@@ -310,6 +320,7 @@ final class Call: HTTP2StreamHandler {
     }
 
     private func sendPage(_ page: Result<ResponsePage, LarderError>) {
+        defer { connection.endedWork() }
         guard case .paging(let pages, let monitored) = state else { return }
         switch page {
         case .failure(let error):
@@ -331,7 +342,7 @@ final class Call: HTTP2StreamHandler {
                     pages.unpin()
                 }
             }
-            wait { [self] in produce(pages) }
+            wait { [self] in if connection.mayProceed(id) { produce(pages) } }
         }
     }
 
@@ -445,17 +456,8 @@ final class Call: HTTP2StreamHandler {
 
     func refuse(_ cause: StreamRefusal) {
         switch cause {
-        case .stalled:
-            abandon(
-                RPCError(
-                    code: .deadlineExceeded, message: "the client does not read the response"))
-        case .memory:
-            abandon(
-                RPCError(
-                    code: .resourceExhausted,
-                    message:
-                        "the server's memory is in use, and this call holds the most of the client that holds the most"
-                ))
+        case .stalled: abandon(.stalled)
+        case .memory: abandon(.memoryExhausted)
         }
     }
 
@@ -470,31 +472,18 @@ final class Call: HTTP2StreamHandler {
 
     private func setDeadline(_ time: TimeAmount) {
         deadline = loop.assumeIsolated().scheduleTask(in: time) { [self] in
-            abandon(
-                RPCError(code: .deadlineExceeded, message: "the deadline of the call has passed"))
+            abandon(.deadlinePassed)
         }
     }
 
     private func setTimeout(_ time: TimeAmount) {
         timeout = loop.assumeIsolated().scheduleTask(in: time) { [self] in
-            refuse(
-                RPCError(
-                    code: .resourceExhausted,
-                    message:
-                        "the request was not received in time: it is too slow, or the server's memory is in use"
-                ))
+            refuse(.requestTooSlow)
         }
     }
 
     private func stopTimeout() {
         timeout?.cancel()
         timeout = nil
-    }
-}
-
-extension RPCError {
-    /// The error of a call whose client no longer waits for a response.
-    static var clientHasLeft: RPCError {
-        RPCError(code: .cancelled, message: "the client has disconnected or cancelled the call")
     }
 }

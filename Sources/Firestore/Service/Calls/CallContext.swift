@@ -3,6 +3,7 @@ import LarderCore
 import LarderHTTP
 import LarderModel
 import NIOCore
+import NIOHPACK
 import NIOHTTP2
 
 /// The context that all calls of a server share.
@@ -35,8 +36,15 @@ final class CallContext: Sendable {
         self.connections = connections
     }
 
+    /// Whether a request is a call of gRPC, also one with a wrong content type.
+    func isCall(_ headers: HPACKHeaders) -> Bool {
+        headers.first(name: "content-type")?.hasPrefix("application/grpc") == true
+            || headers.first(name: ":path").map { methods[$0] != nil } == true
+    }
+
     func makeCall(
-        _ id: HTTP2StreamID, _ connection: HTTP2Connection, _ loop: any EventLoop
+        _ headers: HPACKHeaders, _ id: HTTP2StreamID, _ connection: HTTP2Connection,
+        _ loop: any EventLoop
     ) -> any HTTP2StreamHandler {
         Call(id, of: connection, in: self, on: loop)
     }

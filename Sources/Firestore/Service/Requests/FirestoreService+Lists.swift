@@ -14,7 +14,7 @@ extension FirestoreService {
         async throws(LarderError) -> Google_Firestore_V1_ListDocumentsResponse
     {
         try await read(request.parent) { [limits] (database, coder) throws(LarderError) in
-            let list = try DocumentList(request, database, coder, maxBytes: limits.bytesAhead)
+            let list = try DocumentList(request, database, coder, maxBytes: limits.listPageBytes)
             let size = try PageToken.size(request.pageSize, most: Self.maxPage)
             return try request.showMissing
                 ? list.pageWithMissing(size) : list.page(size)

@@ -85,7 +85,7 @@ final class FirestoreService: Sendable {
     func pages(
         _ open: @escaping @Sendable () throws(LarderError) -> any PageSource
     ) -> PagedResponse {
-        PagedResponse(on: queries, maxBytes: min(limits.bytesAhead, Self.pageBytes), open)
+        PagedResponse(on: queries, maxBytes: min(limits.listPageBytes, Self.pageBytes), open)
     }
 
     /// The approximate size of a page of a response.

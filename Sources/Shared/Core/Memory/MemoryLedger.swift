@@ -93,10 +93,22 @@ package final class MemoryAccount: Sendable {
     package var heldBytes: Int { max(held.load(ordering: .relaxed), 0) }
 
     /// The limit of the ledger in bytes.
-    package var limit: Int {
+    package var limit: Int { ledger.limit }
+
+    /// Whether nothing more should be prepared: the ledger has reached its limit, or the connection
+    /// holds half of it.
+    package var isExhausted: Bool {
         switch owner {
-        case .ledger(let ledger, _): ledger.limit
-        case .account(let account): account.limit
+        case .ledger(let ledger, _):
+            ledger.heldBytes >= ledger.limit || heldBytes >= ledger.limit / 2
+        case .account(let account): account.isExhausted
+        }
+    }
+
+    private var ledger: MemoryLedger {
+        switch owner {
+        case .ledger(let ledger, _): ledger
+        case .account(let account): account.ledger
         }
     }
 

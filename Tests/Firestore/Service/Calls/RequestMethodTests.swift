@@ -50,7 +50,7 @@ struct RequestMethodTests {
 
     @Test("A read of few documents and one of many have the same responses", arguments: [4, 9])
     func batches(count: Int) async throws {
-        let test = ServiceUnderTest { $0.bytesAhead = 1 }
+        let test = ServiceUnderTest { $0.listPageBytes = 1 }
         try await test.fill("c", 0..<3)
         let client = try await TestConnection(test.service.methods)
         try await client.open("BatchGetDocuments")

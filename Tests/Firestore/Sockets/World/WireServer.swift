@@ -92,7 +92,8 @@ final class WireServer: Sendable {
         get async throws {
             struct Health: Decodable { let streams: Int }
             let peer = try await Peer.connected(to: port)
-            peer.say("GET /health HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\n\r\n")
+            let fields = "authorization: Bearer \(token)\r\nconnection: close\r\n"
+            peer.say("GET /health HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\n\(fields)\r\n")
             await peer.isEnded.wait { $0 }
             let body = peer.received.value.split(separator: "\r\n\r\n").last ?? ""
             return try JSONDecoder().decode(Health.self, from: Data(body.utf8)).streams

@@ -90,4 +90,21 @@ struct MemoryLedgerTests {
         #expect(ledger.heldBytes == 0)
         connection.close()
     }
+
+    @Test("Nothing more is prepared for a connection that holds half, or when all is used")
+    func exhaustion() {
+        let ledger = MemoryLedger(limit: 100)
+        let reliefs = Reliefs()
+        let (first, second) = (reliefs.open("a", ledger), reliefs.open("b", ledger))
+        let call = first.open()
+        call.change(by: 49)
+        #expect(!call.isExhausted && !second.isExhausted)
+        call.change(by: 1)
+        #expect(call.isExhausted && first.isExhausted && !second.isExhausted)
+        second.change(by: 30)
+        #expect(!second.isExhausted)
+        call.change(by: 20)
+        #expect(second.isExhausted)
+        for account in [first, second] { account.close() }
+    }
 }

@@ -1,0 +1,255 @@
+import LarderCore
+package import NIOCore
+
+/// The limits of requests over HTTP that are not calls of gRPC.
+package struct HTTPLimits: Sendable {
+    /// The size of the largest body.
+    package var bodyBytes: Int
+    /// The time to receive the head of a request, and between two requests of a connection.
+    package var headTime = TimeAmount.seconds(20)
+    /// The time to receive a body.
+    package var bodyTime: TimeAmount
+    /// The time after which a client that takes no part of a response is disconnected.
+    package var writeTime: TimeAmount
+    /// Admits large requests.
+    package let admission: RequestAdmission
+
+    package init(
+        bodyBytes: Int, bodyTime: Duration, writeTime: Duration, admission: RequestAdmission
+    ) {
+        self.admission = admission
+        self.bodyBytes = bodyBytes
+        self.bodyTime = TimeAmount(bodyTime)
+        self.writeTime = TimeAmount(writeTime)
+    }
+}
+
+/// One request and its response, on any version of HTTP: collects the body, runs the task that
+/// responds, and writes what it replies.
+///
+/// ```
+/// receiving ── finish ──► (waiting ──►) responding ── end ──► over
+///     └─────────────── close ──────────────┴──────────────────►
+/// ```
+///
+/// Confined to the connection's event loop.
+final class HTTPExchange {
+    /// The connection's side of an exchange.
+    protocol Output: AnyObject {
+        func begin(_ head: HTTPResponseHead, bodyBytes: Int?)
+        func write(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>?)
+        func end(_ bytes: ByteBuffer)
+        /// Ends the exchange at once; with a response, if nothing has been sent.
+        func abort(_ response: HTTPResponse?)
+    }
+
+    private enum State {
+        case receiving(body: [UInt8])
+        /// Waits for admission.
+        case waiting(body: [UInt8], id: UInt64)
+        case responding(Task<Void, Never>?)
+        case over
+    }
+
+    /// The size of a part that is sent at a time, within ``HTTPLimits/writeTime``.
+    static let partBytes = 64 << 10
+
+    private let request: HTTPRequest
+    private let limits: HTTPLimits
+    private let loop: any EventLoop
+    private let respond: HTTPRespond
+    private let origin: CallOrigin
+    private var received: RequestMemory
+    private weak var output: (any Output)?
+    private var state = State.receiving(body: [])
+    private var isTooLarge = false
+    private var hasBegun = false
+    /// The time limit of the body, or of a part of the response.
+    private var timeout: Scheduled<Void>?
+
+    /// - Parameters:
+    ///   - request: the request without its body.
+    ///   - connection: the account of the connection's memory.
+    init(
+        _ request: HTTPRequest, _ limits: HTTPLimits, _ output: any Output,
+        of connection: MemoryAccount, on loop: any EventLoop, _ respond: @escaping HTTPRespond
+    ) {
+        self.request = request
+        self.limits = limits
+        self.output = output
+        self.loop = loop
+        self.respond = respond
+        origin = CallOrigin(connection, connection.open())
+        received = RequestMemory(origin.memory, limits.admission)
+    }
+
+    // MARK: Request
+
+    /// The memory that the exchange holds.
+    var heldBytes: Int { max(origin.memory.heldBytes, received.bytes) }
+
+    /// Whether the response has ended or its client has left.
+    var isOver: Bool {
+        if case .over = state { return true }
+        return false
+    }
+
+    /// Begins to receive a body.
+    func receiveBody() {
+        setTimeout(limits.bodyTime)
+    }
+
+    /// Adds a part of the body; beyond the limit parts are discarded.
+    func receive(_ bytes: ByteBuffer) {
+        guard case .receiving(var body) = state, !isTooLarge else { return }
+        // The array would be copied while the state refers to it.
+        state = .over
+        isTooLarge = body.count + bytes.readableBytes > limits.bodyBytes
+        if isTooLarge { body = [] } else { body.append(contentsOf: bytes.readableBytesView) }
+        state = .receiving(body: body)
+        if isTooLarge { received.releaseAll() } else { received.receive(bytes.readableBytes) }
+    }
+
+    /// Serves the request after the end of its body, once it is admitted.
+    func finish() {
+        guard case .receiving(let body) = state else { return }
+        stopTimeout()
+        guard !isTooLarge else {
+            let response = HTTPResponse(
+                status: 413, contentType: "text/plain",
+                text: "The body of a request is limited to \(limits.bodyBytes) bytes.\n")
+            state = .responding(nil)
+            begin(response.head, response.body.count)
+            return end(ByteBuffer(bytes: response.body))
+        }
+        guard let bytes = RequestMemory.admissionBytes(body.count) else { return serve(body) }
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        let id = limits.admission.admit(bytes) { [loop] id in
+            loop.execute { bound.value.admitted(id, bytes) }
+        }
+        guard let id else { return serve(body) }
+        state = .waiting(body: body, id: id)
+        setTimeout(limits.bodyTime)
+    }
+
+    private func admitted(_ id: UInt64, _ bytes: Int) {
+        guard case .waiting(let body, id) = state else { return limits.admission.release(bytes) }
+        stopTimeout()
+        serve(body)
+    }
+
+    private func serve(_ body: [UInt8]) {
+        received.complete(body.count)
+        let reply = LoopReply(NIOLoopBound(self, eventLoop: loop), loop, origin.memory)
+        var request = request
+        request.body = body
+        state = .responding(
+            Task { [respond, request, origin] in
+                await CallOrigin.$current.withValue(origin) { await respond(request, reply) }
+            })
+    }
+
+    /// Called when the client has left.
+    func close() {
+        switch state {
+        case .responding(let task): task?.cancel()
+        case .waiting(_, let id): limits.admission.cancel(id)
+        case .receiving, .over: break
+        }
+        stop()
+    }
+
+    /// Ends the exchange, because the server's memory is in use.
+    func relieve() {
+        guard !isOver else { return }
+        let response = HTTPResponse(
+            status: 429, contentType: "text/plain", text: "The server's memory is in use.\n")
+        close()
+        output?.abort(hasBegun ? nil : response)
+    }
+
+    private func stop() {
+        state = .over
+        stopTimeout()
+        received.releaseAll()
+        origin.memory.close()
+    }
+
+    // MARK: Response
+
+    fileprivate func begin(_ head: HTTPResponseHead, _ bodyBytes: Int?) {
+        guard !isOver else { return }
+        hasBegun = true
+        output?.begin(head, bodyBytes: bodyBytes)
+    }
+
+    fileprivate func write(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>) {
+        guard !isOver, let output else { return promise.fail(ChannelError.ioOnClosedChannel) }
+        setTimeout(limits.writeTime)
+        promise.futureResult.assumeIsolated().whenComplete { [self] _ in stopTimeout() }
+        output.write(bytes, promise)
+    }
+
+    fileprivate func end(_ bytes: ByteBuffer) {
+        guard !isOver else { return }
+        stop()
+        output?.end(bytes)
+    }
+
+    // MARK: Time limits
+
+    private func setTimeout(_ time: TimeAmount) {
+        timeout = loop.assumeIsolated().scheduleTask(in: time) { [weak self] in
+            self?.output?.abort(nil)
+        }
+    }
+
+    private func stopTimeout() {
+        timeout?.cancel()
+        timeout = nil
+    }
+}
+
+/// Writes the response of an exchange from any thread.
+private struct LoopReply: HTTPReply {
+    private let exchange: NIOLoopBound<HTTPExchange>
+    private let loop: any EventLoop
+    private let memory: MemoryAccount
+
+    init(
+        _ exchange: NIOLoopBound<HTTPExchange>, _ loop: any EventLoop, _ memory: MemoryAccount
+    ) {
+        self.exchange = exchange
+        self.loop = loop
+        self.memory = memory
+    }
+
+    func begin(_ head: HTTPResponseHead, bodyBytes: Int?) {
+        run { $0.begin(head, bodyBytes) }
+    }
+
+    func write(_ bytes: [UInt8]) async throws(LarderError) {
+        memory.change(by: bytes.count)
+        defer { memory.change(by: -bytes.count) }
+        var rest = ByteBuffer(bytes: bytes)
+        while let part = rest.readSlice(length: min(rest.readableBytes, HTTPExchange.partBytes)),
+            part.readableBytes > 0
+        {
+            let sent = loop.makePromise(of: Void.self)
+            run { $0.write(part, sent) }
+            do {
+                try await sent.futureResult.get()
+            } catch {
+                throw .clientHasLeft
+            }
+        }
+    }
+
+    func end(_ bytes: [UInt8]) {
+        run { $0.end(ByteBuffer(bytes: bytes)) }
+    }
+
+    private func run(_ body: @escaping @Sendable (HTTPExchange) -> Void) {
+        loop.executeOrRun { [exchange] in body(exchange.value) }
+    }
+}

@@ -1,0 +1,77 @@
+/// Options from environment variables: `LARDERD_TLS_KEY` is `--tls-key`.
+///
+/// The command line overrides the environment. Options that exclude each other are overridden
+/// together: `--memory` on the command line overrides `LARDERD_DATA`.
+enum EnvironmentArguments {
+    private enum Kind {
+        /// An option with a value.
+        case value
+        /// An option that may be repeated; its variable has a list separated by commas.
+        case list
+        /// An option without a value; its variable is `true` or `false`.
+        case flag
+    }
+
+    private static let prefix = "LARDERD_"
+
+    /// All options, in groups that exclude each other.
+    private static let options: [[(name: String, kind: Kind)]] = [
+        [("host", .value)], [("port", .value)], [("data", .value), ("memory", .flag)],
+        [("tls-certificate", .value)], [("tls-key", .value)],
+        [("token", .value), ("token-file", .value)], [("allow-host", .list)],
+        [("insecure", .flag)], [("memory-limit", .value)], [("databases", .value)],
+        [("connections", .value)], [("connections-per-address", .value)],
+        [("ready-file", .value)], [("log-level", .value)],
+    ]
+
+    /// The names of all options, for tests.
+    static var names: [String] { options.joined().map(\.name) }
+
+    /// The arguments of the command line after those of the environment.
+    static func arguments(
+        _ commandLine: [String], _ environment: [String: String]
+    ) throws(Malformed) -> [String] {
+        var arguments: [String] = []
+        for group in options {
+            let isOverridden = group.contains { name, _ in
+                commandLine.contains { $0 == "--\(name)" || $0.hasPrefix("--\(name)=") }
+            }
+            guard !isOverridden else { continue }
+            for (name, kind) in group {
+                let variable = variable(name)
+                guard let value = environment[variable] else { continue }
+                arguments += try Self.arguments(name, kind, value, variable)
+            }
+        }
+        return arguments + commandLine
+    }
+
+    /// The variable of an option.
+    static func variable(_ name: String) -> String {
+        prefix + name.uppercased().replacing("-", with: "_")
+    }
+
+    private static func arguments(
+        _ name: String, _ kind: Kind, _ value: String, _ variable: String
+    ) throws(Malformed) -> [String] {
+        switch kind {
+        // In one argument, since a value may begin with a dash; but that cannot be empty.
+        case .value: return value.isEmpty ? ["--\(name)", ""] : ["--\(name)=\(value)"]
+        case .list: return value.split(separator: ",").map { "--\(name)=\($0)" }
+        case .flag:
+            switch value.lowercased() {
+            case "true", "1", "yes": return ["--\(name)"]
+            case "false", "0", "no", "": return []
+            default: throw Malformed(variable: variable, value: value)
+            }
+        }
+    }
+
+    /// A variable of a flag with another value than true or false.
+    struct Malformed: Error, Equatable, CustomStringConvertible {
+        let variable: String
+        let value: String
+
+        var description: String { "\(variable) is '\(value)': use true or false." }
+    }
+}
