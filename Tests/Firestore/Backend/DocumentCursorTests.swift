@@ -191,6 +191,7 @@ struct DocumentCursorTests {
         let ledger = MemoryLedger(limit: 3_000)
         var configuration = BackendConfiguration(project: "p")
         configuration.ledger = ledger
+        configuration.clock = { Timestamp(seconds: 1, nanoseconds: 0) }
         let backend = try Backend(configuration)
         let (small, large) = (try backend.beginTransaction(), try backend.beginTransaction())
         func read(_ count: Int, in transaction: TransactionID) throws {
@@ -201,7 +202,7 @@ struct DocumentCursorTests {
         #expect(ledger.heldBytes > 0)
         // The transaction may be ended as soon as it exceeds the limit, within this read.
         do { try read(100, in: large) } catch let error as LarderError {
-            #expect(error.code == .invalidArgument)
+            #expect(error.kind == .invalidArgument)
         }
         while ledger.heldBytes > 3_000 { await Task.yield() }
         #expect(throws: LarderError.self) { try read(1, in: large) }

@@ -46,6 +46,20 @@ struct LocalStoreWritingTests {
         #expect(try fixture.view("c/a")?.fields == ["x": 1, "y": 2])
     }
 
+    @Test("A write without effect before one with effect takes effect once its condition holds")
+    func skippedBeforeOthers() throws {
+        try fixture.learn("c/a", ["x": 1], at: 1)
+        let skipped: MapValue = ["y": 2]
+        try fixture.write(
+            Mutation(
+                .patch(Record(skipped), FieldMask(leavesOf: skipped)), at: DocumentPath("c/a"),
+                precondition: .updateTime(SnapshotVersion(seconds: 5))))
+        try fixture.write(.update("c/a", ["z": 3]))
+        #expect(try fixture.view("c/a")?.fields == ["x": 1, "z": 3])
+        try fixture.learn("c/a", ["x": 2], at: 5)
+        #expect(try fixture.view("c/a")?.fields == ["x": 2, "y": 2, "z": 3])
+    }
+
     @Test("Without a cached document the overlay is all of the view")
     func overlayKinds() throws {
         try fixture.write(

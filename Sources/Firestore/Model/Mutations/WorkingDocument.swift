@@ -33,13 +33,17 @@ package struct WorkingDocument: Sendable {
     package internal(set) var dependsOnContents = false
 
     /// Starts from a cached document; nil if nothing is known of it.
-    package init(_ cached: Document?) {
+    ///
+    /// - Parameter dependsOnContents: true if pending writes of it have no effect, but may have one
+    ///   on another version.
+    package init(_ cached: Document?, dependsOnContents: Bool = false) {
         state = State(cached)
         version = cached?.version ?? .none
         cachedVersion = version
         createTime = cached?.createTime
         hasLocalMutations = cached?.hasLocalMutations ?? false
         hasCommittedMutations = cached?.hasCommittedMutations ?? false
+        self.dependsOnContents = dependsOnContents
     }
 
     /// Starts from the local view of earlier pending writes.

@@ -149,8 +149,9 @@ extension ReadableTransaction where Self: ~Copyable {
     {
         guard let overlay = try overlay(at: path, of: user) else {
             let cached = try document(at: path)
+            let hasIdleWrites = try !mutationBatchIDs(touching: path, of: user).isEmpty
             return LoadedDocument(
-                view: cached, working: WorkingDocument(cached),
+                view: cached, working: WorkingDocument(cached, dependsOnContents: hasIdleWrites),
                 baseVersion: cached?.version ?? .none, isCached: cached?.record != nil)
         }
         var (version, isCached) = (SnapshotVersion.none, false)
