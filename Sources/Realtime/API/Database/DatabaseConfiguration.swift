@@ -34,7 +34,7 @@ public struct DatabaseConfiguration: Sendable {
         ///
         /// Each process has its own connection and sends its own writes, which the others show at
         /// once. When a process ends or dies, another sends what it has left. One process keeps
-        /// the cache for all. See <doc:DataOnDisk>.
+        /// the cache for all.
         case shared
     }
 
