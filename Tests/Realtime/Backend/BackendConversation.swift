@@ -19,6 +19,10 @@ final class TestBackend {
         backend = try RealtimeBackend(Self.configuration(scheduler) { _ in }, storage: storage)
     }
 
+    deinit {
+        scheduler.retire()
+    }
+
     private static func configuration(
         _ scheduler: ManualScheduler<RealtimeBackend.Timer>,
         _ configure: (inout RealtimeBackendConfiguration) -> Void

@@ -1,4 +1,5 @@
 import LarderCore
+import Synchronization
 
 @testable import LarderHTTP
 
@@ -9,19 +10,37 @@ final class HTTPTestServer: Sendable {
     let ledger: MemoryLedger
     private let arrivals = AsyncStream.makeStream(of: Exchange.self)
     private let endings = AsyncStream.makeStream(of: Void.self)
+    private let waits = Waits()
+
+    /// What requests wait on that are being served.
+    private final class Waits: Sendable {
+        private let continuations = Mutex<[AsyncStream<Void>.Continuation]>([])
+
+        func add(_ continuation: AsyncStream<Void>.Continuation) {
+            continuations.withLock { $0.append(continuation) }
+        }
+
+        func end() {
+            for continuation in continuations.withLock({ $0 }) { continuation.finish() }
+        }
+    }
 
     init(memory: Int = 1_000_000) {
         ledger = MemoryLedger(limit: memory)
     }
 
-    /// Serves a request; returns when its task is cancelled.
+    deinit {
+        waits.end()
+    }
+
+    /// Serves a request; returns when its task is cancelled, or the server is gone.
     var respond: HTTPRespond {
-        { [arrivals, endings] request, reply in
+        { [arrivals, endings, waits] request, reply in
             arrivals.continuation.yield((request, reply))
             await withTaskCancellationHandler {
                 let (idle, continuation) = AsyncStream.makeStream(of: Void.self)
+                waits.add(continuation)
                 for await _ in idle {}
-                continuation.finish()
             } onCancel: {
                 endings.continuation.yield()
             }

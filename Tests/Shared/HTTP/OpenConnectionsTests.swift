@@ -30,6 +30,10 @@ struct OpenConnectionsTests {
         #expect(!connections.add(second[2]) && connections.add(first[2]))
         try close(first[1])
         #expect(connections.add(third) && connections.count == 4)
+        for channel in first + second + [third] {
+            _ = try channel.finish(acceptAlreadyClosed: true)
+        }
+        #expect(connections.count == 0)
     }
 
     @Test("Connections that come after the end are closed")
@@ -44,5 +48,6 @@ struct OpenConnectionsTests {
         late.embeddedEventLoop.run()
         early.embeddedEventLoop.run()
         #expect(!late.isActive && connections.count == 0)
+        for channel in [early, late] { _ = try channel.finish(acceptAlreadyClosed: true) }
     }
 }
