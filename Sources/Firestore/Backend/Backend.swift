@@ -64,7 +64,7 @@ public final class Backend: Sendable {
         }
     }
 
-    /// Whether anything was written since the backend was opened.
+    /// True if anything was written since the backend was opened.
     package var hasCommitted: Bool { core.hasCommitted.isSet }
 
     /// Like ``close()``; returns immediately.

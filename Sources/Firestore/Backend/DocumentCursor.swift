@@ -36,9 +36,9 @@ package final class DocumentCursor: Sendable {
         var last: [Value]?
         var count = 0
         var pin: PinnedSnapshot?
-        /// Whether ``rest`` is of the pinned commit, or of the transaction's.
+        /// True if ``rest`` is of the pinned commit, or of the transaction's.
         var isRestValid = false
-        /// Whether nothing has been read.
+        /// True if nothing has been read.
         var isNew = true
         var isClosed = false
     }

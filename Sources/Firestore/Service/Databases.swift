@@ -84,7 +84,7 @@ final class Databases: Sendable {
 
     private static let start = ContinuousClock.now
 
-    /// Whether databases are served: not after ``close()``.
+    /// True if databases are served: not after ``close()``.
     var isServing: Bool { state.withLock { $0.closing == nil } }
 
     /// The number of open databases.
@@ -124,7 +124,7 @@ final class Databases: Sendable {
         return backend
     }
 
-    /// Whether a database that is not open has a folder.
+    /// True if a database that is not open has a folder.
     private func exists(_ id: DatabaseID) throws(LarderError) -> Bool {
         guard case .directory(let path) = try configuration(of: id).location else { return false }
         return FileManager.default.fileExists(atPath: path)

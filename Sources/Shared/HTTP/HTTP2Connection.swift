@@ -116,7 +116,7 @@ package final class HTTP2Connection: ChannelDuplexHandler {
     private var http2: HTTP2Handler?
     private var turns = TurnQueue()
     private var credits = CreditQueue()
-    /// Whether the connection's window is kept closed, since it holds too much.
+    /// True if the connection's window is kept closed, since it holds too much.
     private var isParked = false
     private var isReading = false
     private var isFlushDue = false
@@ -256,7 +256,7 @@ package final class HTTP2Connection: ChannelDuplexHandler {
         flush()
     }
 
-    /// Whether the window of a stream may be returned.
+    /// True if the window of a stream may be returned.
     ///
     /// While the connection holds more than a quarter of the server's memory, its requests are
     /// received one after the other; ``HTTP2StreamHandler/resume()`` follows a refusal.
@@ -264,7 +264,7 @@ package final class HTTP2Connection: ChannelDuplexHandler {
         credits.admits(id, isScarce: memory.heldBytes > memory.limit / 4)
     }
 
-    /// Whether work for a stream may begin: the client takes its responses, and not too much is in
+    /// True if work for a stream may begin: the client takes its responses, and not too much is in
     /// progress.
     ///
     /// ``HTTP2StreamHandler/proceed()`` follows a refusal.

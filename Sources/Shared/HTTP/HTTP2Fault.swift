@@ -9,7 +9,7 @@ package struct HTTP2Fault: Equatable, Sendable {
     package let reason: String
     /// Details for a log.
     package let detail: String
-    /// Whether the client has caused it.
+    /// True if the client has caused it.
     package let isOfClient: Bool
 
     private init(_ reason: String, _ detail: String = "", isOfClient: Bool) {

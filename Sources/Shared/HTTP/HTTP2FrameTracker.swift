@@ -20,7 +20,7 @@ struct HTTP2FrameTracker {
     private var isInHeaders = false
     private var hasSettings = false
 
-    /// Whether more bytes must follow soon: the connection has not begun, or a frame or a block of
+    /// True if more bytes must follow soon: the connection has not begun, or a frame or a block of
     /// headers is incomplete; not within the payload of a data frame, which has a request's time.
     var isIncomplete: Bool {
         !hasSettings || isInHeaders || headCount > 0 || left > 0 && !isInData

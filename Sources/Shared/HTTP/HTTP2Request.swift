@@ -16,9 +16,9 @@ package final class HTTP2Request: HTTP2StreamHandler {
     private let respond: HTTPRespond
     private var exchange: HTTPExchange?
     private var isHead = false
-    /// Whether the client has ended its side.
+    /// True if the client has ended its side.
     private var hasEnded = false
-    /// Whether the connection counts the request as work in progress.
+    /// True if the connection counts the request as work in progress.
     private var isWorking = false
     /// Received bytes that no window update has returned yet.
     private var uncredited = 0

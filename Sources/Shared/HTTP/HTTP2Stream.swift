@@ -13,10 +13,10 @@ final class HTTP2Stream {
     /// The size of the data.
     private(set) var unsentBytes = 0
     var trailers: HPACKHeaders?
-    /// Whether the response ends after the data, without trailers.
+    /// True if the response ends after the data, without trailers.
     var isWhole = false
     var hasBegun = false
-    /// Whether nghttp2 has deferred the stream until there is more data.
+    /// True if nghttp2 has deferred the stream until there is more data.
     var isDeferred = false
     /// Bytes of data that nghttp2 has taken, and their number at the last check.
     private var takenBytes = 0
@@ -56,7 +56,7 @@ final class HTTP2Stream {
         return count
     }
 
-    /// Whether all data is taken.
+    /// True if all data is taken.
     var isSent: Bool { data.isEmpty }
 
     /// Discards the data that is not sent.

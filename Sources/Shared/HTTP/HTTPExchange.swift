@@ -88,7 +88,7 @@ final class HTTPExchange {
     /// The memory that the exchange holds.
     var heldBytes: Int { max(origin.memory.heldBytes, received.bytes) }
 
-    /// Whether the response has ended or its client has left.
+    /// True if the response has ended or its client has left.
     var isOver: Bool {
         if case .over = state { return true }
         return false

@@ -10,13 +10,13 @@ struct LocalStoreDifferentialTests {
     private static let steps =
         ProcessInfo.processInfo.environment["LARDER_TEST_STEPS"].flatMap { Int($0) } ?? 5000
 
-    @Test("3, 4.4: after any steps every user sees what the queue makes of the cache")
+    @Test("After any steps every user sees the cache with the queue's writes applied")
     func inMemory() throws {
         var run = try LocalStoreRun(SeededRandom(), directory: nil)
         try compare(&run, steps: Self.steps)
     }
 
-    @Test("3, 4.4: the same on disk, where the store is closed and opened now and then")
+    @Test("The same on disk, where the store is closed and reopened at random")
     func onDisk() throws {
         let directory = try TemporaryDirectory()
         var run = try LocalStoreRun(SeededRandom(), directory: directory.file("s"))

@@ -14,7 +14,7 @@ struct HTTP2FrameTrackerTests {
         ).bytes
     }
 
-    /// Whether more must follow soon after each byte.
+    /// True if more must follow soon after each byte.
     private func states(_ bytes: [UInt8], _ tracker: inout HTTP2FrameTracker) -> [Bool] {
         bytes.map { byte in
             withUnsafeBytes(of: byte) { tracker.receive($0) }

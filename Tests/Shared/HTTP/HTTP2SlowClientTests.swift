@@ -17,7 +17,7 @@ struct HTTP2SlowClientTests {
         let id: HTTP2StreamID
         let connection: HTTP2Connection
         let size: Int
-        /// Whether the answer waits for the connection.
+        /// True if the answer waits for the connection.
         let waits: Bool
         private(set) var refusals: [StreamRefusal] = []
         var heldBytes = 0

@@ -58,10 +58,10 @@ final class WatchSession {
         self.handler = handler
     }
 
-    /// Whether the client accepts a response.
+    /// True if the client accepts a response.
     var hasDemand: Bool { demand > 0 && room > 0 }
 
-    /// Whether no memory is left for responses.
+    /// True if no memory is left for responses.
     var isStarved: Bool { memory?.isExhausted ?? false }
 
     func add(demand count: Int, bytes: Int = 0) {

@@ -151,7 +151,7 @@ final class Call: HTTP2StreamHandler {
         credit()
     }
 
-    /// Whether the receiver is ready.
+    /// True if the receiver is ready.
     private var canRead: Bool {
         if case .stream(let stream) = state, stream.isBusy { return false }
         return !isOver && waiting == nil

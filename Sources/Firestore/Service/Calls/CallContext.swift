@@ -36,7 +36,7 @@ final class CallContext: Sendable {
         self.connections = connections
     }
 
-    /// Whether a request is a call of gRPC, also one with a wrong content type.
+    /// True if a request is a gRPC call; one with a wrong content type counts.
     func isCall(_ headers: HPACKHeaders) -> Bool {
         headers.first(name: "content-type")?.hasPrefix("application/grpc") == true
             || headers.first(name: ":path").map { methods[$0] != nil } == true

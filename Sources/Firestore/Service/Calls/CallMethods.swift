@@ -4,7 +4,7 @@ import LarderModel
 import LarderWire
 import SwiftProtobuf
 
-/// How the calls of a method are served: one request with any number of responses, or a stream.
+/// The handler of a method: of one request with any number of responses, or of a stream.
 enum CallMethod: Sendable {
     case request(RequestMethod)
     case stream(StreamMethod)
@@ -127,7 +127,7 @@ extension FirestoreService {
 ///
 /// Confined to the connection's event loop.
 protocol OpenStream: AnyObject {
-    /// Whether the next request must wait for the previous one.
+    /// True if the next request must wait for the previous one.
     var isBusy: Bool { get }
 
     func take(_ request: [UInt8])

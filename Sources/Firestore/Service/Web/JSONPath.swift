@@ -88,7 +88,7 @@ struct JSONQuery: Equatable {
         left.parameters.elementsEqual(right.parameters, by: ==)
     }
 
-    /// Whether a parameter belongs to all of Google's APIs, and changes no answer here.
+    /// True if a parameter belongs to all of Google's APIs, and changes no answer here.
     private static func isOfSystem(_ name: String, _ value: String) -> Bool {
         // Google's libraries ask for numbers in place of the names of enums; responses have none.
         if name == "alt" || name == "$alt" { return value.hasPrefix("json") }

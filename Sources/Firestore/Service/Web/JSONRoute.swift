@@ -8,7 +8,7 @@ import SwiftProtobuf
 /// An RPC over HTTP: how a request becomes its message, and responses become JSON.
 struct JSONRoute: Sendable {
     let method: MethodDescriptor
-    /// Whether there may be several responses, sent as a JSON array.
+    /// True if there may be several responses, sent as a JSON array.
     let isStream: Bool
     /// The encoded message of a request.
     ///

@@ -95,7 +95,7 @@ package final class MemoryAccount: Sendable {
     /// The limit of the ledger in bytes.
     package var limit: Int { ledger.limit }
 
-    /// Whether nothing more should be prepared: the ledger has reached its limit, or the connection
+    /// True if nothing more should be prepared: the ledger has reached its limit, or the connection
     /// holds half of it.
     package var isExhausted: Bool {
         switch owner {
