@@ -16,12 +16,18 @@ MINUTES ?= 60
 packages := liblmdb-dev libzstd-dev pkg-config
 # HTTP/2 of the server.
 server_packages := $(packages) libnghttp2-dev
-check_packages := $(server_packages) libsqlite3-dev clang-format python3 python3-venv openssl
+check_packages := $(server_packages) libsqlite3-dev clang-format curl python3 python3-venv openssl
 bench_packages := $(server_packages) libsqlite3-dev
+dist_packages := $(server_packages) debootstrap python3
 
 step := .ci/step
 swift_build := swift build
-swift_test := swift test
+swift_test := .ci/swift-test
+# Of a crash: the thread that crashed. Registers are left out because the backtracer can wait for
+# ever for the memory that they refer to.
+export SWIFT_BACKTRACE ?= enable=yes,interactive=no,threads=crashed,registers=none,images=none
+# Ends tests that hang, with what they have printed, before a CI run's own limit does.
+tests_limit := timeout --kill-after=30 2400
 # As swift test does; --build-tests would build everything of the dependencies, too.
 build_tests := $(swift_build) --product larderPackageTests
 # One scratch path a configuration, or they rebuild each other.
@@ -32,23 +38,27 @@ c_library := $(MAKE) --no-print-directory -j$(jobs) -C CSources/larder
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run demo serve test check soak bench generate install uninstall clean packages server-packages
+.PHONY: help run demo serve test check soak bench generate dist install uninstall clean
+.PHONY: packages server-packages
 
 help:
 	@echo 'make run      build the tool; import, query, change and watch a sample of real cities;'
 	@echo '              a database loses its network and its process, and recovers;'
 	@echo '              a Realtime Database answers queries from its cache, and shows who is online'
-	@echo 'make demo     the same with the server, over gRPC'
-	@echo 'make serve    build the server of google.firestore.v1 and run it: PORT=$(PORT) DATA=$(DATA)'
+	@echo 'make demo     the same with the server, over gRPC and WebSockets'
+	@echo 'make serve    build the server of both databases and run it: PORT=$(PORT) DATA=$(DATA)'
 	@echo 'make test     C and Swift tests'
 	@echo 'make check    everything else: formats, layers, installation, sanitizers, crash tests,'
 	@echo '              fuzzers, the server with other clients (half an hour; make test first)'
-	@echo 'make soak     long-running checks: clients and a server over breaking connections, both'
-	@echo '              simulators with new seeds (MINUTES=$(MINUTES) together), longer fuzzing, kills and'
+	@echo 'make soak     long-running checks: the tests with new seeds, random frames and requests, slow'
+	@echo '              clients, a crowd of clients, clients and a server over breaking connections,'
+	@echo '              both simulators with new seeds (MINUTES=$(MINUTES) together), longer fuzzing, kills and'
 	@echo '              power cuts, all tests under both sanitizers'
 	@echo 'make bench    benchmarks in release mode, against raw LMDB, SQLite, GRDB and, where it is'
 	@echo "              installed, Google's Firestore emulator"
 	@echo 'make generate Swift of the .proto files; needs protoc, or PROTOC=COMMAND'
+	@echo 'make dist     the server and the tool for Debian machines without Swift, as an archive that'
+	@echo '              is tried in a bare system (as root)'
 	@echo 'make install  C library, header and pkg-config file, and the tool: PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make clean    remove all build products'
 	@echo
@@ -76,22 +86,29 @@ run: packages
 demo: server-packages
 	@$(step) 'build the server' $(swift_build) --product larderd
 	@$(step) 'build the demo' $(swift_build) --product LarderDemoRemote
-	@$(step) 'a server, and a database without its network and its process' Tests/Checks/demo.sh \
-		.build/debug/larderd .build/debug/LarderDemoRemote .build/demo
+	@$(step) 'build the demo of presence' $(swift_build) --product LarderDemoSockets
+	@$(step) 'a server, and clients that lose their networks and processes' Tests/Checks/demo.sh \
+		.build/debug/larderd .build/debug/LarderDemoRemote .build/debug/LarderDemoSockets \
+		.build/demo
 
 serve: server-packages
 	@$(step) 'build the server' $(swift_build) --product larderd
-	@echo "clients find it with FIRESTORE_EMULATOR_HOST=127.0.0.1:$(PORT); end it with Ctrl-C"
+	@echo "clients find it with FIRESTORE_EMULATOR_HOST=127.0.0.1:$(PORT), those of Realtime Databases"
+	@echo "with FIREBASE_DATABASE_EMULATOR_HOST=127.0.0.1:$(PORT); end it with Ctrl-C"
 	@exec .build/debug/larderd --port $(PORT) --data $(DATA)
 
 # ---- test ------------------------------------------------------------------------------------
+
+# The random tests take the same cases in each run; those of make soak and of `swift test` are new.
+test check: export LARDER_TEST_SEED ?= 1
 
 test: server-packages
 	@$(step) 'larder.h alone, as C99 and C++17' $(c_tests) headers
 	@$(step) 'C unit tests, address and undefined-behaviour sanitizers' $(c_tests) test
 	@$(step) 'fuzzers: replay of the corpora' $(c_tests) replay
 	@$(step) 'exported symbols' Tests/Checks/symbols.sh $(build)/c/library
-	@$(step) 'Swift tests' $(swift_test)
+	@$(step) 'build the Swift tests' $(build_tests)
+	@$(step) 'Swift tests' $(tests_limit) $(swift_test) --skip-build
 	@echo
 	@echo 'make test: everything passed'
 
@@ -101,7 +118,8 @@ test: server-packages
 # sanitizers' tests do as well, once both are built.
 c_checks := check-compilers check-install check-c-threads check-crash check-fuzz
 swift_checks := check-format check-layers check-generated check-documentation check-consumer \
-	check-demo check-bench check-kill check-interop check-wire check-image check-simulation
+	check-compatibility check-examples check-demo check-bench check-kill check-frames check-interop \
+	check-wire check-image check-simulation
 sanitizers := check-swift-threads check-swift-memory
 .PHONY: $(c_checks) $(swift_checks) $(sanitizers) $(sanitizers:=-build)
 .PHONY: check-packages c-checks swift-checks
@@ -147,6 +165,16 @@ check-install: check-packages
 check-consumer: check-packages
 	@$(step) 'a Swift package that depends on Larder' Tests/Checks/consumer.sh $(build)/consumer
 
+# Apple's own test sources as well, where FIREBASE_IOS_SDK names a checkout of firebase-ios-sdk.
+check-compatibility: check-packages
+	@$(step) "an application with the import lines of Apple's SDK" Tests/Checks/compatibility.sh
+
+# In the scratch path of the consumer of the server, which has compiled half of what they need.
+check-examples: check-packages
+	@$(step) 'build the server' $(swift_build) --product larderd
+	@$(step) 'sample programs and the tutorial' \
+		Tests/Checks/examples.sh $(build)/debug/larderd $(build)/consumer/server
+
 check-demo: check-packages
 	@$(step) 'make run' $(MAKE) --no-print-directory run
 	@$(step) 'make demo' $(MAKE) --no-print-directory demo
@@ -160,15 +188,26 @@ check-bench: check-packages
 	@$(step) 'build the benchmark over sockets' $(swift_build) --product WireBenchmark
 	@$(step) 'benchmark over sockets, a short run' \
 		$(build)/debug/WireBenchmark measure --quick --larderd $(build)/debug/larderd
+	@$(step) '1,000 clients that listen and write, a short run' \
+		$(build)/debug/WireBenchmark measure --quick --only crowd --strict \
+			--larderd $(build)/debug/larderd
 
 check-c-threads: check-packages
 	@$(step) 'C unit tests, thread sanitizer' $(c_tests) tsan
 
+# The same seeds each time; make soak takes others.
 check-crash: check-packages
-	@$(step) 'kill, power-cut and fault tests' $(c_tests) crash
+	@$(step) 'kill, power-cut and fault tests' $(c_tests) crash \
+		KILL='--seed 1' POWERCUT='--seed 1' FAULT='--seed 1' CORRUPTION='--seed 1'
 
 check-kill: check-packages
 	@LARDER_KILL_ROUNDS=40 $(step) 'a client killed 40 times' $(swift_test) --filter KillTests
+
+# A minute for each of the fuzzers, which run side by side.
+check-frames: check-packages
+	@$(step) 'build the tests' $(build_tests)
+	@LARDER_FUZZ_SECONDS=60 TESTS_AT_ONCE=64 $(step) 'random frames, calls and requests, 60 s' \
+		$(swift_test) --skip-build --filter FuzzTests
 
 check-interop: check-packages
 	@$(step) 'build the server' $(swift_build) --product larderd
@@ -200,14 +239,15 @@ suppressions := $(abspath Tests/Checks/sanitizers)
 mutex := $(build)/mutex.so
 
 # The test targets that each sanitizer builds and runs in make check: for threads those of code that
-# several threads run, for memory those of code that handles bytes itself. None named: all of them,
-# as in make soak.
+# several threads run, for memory those of code that handles bytes itself and is built without network
+# libraries. None named: all of them, as in make soak.
 THREAD_TARGETS = $(patsubst %,Larder%Tests, \
 	Core Runtime Storage DocumentStore Credentials HTTP Backend GRPC Server Socket \
-	RealtimeSync RealtimeBackend Realtime) LarderTests
+	RealtimeSync RealtimeBackend RealtimeWebSocket RealtimeREST RealtimeService Realtime) \
+	LarderTests
 MEMORY_TARGETS = $(patsubst %,Larder%Tests, \
-	Core Model Storage DocumentStore Query Planning Sync Wire HTTP Backend Server \
-	RealtimeModel RealtimeStore RealtimeSync RealtimeBackend Realtime)
+	Core Model Storage DocumentStore Query Planning Sync Wire Backend \
+	RealtimeModel RealtimeStore RealtimeSync RealtimeWire RealtimeRules RealtimeBackend Realtime)
 # Random tests of machines that one thread drives: the address sanitizer runs them.
 single_threaded := --skip PlanningDifferentialTests --skip ViewsRandomTests \
 	--skip LocalStoreDifferentialTests --skip BackendWatchDifferentialTests --skip LarderQueryTests \
@@ -248,9 +288,20 @@ check-swift-memory: check-swift-memory-build
 
 soak: check-packages
 	@$(step) 'build the tests' $(build_tests)
+	@$(step) 'Swift tests, with new seeds' $(swift_test) --skip-build
 	@$(step) "build Firestore's simulator" $(swift_build) -c release --product LarderSimulation
 	@$(step) "build the Realtime Database's simulator" \
 		$(swift_build) -c release --product LarderRealtimeSimulation
+	@$(step) 'build the server' $(swift_build) -c release --product larderd
+	@$(step) 'build the benchmark over sockets' $(swift_build) -c release --product WireBenchmark
+	@LARDER_FUZZ_SECONDS=$$(($(MINUTES) * 60)) TESTS_AT_ONCE=64 \
+		$(step) 'random frames, calls and requests, $(MINUTES) minutes' \
+		$(swift_test) --skip-build --filter FuzzTests
+	@LARDER_SLOW_SECONDS=300 $(step) 'clients that take their responses slowly, 5 minutes each' \
+		Tests/Checks/interop.sh $(build)/release/larderd $(build)/interop -k slow_clients
+	@$(step) '1,000 clients that listen and write, 10 minutes' \
+		$(build)/release/WireBenchmark measure --only crowd --minutes 10 --strict \
+			--larderd $(build)/release/larderd
 	@LARDER_SOAK_SECONDS=$$(($(MINUTES) * 30)) \
 		$(step) 'clients and a server over connections that break, half of $(MINUTES) minutes' \
 		$(swift_test) --skip-build --filter SoakTests
@@ -263,11 +314,11 @@ soak: check-packages
 	@LARDER_KILL_ROUNDS=400 $(step) 'a client killed 400 times' \
 		$(swift_test) --skip-build --filter KillTests
 	@$(step) 'kill, power-cut and fault tests, ten times as long' $(c_tests) crash \
-		KILL='--rounds 2000' POWERCUT='--images 20000' CORRUPTION='--files 5000'
+		KILL='--rounds 2000' POWERCUT='--images 20000' CORRUPTION='--files 50000'
 	@$(step) 'fuzzers, 10 minutes each' $(c_tests) fuzz FUZZ_SECONDS=600
 	@$(MAKE) --no-print-directory $(sanitizers) THREAD_TARGETS= MEMORY_TARGETS=
 
-# ---- bench, install, clean -------------------------------------------------------------------
+# ---- bench, dist, install, clean -------------------------------------------------------------
 
 bench:
 	@.ci/packages $(bench_packages)
@@ -275,6 +326,27 @@ bench:
 
 generate: packages
 	@$(step) 'Swift of the .proto files' Sources/Firestore/Wire/generate
+
+# Links to the system's static libraries, in a folder that the linker searches first: beside shared ones
+# it would take those.
+static := $(build)/dist/static
+static_libraries := lmdb zstd nghttp2 stdc++
+static_build := $(swift_build) -c release --static-swift-stdlib --scratch-path $(build)/dist \
+	-Xlinker -L$(static)
+version := $(shell awk '/define LARDER_VERSION_(MAJOR|MINOR|PATCH)/ { printf "%s%s", dot, $$3; dot = "." }' \
+	CSources/larder/include/larder.h)
+archive := $(build)/dist/larder-$(version)-linux-$(shell uname -m).tar.gz
+
+dist:
+	@.ci/packages $(dist_packages)
+	@mkdir -p $(static)
+	@for library in $(static_libraries); do \
+		ln -sf "$$($(CC) -print-file-name=lib$$library.a)" $(static)/; \
+	done
+	@$(step) 'build the server, static' $(static_build) --product larderd
+	@$(step) 'build the tool, static' $(static_build) --product larder
+	@$(step) 'archive' Deployment/archive.sh $(build)/dist $(archive)
+	@$(step) 'the archive in a bare Debian' Tests/Checks/dist.sh $(archive) $(build)/dist/bare
 
 install: packages
 	$(swift_build) -c release --product larder
@@ -287,4 +359,4 @@ uninstall:
 	rm -f '$(DESTDIR)$(PREFIX)/bin/larder'
 
 clean:
-	rm -rf .build Benchmarks/.build Tests/Consumer/.build
+	rm -rf .build Benchmarks/.build Compatibility/.build Examples/.build Tests/Consumer/.build

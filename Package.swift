@@ -23,6 +23,8 @@ let cSettings: [CSetting] = [
 
 let package = Package(
     name: "larder",
+    // Untried: the first version that has everything the sources use, such as immediate tasks.
+    platforms: [.macOS(.v26)],
     products: [
         .library(name: "Larder", targets: ["Larder"]),
         .library(name: "LarderBackend", targets: ["LarderModel", "LarderBackend"]),
@@ -35,6 +37,7 @@ let package = Package(
             name: "LarderRealtimeBackend",
             targets: ["LarderRealtimeModel", "LarderRealtimeRules", "LarderRealtimeBackend"]),
         .library(name: "LarderRealtimeWebSocket", targets: ["LarderRealtimeWebSocket"]),
+        .library(name: "LarderLifecycle", targets: ["LarderLifecycle"]),
         .executable(name: "larder", targets: ["LarderTool"]),
         .executable(name: "larderd", targets: ["LarderDaemon"]),
     ],
@@ -93,12 +96,16 @@ let package = Package(
             name: "LarderStorage", dependencies: ["CLarder", "LarderCore"],
             path: "Sources/Shared/Storage", swiftSettings: swiftSettings),
         // The application and its project, which both databases belong to.
-        .target(name: "LarderApp", path: "Sources/Shared/App", swiftSettings: swiftSettings),
+        .target(
+            name: "LarderApp",
+            dependencies: ["LarderCore", .product(name: "Logging", package: "swift-log")],
+            path: "Sources/Shared/App", swiftSettings: swiftSettings),
         // Paths, values, and documents over record bytes.
         .target(
             name: "LarderModel", dependencies: ["CLarder", "LarderCore"],
             path: "Sources/Firestore/Model", swiftSettings: swiftSettings),
-        // What servers stand on: listener, HTTP/1.1 and HTTP/2, request budget, blocking work.
+        // What servers stand on: listener, HTTP/1.1 and HTTP/2, WebSockets, request budget, blocking
+        // work.
         .target(
             name: "LarderHTTP",
             dependencies: [
@@ -107,6 +114,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -192,7 +200,8 @@ let package = Package(
         .executableTarget(
             name: "LarderDaemon",
             dependencies: [
-                "LarderModel", "LarderServer",
+                "LarderCore", "LarderHTTP", "LarderModel", "LarderServer", "LarderRealtimeRules",
+                "LarderRealtimeServer",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
@@ -214,7 +223,10 @@ let package = Package(
                 .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
                 .product(name: "GRPCNIOTransportHTTP2", package: "grpc-swift-nio-transport"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],
             path: "Sources/Firestore/Remote/GRPC", swiftSettings: swiftSettings),
@@ -296,6 +308,20 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             path: "Sources/Realtime/Service", swiftSettings: swiftSettings),
+        // The Realtime Databases of a server: its namespaces and tokens, mounted on the shared front.
+        .target(
+            name: "LarderRealtimeServer",
+            dependencies: [
+                "LarderCore", "LarderHTTP", "LarderRealtimeModel", "LarderRealtimeRules",
+                "LarderRealtimeRemote", "LarderRealtimeBackend", "LarderRealtimeREST",
+                "LarderRealtimeService",
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            path: "Sources/Realtime/Server", swiftSettings: swiftSettings),
         // What applications import: the Realtime Database API.
         .target(
             name: "LarderRealtime",
@@ -305,6 +331,14 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Realtime/API", swiftSettings: swiftSettings),
+        // Both databases as services of a ServiceGroup.
+        .target(
+            name: "LarderLifecycle",
+            dependencies: [
+                "Larder", "LarderRealtime",
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            path: "Sources/Lifecycle", swiftSettings: swiftSettings),
         // The command-line tool `larder`.
         .executableTarget(
             name: "LarderTool",
@@ -330,14 +364,26 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Tools/demo/Local", swiftSettings: swiftSettings),
+        // A client of a Realtime Database that says when it is online.
+        .target(
+            name: "LarderDemoPresence", dependencies: ["LarderRealtime"],
+            path: "Sources/Tools/demo/Presence", swiftSettings: swiftSettings),
         // Scores and presence in a Realtime Database.
         .executableTarget(
             name: "LarderDemoRealtime",
             dependencies: [
-                "LarderDemo", "LarderRealtime", "LarderRealtimeBackend",
+                "LarderDemo", "LarderDemoPresence", "LarderRealtime", "LarderRealtimeBackend",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Tools/demo/Realtime", swiftSettings: swiftSettings),
+        // Presence with a server.
+        .executableTarget(
+            name: "LarderDemoSockets",
+            dependencies: [
+                "LarderDemo", "LarderDemoPresence", "LarderRealtime", "LarderRealtimeWebSocket",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/Tools/demo/Sockets", swiftSettings: swiftSettings),
         // The program that tells it with a server.
         .executableTarget(
             name: "LarderDemoRemote",
@@ -387,9 +433,14 @@ let package = Package(
             dependencies: [
                 "BenchmarkMeasuring", "Larder", "LarderModel", "LarderQuery", "LarderRemote",
                 "LarderBackend",
-                "LarderWire", "LarderGRPC",
+                "LarderWire", "LarderGRPC", "LarderRealtime", "LarderRealtimeModel",
+                "LarderRealtimeBackend", "LarderRealtimeWebSocket",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRPCCore", package: "grpc-swift-2"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],
             path: "Benchmarks/Wire", swiftSettings: swiftSettings),
@@ -465,10 +516,11 @@ let package = Package(
         .testTarget(
             name: "LarderHTTPTests",
             dependencies: [
-                "LarderCore", "LarderHTTP", "LarderTestSupport",
+                "LarderCore", "LarderHTTP", "LarderSharedTestSupport", "LarderTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
             ],
@@ -480,6 +532,13 @@ let package = Package(
                 .product(name: "JWTKit", package: "jwt-kit"),
             ],
             path: "Tests/Shared/Credentials", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderAppTests",
+            dependencies: [
+                "LarderApp", "LarderSharedTestSupport",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Tests/Shared/App", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderRuntimeTests",
             dependencies: ["LarderCore", "LarderRuntime", "LarderTestSupport"],
@@ -523,7 +582,7 @@ let package = Package(
             name: "LarderGRPCTests",
             dependencies: [
                 "Larder", "LarderCore", "LarderModel", "LarderQuery", "LarderRemote", "LarderWire",
-                "LarderBackend", "LarderGRPC", "LarderHTTP", "LarderServer",
+                "LarderBackend", "LarderGRPC", "LarderHTTP", "LarderLifecycle", "LarderServer",
                 "LarderTestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
@@ -591,6 +650,7 @@ let package = Package(
                 "Larder", "LarderApp", "LarderModel", "LarderDocumentStore", "LarderQuery",
                 "LarderPlanning", "LarderRemote", "LarderSync", "LarderBackend",
                 "LarderTestSupport", "LarderTestChild", "AppleStyleSample",
+                .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/Firestore/API", swiftSettings: swiftSettings),
         // The specification tests of Firestore's clients, read from where they lie.
@@ -691,6 +751,19 @@ let package = Package(
             ],
             path: "Tests/Realtime/Service", swiftSettings: swiftSettings),
         .testTarget(
+            name: "LarderRealtimeServerTests",
+            dependencies: [
+                "LarderCore", "LarderHTTP", "LarderServer", "LarderRealtimeModel",
+                "LarderRealtimeRules", "LarderRealtimeRemote", "LarderRealtimeBackend",
+                "LarderRealtimeService", "LarderRealtimeWebSocket", "LarderRealtimeServer",
+                "LarderRealtimeTestSupport", "LarderSharedTestSupport",
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Tests/Realtime/Server", swiftSettings: swiftSettings),
+        .testTarget(
             name: "LarderRealtimeTests",
             dependencies: [
                 "LarderApp", "LarderCore", "LarderRealtime", "LarderRealtimeModel",
@@ -707,6 +780,14 @@ let package = Package(
             dependencies: ["LarderRealtimeSimulation", "SimulationSupport"],
             path: "Tests/Simulation/RealtimeTests", swiftSettings: swiftSettings),
         .testTarget(
+            name: "LarderLifecycleTests",
+            dependencies: [
+                "Larder", "LarderRealtime", "LarderLifecycle", "LarderSharedTestSupport",
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+            ],
+            path: "Tests/Lifecycle", swiftSettings: swiftSettings),
+        .testTarget(
             name: "LarderToolTests",
             dependencies: [
                 "Larder", "LarderCore", "LarderModel", "LarderDocumentStore", "LarderBackend",
@@ -716,7 +797,8 @@ let package = Package(
         .testTarget(
             name: "LarderDaemonTests",
             dependencies: [
-                "LarderDaemon", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "LarderCore", "LarderDaemon",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Tools/larderd", swiftSettings: swiftSettings),
     ],

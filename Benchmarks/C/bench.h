@@ -6,7 +6,8 @@
  *   larder_sink.c  Larder's plain records, a sink
  *   cities.c       real documents from an NDJSON file
  *   peer_*.c       Larder, raw LMDB and SQLite behind one table of functions
- *   writes.c reads.c disk.c    the operations           measure.c  clocks, page cache, files
+ *   writes.c commits.c reads.c disk.c
+ *                  the operations                      measure.c  clocks, page cache, files
  *   trees.c        operations on the Realtime Database's trees: tree_workload.c, trees_*.c
  *   allocations.c  the malloc counter                   report.c   rows, ratios, limits, JSON
  *   stores.c       stores built for an operation        machine.c  what was measured on
@@ -144,6 +145,8 @@ extern const peer *const peers[SYSTEM_COUNT];
 /* What only Larder does. */
 evict_result larder_peer_evict_half(store *s);
 bool larder_peer_has(store *s, span name);
+/* A write that waits for a backend, and what the document is meanwhile: one commit. */
+void larder_peer_local_write(store *s, span name, span body);
 int64_t larder_peer_hook_count(void); /* calls of the allocator hook so far */
 /* Calls of malloc, and of the hook, while a state scan ran over its candidates (in_scan, from
  * the first next to the last) and from opening to closing it (in_all). */
@@ -171,7 +174,8 @@ typedef struct operation {
     void (*run)(const bench *b, int64_t n);
     bool once; /* does not depend on N */
 } operation;
-extern const operation write_operations[], read_operations[], disk_operations[], tree_operations[];
+extern const operation write_operations[], commit_operations[], read_operations[],
+    disk_operations[], tree_operations[];
 
 /* ---- stores.c ---- */
 

@@ -40,8 +40,8 @@ typedef struct settings {
     bool strict;
 } settings;
 
-static const operation *const groups[] = {write_operations, read_operations, disk_operations,
-                                          tree_operations};
+static const operation *const groups[] = {write_operations, commit_operations, read_operations,
+                                          disk_operations, tree_operations};
 
 static void list_operations(void) {
     for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {

@@ -349,6 +349,21 @@ bool larder_peer_has(store *s, span name) {
     return status == LARDER_OK;
 }
 
+void larder_peer_local_write(store *s, span name, span body) {
+    larder_error error = {0};
+    int64_t batch_id;
+    larder_bytes user = bytes_of(span_of("ada"));
+    larder_mutation_document document = {.name = bytes_of(name)};
+    larder_time now = {s->next_version++, 0, 0};
+    larder_txn *txn = begin_write(s);
+    check(larder_mutation_append(txn, user, now, &document, 1, bytes_of(body), &batch_id, &error),
+          "mutation_append", &error);
+    check(larder_overlay_put(txn, user, bytes_of(name), batch_id, bytes_of(body),
+                             bytes_of(span_of("set")), &error),
+          "overlay_put", &error);
+    commit(txn);
+}
+
 static usage larder_usage_of(store *s) {
     larder_error error = {0};
     larder_stat stat = {.struct_bytes = sizeof stat};

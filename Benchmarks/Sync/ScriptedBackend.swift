@@ -100,6 +100,31 @@ final class ScriptedBackend: Remote {
         _ completion: @escaping @Sendable (Result<[Value], LarderError>) -> Void
     ) { completion(.failure(Self.refusal)) }
 
+    func run(
+        _ selection: QuerySelection, as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<SelectedDocuments, LarderError>) -> Void
+    ) { completion(.failure(Self.refusal)) }
+
+    func listCollectionIDs(
+        below parent: DocumentPath?, as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<[String], LarderError>) -> Void
+    ) { completion(.failure(Self.refusal)) }
+
+    func listDocuments(
+        in collection: CollectionPath, as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<[DocumentPath], LarderError>) -> Void
+    ) { completion(.failure(Self.refusal)) }
+
+    func list(
+        _ page: SubtreePage, as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<[DocumentPath], LarderError>) -> Void
+    ) { completion(.failure(Self.refusal)) }
+
+    func commitEach(
+        _ mutations: [Mutation], as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<[MutationOutcome], LarderError>) -> Void
+    ) { completion(.failure(Self.refusal)) }
+
     func invalidateToken() {}
 
     private static let refusal = LarderError(.unavailable, "the script has no answer")

@@ -11,7 +11,8 @@ import Foundation
 struct WireBenchmark: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "larderd and the client over sockets, compared with Google's emulator.",
-        subcommands: [Measure.self, SyncClient.self], defaultSubcommand: Measure.self)
+        subcommands: [Measure.self, SyncClient.self, LoadClient.self, EchoServer.self],
+        defaultSubcommand: Measure.self)
 }
 
 struct Measure: AsyncParsableCommand {
@@ -40,6 +41,21 @@ struct Measure: AsyncParsableCommand {
                         at most 1.25 times the memory of the first ten
               idle      1,000 listeners that nothing happens for, 50 on a connection, then each
                         on its own: no processor time of the server, at most 64 KiB each
+              puts      puts of one leaf of a Realtime Database from 32 WebSockets, in memory: at
+                        least 0.4 of the messages a second of an echo by SwiftNIO; a rule about
+                        a write: at most a tenth of a put's processor time
+              pushes    a put until 1,000 WebSockets that listen to its location have it: at
+                        most 3 times as long as until one has it
+              sockets   10,000 idle WebSockets: at most 24 KiB each, and no processor time
+              reconnect 1,000 clients listen again to 1,000 unchanged leaves each: no message
+                        with data
+              load      100,000 children into the cache of a client: at most 2.5 times storing
+                        them in a process, with at most 3 times their memory
+              import    a Realtime Database of 100 MB by one REST request, on disk: at most 3
+                        times storing its leaves in a process, and 64 MiB above idle
+              crowd     only if named: 1,000 clients that listen and write, each on its own
+                        connection, for --minutes: the server's memory in the last fifth of the
+                        time at most 1.15 times that in the first
 
             Exit status: 0, or with --strict 2 when a limit was missed.
             """)
@@ -58,6 +74,9 @@ struct Measure: AsyncParsableCommand {
     @Option(help: "The number of rounds of each row.")
     var rounds = 5
 
+    @Option(help: "The minutes of the row crowd; 10 seconds in a quick run.")
+    var minutes = 1.0
+
     @Flag(help: "Few calls, documents and rounds, as a smoke test.")
     var quick = false
 
@@ -70,14 +89,15 @@ struct Measure: AsyncParsableCommand {
     @Flag(help: "Exit with 2 if a limit was missed.")
     var strict = false
 
-    /// The requested rows; nil for all.
+    /// The requested rows; nil for all that are not requested by name.
     private var asked: Set<String>? {
         only.map { Set($0.split(separator: ",").map(String.init)) }
     }
 
     func validate() throws {
+        guard minutes > 0 else { throw ValidationError("--minutes must be positive.") }
         guard let asked else { return }
-        let names = Self.rows.map(\.0)
+        let names = Self.rows.map(\.0) + [Self.crowd]
         guard !asked.isEmpty, asked.isSubset(of: names) else {
             throw ValidationError("--only accepts these rows: \(names.joined(separator: ", ")).")
         }
@@ -94,6 +114,9 @@ struct Measure: AsyncParsableCommand {
         for (name, measure) in Self.rows where asked?.contains(name) ?? true {
             try await measure(run)
         }
+        if asked?.contains(Self.crowd) == true {
+            try CrowdRow(run: run, seconds: quick ? 10 : minutes * 60)()
+        }
         let missed = run.report.printSummary()
         if let json {
             let encoder = JSONEncoder()
@@ -103,6 +126,9 @@ struct Measure: AsyncParsableCommand {
         if strict, missed > 0 { throw ExitCode(2) }
     }
 
+    /// The name of the row that takes minutes.
+    private static let crowd = "crowd"
+
     private static let rows: [(String, @Sendable (Run) async throws -> Void)] = [
         ("emulator", { try EmulatorRows(run: $0)() }),
         ("fanout", { try FanOutRow(run: $0)() }),
@@ -110,5 +136,11 @@ struct Measure: AsyncParsableCommand {
         ("stream", { try await StreamRow(run: $0)() }),
         ("sync", { try SyncRow(run: $0)() }),
         ("idle", { try IdleRow(run: $0)() }),
+        ("puts", { try PutsRow(run: $0)() }),
+        ("pushes", { try PushesRow(run: $0)() }),
+        ("sockets", { try SocketsRow(run: $0)() }),
+        ("reconnect", { try ReconnectRow(run: $0)() }),
+        ("load", { try await LoadRow(run: $0)() }),
+        ("import", { try await ImportRow(run: $0)() }),
     ]
 }

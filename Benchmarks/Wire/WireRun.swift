@@ -34,16 +34,23 @@ final class Run {
     func path(_ name: String) -> String { "\(directory)/\(name)" }
 
     /// Starts `larderd` with the databases of a name.
-    func startServer(_ name: String) throws -> ServerProcess {
+    ///
+    /// - Parameter arguments: further ones of the program.
+    func startServer(_ name: String, arguments: [String] = []) throws -> ServerProcess {
         try FileManager.default.createDirectory(
             atPath: path(name), withIntermediateDirectories: true)
-        return try ServerProcess.larderd(larderd, directory: path(name))
+        return try ServerProcess.larderd(larderd, directory: path(name), arguments: arguments)
     }
 
     /// Starts `larderd` with databases in memory.
-    func startServerInMemory() throws -> ServerProcess {
-        try ServerProcess.larderd(larderd, directory: nil)
+    ///
+    /// - Parameter arguments: further ones of the program.
+    func startServerInMemory(arguments: [String] = []) throws -> ServerProcess {
+        try ServerProcess.larderd(larderd, directory: nil, arguments: arguments)
     }
+
+    /// Starts an echo of WebSocket frames.
+    func startEchoServer() throws -> ServerProcess { try ServerProcess.echo() }
 
     /// A count, smaller in a quick run.
     func count(_ count: Int, quick: Int) -> Int { isQuick ? quick : count }
@@ -99,9 +106,12 @@ final class ServerProcess {
     /// - Parameters:
     ///   - program: its path.
     ///   - directory: the directory of its databases; nil for memory.
-    static func larderd(_ program: String, directory: String?) throws -> ServerProcess {
+    ///   - arguments: further ones.
+    static func larderd(
+        _ program: String, directory: String?, arguments: [String] = []
+    ) throws -> ServerProcess {
         let storage = directory.map { ["--data", $0] } ?? ["--memory"]
-        return try ServerProcess(program) { storage + ["--port", "\($0)"] }
+        return try ServerProcess(program) { storage + ["--port", "\($0)"] + arguments }
     }
 
     /// Starts Google's emulator on a free port, and waits until it listens.
@@ -118,6 +128,12 @@ final class ServerProcess {
                 "--host=127.0.0.1", "--port=\($0)",
             ]
         }
+    }
+
+    /// Starts ``EchoServer`` on a free port, and waits until it listens.
+    static func echo() throws -> ServerProcess {
+        let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
+        return try ServerProcess(program) { ["echo-server", "--port", "\($0)"] }
     }
 
     private init(_ program: String, _ arguments: (Int) -> [String]) throws {
@@ -164,6 +180,9 @@ final class ServerProcess {
     }
 
     // MARK: Resources
+
+    /// The process's ID, as in `/proc`.
+    var identifier: String { "\(process.processIdentifier)" }
 
     /// The processor time of its threads so far in seconds, to a hundredth.
     var processorTime: Double {

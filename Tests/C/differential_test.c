@@ -2,7 +2,7 @@
  * differential_test.c - random operations on a store and on the mirror, compared all the time.
  *
  * LARDER_OPERATIONS sets how many operations each of the long tests does (20,000 over all of
- * them by default); LARDER_SEED repeats a run.
+ * them by default); LARDER_TEST_SEED repeats a run.
  */
 #include "mirror.h"
 #include "test.h"

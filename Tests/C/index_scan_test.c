@@ -364,6 +364,7 @@ static void put_row(const char *path, const char *table, larder_bytes key, larde
     CHECK_EQ(mdb_put(txn, dbi, &k, &v, 0), 0);
     CHECK_EQ(mdb_txn_commit(txn), 0);
     mdb_env_close(env);
+    store_replace_log(path);
 }
 
 static void malformed_entries_are_reported_and_passed(void) {

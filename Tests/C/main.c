@@ -164,12 +164,12 @@ static bool run_case(const test_case *test, bool verbose) {
 
 int main(int argc, char **argv) {
     const char *filter = argc > 1 ? argv[1] : "";
-    const char *given_seed = getenv("LARDER_SEED");
+    const char *given_seed = getenv("LARDER_TEST_SEED");
     const char *given_verbose = getenv("LARDER_VERBOSE");
     bool verbose = given_verbose && strcmp(given_verbose, "0") != 0;
     seed = given_seed ? strtoull(given_seed, NULL, 0)
                       : (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
-    printf("seed %llu (set LARDER_SEED to run the same again)\n", (unsigned long long)seed);
+    printf("seed %llu (set LARDER_TEST_SEED to run the same again)\n", (unsigned long long)seed);
     fflush(stdout);
     int passed = 0, failed = 0;
     for (size_t s = 0; s < sizeof entries / sizeof entries[0]; s++) {

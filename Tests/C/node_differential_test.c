@@ -2,7 +2,7 @@
  * node_differential_test.c - random writes to a tree and to a plain structure, compared all the
  * time: subtrees, children by key, pages, windows, counts.
  *
- * LARDER_OPERATIONS sets how many writes there are over all tests; LARDER_SEED repeats a run.
+ * LARDER_OPERATIONS sets how many writes there are over all tests; LARDER_TEST_SEED repeats a run.
  */
 #include "node_model.h"
 #include "store.h"

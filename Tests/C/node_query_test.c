@@ -123,10 +123,15 @@ static void keepers_are_the_queries_at_a_path(void) {
     larder__buffer_free(&keepers.keyed);
     keepers = keepers_at(txn, w.tree, "");
     CHECK(!keepers.keeps_all && keepers.keyed.size_bytes == 0);
-    CHECK_OK(larder__index_keeps(txn, w.tree, test_text("list/k9/below"), &found, &test_error));
-    CHECK(found); /* a query stands above it, whatever it keeps */
-    CHECK_OK(larder__index_keeps(txn, w.tree, test_text("other"), &found, &test_error));
+    CHECK_OK(larder__keepers_cover(txn, w.tree, test_text("list/k2/below"), &keepers, &found,
+                                   &test_error));
+    CHECK(found);
+    CHECK_OK(
+        larder__keepers_cover(txn, w.tree, test_text("list/k9"), &keepers, &found, &test_error));
+    CHECK(!found); /* no query tracks it */
+    CHECK_OK(larder__keepers_cover(txn, w.tree, test_text("other"), &keepers, &found, &test_error));
     CHECK(!found);
+    larder__buffer_free(&keepers.keyed);
     larder_txn_end_read(txn);
     end(&w);
 }

@@ -63,15 +63,15 @@ static void the_last_unpin_starts_the_walk_over(void) {
     CHECK(!atomic_load(&env->released_rows));
     CHECK_OK(larder_lru_unpin(env, test_text("c/a"), &test_error));
     CHECK(atomic_load(&env->released_rows));
-    larder__key_byte(&env->lru->from, 1);
-    env->lru->skip_bytes = 3;
+    larder__key_byte(&env->lru->from.key, 1);
+    env->lru->from.skip_bytes = 3;
     larder__lru_begin_step(env);
-    CHECK_EQ(env->lru->from.size_bytes, 0);
-    CHECK_EQ(env->lru->skip_bytes, 0);
+    CHECK_EQ(env->lru->from.key.size_bytes, 0);
+    CHECK_EQ(env->lru->from.skip_bytes, 0);
     CHECK(!atomic_load(&env->released_rows));
-    larder__key_byte(&env->lru->from, 1);
+    larder__key_byte(&env->lru->from.key, 1);
     larder__lru_begin_step(env); /* nothing was released meanwhile */
-    CHECK_EQ(env->lru->from.size_bytes, 1);
+    CHECK_EQ(env->lru->from.key.size_bytes, 1);
     store_close(env);
 }
 

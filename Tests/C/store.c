@@ -1,7 +1,10 @@
 /* store.c - see store.h. */
 #include "store.h"
+#include "store/wal.h"
 
+#include <fcntl.h>
 #include <lmdb.h>
+#include <unistd.h>
 
 static void drop_log(void *context, int32_t level, const char *message) {
     (void)context;
@@ -97,43 +100,60 @@ bool store_record_is(const larder_record *record, larder_bytes plain) {
            memcmp(bytes, plain.data, needed) == 0;
 }
 
-/* Copies the row's value, changes it and puts it back. */
-static int change_row(MDB_txn *txn, MDB_dbi dbi, size_t position, ptrdiff_t offset) {
-    MDB_cursor *cursor;
-    MDB_val key, value;
-    int code = mdb_cursor_open(txn, dbi, &cursor);
-    if (code != 0) return code;
-    code = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
-    while (code == 0 && position-- > 0)
-        code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
-    if (code == 0) {
-        uint8_t *copy = malloc(value.mv_size + 1);
-        size_t at = (size_t)(offset < 0 ? (ptrdiff_t)value.mv_size + offset : offset);
-        CHECK(copy && at < value.mv_size);
-        if (copy && at < value.mv_size) {
-            memcpy(copy, value.mv_data, value.mv_size);
-            copy[at] ^= 1;
-            value.mv_data = copy;
-            code = mdb_cursor_put(cursor, &key, &value, MDB_CURRENT);
-        }
-        free(copy);
-    }
-    mdb_cursor_close(cursor);
-    return code;
+/* Where in its file a mapped address lies. */
+static off_t file_offset(const void *address) {
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[4608];
+    unsigned long from, to, offset, wanted = (unsigned long)(uintptr_t)address;
+    off_t found = -1;
+    while (maps && fgets(line, sizeof line, maps))
+        if (sscanf(line, "%lx-%lx %*s %lx", &from, &to, &offset) == 3 && from <= wanted &&
+            wanted < to)
+            found = (off_t)(wanted - from + offset);
+    if (maps) fclose(maps);
+    return found;
 }
 
+/* Finds the row by LMDB and the byte in the file, whose meta pages stay as they are: those are
+ * the checkpoint's. */
 void store_damage(const char *path, const char *table, size_t position, ptrdiff_t offset) {
+    char file_path[4200];
     MDB_env *env;
     MDB_txn *txn;
     MDB_dbi dbi;
+    MDB_cursor *cursor;
+    MDB_val key, value;
     CHECK_EQ(mdb_env_create(&env), 0);
     CHECK_EQ(mdb_env_set_maxdbs(env, 32), 0);
-    CHECK_EQ(mdb_env_open(env, path, MDB_NOSYNC, 0644), 0);
-    CHECK_EQ(mdb_txn_begin(env, NULL, 0, &txn), 0);
+    CHECK_EQ(mdb_env_open(env, path, MDB_RDONLY, 0644), 0);
+    CHECK_EQ(mdb_txn_begin(env, NULL, MDB_RDONLY, &txn), 0);
     CHECK_EQ(mdb_dbi_open(txn, table, 0, &dbi), 0);
-    CHECK_EQ(change_row(txn, dbi, position, offset), 0);
-    CHECK_EQ(mdb_txn_commit(txn), 0);
+    CHECK_EQ(mdb_cursor_open(txn, dbi, &cursor), 0);
+    int code = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
+    while (code == 0 && position-- > 0)
+        code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+    CHECK_EQ(code, 0);
+    size_t at = (size_t)(offset < 0 ? (ptrdiff_t)value.mv_size + offset : offset);
+    CHECK(at < value.mv_size);
+    if (code == 0 && at < value.mv_size) {
+        uint8_t byte = (uint8_t)(((uint8_t *)value.mv_data)[at] ^ 1);
+        off_t place = file_offset((uint8_t *)value.mv_data + at);
+        snprintf(file_path, sizeof file_path, "%s/data.mdb", path);
+        int file = open(file_path, O_WRONLY);
+        CHECK(place > 0 && file >= 0);
+        CHECK_EQ(pwrite(file, &byte, 1, place), 1);
+        close(file);
+    }
+    mdb_cursor_close(cursor);
+    mdb_txn_abort(txn);
     mdb_env_close(env);
+}
+
+void store_replace_log(const char *path) {
+    char file[4200];
+    snprintf(file, sizeof file, "%s/%s", path, LARDER__WAL_FILE);
+    CHECK_EQ(unlink(file), 0);
+    CHECK_EQ(larder__wal_make_unused(path), 0);
 }
 
 char *store_fill(char fill, size_t count) {

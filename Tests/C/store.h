@@ -34,6 +34,10 @@ bool store_record_is(const larder_record *record, larder_bytes plain);
  * position (0: the first) of the table, the byte at the offset, from the end when negative. */
 void store_damage(const char *path, const char *table, size_t position, ptrdiff_t offset);
 
+/* After a change by LMDB alone to a closed store: its log would take that back, so that it gets
+ * a new one. */
+void store_replace_log(const char *path);
+
 /* count bytes of fill; borrowed until the next call. For long names and payloads. */
 char *store_fill(char fill, size_t count);
 

@@ -22,6 +22,12 @@
     SUITE(named)                                                                                   \
     SUITE(table_memory)                                                                            \
     SUITE(environment)                                                                             \
+    SUITE(place)                                                                                   \
+    SUITE(disk)                                                                                    \
+    SUITE(process)                                                                                 \
+    SUITE(wal)                                                                                     \
+    SUITE(guard)                                                                                   \
+    SUITE(verify)                                                                                  \
     SUITE(damage)                                                                                  \
     SUITE(catalog)                                                                                 \
     SUITE(row)                                                                                     \
@@ -29,6 +35,7 @@
     SUITE(lru)                                                                                     \
     SUITE(evict)                                                                                   \
     SUITE(pin)                                                                                     \
+    SUITE(rules)                                                                                   \
     SUITE(node_key)                                                                                \
     SUITE(node_plain)                                                                              \
     SUITE(segment)                                                                                 \
@@ -41,6 +48,7 @@
     SUITE(node_write)                                                                              \
     SUITE(node_differential)                                                                       \
     SUITE(node_location)                                                                           \
+    SUITE(salvage)                                                                                 \
     SUITE(copy)                                                                                    \
     SUITE(check_nodes)                                                                             \
     SUITE(check)                                                                                   \

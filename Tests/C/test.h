@@ -8,7 +8,7 @@
  *     TEST_SUITE(sums, cases);
  *
  * The program runs every suite, or those tests whose "suite/name" contains the first argument,
- * prints "N passed, N failed" and exits with 1 after a failure. LARDER_SEED in the environment
+ * prints "N passed, N failed" and exits with 1 after a failure. LARDER_TEST_SEED in the environment
  * sets the seed that is printed at the start; each test's random numbers depend on the seed and
  * its name only. LARDER_VERBOSE=1 prints each test's name and time.
  *

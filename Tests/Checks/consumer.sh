@@ -27,3 +27,7 @@ then
     echo "the products compile what only the tool or a remote needs" >&2
     exit 1
 fi
+
+# The server needs all of that, and no client: in a scratch path of its own.
+swift run --scratch-path "$1/server" ServerConsumer
+without "$1/server/debug/ServerConsumer" 'Larder|LarderSync|LarderGRPC|LarderRealtime[A-Za-z]*'

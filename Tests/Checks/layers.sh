@@ -51,13 +51,17 @@ Realtime/Sync               LarderCore|LarderRuntime|LarderStorage|LarderRealtim
 Realtime/Backend            LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeRules|LarderRealtimeStore|LarderRealtimeRemote
 Realtime/REST               LarderCore|LarderRealtimeModel|LarderRealtimeRules|LarderRealtimeRemote|LarderRealtimeBackend
 Realtime/Service            LarderCore|LarderRealtimeModel|LarderRealtimeRemote|LarderRealtimeWire
+Realtime/Server             LarderCore|LarderHTTP|LarderRealtimeModel|LarderRealtimeRules|LarderRealtimeRemote|LarderRealtimeBackend|LarderRealtimeREST|LarderRealtimeService
 Realtime/API                LarderApp|LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote|LarderRealtimeSync
+Lifecycle                   Larder|LarderRealtime
 Tools/larder                LarderCore|Larder|LarderModel|LarderDocumentStore|LarderRealtime|LarderRealtimeRules|LarderRealtimeStore|LarderRealtimeBackend
-Tools/larderd               LarderModel|LarderServer
+Tools/larderd               LarderCore|LarderHTTP|LarderModel|LarderServer|LarderRealtimeRules|LarderRealtimeServer
 Tools/demo/Story            Larder
 Tools/demo/Local            LarderDemo|LarderBackend
 Tools/demo/Remote           LarderDemo|LarderGRPC
-Tools/demo/Realtime         LarderDemo|LarderRealtime|LarderRealtimeBackend
+Tools/demo/Presence         LarderRealtime
+Tools/demo/Realtime         LarderDemo|LarderDemoPresence|LarderRealtime|LarderRealtimeBackend
+Tools/demo/Sockets          LarderDemo|LarderDemoPresence|LarderRealtime|LarderRealtimeWebSocket
 '
 
 # Here-documents, so that findings are kept: a loop behind a pipe is a process of its own.
@@ -94,7 +98,7 @@ finding "Swift tests use the Swift face; tests of the C core are in Tests/C" \
     "$(imports Tests 'CLarder|CLMDB|CZstd|CNGHTTP2')"
 finding "nothing here talks to a network; transports are modules of their own" \
     "$(imports Sources 'FoundationNetworking|NIO[A-Za-z0-9]*|GRPC[A-Za-z0-9]*|SwiftProtobuf' |
-        grep -vE '^Sources/(Shared/HTTP|Firestore/(Wire|Remote/GRPC|Service)|Realtime/Remote/WebSocket)/')"
+        grep -vE '^Sources/(Shared/HTTP|Firestore/(Wire|Remote/GRPC|Service)|Realtime/(Remote/WebSocket|Server))/')"
 finding "LarderWire knows messages and codes, and no sockets" \
     "$(imports Sources/Firestore/Wire 'FoundationNetworking|NIO[A-Za-z0-9]*|GRPCNIO[A-Za-z0-9]*')"
 finding "the tool is made of public API only" \
@@ -103,7 +107,7 @@ finding "the tool is made of public API only" \
 finding "larder.h stands alone: it includes stddef.h and stdint.h only" \
     "$(grep -HnE "^$space*#$space*include" CSources/larder/include/larder.h | grep -vE '<(stddef|stdint)\.h>')"
 # The C core's folders, each of which uses those before it.
-above='base record store documents nodes check'
+above='base record store documents nodes check salvage'
 for folder in CSources/larder/src/*; do
     case " $above " in
     *" ${folder##*/} "*) ;;
@@ -133,7 +137,7 @@ finding "unsafe flags make the package unusable as a dependency" \
     "$(grep -n 'unsafeFlags' Package.swift)"
 finding "build products and databases stay out of git" \
     "$(git ls-files 2>/dev/null |
-        grep -E '(^|/)(\.build|__pycache__)/|Package\.resolved$|\.(mdb|profraw|o|so|a)$')"
+        grep -E '(^|/)(\.build|__pycache__)/|Package\.resolved$|\.(mdb|wal|profraw|o|so|a)$')"
 
 [ $failed -eq 0 ] && echo "imports point down, the header stands alone"
 exit $failed

@@ -5,7 +5,10 @@ import PackageDescription
 
 let package = Package(
     name: "consumer",
-    dependencies: [.package(name: "larder", path: "../..")],
+    dependencies: [
+        .package(name: "larder", path: "../.."),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    ],
     targets: [
         .executableTarget(
             name: "Consumer", dependencies: [.product(name: "Larder", package: "larder")]),
@@ -15,6 +18,12 @@ let package = Package(
         .executableTarget(
             name: "RealtimeConsumer",
             dependencies: [.product(name: "LarderRealtime", package: "larder")]),
+        .executableTarget(
+            name: "ServerConsumer",
+            dependencies: [
+                .product(name: "LarderServer", package: "larder"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         .executableTarget(
             name: "BothConsumer",
             dependencies: [

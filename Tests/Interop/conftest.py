@@ -38,11 +38,13 @@ def pytest_collection_modifyitems(items):
 class Server:
     """A process of larderd."""
 
-    def __init__(self, arguments, port=0):
+    def __init__(self, arguments, port=0, files=None):
         self.directory = tempfile.TemporaryDirectory()
         pipe = os.path.join(self.directory.name, "ready")
         self.log = os.path.join(self.directory.name, "log")
         command = [os.environ["LARDERD"], "--port", str(port), "--ready-file", pipe, *arguments]
+        if files:
+            command = ["sh", "-c", 'ulimit -n "$0" && exec "$@"', str(files), *command]
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=log, text=True)
@@ -76,8 +78,8 @@ def start_server():
         pytest.skip("LARDERD does not say which server to start")
     servers = []
 
-    def start(*arguments, port=0):
-        server = Server(arguments, port)
+    def start(*arguments, **options):
+        server = Server(arguments, **options)
         servers.append(server)
         return server
 

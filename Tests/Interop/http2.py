@@ -6,7 +6,7 @@ import struct
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS = 0, 1, 2, 3, 4
 PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 6, 7, 8, 9
-END_STREAM, END_HEADERS = 1, 4
+END_STREAM, END_HEADERS, ACK = 1, 4, 1
 SERVICE = "google.firestore.v1.Firestore"
 
 

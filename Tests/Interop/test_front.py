@@ -8,6 +8,7 @@ import os
 import pathlib
 import random
 import socket
+import time
 
 import grpc
 import pytest
@@ -273,7 +274,32 @@ def large_table(count):
             HEADERS, END_HEADERS, 2 * number + 1, http2.call_headers("GetDocument") + b"\xbe" * 10_000)
 
 
+def reset_by_the_server(count):
+    """Calls that the server must reset, one error of HTTP/2 each ("MadeYouReset")."""
+    payload = http2.grpc_message(samples()["GetDocument"])
+    for number in range(count):
+        stream = 2 * number + 1
+        yield http2.frame(HEADERS, END_HEADERS, stream, http2.call_headers("GetDocument"))
+        yield http2.frame(DATA, 0, stream, payload)
+        yield http2.frame(http2.WINDOW_UPDATE, 0, stream, b"\0\0\0\0")
+
+
+def large_headers(count):
+    block = http2.call_headers("GetDocument", *((f"x-{n}", "v" * 1_000) for n in range(50)))
+    for number in range(count):
+        stream = 2 * number + 1
+        pieces = [block[at:at + 16_384] for at in range(0, len(block), 16_384)]
+        yield http2.frame(HEADERS, 0, stream, pieces[0])
+        for piece in pieces[1:-1]:
+            yield http2.frame(CONTINUATION, 0, stream, piece)
+        yield http2.frame(CONTINUATION, END_HEADERS, stream, pieces[-1])
+
+
 ATTACKS = {
+    "streams that the server resets": reset_by_the_server(20_000),
+    "headers above the limit": large_headers(1_000),
+    "frames of unknown kinds": (
+        http2.frame(200 + number % 50, 0xff, 0, b"x" * 1_000) for number in range(50_000)),
     "streams that are reset at once": reset_at_once(20_000),
     "headers without an end": endless_headers(4_000),
     "settings that are never read": (
@@ -318,6 +344,26 @@ def test_attacks(watched, name):
         watched.check()
         peak = max(peak, watched.memory())
     assert peak - before < 64 * MIB, f"{(peak - before) / MIB:.0f} MiB more"
+
+
+def test_idle_connections(watched):
+    """Many cost little, and nothing is left of them."""
+    count, files, before = 300, watched.descriptors(), watched.memory()
+    connections = []
+    for _ in range(count):
+        connection = socket.create_connection(("127.0.0.1", watched.port), SECONDS)
+        connection.sendall(http2.PREFACE + http2.frame(SETTINGS, 0, 0))
+        connections.append(connection)
+    for connection in connections:
+        assert connection.recv(9)[3] == SETTINGS
+    watched.check()
+    assert watched.memory() - before < count * 64 * 1024
+    for connection in connections:
+        connection.close()
+    end = time.monotonic() + SECONDS
+    while watched.descriptors() > files + 8 and time.monotonic() < end:
+        watched.check()
+    assert watched.descriptors() <= files + 8
 
 
 def test_calls_that_are_taken_back(watched):

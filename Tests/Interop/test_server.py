@@ -5,6 +5,9 @@ import http.client
 import json
 import os
 import pathlib
+import resource
+import select
+import shutil
 import signal
 import socket
 import ssl
@@ -282,6 +285,145 @@ def test_health_of_grpc(start_server):
         assert refused.value.code() == grpc.StatusCode.NOT_FOUND
 
 
+def test_health_is_watched(start_server):
+    """A watcher hears that the server stops, before its connection is closed."""
+    server = start_server("--memory", "--token", "secret")
+    with grpc.insecure_channel(server.address) as channel:
+        statuses = channel.unary_stream("/grpc.health.v1.Health/Watch")(b"", timeout=SECONDS)
+        assert next(statuses) == b"\x08\x01"
+        server.process.send_signal(signal.SIGTERM)
+        assert next(statuses) == b"\x08\x02"
+        with pytest.raises(grpc.RpcError) as ended:
+            next(statuses)
+        assert ended.value.code() == grpc.StatusCode.UNAVAILABLE
+    assert server.process.wait(STOP_SECONDS) == 0
+
+
+def busy_seconds(server):
+    """The processor time of a server."""
+    stat = pathlib.Path(f"/proc/{server.process.pid}/stat").read_text()
+    user, system = stat.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def test_accepting_pauses_at_the_limit_of_files(start_server):
+    """The server does not spin then, serves its clients, and goes on accepting later."""
+    server = start_server("--memory")
+    files = pathlib.Path(f"/proc/{server.process.pid}/fd")
+    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
+
+    def is_served():
+        client.request("GET", "/")
+        return client.getresponse().read() == b"Ok\n"
+
+    assert is_served()
+    _, most = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+    limit = max(int(file.name) for file in files.iterdir()) + 4
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (limit, most))
+    waiting = [socket.create_connection(("127.0.0.1", server.port), SECONDS) for _ in range(60)]
+    time.sleep(0.5)
+    assert len(list(files.iterdir())) >= limit - 2
+    before = busy_seconds(server)
+    for _ in range(4):
+        time.sleep(0.5)
+        assert is_served()
+    assert busy_seconds(server) - before < 0.5
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (most, most))
+    for connection in waiting:
+        connection.settimeout(SECONDS)
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(12) == b"HTTP/1.1 200"
+        connection.close()
+    client.close()
+    assert server.stop() == 0
+
+
+def answered(connections, seconds):
+    """Those of some connections on which something has come, once there was nothing for a while."""
+    poll, waiting, found = select.poll(), {c.fileno(): c for c in connections}, []
+    for number in waiting:
+        poll.register(number, select.POLLIN)
+    while ready := poll.poll(seconds * 1_000):
+        for number, _ in ready:
+            poll.unregister(number)
+            found.append(waiting[number])
+    return found
+
+
+def test_a_limit_of_1024_open_files(start_server, tmp_path, monkeypatch):
+    """More clients than there are files for wait, and databases have theirs."""
+    server = start_server("--data", str(tmp_path), files=1_024)
+    assert "the limit of open files" in pathlib.Path(server.log).read_text()
+    files = pathlib.Path(f"/proc/{server.process.pid}/fd")
+    with grpc.insecure_channel(server.address) as channel:
+        raw = FirestoreClient(transport=FirestoreGrpcTransport(channel=channel))
+
+        def write(project):
+            database = f"projects/{project}/databases/(default)"
+            raw.commit({"database": database, "writes": [
+                {"update": {"name": f"{database}/documents/c/d"}}]}, timeout=SECONDS)
+
+        write("first")
+        connections = [
+            socket.create_connection(("127.0.0.1", server.port), SECONDS) for _ in range(700)]
+        for connection in connections:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        served = answered(connections, 1)
+        assert 200 < len(served) < 600
+        before, start = busy_seconds(server), time.monotonic()
+        for number in range(30):
+            write(f"p{number}")
+        while time.monotonic() < start + 2:
+            write("first")
+            time.sleep(0.1)
+        # Databases were opened, and that was all.
+        assert busy_seconds(server) - before < 0.8 * (time.monotonic() - start)
+        assert len(list(files.iterdir())) < 1_024
+        before = busy_seconds(server)
+        time.sleep(1)
+        assert busy_seconds(server) - before < 0.2
+        left = set(connections)
+        while served:
+            for connection in served:
+                assert connection.recv(12) == b"HTTP/1.1 200"
+                connection.close()
+            left -= set(served)
+            served = answered(left, 1)
+        assert not left
+    assert server.stop() == 0
+
+
+def test_more_databases_than_files_are_refused(start_server):
+    refused = subprocess.run(
+        ["sh", "-c", 'ulimit -n 1024; exec "$0" "$@"', os.environ["LARDERD"], "--memory",
+         "--port", "0", "--databases", "200"],
+        capture_output=True, text=True, timeout=SECONDS)
+    assert refused.returncode == 1 and refused.stdout == ""
+    assert "open files, but the system allows 1024" in refused.stderr
+
+
+def test_the_unit_of_systemd(tmp_path):
+    text = (pathlib.Path(__file__).parents[2] / "Deployment" / "larderd.service").read_text()
+    options = dict(
+        line.split("=", 1) for line in text.splitlines() if line and line[0] not in "#[")
+    help_text = run("--help").stdout
+    for line in text.splitlines():
+        if line.startswith("Environment=LARDERD_"):
+            variable = line.split("=")[1]
+            assert f"--{variable.removeprefix('LARDERD_').lower().replace('_', '-')}" in help_text
+    # It is notified, waits for longer than a stop takes, and has files for all that may be open.
+    assert options["Type"] == "notify"
+    assert int(options["TimeoutStopSec"]) > STOP_SECONDS
+    assert int(options["LimitNOFILE"]) > 10_000 + 2 * 100 * 5 + 1_000
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("systemd-analyze is absent")
+    unit = tmp_path / "larderd.service"
+    unit.write_text(text.replace("/usr/local/bin/larderd", os.environ["LARDERD"]))
+    checked = subprocess.run(
+        ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, timeout=SECONDS)
+    assert checked.returncode == 0 and checked.stderr == ""
+
+
 def test_options_from_the_environment(start_server, monkeypatch, tmp_path):
     monkeypatch.setenv("LARDERD_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("LARDERD_TOKEN", "secret")
@@ -428,3 +570,33 @@ def test_large_requests_at_once_are_all_served(start_server, monkeypatch):
     client = client_of(server, monkeypatch, "p")
     assert client.collection("c").count().get()[0][0].value == 30
     assert server.process.poll() is None
+
+
+def test_documents_up_to_the_size_that_is_set(start_server):
+    def writes(name, size):
+        return [{"update": {
+            "name": f"{database}/documents/c/{name}",
+            "fields": {"x": {"string_value": "x" * size}}}}]
+
+    database = "projects/p/databases/(default)"
+    options = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
+    for arguments, size in [([], 1 << 20), (["--max-document-bytes", str(16 << 20)], 16 << 20)]:
+        server = start_server("--memory", *arguments)
+        with grpc.insecure_channel(server.address, options) as channel:
+            raw = FirestoreClient(transport=FirestoreGrpcTransport(channel=channel))
+            raw.commit({"database": database, "writes": writes("a", size - 1_000)})
+            with pytest.raises(exceptions.InvalidArgument):
+                raw.commit({"database": database, "writes": writes("b", size)})
+            document = raw.get_document(request={"name": f"{database}/documents/c/a"})
+            assert len(document.fields["x"].string_value) == size - 1_000
+            [answer] = raw.run_query(request={
+                "parent": f"{database}/documents",
+                "structured_query": {"from_": [{"collection_id": "c"}]}})
+            assert answer.document.name.endswith("/c/a")
+        assert server.stop() == 0
+
+
+@pytest.mark.parametrize("bytes", ["1023", "16777217", "x"])
+def test_a_size_of_documents_that_no_store_accepts(start_server, bytes):
+    with pytest.raises(RuntimeError, match="max-document-bytes"):
+        start_server("--memory", "--max-document-bytes", bytes)

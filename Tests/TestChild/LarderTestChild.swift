@@ -10,7 +10,7 @@ import Synchronization
 /// store's directory, the seed, how many writes are there already. Now and then it
 /// waits until nothing is under way and compares what its listener has heard with a new query; a
 /// difference ends it with status 3. With `online`, a store's and a backend's directory it does
-/// what ``OnlineLife`` says instead.
+/// what ``OnlineLife`` says instead, with `count` and the same what ``CountingLife`` says.
 @main
 struct LarderTestChild {
     static func main() async throws {
@@ -19,11 +19,14 @@ struct LarderTestChild {
         if arguments.count == 4, arguments[1] == "online" {
             return try await OnlineLife.run(store: arguments[2], backend: arguments[3])
         }
+        if arguments.count == 4, arguments[1] == "count" {
+            return try await CountingLife.run(store: arguments[2], backend: arguments[3])
+        }
         guard arguments.count == 4, let seed = UInt64(arguments[2]), let done = Int(arguments[3])
         else {
             print(
                 "usage: LarderTestChild DIRECTORY SEED DONE, LarderTestChild share DIRECTORY "
-                    + "or LarderTestChild online STORE BACKEND")
+                    + "or LarderTestChild online|count STORE BACKEND")
             exit(64)
         }
         var configuration = FirestoreConfiguration(directory: arguments[1])

@@ -55,12 +55,12 @@ extern "C" {
 /* ---------------------------------------------------------------- version (free) ---------- */
 
 #define LARDER_VERSION_MAJOR 0
-#define LARDER_VERSION_MINOR 1
+#define LARDER_VERSION_MINOR 2
 #define LARDER_VERSION_PATCH 0
 /* The newest on-disk format that this library reads and writes. */
-#define LARDER_FORMAT_VERSION 1
+#define LARDER_FORMAT_VERSION 2
 
-/* The library's version, e.g. "0.1.0"; static text. */
+/* The library's version, e.g. "0.2.0"; static text. */
 LARDER_API const char *larder_version(void);
 /* (major << 16) | (minor << 8) | patch of the library that is loaded. */
 LARDER_API uint32_t larder_version_number(void);
@@ -177,7 +177,8 @@ LARDER_API int64_t larder_limit_budget_bytes(void); /* the smallest budget */
 
 enum {
     LARDER_OPEN_CREATE = 1,          /* make the directory and the store where there is none */
-    LARDER_OPEN_READ_ONLY = 2,       /* no write transactions; another process may be writing */
+    LARDER_OPEN_READ_ONLY = 2,       /* no write transactions; another process may be writing. A
+                                        store that was not closed is recovered in a temporary copy */
     LARDER_OPEN_SHARED = 4,          /* other processes may open it with this flag, too */
     LARDER_OPEN_IN_MEMORY = 8,       /* path is ignored; nothing is left on disk after close */
     LARDER_OPEN_ANY_FILE_SYSTEM = 16 /* do not refuse a network file system (memory maps and
@@ -187,12 +188,26 @@ enum {
 enum {
     /* Each commit is on disk when it returns. */
     LARDER_DURABILITY_EVERY_COMMIT = 0,
-    /* The store stays intact after a power cut, but the last commit may be missing: one disk
-     * flush a commit instead of two. There is no mode that risks the store itself. */
+    /* The store stays intact after a power cut, but the last commit may be missing. With the
+     * write-ahead log it costs what EVERY_COMMIT does: one flush. There is no mode that risks
+     * the store itself. */
     LARDER_DURABILITY_LAST_COMMIT_AT_RISK = 1
 };
 
 enum { LARDER_LOG_ERROR = 0, LARDER_LOG_WARNING = 1, LARDER_LOG_INFO = 2, LARDER_LOG_DEBUG = 3 };
+
+/* The automatic repair of a store that is damaged or cannot be written when it is opened. */
+enum {
+    /* None but recovery by the log; otherwise opening fails with a status. */
+    LARDER_RECOVERY_FAIL = 0,
+    /* Without room or the right to write it opens the store for reading only. */
+    LARDER_RECOVERY_READ_ONLY = 1,
+    /* The same; and of a damaged store it salvages a new one (larder_salvage), which takes its place.
+     * The damaged files are moved to DIR/damaged-TIME as they are. Only a process that is alone with
+     * the store does that; it takes the time of reading all of the data file, and room for its size
+     * twice. */
+    LARDER_RECOVERY_QUARANTINE = 2
+};
 
 /* Called on whichever thread meets the event, never with a lock held that a larder call needs;
  * message is one line and valid during the call. It must not call into larder. */
@@ -224,8 +239,9 @@ typedef struct larder_env_options {
     larder_log_function log;     /* default NULL */
     void *log_context;
     int32_t log_level; /* the most detailed level wanted; default LARDER_LOG_WARNING */
-    int32_t reserved;
+    int32_t recovery;  /* LARDER_RECOVERY_...; default LARDER_RECOVERY_FAIL */
     const larder_allocator *allocator; /* copied at open; NULL: malloc and free */
+    uint64_t log_bytes; /* the write-ahead log grows to this; 0: the default, 16 MiB */
 } larder_env_options;
 
 LARDER_API void larder_env_options_init(larder_env_options *options, size_t struct_bytes);
@@ -239,6 +255,33 @@ LARDER_API int32_t larder_env_open(const char *path, const larder_env_options *o
 /* Closes. LARDER_E_BUSY, and nothing done, while transactions of it are open; after fork() the
  * child's close releases memory only. NULL is accepted. */
 LARDER_API int32_t larder_env_close(larder_env *env, larder_error *error);
+
+/* What opening found, and what it did about that. */
+enum {
+    LARDER_OPENING_CREATED = 0,    /* there was no store */
+    LARDER_OPENING_CLEAN = 1,      /* it had been closed, or other processes have it open */
+    LARDER_OPENING_RECOVERED = 2,  /* it had not been closed: commits came from the log */
+    LARDER_OPENING_REPAIRED = 3,   /* a damaged meta page was replaced by the log's copy */
+    LARDER_OPENING_LOST = 4,       /* files of a store were there without its data: a store was
+                                     created */
+    LARDER_OPENING_READ_ONLY = 5,  /* it is open for reading only: there was no room, or no right,
+                                     to write */
+    LARDER_OPENING_QUARANTINED = 6 /* it was damaged, and is a new one of what was salvaged */
+};
+typedef struct larder_opening {
+    size_t struct_bytes;
+    int32_t state; /* LARDER_OPENING_... */
+    int32_t reserved;
+    uint64_t commit_number;   /* the last commit then */
+    uint64_t recovered_count; /* commits that came from the log */
+} larder_opening;
+/* Fills opening, whose struct_bytes the caller has set. */
+LARDER_API int32_t larder_env_opening(const larder_env *env, larder_opening *opening,
+                                      larder_error *error);
+
+/* The directory that a damaged store's files were moved to by this opening; "" when none were.
+ * Borrowed until close. */
+LARDER_API const char *larder_env_quarantine(const larder_env *env);
 
 /* The directory it was opened in; "" for an in-memory store. Borrowed until close. */
 LARDER_API const char *larder_env_path(const larder_env *env);
@@ -1253,6 +1296,36 @@ LARDER_API int32_t larder_lru_unpin(larder_env *env, larder_bytes name, larder_e
 LARDER_API int32_t larder_lru_pin_target(larder_env *env, int32_t target_id, larder_error *error);
 LARDER_API int32_t larder_lru_unpin_target(larder_env *env, int32_t target_id, larder_error *error);
 
+/* Cache rules: what is kept of a collection. They are stored and obeyed by every handle. The rule
+ * of the exact path applies, else that of the group (the last segment of the path), else none. */
+enum { LARDER_RULE_COLLECTION = 1, LARDER_RULE_GROUP = 2 };
+enum {
+    LARDER_RULE_PINNED = 1,       /* never evicted */
+    LARDER_RULE_NEVER_CACHED = 2, /* evicted when nothing keeps it, whatever the budget */
+    LARDER_RULE_LOCAL_ONLY = 4    /* not evicted for the budget; callers do not send it */
+};
+typedef struct larder_cache_rule {
+    size_t struct_bytes;
+    int32_t scope;
+    uint32_t flags;
+    larder_bytes path;      /* a collection's path, or a group's id */
+    int64_t max_bytes;      /* of its documents, as larder_stat counts them; 0: no limit */
+    int64_t max_age_us;     /* since the last use; 0: no limit */
+    int64_t document_count; /* of its collections; only for larder_cache_rules_get */
+    int64_t size_bytes;
+} larder_cache_rule;
+/* Replaces the rules, 256 at most. E_INVALID_ARGUMENT for two rules of one selector and for rules
+ * that contradict themselves: a limit together with pinned, and anything with never cached. */
+LARDER_API int32_t larder_cache_rules_set(larder_txn *txn, const larder_cache_rule *rules,
+                                          size_t rule_count, larder_error *error);
+/* The rule of a place in the order they were set in, or LARDER_END; linear in the collections of
+ * a group. path is borrowed. */
+LARDER_API int32_t larder_cache_rules_get(const larder_txn *txn, size_t index,
+                                          larder_cache_rule *rule, larder_error *error);
+/* The time that ages are counted by, in microseconds since 1970; negative: the system's, as it is
+ * at first. */
+LARDER_API int32_t larder_lru_set_time(larder_env *env, int64_t now_us, larder_error *error);
+
 typedef struct larder_lru_result {
     size_t struct_bytes;
     int64_t examined_count;
@@ -1268,8 +1341,10 @@ typedef struct larder_lru_result {
 /* One write transaction of its own that evicts least recently used documents, and targets that
  * are not pinned, until total_bytes is at most goal_bytes (negative: the budget), max_documents
  * were examined or max_us have passed (0: 500 documents, 2,000 us). Kept: pinned documents,
- * those that a pending mutation touches, those of pinned targets. LARDER_MORE: over the goal,
- * and another step can free more; LARDER_OK: at or below the goal, or nothing more can go. */
+ * those that a pending mutation touches, those of pinned targets, and those that a cache rule
+ * pins. Before that, documents go that cache rules want to go, whatever the goal. LARDER_MORE:
+ * another step can free more; LARDER_OK: at or below the goal and within the rules, or nothing
+ * more can go. */
 LARDER_API int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documents,
                                    int64_t max_us, larder_lru_result *result, larder_error *error);
 
@@ -1302,6 +1377,75 @@ typedef int32_t (*larder_problem_function)(void *context, const char *table, lar
 LARDER_API int32_t larder_check(const larder_txn *txn, larder_problem_function problem,
                                 larder_progress_function progress, void *context,
                                 larder_check_report *report, larder_error *error);
+
+/* ---------------------------------------------------------------- salvage (free) ---------- */
+
+/* Of one kind of data. lost_count: known to have been there, by a count or by a row that is
+ * damaged; there may be more where the counts are lost as well. guessed_count: of those found, where
+ * they lay where nothing refers to them: they may be older versions, or have been removed. */
+typedef struct larder_salvage_count {
+    int64_t found_count;
+    int64_t lost_count;
+    int64_t guessed_count;
+} larder_salvage_count;
+
+typedef struct larder_salvage_report {
+    size_t struct_bytes;
+    larder_salvage_count batches;        /* pending writes of documents */
+    larder_salvage_count tree_writes;    /* pending writes of trees */
+    larder_salvage_count refused_writes; /* of both, for the application */
+    larder_salvage_count documents;
+    larder_salvage_count overlays;
+    larder_salvage_count targets;
+    larder_salvage_count nodes;   /* rows of trees */
+    larder_salvage_count queries; /* tracked queries of trees */
+    larder_salvage_count values;  /* bundles, named queries, globals */
+    uint64_t commit_number;       /* the last commit of which something whole was found */
+    int64_t page_count;           /* of the data file */
+    int64_t damaged_page_count;   /* that a tree leads to and that are not what it expects */
+    int64_t damaged_record_count; /* commits of the log that cannot be read, before later ones */
+    int64_t settled_count; /* batches in old pages that are known to have been acknowledged */
+} larder_salvage_report;
+
+/* What was salvaged when opening has set a damaged store aside; LARDER_NOT_FOUND: it has not. */
+LARDER_API int32_t larder_env_salvaged(const larder_env *env, larder_salvage_report *report,
+                                       larder_error *error);
+
+/* Makes a store in the directory target, which must be missing or empty, of what can be read of the
+ * one in the directory damaged, without LMDB and without writing to that: pending writes first, then
+ * refused ones, documents, targets, trees, and the rest. Index definitions are kept. Where
+ * something is lost, targets have no resume token and tracked queries are not complete, so that a
+ * backend sends all of them again. What clients of a shared store tell each other is left out.
+ * Beside the target there has to be room for the damaged store's size twice. Progress in bytes, read
+ * and written. LARDER_OK also when things are lost: report says so. E_LOCKED while another process
+ * has the store open, E_ALREADY_OPEN while this one has, E_NO_STORE, E_EXISTS. */
+LARDER_API int32_t larder_salvage(const char *damaged, const char *target,
+                                  larder_progress_function progress, void *context,
+                                  larder_salvage_report *report, larder_error *error);
+
+typedef struct larder_pages_report {
+    size_t struct_bytes;
+    int64_t page_count; /* of the data file */
+    int64_t tree_count; /* pages of trees and of large values that were verified */
+    int64_t free_count; /* listed as free */
+    int64_t row_count;
+    int64_t record_count; /* of the log after the checkpoint */
+    int64_t problem_count;
+    uint64_t commit_number; /* the last one, as the log or the newer meta page says */
+} larder_pages_report;
+
+/* what, of a table ("" for none): on a page, or UINT64_MAX. Other than 0 stops. */
+typedef int32_t (*larder_page_problem_function)(void *context, uint64_t page, const char *table,
+                                                const char *message);
+
+/* Verifies the pages of the store in a directory, the rows' checksums and the write-ahead log, reading
+ * the files alone: no LMDB, no lock, nothing written, and an answer whatever they hold. While another
+ * process writes to the store it may find problems that are none. LARDER_OK: none; LARDER_E_CORRUPT:
+ * problem_count says how many. E_NO_STORE, E_FOREIGN_FILE, E_IO. problem and progress (bytes) may
+ * be NULL. */
+LARDER_API int32_t larder_check_pages(const char *path, larder_page_problem_function problem,
+                                      larder_progress_function progress, void *context,
+                                      larder_pages_report *report, larder_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,13 @@
 @_exported public import class LarderApp.FirebaseApp
+@_exported public import class LarderApp.FirebaseConfiguration
+@_exported public import enum LarderApp.FirebaseLoggerLevel
 @_exported public import class LarderApp.FirebaseOptions
+@_exported public import func LarderApp.FirebaseVersion
+@_exported public import struct LarderDocumentStore.CacheRuleUsage
+@_exported public import struct LarderModel.CacheRule
 @_exported public import struct LarderModel.GeoPoint
 @_exported public import class LarderModel.LarderError
+@_exported public import protocol LarderModel.ObjectComparable
 @_exported public import struct LarderModel.Timestamp
 @_exported public import struct LarderModel.VectorValue
 @_exported public import struct LarderRemote.RemoteConnection

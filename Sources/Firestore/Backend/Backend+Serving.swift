@@ -1,3 +1,4 @@
+package import LarderCore
 package import LarderModel
 package import LarderQuery
 package import LarderRemote
@@ -8,25 +9,29 @@ extension Backend {
     /// commit, until the closure returns stop.
     ///
     /// Runs on the calling thread for as long as the closure takes, without blocking commits. Holds
-    /// no more documents in memory than a sort requires.
+    /// no more documents in memory than a sort requires; ends early if their account is closed.
     ///
     /// - Parameters:
     ///   - query: the query.
     ///   - credentials: the credentials of the request.
     ///   - transaction: the transaction of the query, if any.
     ///   - moment: the read time; none for now.
+    ///   - memory: is charged for the documents that are held.
     ///   - began: called with the version of the commit before the first document.
     ///   - body: called with each document.
     /// - Returns: the version of the commit.
     /// - Throws: errors of the closure; `invalidArgument` for an invalid query; `permissionDenied`;
-    ///   `aborted` if something that the transaction read has changed.
+    ///   `aborted` if something that the transaction read has changed; `cancelled` if the account
+    ///   is closed.
     package func runQuery(
         _ query: Query, as credentials: Credentials, in transaction: TransactionID? = nil,
-        asOf moment: SnapshotVersion = .none,
+        asOf moment: SnapshotVersion = .none, memory: MemoryAccount? = nil,
         began: (SnapshotVersion) throws(LarderError) -> Void = { _ throws(LarderError) in },
         _ body: (Document) throws(LarderError) -> IterationStep
     ) throws(LarderError) -> SnapshotVersion {
-        try core.run(query, as: credentials, in: transaction, asOf: moment, began: began, body)
+        try core.run(
+            query, as: credentials, in: transaction, asOf: moment, memory: memory, began: began,
+            body)
     }
 
     /// Reads documents as of one commit, on the calling thread.
@@ -58,12 +63,15 @@ extension Backend {
 
     /// Computes aggregations over the documents that match a query, on the calling thread.
     ///
+    /// - Parameter memory: is charged for the documents that are held.
     /// - Returns: the values in the order of the aggregates, and the version of the commit.
     package func aggregates(
         _ aggregates: [Aggregate], over query: Query, as credentials: Credentials,
-        in transaction: TransactionID? = nil, asOf moment: SnapshotVersion = .none
+        in transaction: TransactionID? = nil, asOf moment: SnapshotVersion = .none,
+        memory: MemoryAccount? = nil
     ) throws(LarderError) -> (values: [Value], version: SnapshotVersion) {
-        try core.aggregate(aggregates, over: query, as: credentials, in: transaction, asOf: moment)
+        try core.aggregate(
+            aggregates, over: query, as: credentials, in: transaction, asOf: moment, memory: memory)
     }
 
     /// Commits one change and completes with the resulting document; returns immediately.
@@ -113,11 +121,14 @@ extension Backend {
     ///   - isReadOnly: true if it cannot write.
     ///   - asOf: the read time; none for that of the first read. If the last commit up to this time
     ///     is not retained, reads fail with `failedPrecondition`.
+    ///   - client: identifies the client, whose transactions are charged together; nil for none.
     /// - Throws: `unavailable` if the backend is closed.
     package func beginTransaction(
-        readOnly isReadOnly: Bool = false, asOf: SnapshotVersion = .none
+        readOnly isReadOnly: Bool = false, asOf: SnapshotVersion = .none,
+        for client: MemoryAccount? = nil
     ) throws(LarderError) -> TransactionID {
-        try core.transactions.begin(isReadOnly: isReadOnly, asOf: asOf, at: core.clock())
+        try core.transactions.begin(
+            isReadOnly: isReadOnly, asOf: asOf, for: client, at: core.clock())
     }
 
     /// Commits a transaction, possibly without changes.

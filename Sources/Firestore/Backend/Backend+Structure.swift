@@ -1,3 +1,4 @@
+package import LarderCore
 import LarderDocumentStore
 package import LarderModel
 package import LarderPlanning
@@ -46,13 +47,19 @@ extension Backend {
 
     /// Runs a query and returns its results and execution.
     ///
+    /// - Parameter memory: is charged for the results while the query runs.
     /// - Returns: the result and the version of the commit.
-    package func analyze(_ query: Query)
+    package func analyze(_ query: Query, memory: MemoryAccount? = nil)
         throws(LarderError) -> (result: QueryResult, version: SnapshotVersion)
     {
         try core.check(query, core.rulesCheck(.init()))
+        let memory = memory?.open()
+        defer { memory?.close() }
         return try core.read { (snapshot) throws(LarderError) in
-            (try core.runner.run(query, in: snapshot), try snapshot.commitVersion())
+            (
+                try core.runner.run(query, in: snapshot, charge: memory?.queryCharge),
+                try snapshot.commitVersion()
+            )
         }
     }
 

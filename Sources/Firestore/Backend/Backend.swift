@@ -1,4 +1,5 @@
 import LarderCore
+import LarderDocumentStore
 public import LarderModel
 package import LarderQuery
 public import LarderRemote
@@ -23,6 +24,14 @@ public final class Backend: Sendable {
     ///   errors.
     public init(_ configuration: BackendConfiguration) throws(LarderError) {
         core = try BackendCore(configuration)
+    }
+
+    /// A backend for reads of another one's documents, with its own names and rules; only the other
+    /// one is closed.
+    package init(_ configuration: BackendConfiguration, readingStoreOf other: Backend)
+        throws(LarderError)
+    {
+        core = try BackendCore(configuration, readingStoreOf: other.core)
     }
 
     /// The connection for the configuration of any number of clients.
@@ -63,6 +72,9 @@ public final class Backend: Sendable {
             core.close { completion($0.map { true }) }
         }
     }
+
+    /// The maximum size of a document in bytes.
+    package var maxDocumentBytes: Int64 { core.store.maxDocumentBytes }
 
     /// True if anything was written since the backend was opened.
     package var hasCommitted: Bool { core.hasCommitted.isSet }

@@ -21,6 +21,9 @@ public struct BackendConfiguration: Sendable {
     /// The location of the documents.
     public var location: Location
 
+    /// The maximum size of a document in bytes, as Firestore counts it; at most 16 MiB.
+    public var maxDocumentBytes = 1_048_576
+
     /// The security rules; by default everything is allowed.
     public var rules: Backend.Rules = { _ in .allow }
 
@@ -59,6 +62,9 @@ public struct BackendConfiguration: Sendable {
             case .directory(let directory): StoreConfiguration(directory: directory)
             }
         storage.durability = durability
+        storage.maxDocumentBytes = Int64(maxDocumentBytes)
+        // The documents cannot be fetched from anywhere else: an operator decides.
+        storage.recovery = .fail
         storage.mapBytes = mapBytes
         return storage
     }

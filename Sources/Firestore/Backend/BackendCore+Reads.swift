@@ -1,3 +1,4 @@
+import LarderCore
 import LarderDocumentStore
 package import LarderModel
 import LarderPlanning
@@ -74,13 +75,18 @@ extension BackendCore {
     /// version of the commit.
     nonisolated func aggregate(
         _ aggregates: [Aggregate], over query: Query, as credentials: Credentials,
-        in transaction: TransactionID?, asOf moment: SnapshotVersion = .none
+        in transaction: TransactionID?, asOf moment: SnapshotVersion = .none,
+        memory: MemoryAccount? = nil
     ) throws(LarderError) -> (values: [Value], version: SnapshotVersion) {
         try check(query, rulesCheck(credentials))
+        let memory = memory?.open()
+        defer { memory?.close() }
         var values: [Aggregate: Value] = [:]
         let version = try read(in: transaction, asOf: moment) {
             (snapshot, _, reads) throws(LarderError) in
-            values = try runner.aggregate(aggregates, over: query, in: snapshot).values
+            values = try runner.aggregate(
+                aggregates, over: query, in: snapshot, charge: memory?.queryCharge
+            ).values
             reads.add(query, values)
         }
         return (aggregates.map { values[$0] ?? .null }, version)
@@ -89,15 +95,19 @@ extension BackendCore {
     /// Passes the documents that match a query to a closure, in the query's order and as of one
     /// commit.
     ///
-    /// - Parameter began: called with the version of the commit before the first document.
+    /// - Parameters:
+    ///   - memory: is charged for the documents that are held.
+    ///   - began: called with the version of the commit before the first document.
     /// - Returns: the version of the commit.
     nonisolated func run(
         _ query: Query, as credentials: Credentials, in transaction: TransactionID?,
-        asOf moment: SnapshotVersion = .none,
+        asOf moment: SnapshotVersion = .none, memory: MemoryAccount? = nil,
         began: (SnapshotVersion) throws(LarderError) -> Void,
         _ body: (Document) throws(LarderError) -> IterationStep
     ) throws(LarderError) -> SnapshotVersion {
         try check(query, rulesCheck(credentials))
+        let memory = memory?.open()
+        defer { memory?.close() }
         return try read(in: transaction, asOf: moment) {
             (snapshot, version, reads) throws(LarderError) in
             try began(version)
@@ -113,7 +123,9 @@ extension BackendCore {
             }
             let isNoted = transaction != nil
             var last = IterationStep.continue
-            try runner.forEachDocument(of: query, in: snapshot) { document throws(LarderError) in
+            try runner.forEachDocument(
+                of: query, in: snapshot, charge: memory?.queryCharge
+            ) { document throws(LarderError) in
                 if isNoted {
                     matches.append(ReadSet.Match(path: document.path, version: document.version))
                 }
@@ -225,6 +237,22 @@ extension BackendCore {
         try result.get()
         try noted.get()
         return version
+    }
+}
+
+extension MemoryAccount {
+    /// Charges the account for the documents that a query holds while it runs; ends the query once
+    /// the account is closed, and a large one if memory is used up.
+    var queryCharge: QueryCharge {
+        { [self] (bytes) throws(LarderError) in
+            change(by: bytes)
+            guard !isClosed else { throw LarderError(.cancelled, "the query is cancelled") }
+            guard !isOverdrawn else {
+                throw LarderError(
+                    .resourceExhausted,
+                    "the server's memory is in use, and this query holds \(heldBytes) bytes")
+            }
+        }
     }
 }
 

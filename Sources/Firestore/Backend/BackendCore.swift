@@ -33,6 +33,8 @@ actor BackendCore {
     let watchRegistry: WatchRegistry
     var writeSessions: [StreamID: WriteSession] = [:]
     private var commitClock: CommitClock
+    /// The commits that clients may request again.
+    private var madeCommits: MadeCommits
     private(set) var isClosed = false
     private var waiting: [CommitRequest] = []
     private let builder: RecordBuilder
@@ -48,17 +50,7 @@ actor BackendCore {
 
     /// Opens a backend's store; blocks for the disk.
     init(_ configuration: BackendConfiguration) throws(LarderError) {
-        store = try Store(configuration.storage)
-        runner = QueryRunner(
-            user: .unauthenticated, databaseID: configuration.databaseID, indexes: IndexCatalog())
-        rules = configuration.rules
-        clock = configuration.clock
-        // Starts at half the range, so that increments do not overflow.
-        transactions = TransactionRegistry(
-            from: configuration.makeIdentity() >> 1, configuration.ledger)
-        history = SnapshotHistory(limit: configuration.historyCount)
-        queue = WorkQueue(configuration.enqueue)
-        builder = try RecordBuilder()
+        let store = try Store(configuration.storage)
         let now = configuration.clock()
         // A new store's first snapshot needs a version; a clock that was set back is tolerated.
         let (clock, identity) = try store.write { transaction throws(LarderError) in
@@ -69,7 +61,38 @@ actor BackendCore {
             try transaction.putBackendIdentity(identity)
             return (clock, identity)
         }
+        let madeCommits = try MadeCommits(store)
+        try self.init(configuration, over: store, clock, madeCommits, identity)
+    }
+
+    /// A backend that reads the store of another one, which closes it.
+    init(_ configuration: BackendConfiguration, readingStoreOf other: BackendCore)
+        throws(LarderError)
+    {
+        let clock = try other.store.read { (transaction) throws(LarderError) in
+            CommitClock(after: try transaction.commitVersion())
+        }
+        try self.init(
+            configuration, over: other.store, clock, MadeCommits(), configuration.makeIdentity())
+    }
+
+    private init(
+        _ configuration: BackendConfiguration, over store: Store, _ clock: CommitClock,
+        _ madeCommits: MadeCommits, _ identity: UInt64
+    ) throws(LarderError) {
+        self.store = store
+        runner = QueryRunner(
+            user: .unauthenticated, databaseID: configuration.databaseID, indexes: IndexCatalog())
+        rules = configuration.rules
+        self.clock = configuration.clock
+        // Starts at half the range, so that increments do not overflow.
+        transactions = TransactionRegistry(
+            from: configuration.makeIdentity() >> 1, configuration.ledger)
+        history = SnapshotHistory(limit: configuration.historyCount)
+        queue = WorkQueue(configuration.enqueue)
+        builder = try RecordBuilder()
         commitClock = clock
+        self.madeCommits = madeCommits
         history.add(clock.last, of: store)
         let reference = CoreReference()
         watchRegistry = WatchRegistry(
@@ -137,9 +160,12 @@ actor BackendCore {
         while let request = requests.first, group.changes.count < Self.changesPerGroup {
             // Read queries see only written documents, so the group must be written first.
             if request.hasReadQueries, !group.isEmpty { break }
+            // Answered from the store, once the group is written.
+            if let name = request.name, group.hasCommit(named: name) { break }
             requests.removeFirst()
             guard request.stream?.isOpen ?? true else { continue }
             let result = Result { () throws(LarderError) in
+                if let made = try answerAgain(request) { return made }
                 try verifyQueries(of: request)
                 return try group.add(request, at: clock())
             }
@@ -153,6 +179,7 @@ actor BackendCore {
         }
         if case .success = written, !group.isEmpty {
             commitClock = group.clock
+            madeCommits.insert(group.answers, at: commitClock.last)
             history.add(commitClock.last, of: store)
         }
         for (request, result) in answers {
@@ -166,7 +193,10 @@ actor BackendCore {
     private func write(_ group: CommitGroup) throws(LarderError) {
         hasCommitted.set()
         func write() throws(LarderError) {
-            try store.write { transaction throws(LarderError) in try group.write(to: &transaction) }
+            try store.write { transaction throws(LarderError) in
+                try group.write(to: &transaction)
+                try madeCommits.write(group.answers, at: group.clock.last, to: &transaction)
+            }
         }
         do throws(LarderError) {
             try write()
@@ -175,6 +205,17 @@ actor BackendCore {
             history.dropAll()
             try write()
         }
+    }
+
+    /// The result of a commit that was made already; nil if it was not.
+    private func answerAgain(_ request: CommitRequest) throws(LarderError) -> CommitResult? {
+        guard let name = request.name else { return nil }
+        madeCommits.remove(name.answered, of: name.client)
+        guard madeCommits.contains(name) else { return nil }
+        let response = try store.read { (transaction) throws(LarderError) in
+            try madeCommits.answer(to: name, in: transaction)
+        }
+        return response.map { CommitResult(response: $0, documents: []) }
     }
 
     private func verifyQueries(of request: CommitRequest) throws(LarderError) {

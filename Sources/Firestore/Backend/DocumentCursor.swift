@@ -117,7 +117,7 @@ package final class DocumentCursor: Sendable {
             }
             try body(version, path, document)
         }
-        if !isLast { suspend(known) }
+        if isLast { charge(0) } else { suspend(known) }
         return (version, isLast)
     }
 
@@ -166,14 +166,17 @@ package final class DocumentCursor: Sendable {
     }
 
     private func suspend(_ known: State) {
-        let bytes = (known.rest ?? []).reduce(0) { $0 + Self.pathBytes + $1.string.utf8.count }
-        let held = memory?.heldBytes ?? 0
-        memory?.change(by: bytes - held)
+        charge((known.rest ?? []).reduce(0) { $0 + Self.pathBytes + $1.string.utf8.count })
         state.withLock { state in
             (state.rest, state.last, state.count) = (known.rest, known.last, known.count)
             state.isNew = false
             state.isRestValid = state.pin != nil || transaction != nil
         }
+    }
+
+    /// Charges the account for a number of bytes in all.
+    private func charge(_ bytes: Int) {
+        memory?.change(by: bytes - (memory?.heldBytes ?? 0))
     }
 
     // MARK: Reading
@@ -201,7 +204,9 @@ package final class DocumentCursor: Sendable {
         guard let query = query.following(known.last, count: known.count) else { return true }
         var matches: [ReadSet.Match] = []
         var last: Document?
-        let rest = try core.runner.remainder(of: query, in: snapshot) { document in
+        let rest = try core.runner.remainder(
+            of: query, in: snapshot, charge: memory?.queryCharge
+        ) { document in
             portion.add(document.path, document)
             if transaction != nil { matches.append(.init(document)) }
             last = document
@@ -300,7 +305,8 @@ extension Backend {
     /// - Parameters:
     ///   - transaction: the transaction of the read, if any.
     ///   - moment: the read time; none for now.
-    ///   - memory: is charged for the names of the documents that follow.
+    ///   - memory: is charged for the documents that a portion holds, and for the names of those
+    ///     that follow it.
     package func cursor(
         _ source: DocumentCursor.Source, as credentials: Credentials,
         in transaction: TransactionID? = nil, asOf moment: SnapshotVersion = .none,

@@ -191,7 +191,11 @@ extension ProvidedOrder {
     fileprivate var text: String {
         if isComplete { return ", in order" }
         if lacksDocumentIDOnly { return ", in order but the name" }
-        return orderCount > 0 ? ", in order of \(orderCount) fields" : ""
+        switch orderCount {
+        case 0: return ""
+        case 1: return ", in order of 1 field"
+        default: return ", in order of \(orderCount) fields"
+        }
     }
 }
 

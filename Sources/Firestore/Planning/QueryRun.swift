@@ -10,11 +10,18 @@ final class QueryRun {
     let matcher: QueryMatcher
     let comparator: DocumentComparator
     var execution: QueryExecution
+    private let charge: QueryCharge?
+    private var chargedBytes = 0
 
-    init(_ query: Query, _ ordering: ResultOrdering, _ choice: ChosenPlan, user: UserID)
-        throws(LarderError)
-    {
+    /// The change of the held bytes that is charged: smaller queries are not.
+    private static let chargeStep = 64 << 10
+
+    init(
+        _ query: Query, _ ordering: ResultOrdering, _ choice: ChosenPlan, user: UserID,
+        charge: QueryCharge? = nil
+    ) throws(LarderError) {
         self.user = user
+        self.charge = charge
         self.ordering = ordering
         // Plans read only the query's scope.
         matcher = try QueryMatcher(query, isSourceKnown: true)
@@ -95,6 +102,18 @@ final class QueryRun {
     }
 }
 
+// MARK: - Memory
+
+extension QueryRun {
+    /// Charges the bytes of the documents that are held by now.
+    private func hold(_ bytes: Int) throws(LarderError) {
+        guard let charge, abs(bytes - chargedBytes) >= Self.chargeStep else { return }
+        let change = bytes - chargedBytes
+        chargedBytes = bytes
+        try charge(change)
+    }
+}
+
 // MARK: - Ordering
 
 extension QueryRun {
@@ -104,9 +123,13 @@ extension QueryRun {
     ) throws(LarderError) -> [Document] {
         let limit = ordering.limit ?? .max
         var documents: [Document] = []
+        var bytes = 0
         guard limit > 0 else { return [] }
         try forEachMatch(of: plan, in: transaction) { entry throws(LarderError) in
-            documents.append(try entry.document())
+            let document = try entry.document()
+            documents.append(document)
+            if charge != nil { bytes += document.heldBytes }
+            try hold(bytes)
             return documents.count < limit ? .continue : .stop
         }
         return documents
@@ -121,6 +144,7 @@ extension QueryRun {
             try top.offer(entry.record, at: entry.pathView) { () throws(LarderError) in
                 try entry.document()
             }
+            try hold(top.heldBytes)
             return .continue
         }
         return top.takeSorted()
@@ -153,6 +177,7 @@ extension QueryRun {
                     taken.insert(document.path)
                     return document
                 }
+                try hold(top.heldBytes)
                 return .continue
             }
         }
@@ -171,6 +196,7 @@ extension QueryRun {
         guard limit > 0 else { return [] }
         let user = user
         var documents: [Document] = []
+        var bytes = 0
         var group = EntryGroup()
         var isSorted = true
         // The candidates of the group that contains the limit.
@@ -183,6 +209,7 @@ extension QueryRun {
                     try top.offer(entry.record, at: entry.pathView) { () throws(LarderError) in
                         try entry.document()
                     }
+                    try hold(max(bytes, top.heldBytes))
                 }
                 left = more - 1
                 return more > 1 ? .continue : .stop
@@ -193,7 +220,12 @@ extension QueryRun {
                 group.add(entry)
                 if isCut || group.seenCount > 1 { isSorted = false }
             }
-            if isMatch { documents.append(try entry.document()) }
+            if isMatch {
+                let document = try entry.document()
+                documents.append(document)
+                if charge != nil { bytes += document.heldBytes }
+                try hold(bytes)
+            }
             guard documents.count >= limit else { return .continue }
             guard isAlike else { return .stop }
             let more = try group.size(in: scan, user: user, transaction) - group.seenCount

@@ -10,19 +10,23 @@ extension QueryRunner {
     /// documents of a collection are counted; a minimum or maximum reads one where an index has
     /// the field's order.
     ///
+    /// - Parameter charge: is charged for the documents that are held; only a query with a limit
+    ///   holds some.
     /// - Throws: `dataLoss` for a damaged row, naming the document; `invalidArgument` for a query
-    ///   that validation refuses, too.
+    ///   that validation refuses, too; errors of the charge.
     package func aggregate<T: ReadableTransaction & ~Copyable>(
-        _ aggregates: [Aggregate], over query: Query, in transaction: borrowing T
+        _ aggregates: [Aggregate], over query: Query, in transaction: borrowing T,
+        charge: QueryCharge? = nil
     ) throws(LarderError) -> AggregateResult {
         let start = ContinuousClock.now
-        var result = try figures(aggregates, query, transaction)
+        var result = try figures(aggregates, query, transaction, charge)
         result.execution.microseconds = start.microsecondsSince
         return result
     }
 
     private func figures<T: ReadableTransaction & ~Copyable>(
-        _ aggregates: [Aggregate], _ query: Query, _ transaction: borrowing T
+        _ aggregates: [Aggregate], _ query: Query, _ transaction: borrowing T,
+        _ charge: QueryCharge?
     ) throws(LarderError) -> AggregateResult {
         if aggregates.allSatisfy({ $0 == .count }),
             let result = try countedOnly(query, transaction)
@@ -33,7 +37,7 @@ extension QueryRunner {
         var accumulator = AggregateAccumulator(aggregates)
         let ordering = ResultOrdering(query)
         let choice = try plan(query, ordering, in: transaction)
-        let run = try QueryRun(query, ordering, choice, user: user)
+        let run = try QueryRun(query, ordering, choice, user: user, charge: charge)
         if ordering.limit == nil {
             try run.forEachMatch(of: choice.plan, in: transaction) { entry throws(LarderError) in
                 try accumulator.add(entry.record)

@@ -2,6 +2,10 @@ package import LarderDocumentStore
 package import LarderModel
 package import LarderQuery
 
+/// Called with changes of the bytes that the documents of a running query take up; throws to end the
+/// query.
+package typealias QueryCharge = (_ bytes: Int) throws(LarderError) -> Void
+
 /// Runs queries against a store, in the local view of a user.
 ///
 /// Blocks the calling thread while reading. A value: copies can be used concurrently.
@@ -34,15 +38,17 @@ package struct QueryRunner: Sendable {
     ///   - query: the query.
     ///   - target: the documents of an earlier result of the query, if any; a plan may use them.
     ///   - transaction: a read or write transaction of the store.
+    ///   - charge: is charged for the documents that are held.
     /// - Throws: `dataLoss` for a damaged row, naming the document; `invalidArgument` for a query
-    ///   that validation refuses, too.
+    ///   that validation refuses, too; errors of the charge.
     package func run<T: ReadableTransaction & ~Copyable>(
-        _ query: Query, from target: TargetDocuments? = nil, in transaction: borrowing T
+        _ query: Query, from target: TargetDocuments? = nil, in transaction: borrowing T,
+        charge: QueryCharge? = nil
     ) throws(LarderError) -> QueryResult {
         let start = ContinuousClock.now
         let ordering = ResultOrdering(query)
         let choice = try plan(query, ordering, from: target, in: transaction)
-        let run = try QueryRun(query, ordering, choice, user: user)
+        let run = try QueryRun(query, ordering, choice, user: user, charge: charge)
         let documents = try run.documents(of: choice.plan, in: transaction)
         run.execution.microseconds = start.microsecondsSince
         return QueryResult(documents: documents, execution: run.execution)
@@ -103,25 +109,26 @@ extension QueryRunner {
     /// limit, until it returns ``LarderModel/IterationStep/stop``.
     ///
     /// Holds one document at a time if the plan yields them in order, otherwise as many as
-    /// ``run(_:from:in:)``.
+    /// ``run(_:from:in:charge:)``.
     ///
-    /// - Throws: errors of the closure, and as ``run(_:from:in:)``.
+    /// - Parameter charge: is charged for the documents that are held.
+    /// - Throws: errors of the closures, and as ``run(_:from:in:charge:)``.
     package func forEachDocument<T: ReadableTransaction & ~Copyable>(
-        of query: Query, in transaction: borrowing T,
+        of query: Query, in transaction: borrowing T, charge: QueryCharge? = nil,
         _ body: (Document) throws(LarderError) -> IterationStep
     ) throws(LarderError) {
-        _ = try remainder(of: query, in: transaction, body)
+        _ = try remainder(of: query, in: transaction, charge: charge, body)
     }
 
-    /// Like ``forEachDocument(of:in:_:)``, but returns the documents that follow the one at which the
+    /// Like ``forEachDocument(of:in:charge:_:)``, but returns the documents that follow the one at which the
     /// closure stopped: known if the plan yields documents in another order, otherwise nil.
     package func remainder<T: ReadableTransaction & ~Copyable>(
-        of query: Query, in transaction: borrowing T,
+        of query: Query, in transaction: borrowing T, charge: QueryCharge? = nil,
         _ body: (Document) throws(LarderError) -> IterationStep
     ) throws(LarderError) -> ArraySlice<Document>? {
         let ordering = ResultOrdering(query)
         let choice = try plan(query, ordering, in: transaction)
-        let run = try QueryRun(query, ordering, choice, user: user)
+        let run = try QueryRun(query, ordering, choice, user: user, charge: charge)
         if choice.plan.yieldsInOrder, !ordering.isReversed {
             var left = ordering.limit ?? .max
             var isStopped = false
@@ -143,7 +150,7 @@ extension QueryRunner {
     ///
     /// Allocates only for documents that the closure copies.
     ///
-    /// - Throws: errors of the closure, and as ``run(_:from:in:)``.
+    /// - Throws: errors of the closure, and as ``run(_:from:in:charge:)``.
     package func forEachMatch<T: ReadableTransaction & ~Copyable>(
         of query: Query, in transaction: borrowing T,
         _ body: (borrowing DocumentEntry) throws(LarderError) -> Void

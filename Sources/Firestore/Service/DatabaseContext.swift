@@ -5,13 +5,15 @@ import LarderModel
 import LarderRemote
 import LarderWire
 import SwiftProtobuf
-import Synchronization
 
 /// The database of a call, with its names and credentials.
 struct DatabaseContext: Sendable {
     let names: DatabaseNames
     let backend: Backend
     let credentials = Credentials()
+    /// The call and its connection, which are charged for memory; nil for work of the server
+    /// itself.
+    private(set) var origin: CallOrigin?
 
     var id: DatabaseID { names.id }
 
@@ -20,8 +22,19 @@ struct DatabaseContext: Sendable {
         self.backend = backend
     }
 
+    /// The database as of the call of the current task.
+    var ofCurrentCall: DatabaseContext {
+        var context = self
+        context.origin = CallOrigin.current
+        return context
+    }
+
     /// A coder of the database's messages; confined to one thread.
-    func coder() -> MessageCoder { MessageCoder(names) }
+    func coder() -> MessageCoder {
+        var limits = MessageCoder.Limits()
+        limits.maxDocumentBytes = backend.maxDocumentBytes
+        return MessageCoder(names, limits: limits)
+    }
 
     /// Commits writes, in a transaction or without.
     func commit(_ mutations: [Mutation], in transaction: TransactionID? = nil)
@@ -78,10 +91,11 @@ struct DatabaseContext: Sendable {
         throws(LarderError) -> TransactionID
     {
         switch try coder.decode(options) {
-        case .readWrite: return try backend.beginTransaction()
+        case .readWrite: return try backend.beginTransaction(for: origin?.connection)
         case .readOnly(at: let version):
             if !version.isNone { try ReadTime.checkNotAhead(version) }
-            return try backend.beginTransaction(readOnly: true, asOf: version)
+            return try backend.beginTransaction(
+                readOnly: true, asOf: version, for: origin?.connection)
         }
     }
 }
@@ -90,34 +104,10 @@ struct DatabaseContext: Sendable {
 
 extension DatabaseContext {
     /// Commits each write by itself, in order, and returns the result of each.
-    func commitEach(_ mutations: [Mutation]) async -> [Result<CommitResponse, LarderError>] {
-        guard !mutations.isEmpty else { return [] }
-        return await withLoopContinuation { continuation in
-            let outcomes = Outcomes(count: mutations.count) { continuation.resume(returning: $0) }
-            for (position, mutation) in mutations.enumerated() {
-                backend.commit([mutation], as: credentials) { outcomes.set($0, at: position) }
-            }
+    func commitEach(_ mutations: [Mutation]) async throws(LarderError) -> [MutationOutcome] {
+        let outcomes = await withLoopContinuation { continuation in
+            backend.commitEach(mutations, as: credentials) { continuation.resume(returning: $0) }
         }
-    }
-}
-
-private final class Outcomes: Sendable {
-    typealias Outcome = Result<CommitResponse, LarderError>
-
-    private let state: Mutex<(outcomes: [Outcome?], left: Int)>
-    private let completion: @Sendable ([Outcome]) -> Void
-
-    init(count: Int, _ completion: @escaping @Sendable ([Outcome]) -> Void) {
-        state = Mutex((Array(repeating: nil, count: count), count))
-        self.completion = completion
-    }
-
-    func set(_ outcome: Outcome, at position: Int) {
-        let all = state.withLock { state -> [Outcome]? in
-            state.outcomes[position] = outcome
-            state.left -= 1
-            return state.left == 0 ? state.outcomes.compactMap(\.self) : nil
-        }
-        if let all { completion(all) }
+        return try outcomes.get()
     }
 }

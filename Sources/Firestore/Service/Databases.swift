@@ -19,6 +19,8 @@ final class Databases: Sendable {
     private struct Entry {
         let names: DatabaseNames
         let backend: Backend
+        /// The address of the client that opened it; nil for the server itself.
+        let opener: String?
         /// The folder, if it was created by this opening; removed if nothing is ever written.
         let newFolder: String?
         var lastUse: Duration
@@ -38,8 +40,8 @@ final class Databases: Sendable {
         /// The last used one: most calls use the same database as the previous call, so that
         /// comparing names avoids a lookup.
         var latest: Entry?
-        /// An empty database, which is read in place of those that do not exist.
-        var absent: Backend?
+        /// A backend without documents, whose store is read in place of databases that do not exist.
+        var empty: Backend?
         /// The task that closes them, once requested.
         var closing: Task<Failures, Never>?
     }
@@ -49,8 +51,10 @@ final class Databases: Sendable {
 
     private let storage: ServerConfiguration.Storage
     private let limit: Int
+    private let limitPerAddress: Int
     private let ledger: MemoryLedger?
     private let idleTime: Duration
+    private let documentBytes: Int
     private let rules: @Sendable (DatabaseID) -> Backend.Rules
     private let now: @Sendable () -> Duration
     private let gauge = Gauge(label: "larder_server_databases")
@@ -60,21 +64,26 @@ final class Databases: Sendable {
 
     /// - Parameters:
     ///   - limit: the maximum number of open databases.
+    ///   - limitPerAddress: the maximum number of those that clients of one address have opened.
     ///   - ledger: counts the memory that their transactions occupy; nil for no limit.
     ///   - idleTime: the idle time after which a database may be closed for another; databases in
     ///     memory stay open.
+    ///   - documentBytes: the maximum size of a document.
     ///   - rules: the rules of each database.
     ///   - now: the time on a monotonic clock.
     init(
-        _ storage: ServerConfiguration.Storage, limit: Int, ledger: MemoryLedger? = nil,
-        idleTime: Duration = .seconds(600),
+        _ storage: ServerConfiguration.Storage, limit: Int, limitPerAddress: Int = .max,
+        ledger: MemoryLedger? = nil,
+        idleTime: Duration = .seconds(600), documentBytes: Int = 1_048_576,
         rules: @escaping @Sendable (DatabaseID) -> Backend.Rules = { _ in { _ in .allow } },
         now: @escaping @Sendable () -> Duration = Databases.uptime
     ) {
         self.storage = storage
         self.limit = limit
+        self.limitPerAddress = limitPerAddress
         self.ledger = ledger
         self.idleTime = idleTime
+        self.documentBytes = documentBytes
         self.rules = rules
         self.now = now
     }
@@ -83,9 +92,6 @@ final class Databases: Sendable {
     static func uptime() -> Duration { ContinuousClock.now - start }
 
     private static let start = ContinuousClock.now
-
-    /// True if databases are served: not after ``close()``.
-    var isServing: Bool { state.withLock { $0.closing == nil } }
 
     /// The number of open databases.
     var count: Int { state.withLock { $0.open.count } }
@@ -96,28 +102,31 @@ final class Databases: Sendable {
     ///   `invalidArgument` for a name that is too long; and as opening a backend throws.
     func database(_ id: DatabaseID) async throws(LarderError) -> Backend {
         if let entry = try opened(id) { return entry.backend }
-        return try await openers.run { () throws(LarderError) in try self.open(id) }
+        let opener = CallOrigin.current?.connection.address
+        return try await openers.run { () throws(LarderError) in try self.open(id, for: opener) }
     }
 
     /// Like ``database(_:)`` for reading: an empty database stands for one that does not exist.
     func readableDatabase(_ id: DatabaseID) async throws(LarderError) -> Backend {
         if let entry = try opened(id) { return entry.backend }
+        let opener = CallOrigin.current?.connection.address
         return try await openers.run { () throws(LarderError) in
-            if try self.opened(id) == nil, try !self.exists(id) { return try self.absent() }
-            return try self.open(id)
+            if try self.opened(id) == nil, try !self.exists(id) { return try self.absent(id) }
+            return try self.open(id, for: opener)
         }
     }
 
     /// Opens a database; only on the thread that opens databases.
-    private func open(_ id: DatabaseID) throws(LarderError) -> Backend {
+    private func open(_ id: DatabaseID, for opener: String?) throws(LarderError) -> Backend {
         if let entry = try opened(id) { return entry.backend }
         let configuration = try configuration(of: id)
-        try makeRoom()
+        try makeRoom(for: opener)
         let newFolder = try Self.makeDirectory(configuration.location)
         let backend = try Backend(configuration)
         let count = state.withLock { state in
             state.open[id] = Entry(
-                names: DatabaseNames(id), backend: backend, newFolder: newFolder, lastUse: now())
+                names: DatabaseNames(id), backend: backend, opener: opener, newFolder: newFolder,
+                lastUse: now())
             return state.open.count
         }
         gauge.record(count)
@@ -130,12 +139,20 @@ final class Databases: Sendable {
         return FileManager.default.fileExists(atPath: path)
     }
 
-    private func absent() throws(LarderError) -> Backend {
-        if let absent = state.withLock(\.absent) { return absent }
+    /// An empty database in place of one that does not exist: its rules decide as they would if it
+    /// existed.
+    private func absent(_ id: DatabaseID) throws(LarderError) -> Backend {
+        var configuration = try configuration(of: id)
+        (configuration.ledger, configuration.historyCount) = (nil, 0)
+        return try Backend(configuration, readingStoreOf: try empty())
+    }
+
+    private func empty() throws(LarderError) -> Backend {
+        if let empty = state.withLock(\.empty) { return empty }
         var configuration = BackendConfiguration(project: "")
         configuration.mapBytes = DatabaseCapacity.mapBytes(databases: .max)
         let backend = try Backend(configuration)
-        state.withLock { $0.absent = backend }
+        state.withLock { $0.empty = backend }
         return backend
     }
 
@@ -157,8 +174,8 @@ final class Databases: Sendable {
         // After databases being opened.
         let closed = try? await openers.run { () throws(LarderError) in
             self.state.withLock { state in
-                defer { (state.open, state.latest, state.absent) = ([:], nil, nil) }
-                return (state.open, state.absent)
+                defer { (state.open, state.latest, state.empty) = ([:], nil, nil) }
+                return (state.open, state.empty)
             }
         }
         try? await closed?.1?.close()
@@ -231,24 +248,44 @@ final class Databases: Sendable {
         state.latest = nil
     }
 
-    /// Closes a database if the limit is reached: an idle one, or one without documents.
+    /// Closes a database if a limit is reached: an idle one, or one without documents.
     ///
     /// Blocks the thread that opens databases, so that the closed one cannot be opened meanwhile.
-    private func makeRoom() throws(LarderError) {
-        for (id, entry) in unused() {
-            if close(id, entry, entry.backend.closeIfUnused) { return }
-            state.withLock { $0.open[id]?.lastUse = now() }
+    ///
+    /// - Parameter opener: the address of the client for which a database is opened.
+    private func makeRoom(for opener: String?) throws(LarderError) {
+        if let opener {
+            try makeRoom(below: limitPerAddress, opener: opener) {
+                LarderError(
+                    .resourceExhausted,
+                    "the limit of \(limitPerAddress) open databases of one client address is reached "
+                        + "and none can be closed: raise it with larderd --databases-per-address")
+            }
         }
-        for (id, entry) in all() where close(id, entry, entry.backend.closeIfEmpty) {
-            entry.removeUnusedFolder()
-            return
-        }
-        guard count < limit else {
-            throw LarderError(
+        try makeRoom(below: limit, opener: nil) {
+            LarderError(
                 .resourceExhausted,
                 "the limit of \(limit) open databases is reached and none can be closed: raise it "
                     + "with larderd --databases")
         }
+    }
+
+    /// Closes a database unless fewer are open than a limit.
+    ///
+    /// - Parameter opener: the address of the client whose databases are meant; nil for all.
+    private func makeRoom(
+        below limit: Int, opener: String?, _ refusal: () -> LarderError
+    ) throws(LarderError) {
+        for (id, entry) in unused(at: limit, opener) {
+            if close(id, entry, entry.backend.closeIfUnused) { return }
+            state.withLock { $0.open[id]?.lastUse = now() }
+        }
+        let open = open(at: limit, opener)
+        for (id, entry) in open where close(id, entry, entry.backend.closeIfEmpty) {
+            entry.removeUnusedFolder()
+            return
+        }
+        guard open.isEmpty else { throw refusal() }
     }
 
     /// Closes a database by a function which refuses to close one that is used.
@@ -277,19 +314,20 @@ final class Databases: Sendable {
         return false
     }
 
-    /// The idle databases, longest unused first; none below the limit.
-    private func unused() -> [(DatabaseID, Entry)] {
+    /// The idle databases, longest unused first; none below a limit.
+    private func unused(at limit: Int, _ opener: String?) -> [(DatabaseID, Entry)] {
         guard case .directory = storage else { return [] }
         let latest = now() - idleTime
-        return all().filter { $0.1.lastUse <= latest }
+        return open(at: limit, opener).filter { $0.1.lastUse <= latest }
     }
 
-    /// The open databases, longest unused first; none below the limit.
-    private func all() -> [(DatabaseID, Entry)] {
+    /// The open databases, longest unused first; none below a limit.
+    private func open(at limit: Int, _ opener: String?) -> [(DatabaseID, Entry)] {
         state.withLock { state in
             Self.noteLatest(&state)
-            guard state.open.count >= limit else { return [] }
-            return state.open.sorted { $0.value.lastUse < $1.value.lastUse }
+            let counted = state.open.filter { opener == nil || $0.value.opener == opener }
+            guard counted.count >= limit else { return [] }
+            return counted.sorted { $0.value.lastUse < $1.value.lastUse }
                 .map { ($0.key, $0.value) }
         }
     }
@@ -309,6 +347,7 @@ final class Databases: Sendable {
         configuration.rules = rules(id)
         configuration.mapBytes = DatabaseCapacity.mapBytes(databases: limit)
         configuration.ledger = ledger
+        configuration.maxDocumentBytes = documentBytes
         return configuration
     }
 }
@@ -316,49 +355,15 @@ final class Databases: Sendable {
 // MARK: - Folders
 
 /// The folder of a database below the server's directory: one for the project, and in it one for
-/// the database.
-///
-/// Names come from clients. Letters, digits, `-`, `_`, `(`, `)` and `.` are kept, except a leading
-/// dot; every other byte becomes `%` and two hexadecimal digits. So no name escapes the directory,
-/// and no two names share a folder.
+/// the database, see ``LarderHTTP/FolderName``.
 struct DatabaseFolder: Hashable {
     /// The path below the server's directory.
     let path: String
-
-    /// File systems limit names to 255 bytes.
-    private static let maxBytes = 240
 
     /// The folder of a database.
     ///
     /// - Throws: `invalidArgument` for names that are too long for a file system.
     init(_ id: DatabaseID) throws(LarderError) {
-        path = "\(try Self.name(id.project))/\(try Self.name(id.database))"
-    }
-
-    private static func name(_ id: String) throws(LarderError) -> String {
-        var name = ""
-        for (position, byte) in id.utf8.enumerated() {
-            if isPlain(byte), byte != UInt8(ascii: ".") || position > 0 {
-                name.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                let digits = String(byte, radix: 16, uppercase: true)
-                name += "%" + (digits.count < 2 ? "0" : "") + digits
-            }
-        }
-        guard !name.isEmpty, name.utf8.count <= maxBytes else {
-            throw LarderError(
-                .invalidArgument,
-                "the project or database name '\(id.prefix(100))' is too long or empty")
-        }
-        return name
-    }
-
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "-_().".utf8.contains(byte)
-        }
+        path = "\(try FolderName.folder(of: id.project))/\(try FolderName.folder(of: id.database))"
     }
 }

@@ -1,5 +1,5 @@
 import LarderCore
-import LarderHTTP
+package import LarderHTTP
 public import LarderModel
 public import Logging
 import NIOCore
@@ -16,27 +16,48 @@ public final class Server: Service {
     private let configuration: ServerConfiguration
     private let logger: Logger
     private let databases: Databases
+    private let health: HealthService
     private let connections: OpenConnections
+    /// The services on the port besides Firestore.
+    private let services: [any HTTPService]
     private let executor = LoopExecutor(MultiThreadedEventLoopGroup.singleton)
     private let transport: ServerTransport
 
     /// Creates a server, which listens after ``run()``.
     ///
     /// - Throws: `failedPrecondition` for a server that is reachable from other machines without
-    ///   TLS and a token, and for more databases than the process can open; `invalidArgument` for an empty token, and for a certificate or key that
-    ///   cannot be read.
-    public init(_ configuration: ServerConfiguration, logger: Logger) throws(LarderError) {
+    ///   TLS and a token, and for more databases than the process can open; `invalidArgument` for
+    ///   an empty token, and for a certificate or key that cannot be read.
+    public convenience init(
+        _ configuration: ServerConfiguration, logger: Logger
+    ) throws(LarderError) {
+        try self.init(configuration, services: [], logger: logger)
+    }
+
+    /// Like ``init(_:logger:)``, with further services on the same port.
+    ///
+    /// - Parameter services: those of other databases; each opens as many databases as Firestore at
+    ///   most, and is closed by the server.
+    package init(
+        _ configuration: ServerConfiguration, services: [any HTTPService], logger: Logger
+    ) throws(LarderError) {
         try configuration.checkToken()
         try configuration.checkExposure()
-        try DatabaseCapacity.check(databases: configuration.limits.databases)
+        try configuration.limits.checkDocumentBytes()
+        let files = try Self.connectionFiles(
+            besides: configuration.limits.databases * (1 + services.count),
+            configuration.limits.connections, logger)
         self.configuration = configuration
+        self.services = services
         self.logger = logger
-        connections = OpenConnections(configuration.limits.ofConnections)
+        connections = OpenConnections(configuration.limits.ofConnections(files: files))
         let limits = configuration.limits
-        let ledger = MemoryLedger(limit: max(limits.memoryBytes, 4 * limits.requestBytes))
+        let ledger = MemoryLedger(limit: max(limits.memoryBytes, 4 * limits.acceptedRequestBytes))
         databases = Databases(
-            configuration.storage, limit: limits.databases, ledger: ledger,
-            idleTime: limits.idleTime, rules: configuration.rules)
+            configuration.storage, limit: limits.databases,
+            limitPerAddress: limits.databasesPerAddress, ledger: ledger,
+            idleTime: limits.idleTime, documentBytes: limits.documentBytes,
+            rules: configuration.rules)
         let monitor = CallMonitor(logger)
         let service = FirestoreService(configuration, databases, monitor)
         let token = BearerToken(configuration.token)
@@ -48,22 +69,45 @@ public final class Server: Service {
             } else {
                 nil
             }
-        let health = HealthService(monitor: monitor) { [databases] in databases.isServing }
+        health = HealthService(monitor: monitor)
         let calls = CallContext(
-            methods: service.methods + [health.method], token: token, access: access,
-            limits: limits,
-            ledger: ledger, executor: executor, connections: connections)
+            methods: service.methods + health.methods, token: token, access: access,
+            limits: limits, ledger: ledger, executor: executor, connections: connections)
         transport = ServerTransport(
             HTTPListener(
                 MultiThreadedEventLoopGroup.singleton, host: configuration.host,
                 port: configuration.port, tls: tls, connections: connections),
             connections, calls,
-            WebAPI(
-                admin: AdminAPI(
-                    databases: databases, streams: service.streams,
-                    metrics: configuration.metricsText),
-                json: JSONAPI(calls: EncodedCalls(service)), token: token, access: access),
+            HTTPFront(
+                access,
+                [
+                    WebAPI(
+                        admin: AdminAPI(
+                            databases: databases, streams: service.streams,
+                            metrics: configuration.metricsText),
+                        json: JSONAPI(calls: EncodedCalls(service)), token: token)
+                ] + services),
             FaultMonitor(logger))
+    }
+
+    /// The number of connections for which the process has files; warns if these are fewer than the
+    /// limit of connections.
+    ///
+    /// - Throws: `failedPrecondition` for more databases than the process can open.
+    private static func connectionFiles(
+        besides databases: Int, _ limit: Int, _ logger: Logger
+    ) throws(LarderError) -> Int {
+        try DatabaseCapacity.check(databases: databases)
+        let count = DatabaseCapacity.connections(besides: databases)
+        if count < limit {
+            logger.warning(
+                "the limit of open files admits fewer connections than configured: further clients wait",
+                metadata: [
+                    "connections": "\(count)", "configured": "\(limit)",
+                    "databases": "\(databases)",
+                ])
+        }
+        return count
     }
 
     /// Serves until the task is cancelled or a graceful shutdown begins; then ends all streams and
@@ -81,8 +125,9 @@ public final class Server: Service {
             transport.endListening()
             throw error
         }
-        let failure = await serve()
+        let failure = await startAndServe()
         let failures = await databases.close()
+        let serviceFailure = await closeServices()
         _ = consume directory
         for (id, error) in failures {
             logger.error(
@@ -91,6 +136,23 @@ public final class Server: Service {
         }
         if let failure { throw failure }
         if let (_, error) = failures.first { throw error }
+        if let serviceFailure { throw serviceFailure }
+    }
+
+    /// Closes the services that are served besides Firestore.
+    ///
+    /// - Returns: the first error.
+    private func closeServices() async -> LarderError? {
+        var failure: LarderError?
+        for service in services {
+            do throws(LarderError) {
+                try await service.close()
+            } catch {
+                logger.error("a service could not be closed", metadata: ["reason": "\(error)"])
+                failure = failure ?? error
+            }
+        }
+        return failure
     }
 
     private static func open(_ storage: ServerConfiguration.Storage) throws(LarderError)
@@ -100,6 +162,19 @@ public final class Server: Service {
         case .memory: nil
         case .directory(let path): try DataDirectory(path)
         }
+    }
+
+    /// Starts the services that are served besides Firestore, and serves.
+    ///
+    /// - Returns: the error that ended it.
+    private func startAndServe() async -> LarderError? {
+        do throws(LarderError) {
+            for service in services { try await service.start() }
+        } catch {
+            transport.endListening()
+            return error
+        }
+        return await serve()
     }
 
     /// Serves until the shutdown.
@@ -139,14 +214,16 @@ public final class Server: Service {
 
     /// Refuses calls, ends all streams, and after the grace period closes remaining connections.
     private func stop() {
+        health.stop()
         transport.stop()
         let (databases, connections, grace) = (databases, connections, configuration.limits.grace)
         // Closing a connection ends its queries, which closing a database waits for.
         Task {
             async let closing = databases.close()
+            async let closingServices = self.closeServices()
             try? await Task.sleep(for: grace)
             connections.close()
-            _ = await closing
+            _ = await (closing, closingServices)
         }
     }
 }

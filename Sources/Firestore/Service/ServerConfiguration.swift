@@ -30,7 +30,11 @@ public struct ServerConfiguration: Sendable {
     /// The limits of a server.
     public struct Limits: Hashable, Sendable {
         /// The maximum size of a request in bytes; Firestore allows 10 MiB of writes.
+        ///
+        /// A request that writes the largest document is accepted in any case.
         public var requestBytes = 11 << 20
+        /// The maximum size of a document in bytes, as Firestore counts it; at most 16 MiB.
+        public var documentBytes = 1_048_576
         /// The memory in bytes that clients may occupy: requests being received and served, responses
         /// and changes that they have not taken, and the names of documents that a query still has
         /// to read; at least four of the largest request.
@@ -47,6 +51,9 @@ public struct ServerConfiguration: Sendable {
         /// The maximum number of open databases; the server is not created if the process cannot
         /// have as many.
         public var databases = 100
+        /// The maximum number of open databases that clients of one address have opened: none of
+        /// them can take all.
+        public var databasesPerAddress = 75
         /// The idle time after which a database may be closed to make room for another.
         ///
         /// The next use opens it again. A database in memory, or with open streams or transactions,
@@ -154,6 +161,18 @@ extension ServerConfiguration {
 }
 
 extension ServerConfiguration.Limits {
+    /// The size of a request with the largest document, or ``requestBytes`` if that is more.
+    var acceptedRequestBytes: Int { max(requestBytes, documentBytes + (1 << 20)) }
+
+    /// Throws `invalidArgument` for a size of documents that no store accepts.
+    func checkDocumentBytes() throws(LarderError) {
+        guard (1_024...16 << 20).contains(documentBytes) else {
+            throw .invalidArgument(
+                "the maximum document size is \(documentBytes) bytes; it must be from 1024 to "
+                    + "16777216 (16 MiB)")
+        }
+    }
+
     var ofConnection: HTTP2Connection.Limits {
         HTTP2Connection.Limits(
             streams: callsPerConnection, resets: callsTakenBack,
@@ -164,18 +183,14 @@ extension ServerConfiguration.Limits {
     /// - Parameter admission: admits large requests.
     func ofHTTP(_ admission: RequestAdmission) -> HTTPLimits {
         HTTPLimits(
-            bodyBytes: requestBytes, bodyTime: requestTime, writeTime: patience,
+            bodyBytes: acceptedRequestBytes, bodyTime: requestTime, writeTime: patience,
             admission: admission)
     }
 
-    /// The limits of connections, which leave files for the databases.
-    var ofConnections: OpenConnections.Limits {
-        let files = ProcessLimits.current.files ?? .max
-        let reserved = min(databases * DatabaseCapacity.filesPerDatabase, files / 2)
-        return OpenConnections.Limits(
-            total: min(connections, max(files - reserved - Self.otherFiles, 1)),
-            perAddress: connectionsPerAddress)
+    /// The limits of connections.
+    ///
+    /// - Parameter files: the number of connections for which the process has files.
+    func ofConnections(files: Int) -> OpenConnections.Limits {
+        OpenConnections.Limits(total: connections, perAddress: connectionsPerAddress, files: files)
     }
-
-    private static let otherFiles = 64
 }

@@ -15,19 +15,19 @@ final class ServerTransport: Sendable {
     private let listener: HTTPListener
     private let connections: OpenConnections
     private let calls: CallContext
-    private let web: WebAPI
+    private let front: HTTPFront
     private let faults: FaultMonitor
     private let state = Mutex(State())
     private let bound: EventLoopPromise<SocketAddress?>
 
     init(
         _ listener: HTTPListener, _ connections: OpenConnections, _ calls: CallContext,
-        _ web: WebAPI, _ faults: FaultMonitor
+        _ front: HTTPFront, _ faults: FaultMonitor
     ) {
         self.listener = listener
         self.connections = connections
         self.calls = calls
-        self.web = web
+        self.front = front
         self.faults = faults
         bound = listener.eventLoopGroup.any().makePromise()
     }
@@ -45,15 +45,20 @@ final class ServerTransport: Sendable {
     ///
     /// - Throws: the error if it cannot listen.
     func serve() async throws {
-        let respond: HTTPRespond = { [web, connections] request, reply in
+        let respond: HTTPRespond = { [front, connections] request, reply in
             connections.beginCall()
-            await web.respond(to: request, reply)
+            await front.respond(to: request, reply)
             connections.endCall()
         }
-        let limits = calls.limits.ofHTTP(calls.admission)
+        let accept: WebSocketAcceptance = { [front] in await front.webSocket(for: $0) }
+        var limits = calls.limits.ofHTTP(calls.admission)
+        limits.bodyBytesOfRequest = { [front] in front.bodyBytes(of: $0) }
+        limits.bodyFilesOfRequest = { [front] in front.bodyFiles(for: $0) }
         let channel = try await listener.listen(
-            http1: { [calls] in try HTTP1Handler.add(to: $0, limits, calls.ledger, respond) },
-            http2: { [calls, faults] in
+            http1: { [calls, limits] in
+                try HTTP1Handler.add(to: $0, limits, calls.ledger, webSockets: accept, respond)
+            },
+            http2: { [calls, limits, faults] in
                 try HTTP2Connection.add(
                     to: $0, calls.limits.ofConnection, calls.ledger, report: { faults.note($0) }
                 ) {

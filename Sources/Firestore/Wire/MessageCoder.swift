@@ -31,6 +31,15 @@ package final class MessageCoder {
 
         /// Firestore's published limits.
         package init() {}
+
+        /// The limits of responses: documents of any edition of Firestore, whose largest have 16 MiB.
+        ///
+        /// Whoever stores a document checks its size against the store's limit.
+        package static let responses: Limits = {
+            var limits = Limits()
+            limits.maxDocumentBytes = 16 << 20
+            return limits
+        }()
     }
 
     let names: DatabaseNames

@@ -1,6 +1,10 @@
 @_exported public import class LarderApp.FirebaseApp
+@_exported public import class LarderApp.FirebaseConfiguration
+@_exported public import enum LarderApp.FirebaseLoggerLevel
 @_exported public import class LarderApp.FirebaseOptions
+@_exported public import func LarderApp.FirebaseVersion
 @_exported public import class LarderCore.LarderError
+@_exported public import protocol LarderCore.ObjectComparable
 @_exported public import struct LarderCore.Timestamp
 @_exported public import struct LarderRealtimeRemote.RealtimeRemoteConnection
 @_exported public import struct LarderRealtimeRemote.RealtimeRemoteConnector

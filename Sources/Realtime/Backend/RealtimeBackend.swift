@@ -25,6 +25,9 @@ public final class RealtimeBackend: Sendable {
 
     /// Opens a backend whose trees are stored; reads all of them.
     ///
+    /// What sessions of an earlier run have left for their ends is written before any other request
+    /// is served.
+    ///
     /// Blocks on disk I/O.
     package init(
         _ configuration: RealtimeBackendConfiguration, storage: any TreeStorage
@@ -33,9 +36,18 @@ public final class RealtimeBackend: Sendable {
         settings = BackendSettings(configuration)
         self.storage = storage
         var servers: [String: TreeServer] = [:]
-        for (namespace, tree) in try storage.trees() {
-            servers[namespace] = TreeServer(
-                namespace, tree, configuration, settings, storage: storage)
+        for (namespace, stored) in try storage.trees() {
+            let rules = try StoredRules(stored)
+            if let rules, rules.replace(configuration.securityRules) {
+                settings.setSecurityRules(rules.rules, of: namespace)
+            }
+            let server = TreeServer(
+                namespace, tree: stored.tree, sessions: try StoredSession.sessions(in: stored),
+                madeWrites: try MadeWrites(stored), configuration, settings, storage: storage)
+            if let rules, !rules.replace(configuration.securityRules) {
+                server.perform { $0.replaceSecurityRules(with: nil) }
+            }
+            servers[namespace] = server
         }
         self.servers = Mutex(servers)
     }
@@ -81,8 +93,7 @@ public final class RealtimeBackend: Sendable {
     func server(of namespace: String) -> TreeServer {
         servers.withLock { servers in
             if let server = servers[namespace] { return server }
-            let server = TreeServer(
-                namespace, .empty, configuration, settings, storage: storage)
+            let server = TreeServer(namespace, configuration, settings, storage: storage)
             servers[namespace] = server
             return server
         }
@@ -155,7 +166,8 @@ extension RealtimeBackend {
         performOnAll { $0.recheckAllListens() }
     }
 
-    /// Replaces the security rules of one namespace; listens that they deny end.
+    /// Replaces the security rules of one namespace until the backend ends; listens that they deny
+    /// end.
     ///
     /// - Parameter rules: nil to allow everything.
     public func setSecurityRules(_ rules: SecurityRules?, of namespace: String) {

@@ -13,6 +13,9 @@ public struct RealtimeBackendConfiguration: Sendable {
     /// The check of clients' tokens; by default every token is valid, and is the user's ID.
     public var tokens: RealtimeBackend.TokenCheck = { .valid(RealtimeUser(id: $0)) }
 
+    /// The address space to reserve for stored trees; nil for what suits a few backends.
+    package var mapBytes: UInt64?
+
     /// The host that clients are redirected to for their next connections.
     package var host = "localhost"
 

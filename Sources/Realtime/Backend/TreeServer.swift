@@ -29,12 +29,16 @@ actor TreeServer {
     /// Responses that are kept back.
     private var heldResponses: [Delivery] = []
     /// The changes of the turn, for the storage.
-    private var uncommitted = PathTree<Node>()
+    private var uncommitted = TreeCommit()
     /// Sessions that ended in this turn, and whose last writes are to be stored with it.
     private var endedSessions: [BackendSession] = []
-    /// Sessions whose last writes the storage has refused; they are made again when a client
-    /// connects.
-    private var unwrittenSessions: [BackendSession] = []
+    /// Ended sessions whose last writes are not stored: those of an earlier run of the server, and
+    /// those that the storage has refused, which are made again when a client connects.
+    private var unwrittenSessions: [BackendSession]
+    /// The writes that may arrive again.
+    var madeWrites: MadeWrites
+    /// The security rules before the turn, if it has replaced them.
+    private var formerSecurityRules: SecurityRules??
     private var isDeliveryScheduled = false
     private var lastSession: UInt64 = 0
     private let identity: UInt64
@@ -44,12 +48,21 @@ actor TreeServer {
     }
 
     /// A server of a stored tree, or of one in memory.
+    ///
+    /// - Parameters:
+    ///   - sessions: the sessions of an earlier run of the server; their last writes are made before
+    ///     any other work.
+    ///   - madeWrites: the writes of an earlier run that may arrive again.
     init(
-        _ namespace: String, _ tree: Node, _ configuration: RealtimeBackendConfiguration,
-        _ settings: BackendSettings, storage: (any TreeStorage)?
+        _ namespace: String, tree: Node = .empty, sessions: [StoredSession] = [],
+        madeWrites: MadeWrites = MadeWrites(), _ configuration: RealtimeBackendConfiguration,
+        _ settings: BackendSettings,
+        storage: (any TreeStorage)?
     ) {
         self.namespace = namespace
         self.tree = tree
+        self.madeWrites = madeWrites
+        unwrittenSessions = sessions.map(BackendSession.init)
         self.configuration = configuration
         self.settings = settings
         self.storage = storage
@@ -57,6 +70,7 @@ actor TreeServer {
         scheduler = configuration.scheduler
         executor = configuration.scheduler.executor
         identity = configuration.makeIdentity()
+        if !sessions.isEmpty { perform { $0.writeUnwritten() } }
     }
 
     /// Enqueues work after all previously enqueued work; returns immediately.
@@ -106,11 +120,16 @@ actor TreeServer {
     private func endTurn() {
         isDeliveryScheduled = false
         do throws(LarderError) {
-            if !uncommitted.isEmpty { try storage?.commit(uncommitted, to: namespace) }
-            uncommitted = PathTree()
+            if let storage {
+                madeWrites.addChanges(to: &uncommitted)
+                if !uncommitted.isEmpty { try storage.commit(uncommitted, to: namespace) }
+                uncommitted = TreeCommit()
+            }
         } catch {
             return revertTurn(error)
         }
+        madeWrites.confirm()
+        formerSecurityRules = nil
         published.withLock { $0 = tree }
         endedSessions = []
         let deliveries = outgoing
@@ -121,8 +140,12 @@ actor TreeServer {
     /// Ends all sessions after a commit that failed: what they were to receive did not happen.
     private func revertTurn(_ error: LarderError) {
         let deliveries = outgoing
-        (outgoing, heldResponses, uncommitted) = ([], [], PathTree())
+        (outgoing, heldResponses, uncommitted) = ([], [], TreeCommit())
         tree = published.withLock { $0 }
+        madeWrites.revert()
+        if let former = formerSecurityRules.take() {
+            settings.setSecurityRules(former, of: namespace)
+        }
         for delivery in deliveries {
             switch delivery {
             case .event(let event, _) where event.isEnd: deliverLater(delivery)
@@ -134,13 +157,40 @@ actor TreeServer {
         }
         let live = orderedSessions
         for session in live { remove(session, with: .closed(error)) }
-        unwrittenSessions += endedSessions + live.filter { !$0.onDisconnect.isEmpty }
+        unwrittenSessions += endedSessions + live.filter { !$0.operations.isEmpty }
         endedSessions = []
     }
 
-    /// Notes that a session has ended with writes, which are stored with the turn.
+    /// Replaces the security rules; they are stored with the turn.
+    ///
+    /// - Parameter rules: nil for the configured ones.
+    func replaceSecurityRules(with rules: StoredRules?) {
+        if formerSecurityRules == nil { formerSecurityRules = .some(securityRules) }
+        settings.setSecurityRules(rules?.rules ?? configuration.securityRules, of: namespace)
+        guard storage != nil else { return }
+        if let rules {
+            rules.add(to: &uncommitted)
+        } else {
+            StoredRules.remove(in: &uncommitted)
+        }
+        scheduleDelivery()
+    }
+
+    /// Applies an operation to those of a session; it is stored with the turn.
+    func apply(_ operation: SessionOperation, to session: BackendSession) {
+        let hadNone = session.operations.isEmpty
+        session.operations.apply(operation)
+        guard storage != nil, !(hadNone && session.operations.isEmpty) else { return }
+        session.records.add(operation, session.operations, to: &uncommitted)
+        scheduleDelivery()
+    }
+
+    /// Notes that the operations of an ended session were made; they are removed from the storage
+    /// with the turn, in the commit that stores what they have written.
     func noteEndWritten(_ session: BackendSession) {
         endedSessions.append(session)
+        if storage != nil { session.records.removeAll(in: &uncommitted) }
+        scheduleDelivery()
     }
 
     /// Makes the last writes of sessions again that the storage has refused.
@@ -171,7 +221,7 @@ actor TreeServer {
             node = node.child(path[path.startIndex + depth])
             depth += 1
         }
-        uncommitted.fold(node, at: path.prefix(depth))
+        uncommitted.values.fold(node, at: path.prefix(depth))
     }
 
     // MARK: Sessions

@@ -15,7 +15,7 @@ extension RESTCall {
             if let knownTag, ContentTag.hash(of: knownTag) == ContentTag.hash(of: tag) {
                 response = RESTResponse(304)
             } else {
-                response = self.response(isShallow ? Self.shallow(node) : json(of: node))
+                response = isShallow ? self.response(Self.shallow(node)) : self.response(node)
             }
             if returnsTag || knownTag != nil { response.add("ETag", tag) }
             return response
@@ -38,7 +38,7 @@ extension RESTCall {
         switch result {
         case .failure(let error): return RESTResponse(RESTError(503, error.message))
         case .success(.written(let write)):
-            var response = self.response(json ?? self.json(of: write))
+            var response = json.map { self.response($0) } ?? self.response(write)
             if returnsTag, write.values.count == 1 {
                 response.add("ETag", ContentTag.tag(of: write.values[0].node))
             }
@@ -58,14 +58,23 @@ extension RESTCall {
             ? RESTResponse(204) : RESTResponse(200, json: json, isPretty: style == .pretty)
     }
 
-    private func json(of node: Node) -> JSONValue {
-        hasPriorities ? node.exportedJSON : node.plainJSON
+    private func response(_ node: Node) -> RESTResponse {
+        if style == .compact, let text = NodeText(node, hasPriorities: hasPriorities) {
+            return RESTResponse(200, text)
+        }
+        return style == .silent ? RESTResponse(204) : response(json(of: node))
     }
 
-    /// What was written: a node, or an object of the nodes by their paths.
-    private func json(of write: TreeWrite) -> JSONValue {
-        guard case .update = operation else { return json(of: write.values[0].node) }
-        return .object(write.values.map { JSONMember($0.path.text, json(of: $0.node)) })
+    /// The answer of what was written: a node, or an object of the nodes by their paths.
+    private func response(_ write: TreeWrite) -> RESTResponse {
+        guard case .update = operation else { return response(write.values[0].node) }
+        if style == .silent { return RESTResponse(204) }
+        return response(
+            .object(write.values.map { JSONMember($0.path.text, json(of: $0.node)) }))
+    }
+
+    private func json(of node: Node) -> JSONValue {
+        hasPriorities ? node.exportedJSON : node.plainJSON
     }
 
     /// The keys of a node's children, or its value.
@@ -77,35 +86,16 @@ extension RESTCall {
 }
 
 extension RESTResponse {
-    /// The answer to the request by which browsers ask what is allowed.
-    static var preflight: RESTResponse {
-        var response = RESTResponse(204)
-        response.add("Access-Control-Allow-Methods", "GET, PUT, POST, PATCH, DELETE")
-        response.add(
-            "Access-Control-Allow-Headers",
-            "Authorization, Content-Type, If-Match, If-None-Match, X-Firebase-ETag, X-HTTP-Method-Override"
-        )
-        response.add("Access-Control-Max-Age", "3600")
-        return response
-    }
-
-    /// The response, which a page of an origin may read.
-    func allowing(_ origin: String?) -> RESTResponse {
-        guard let origin else { return self }
-        var response = self
-        response.add("Access-Control-Allow-Origin", origin)
-        response.add("Access-Control-Expose-Headers", "ETag")
-        response.add("Vary", "Origin")
-        return response
-    }
-
     /// The response as a call of a function, or as a file, if the request wants that.
     func adapted(to request: RESTRequest) -> RESTResponse {
         var response = self
-        if let name = request.parameter("callback"), Self.isFunction(name), !body.isEmpty {
+        if let name = request.parameter("callback"), Self.isFunction(name),
+            !body.isEmpty || text != nil
+        {
+            response.makeBody()
             response.headers.removeAll { $0.name == "Content-Type" }
             response.add("Content-Type", "application/javascript; charset=utf-8")
-            response.body = Array("\(name)(".utf8) + body + Array(");".utf8)
+            response.body = Array("\(name)(".utf8) + response.body + Array(");".utf8)
         }
         if let name = request.parameter("download"), status == 200 {
             let file = String(

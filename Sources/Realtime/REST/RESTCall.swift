@@ -36,11 +36,11 @@ struct RESTCall: Sendable {
         let method = try Self.method(of: request)
         path = try Self.path(of: request)
         namespace = request.namespace
+        try Self.checkSize(of: request)
         operation = try Self.operation(method, request, path)
         try readStyle(request)
         try readConditions(method, request)
         try Self.checkTimeout(request.parameter("timeout"))
-        try Self.checkSize(of: request)
     }
 
     // MARK: Addresses
@@ -91,29 +91,13 @@ struct RESTCall: Sendable {
         case "DELETE": return .remove
         default: break
         }
-        let json = try json(of: request)
-        do throws(LarderError) {
+        return try request.readBody { (text, passed) throws(NodeTextError) in
             switch method {
-            case "PUT": return .set(try node(of: json, at: path))
-            case "POST": return .push(try Node(validating: json, at: path))
-            default: return .update(try [PathValue](validatingUpdate: json, at: path))
+            case "PUT": .set(try Node(parsing: text, at: path, passed: passed))
+            case "POST": .push(try Node(parsing: text, at: path, passed: passed))
+            default: .update(try [PathValue](parsingUpdate: text, at: path, passed: passed))
             }
-        } catch {
-            throw .invalid("Invalid data; \(error.message)")
         }
-    }
-
-    private static func json(of request: RESTRequest) throws(RESTError) -> JSONValue {
-        do throws(JSONError) {
-            return try JSONValue(parsing: request.body, maximumDepth: 1000)
-        } catch {
-            throw .invalidData
-        }
-    }
-
-    private static func node(of json: JSONValue, at path: TreePath) throws(LarderError) -> Node {
-        path.isPriority
-            ? Node(try Priority(validating: json)) : try Node(validating: json, at: path)
     }
 
     // MARK: Options
@@ -175,7 +159,7 @@ struct RESTCall: Sendable {
         default:
             throw .invalid("writeSizeLimit must be tiny, small, medium, large or unlimited")
         }
-        guard request.body.count <= limit else {
+        guard request.bodyBytes <= limit else {
             throw .invalid("Data to write exceeds the maximum size of \(limit) bytes")
         }
     }

@@ -7,7 +7,7 @@ enum RESTCredentials {
     static func user(
         of request: RESTRequest, _ backend: RealtimeBackend
     ) throws(RESTError) -> RealtimeUser? {
-        guard let token = token(of: request) else { return nil }
+        guard let token = request.token else { return nil }
         switch backend.user(of: token) {
         case .valid(let user):
             guard let text = request.parameter("auth_variable_override") else { return user }
@@ -18,16 +18,6 @@ enum RESTCredentials {
         case .expired: throw RESTError(401, "Auth token is expired")
         case .invalid: throw RESTError(401, "Could not parse auth token.")
         }
-    }
-
-    private static func token(of request: RESTRequest) -> String? {
-        if let token = request.parameter("auth") ?? request.parameter("access_token") {
-            return token
-        }
-        guard let header = request.header("authorization") else { return nil }
-        let parts = header.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-        return String(parts[1])
     }
 
     /// The user whom an administrator acts as.
@@ -41,5 +31,16 @@ enum RESTCredentials {
             }
         } catch {}
         throw .invalid("auth_variable_override must be a JSON object or null")
+    }
+}
+
+extension RESTRequest {
+    /// The token of the request's user; nil for none.
+    package var token: String? {
+        if let token = parameter("auth") ?? parameter("access_token") { return token }
+        guard let header = header("authorization") else { return nil }
+        let parts = header.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+        return String(parts[1])
     }
 }

@@ -1,4 +1,6 @@
+package import LarderCore
 import LarderRealtimeBackend
+import LarderRealtimeModel
 import LarderRealtimeRemote
 
 /// A request of the REST interface, whatever transport it came by.
@@ -12,6 +14,8 @@ package struct RESTRequest: Sendable {
     /// The header fields.
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]
+    /// The body instead, if it is large.
+    package var bodyFile: TemporaryFile?
 
     /// A request.
     ///
@@ -36,17 +40,51 @@ package struct RESTRequest: Sendable {
         }
     }
 
+    /// The size of the body in bytes.
+    var bodyBytes: Int { bodyFile?.count ?? body.count }
+
+    /// Reads the text of the body.
+    ///
+    /// - Parameter read: is called with the text, and with what takes note of the offsets that
+    ///   reading does not return to.
+    func readBody<R>(
+        _ read: (UnsafeRawBufferPointer, @escaping (Int) -> Void) throws(NodeTextError) -> R
+    ) throws(RESTError) -> R {
+        let result: Result<R, NodeTextError>
+        if let bodyFile {
+            do throws(LarderError) {
+                result = try bodyFile.withText { text in
+                    Result { () throws(NodeTextError) in try read(text.bytes, text.passed) }
+                }
+            } catch {
+                throw RESTError(503, error.message)
+            }
+        } else {
+            result = body.withUnsafeBytes { text in
+                Result { () throws(NodeTextError) in try read(text) { _ in } }
+            }
+        }
+        do throws(NodeTextError) {
+            return try result.get()
+        } catch {
+            switch error {
+            case .text: throw .invalidData
+            case .data(let error): throw .invalid("Invalid data; \(error.message)")
+            }
+        }
+    }
+
     /// The database that the request is for.
-    var namespace: String {
+    package var namespace: String {
         RequestedNamespace.name(parameter: parameter("ns"), host: header("host") ?? "")
             ?? RealtimeBackend.defaultNamespace
     }
 
     /// The last parameter of a name; nil for none.
-    func parameter(_ name: String) -> String? { parameters.last { $0.name == name }?.value }
+    package func parameter(_ name: String) -> String? { parameters.last { $0.name == name }?.value }
 
     /// The first header field of a name in lowercase; nil for none.
-    func header(_ name: String) -> String? {
+    package func header(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name }?.value
     }
 }

@@ -12,6 +12,8 @@ package struct RESTResponse: Sendable, Equatable {
     package var status: Int
     package var headers: [Header] = []
     package var body: [UInt8] = []
+    /// The body instead, if it is large.
+    package private(set) var text: NodeText?
 
     init(_ status: Int) {
         self.status = status
@@ -26,6 +28,18 @@ package struct RESTResponse: Sendable, Equatable {
         } else {
             JSONWriter.append(json, to: &body)
         }
+    }
+
+    /// A response with a large body.
+    init(_ status: Int, _ text: NodeText) {
+        self.status = status
+        self.text = text
+        add("Content-Type", "application/json; charset=utf-8")
+    }
+
+    /// Makes the body, if it is large.
+    mutating func makeBody() {
+        if let text = text.take() { body = text.bytes }
     }
 
     /// A response with a description of what is wrong.

@@ -7,6 +7,15 @@ import Synchronization
 
 /// The REST interface of a backend, without a transport: requests to answers and event streams.
 package struct RESTService: Sendable {
+    /// The methods of requests.
+    package static let methods = "GET, PUT, POST, PATCH, DELETE"
+
+    /// The path of the security rules.
+    package static let rulesPath = "/.settings/rules.json"
+
+    /// The size of the largest write, in bytes.
+    package static let maxWriteBytes = RESTCall.maximumBytes
+
     private let backend: RealtimeBackend
     private let pushIDs: PushIDGenerator
 
@@ -25,30 +34,23 @@ package struct RESTService: Sendable {
         case streamEnded
     }
 
-    /// Serves a request.
+    /// Serves a request; what web pages may send and read is decided by what mounts the service.
     ///
     /// - Parameter handler: called on any thread, for one output after the other.
     /// - Returns: the stream, which ends when it is closed or released; nil for other requests.
     package func serve(
         _ request: RESTRequest, _ handler: @escaping @Sendable (Output) -> Void
     ) -> RESTStream? {
-        let origin = request.header("origin")
-        let respond: @Sendable (RESTResponse) -> Void = { response in
-            handler(.response(response.allowing(origin)))
-        }
+        let respond: @Sendable (RESTResponse) -> Void = { handler(.response($0)) }
         do throws(RESTError) {
-            if request.method == "OPTIONS" {
-                respond(.preflight)
-                return nil
-            }
             let user = try RESTCredentials.user(of: request, backend)
-            if request.path == "/.settings/rules.json" {
-                respond(try serveRules(request, user))
+            if request.path == Self.rulesPath {
+                try serveRules(request, user, respond)
                 return nil
             }
             let call = try RESTCall(request)
             if case .stream(let parameters) = call.operation {
-                return stream(call, parameters, user, origin, handler)
+                return stream(call, parameters, user, handler)
             }
             let finish: @Sendable (RESTResponse) -> Void = { respond($0.adapted(to: request)) }
             perform(call, user, finish)
@@ -92,15 +94,15 @@ package struct RESTService: Sendable {
     // MARK: Streams
 
     private func stream(
-        _ call: RESTCall, _ parameters: QueryParameters?, _ user: RealtimeUser?, _ origin: String?,
+        _ call: RESTCall, _ parameters: QueryParameters?, _ user: RealtimeUser?,
         _ handler: @escaping @Sendable (Output) -> Void
     ) -> RESTStream {
         let stream = RESTStream(
             EventStream(of: call.path, hasPriorities: call.hasPriorities)
         ) { action in
             switch action {
-            case .respond(let response): handler(.response(response.allowing(origin)))
-            case .begin(let head): handler(.streamBegan(head.allowing(origin)))
+            case .respond(let response): handler(.response(response))
+            case .begin(let head): handler(.streamBegan(head))
             case .send(let bytes): handler(.streamData(bytes))
             case .end: handler(.streamEnded)
             }
@@ -116,8 +118,9 @@ package struct RESTService: Sendable {
     // MARK: Rules
 
     private func serveRules(
-        _ request: RESTRequest, _ user: RealtimeUser?
-    ) throws(RESTError) -> RESTResponse {
+        _ request: RESTRequest, _ user: RealtimeUser?,
+        _ respond: @escaping @Sendable (RESTResponse) -> Void
+    ) throws(RESTError) {
         guard user?.isAdministrator == true else { throw .denied }
         let namespace = request.namespace
         switch request.method {
@@ -125,17 +128,25 @@ package struct RESTService: Sendable {
             var response = RESTResponse(200)
             response.add("Content-Type", "application/json; charset=utf-8")
             response.body = Array((backend.securityRules(of: namespace)?.text ?? "null").utf8)
-            return response
+            respond(response)
         case "PUT":
             guard let text = String(validating: request.body, as: UTF8.self) else {
                 throw .invalidData
             }
+            let rules: SecurityRules
             do throws(LarderError) {
-                backend.setSecurityRules(try SecurityRules(text), of: namespace)
+                rules = try SecurityRules(text)
             } catch {
                 throw .invalid(error.message)
             }
-            return RESTResponse(200, json: .object([JSONMember("status", .string("ok"))]))
+            backend.storeSecurityRules(rules, of: namespace) { result in
+                switch result {
+                case .success:
+                    respond(
+                        RESTResponse(200, json: .object([JSONMember("status", .string("ok"))])))
+                case .failure(let error): respond(RESTResponse(RESTError(503, error.message)))
+                }
+            }
         default: throw RESTError(405, "The method \(request.method) is not allowed")
         }
     }

@@ -34,6 +34,15 @@ public struct SecurityRules: Sendable {
         self.text = text
     }
 
+    private init(root: RuleTree, text: String) {
+        self.root = root
+        self.text = text
+    }
+
+    /// Rules that allow nothing but what administrators do.
+    package static let administratorsOnly = SecurityRules(
+        root: RuleTree([:], indexes: [], children: [:], wildcard: nil), text: #"{"rules": {}}"#)
+
     /// The problems of a rules file, in the order of the text; none for valid rules.
     public static func problems(in text: String) -> [RulesProblem] {
         RulesBuilder.build(text).problems

@@ -65,6 +65,9 @@ package struct SessionMachine: Sendable {
         state == .open && waitingBytes <= configuration.maxPendingBytesWhileReading
     }
 
+    /// The size of the messages that wait, with the one that is being sent.
+    package var heldBytes: Int { waitingBytes + (outgoing?.byteCount ?? 0) }
+
     /// When the client has been silent for too long; nil at the end.
     package var deadline: Duration? {
         state == .opening || state == .open ? lastReceived + configuration.silence : nil

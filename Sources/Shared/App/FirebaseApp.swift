@@ -19,11 +19,26 @@ public final class FirebaseApp: NSObject, @unchecked Sendable {
 
     private let storedOptions: FirebaseOptions
 
+    /// Whether products may collect data about their use; stored, but not used.
+    ///
+    /// Larder collects none. Can be used on any thread.
+    public var isDataCollectionDefaultEnabled: Bool {
+        get { collectsData.load(ordering: .relaxed) }
+        set { collectsData.store(newValue, ordering: .relaxed) }
+    }
+
+    private let collectsData = Atomic<Bool>(true)
+
     /// A copy of the options that the object was configured with.
     public var options: FirebaseOptions { storedOptions.duplicate() }
 
     /// The project ID, or the placeholder for options without one.
     package let projectID: String
+
+    /// The URL of the default Realtime Database; nil for the project's own.
+    package var databaseURL: String? {
+        storedOptions.databaseURL.flatMap { $0.isEmpty ? nil : $0 }
+    }
 
     /// An object that ``app(name:)`` does not know.
     package init(name: String, options: FirebaseOptions) {
@@ -32,14 +47,15 @@ public final class FirebaseApp: NSObject, @unchecked Sendable {
         projectID = options.projectID ?? FirebaseOptions.placeholderProjectID
     }
 
-    /// Creates the default application object with the project named by the environment.
+    /// Creates the default application object with the project that the environment or a file names.
     ///
     /// The project is the first of these that is set: `projectId` in the JSON of `FIREBASE_CONFIG`,
-    /// `GOOGLE_CLOUD_PROJECT`, `GCLOUD_PROJECT`, `FIREBASE_PROJECT_ID`. If none is set, it is
-    /// `demo-larder`, which is the name of no Google Cloud project. Configuring again has no
-    /// effect.
+    /// `GOOGLE_CLOUD_PROJECT`, `GCLOUD_PROJECT`, `FIREBASE_PROJECT_ID`, the one in
+    /// `GoogleService-Info.plist` of the main bundle (``FirebaseOptions/defaultOptions()``). If
+    /// none is set, it is `demo-larder`, which is the name of no Google Cloud project. Configuring
+    /// again has no effect.
     public static func configure() {
-        configure(options: .fromEnvironment())
+        configure(options: .ofApplication())
     }
 
     /// Creates the default application object; configuring again has no effect.
@@ -72,7 +88,7 @@ public final class FirebaseApp: NSObject, @unchecked Sendable {
     package static var configuredDefault: FirebaseApp {
         if let app = app() { return app }
         configure()
-        return app() ?? FirebaseApp(name: defaultName, options: .fromEnvironment())
+        return app() ?? FirebaseApp(name: defaultName, options: .ofApplication())
     }
 
     /// Removes the object from ``allApps``; its databases remain usable.

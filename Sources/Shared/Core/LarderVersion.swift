@@ -1,6 +1,6 @@
 import CLarder
 
 package enum LarderVersion {
-    /// The version as text, such as `0.1.0`.
+    /// The version as text, such as `0.2.0`.
     package static let text = String(cString: larder_version())
 }

@@ -6,8 +6,8 @@ package struct CallOrigin: Sendable {
     /// The origin of the current task's work; nil for work of the server itself.
     @TaskLocal package static var current: CallOrigin?
 
-    /// The connection.
-    package let client: WorkPool.Client
+    /// The account of the connection's memory, which also identifies the connection.
+    package let connection: MemoryAccount
     /// The account of the call's memory.
     package let memory: MemoryAccount
 
@@ -15,7 +15,10 @@ package struct CallOrigin: Sendable {
     ///   - connection: the account of the connection's memory.
     ///   - memory: the account of the call's memory.
     package init(_ connection: MemoryAccount, _ memory: MemoryAccount) {
-        client = ObjectIdentifier(connection)
+        self.connection = connection
         self.memory = memory
     }
+
+    /// The connection.
+    package var client: WorkPool.Client { ObjectIdentifier(connection) }
 }

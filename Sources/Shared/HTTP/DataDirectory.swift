@@ -85,3 +85,53 @@ package struct DataDirectory: ~Copyable {
 
     private static func reason(_ code: CInt) -> String { String(cString: strerror(code)) }
 }
+
+// MARK: - Folders
+
+/// The folder of something that clients have named.
+///
+/// Letters, digits, `-`, `_`, `(`, `)` and `.` are kept, except a leading dot; every other byte
+/// becomes `%` and two hexadecimal digits. So no name escapes its directory, and no two names share
+/// a folder.
+package enum FolderName {
+    /// File systems limit names to 255 bytes.
+    private static let maxBytes = 240
+
+    /// The folder of a name.
+    ///
+    /// - Throws: `invalidArgument` for an empty name, and one that is too long for a file system.
+    package static func folder(of name: String) throws(LarderError) -> String {
+        var folder = ""
+        for (position, byte) in name.utf8.enumerated() {
+            if isPlain(byte), byte != UInt8(ascii: ".") || position > 0 {
+                folder.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                let digits = String(byte, radix: 16, uppercase: true)
+                folder += "%" + (digits.count < 2 ? "0" : "") + digits
+            }
+        }
+        guard !folder.isEmpty, folder.utf8.count <= maxBytes else {
+            throw LarderError(
+                .invalidArgument,
+                "the name '\(name.prefix(100))' of a database is too long or empty",
+                domain: LarderError.sharedDomain)
+        }
+        return folder
+    }
+
+    /// The name of a folder; nil for one that no name has.
+    package static func name(of folder: String) -> String? {
+        guard let name = folder.removingPercentEncoding, (try? self.folder(of: name)) == folder
+        else { return nil }
+        return name
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "-_().".utf8.contains(byte)
+        }
+    }
+}

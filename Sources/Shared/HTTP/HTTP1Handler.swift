@@ -1,12 +1,14 @@
 package import LarderCore
 package import NIOCore
 package import NIOHTTP1
+import NIOWebSocket
+import Synchronization
 
 /// Serves the requests of an HTTP/1.1 connection, one after another.
 ///
 /// The connection stays open between requests as its client asks, and is closed if no request
-/// comes within ``HTTPLimits/headTime``.
-package final class HTTP1Handler: ChannelInboundHandler {
+/// comes within ``HTTPLimits/headTime``. The first request may turn it into a WebSocket.
+package final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler {
     package typealias InboundIn = HTTPServerRequestPart
     package typealias OutboundOut = HTTPServerResponsePart
 
@@ -29,15 +31,60 @@ package final class HTTP1Handler: ChannelInboundHandler {
 
     /// Adds HTTP/1.1 to the end of a connection's pipeline; call it on the connection's event loop.
     ///
-    /// - Parameter ledger: counts the memory of the connection.
+    /// - Parameters:
+    ///   - ledger: counts the memory of the connection.
+    ///   - accept: accepts WebSockets; nil to serve requests for them as any others.
     package static func add(
         to channel: any Channel, _ limits: HTTPLimits, _ ledger: MemoryLedger,
-        _ respond: @escaping HTTPRespond
+        webSockets accept: WebSocketAcceptance? = nil, _ respond: @escaping HTTPRespond
     ) throws {
-        try channel.pipeline.syncOperations.addHandlers(
-            HTTPResponseEncoder(),
-            ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)),
-            HTTPServerPipelineHandler(), HTTP1Handler(limits, ledger, respond))
+        let encoder = HTTPResponseEncoder()
+        let decoder = ByteToMessageHandler(
+            HTTPRequestDecoder(leftOverBytesStrategy: accept == nil ? .dropBytes : .forwardBytes))
+        let pipelining = HTTPServerPipelineHandler()
+        let handler = HTTP1Handler(limits, ledger, respond)
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandlers(encoder, decoder, pipelining)
+        if let accept {
+            try pipeline.addHandler(
+                HTTPServerUpgradeHandler(
+                    upgraders: [upgrader(accept, ledger, writeTime: limits.writeTime)],
+                    httpEncoder: encoder, extraHTTPHandlers: [decoder, pipelining, handler]
+                ) { _ in })
+        }
+        try pipeline.addHandler(handler)
+    }
+
+    private static func upgrader(
+        _ accept: @escaping WebSocketAcceptance, _ ledger: MemoryLedger, writeTime: TimeAmount
+    ) -> NIOWebSocketServerUpgrader {
+        let accepted = AcceptedWebSocket()
+        return NIOWebSocketServerUpgrader(
+            maxFrameSize: WebSocketHandler.frameBytes, automaticErrorHandling: false,
+            shouldUpgrade: { channel, head in
+                let address = channel.remoteAddress?.ipAddress ?? ""
+                return channel.eventLoop.makeFutureWithTask {
+                    // It names the client; the WebSocket has an account of its own.
+                    let account = ledger.open(for: address) { completion in completion() }
+                    defer { account.close() }
+                    let opening = await CallOrigin.$current.withValue(
+                        CallOrigin(account, account)
+                    ) {
+                        await accept(HTTPRequest(head))
+                    }
+                    guard let opening else { return nil }
+                    accepted.opening.withLock { $0 = opening }
+                    return HTTPHeaders()
+                }
+            },
+            upgradePipelineHandler: { channel, _ in
+                channel.eventLoop.makeCompletedFuture {
+                    guard let opening = accepted.opening.withLock({ $0.take() }) else { return }
+                    try channel.pipeline.syncOperations.addHandler(
+                        WebSocketHandler(
+                            opening(channel.eventLoop), ledger, writeTime: writeTime))
+                }
+            })
     }
 
     // MARK: Connection
@@ -47,7 +94,7 @@ package final class HTTP1Handler: ChannelInboundHandler {
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         let loop = context.eventLoop
         // The account refers to the handler until ``end()``.
-        memory = ledger.open { completion in
+        memory = ledger.open(for: context.remoteAddress?.ipAddress ?? "") { completion in
             loop.execute {
                 bound.value.relieve()
                 completion()
@@ -66,6 +113,8 @@ package final class HTTP1Handler: ChannelInboundHandler {
     }
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // A refused WebSocket is answered as any other request.
+        guard !(error is NIOWebSocketUpgradeError) else { return }
         context.close(promise: nil)
     }
 
@@ -99,9 +148,7 @@ package final class HTTP1Handler: ChannelInboundHandler {
         guard let memory else { return }
         timeout?.cancel()
         request = head
-        let request = HTTPRequest(
-            method: head.method.rawValue, target: head.uri,
-            fields: head.headers.map { ($0.name.lowercased(), $0.value) })
+        let request = HTTPRequest(head)
         let exchange = HTTPExchange(
             request, limits, self, of: memory, on: context.eventLoop, respond)
         self.exchange = exchange
@@ -156,6 +203,11 @@ extension HTTP1Handler: HTTPExchange.Output {
         }
     }
 
+    func pauseBody(_ pauses: Bool) {
+        // Without a channel there is nothing to pause.
+        try? context?.channel.syncOptions?.setOption(.autoRead, value: !pauses)
+    }
+
     func abort(_ response: HTTPResponse?) {
         isClosing = true
         guard let response else {
@@ -167,10 +219,27 @@ extension HTTP1Handler: HTTPExchange.Output {
     }
 
     private func keepsAlive(_ request: HTTPRequestHead) -> Bool {
-        request.isKeepAlive && !isClosing
+        request.isKeepAlive && !isClosing && !request.asksForUpgrade
     }
 }
 
 extension HTTPRequestHead {
     fileprivate var isChunked: Bool { headers.contains(name: "transfer-encoding") }
+
+    /// True for a request after which the decoder expects another protocol.
+    fileprivate var asksForUpgrade: Bool { headers.contains(name: "upgrade") }
+}
+
+extension HTTPRequest {
+    /// A request without its body.
+    fileprivate init(_ head: HTTPRequestHead) {
+        self.init(
+            method: head.method.rawValue, target: head.uri,
+            fields: head.headers.map { ($0.name.lowercased(), $0.value) })
+    }
+}
+
+/// The WebSocket of a connection between its acceptance and its beginning.
+private final class AcceptedWebSocket: Sendable {
+    let opening = Mutex<WebSocketOpening?>(nil)
 }

@@ -134,9 +134,10 @@ package final class HTTP2Connection: ChannelDuplexHandler {
 
     /// - Parameters:
     ///   - loop: the connection's event loop, which must be the current one.
+    ///   - address: the address of the client; empty if it has none.
     ///   - ledger: counts the memory of the connection.
     package init(
-        _ limits: Limits, on loop: any EventLoop,
+        _ limits: Limits, on loop: any EventLoop, of address: String = "",
         _ ledger: MemoryLedger = MemoryLedger(limit: .max), makeStream: @escaping MakeStream
     ) {
         self.limits = limits
@@ -146,7 +147,7 @@ package final class HTTP2Connection: ChannelDuplexHandler {
         pings = PingGuard(interval: limits.pingInterval)
         let reference = WeakReference()
         let bound = NIOLoopBound(reference, eventLoop: loop)
-        memory = ledger.open { completion in
+        memory = ledger.open(for: address) { completion in
             loop.execute {
                 bound.value.value?.relieve()
                 completion()
@@ -168,7 +169,8 @@ package final class HTTP2Connection: ChannelDuplexHandler {
         let pipeline = channel.pipeline.syncOperations
         let selector = try? pipeline.handler(type: ProtocolSelector.self)
         let connection = HTTP2Connection(
-            limits, on: channel.eventLoop, ledger, makeStream: makeStream)
+            limits, on: channel.eventLoop, of: channel.remoteAddress?.ipAddress ?? "", ledger,
+            makeStream: makeStream)
         let http2 = try HTTP2Handler(
             HTTP2Handler.Limits(
                 windowBytes: windowBytes, streams: min(max(limits.streams, 1), Int(Int32.max)),

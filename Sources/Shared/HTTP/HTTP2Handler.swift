@@ -37,7 +37,7 @@ final class HTTP2Handler: ChannelDuplexHandler {
         var data = TimeAmount.seconds(30)
     }
 
-    /// The interval at which ``Patience`` is checked.
+    /// The longest time between two checks of ``Patience``; what is due is checked when it is due.
     private static let checkInterval = TimeAmount.seconds(5)
 
     /// The size of a write to the socket.
@@ -69,9 +69,8 @@ final class HTTP2Handler: ChannelDuplexHandler {
     private var chargedBytes = 0
     /// Called after a write to the socket; nil for nothing.
     var wrote: (() -> Void)?
-    /// Data that nghttp2 has taken since the connection began, and until the last check.
-    private var takenBytes = 0
-    private var checkedBytes = 0
+    /// When data of any stream was last taken while some was left; nil for never.
+    private var lastTaken: NIODeadline?
     private let patience: Patience
     private var frames = HTTP2FrameTracker()
     /// When the incomplete frame was begun; nil between frames.
@@ -256,8 +255,10 @@ final class HTTP2Handler: ChannelDuplexHandler {
                 promise?.fail(ChannelError.ioOnClosedChannel)
                 return
             }
-            response.append(bytes, promise)
+            response.append(bytes, promise, at: context.eventLoop.now)
             unsentBytes += bytes.readableBytes
+            // Much is charged at once: producers look at the account before the next flush.
+            if unsentBytes - chargedBytes > Self.writeBytes { settleMemory() }
             if data.endStream { response.isWhole = true }
             return resume(response, id)
         case .headers(let headers): isAccepted = write(headers, id)
@@ -322,7 +323,10 @@ final class HTTP2Handler: ChannelDuplexHandler {
         }
         let count = response.take(into: room, &promises)
         unsentBytes -= count
-        takenBytes += count
+        if count > 0, unsentBytes > 0, let now = context?.eventLoop.now {
+            lastTaken = now
+            response.noteTaken(at: now)
+        }
         if response.isSent, let trailers = response.trailers {
             flags |= NGHTTP2_DATA_FLAG_EOF.rawValue | NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
             let fields = endings.fields(of: trailers)
@@ -425,13 +429,17 @@ final class HTTP2Handler: ChannelDuplexHandler {
         memory?.change(by: change)
     }
 
-    private func scheduleCheck() {
+    /// Schedules the next check, unless one is scheduled.
+    ///
+    /// - Parameter due: the time until a stream may be out of patience, if known.
+    private func scheduleCheck(due: TimeAmount? = nil) {
         guard check == nil, let context else { return }
-        let delay = incompleteSince.map { $0 + patience.frame - context.eventLoop.now }
-        check = context.eventLoop.assumeIsolated().scheduleTask(
-            in: min(delay ?? Self.checkInterval, Self.checkInterval)
-        ) {
-            [weak self] in
+        var delay = min(Self.checkInterval, patience.data)
+        if let due { delay = min(delay, due) }
+        if let incompleteSince {
+            delay = min(delay, incompleteSince + patience.frame - context.eventLoop.now)
+        }
+        check = context.eventLoop.assumeIsolated().scheduleTask(in: delay) { [weak self] in
             self?.check = nil
             self?.checkPatience()
         }
@@ -448,16 +456,20 @@ final class HTTP2Handler: ChannelDuplexHandler {
                 return context.close(promise: nil)
             }
         }
-        let hasMoved = takenBytes != checkedBytes
-        checkedBytes = takenBytes
+        var due: TimeAmount?
         for (id, stream) in streams where stream.unsentBytes > 0 {
             // Streams share the connection: one with window waits for its turn.
-            let mayWait =
-                hasMoved && nghttp2_session_get_stream_remote_window_size(session, id) > 0
-            guard stream.isStalled(for: patience.data, at: now, mayWait: mayWait) else { continue }
-            context.fireUserInboundEventTriggered(StalledStream(id: HTTP2StreamID(id)))
+            let mayWait = nghttp2_session_get_stream_remote_window_size(session, id) > 0
+            let remaining = stream.remainingPatience(
+                patience.data, at: now, lastTurn: mayWait ? lastTaken : nil)
+            if remaining > .zero {
+                due = min(due ?? remaining, remaining)
+            } else {
+                stream.noteTaken(at: now)
+                context.fireUserInboundEventTriggered(StalledStream(id: HTTP2StreamID(id)))
+            }
         }
-        if incompleteSince != nil || unsentBytes > 0 { scheduleCheck() }
+        if incompleteSince != nil || unsentBytes > 0 { scheduleCheck(due: due) }
     }
 }
 

@@ -22,6 +22,8 @@ package final class HTTP2Request: HTTP2StreamHandler {
     private var isWorking = false
     /// Received bytes that no window update has returned yet.
     private var uncredited = 0
+    /// True while the disk is slower than the client.
+    private var isPaused = false
 
     package init(
         _ id: HTTP2StreamID, of connection: HTTP2Connection, on loop: any EventLoop,
@@ -74,9 +76,8 @@ package final class HTTP2Request: HTTP2StreamHandler {
 
     /// Returns receive window once half of it is used.
     package func resume() {
-        guard uncredited >= HTTP2Connection.windowBytes / 2, connection.mayCredit(id) else {
-            return
-        }
+        guard uncredited >= HTTP2Connection.windowBytes / 2, !isPaused, connection.mayCredit(id)
+        else { return }
         connection.write(.windowUpdate(windowSizeIncrement: uncredited), on: id)
         uncredited = 0
         connection.flush()
@@ -108,6 +109,8 @@ extension HTTP2Request: HTTPExchange.Output {
         for (name, value) in head.fields { headers.add(name: name, value: value) }
         if let bodyBytes { headers.add(name: "content-length", value: "\(bodyBytes)") }
         connection.write(.headers(.init(headers: headers)), on: id)
+        // Other requests of the connection do not wait for the end of a stream.
+        if head.isEventStream { endWork() }
     }
 
     func write(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>?) {
@@ -124,6 +127,11 @@ extension HTTP2Request: HTTPExchange.Output {
         connection.write(
             .data(.init(data: .byteBuffer(bytes), endStream: isLast)), on: id, promise)
         connection.flush()
+    }
+
+    func pauseBody(_ pauses: Bool) {
+        isPaused = pauses
+        if !pauses, !hasEnded { resume() }
     }
 
     func abort(_ response: HTTPResponse?) {

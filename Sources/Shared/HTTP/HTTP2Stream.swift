@@ -18,13 +18,15 @@ final class HTTP2Stream {
     var hasBegun = false
     /// True if nghttp2 has deferred the stream until there is more data.
     var isDeferred = false
-    /// Bytes of data that nghttp2 has taken, and their number at the last check.
-    private var takenBytes = 0
-    private var checkedBytes = 0
-    /// When a check has first found that no data was taken since the one before.
-    private var stalledSince: NIODeadline?
+    /// When data was last taken while some was left, or became available while there was none.
+    private var waitingSince = NIODeadline.uptimeNanoseconds(0)
 
-    func append(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>?) {
+    /// - Parameter now: the current time, which is needed if no other data is unsent.
+    func append(
+        _ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>?,
+        at now: @autoclosure () -> NIODeadline
+    ) {
+        if unsentBytes == 0 { waitingSince = now() }
         data.append((bytes, promise))
         unsentBytes += bytes.readableBytes
     }
@@ -52,7 +54,6 @@ final class HTTP2Stream {
             }
         }
         unsentBytes -= count
-        takenBytes += count
         return count
     }
 
@@ -66,18 +67,17 @@ final class HTTP2Stream {
         for (_, promise) in gone { promise?.fail(ChannelError.ioOnClosedChannel) }
     }
 
-    /// Checks whether no data is taken for longer than a time; true once.
+    /// Notes that data was taken.
+    func noteTaken(at now: NIODeadline) {
+        waitingSince = now
+    }
+
+    /// The time until no data has been taken for a while; not positive if that is so.
     ///
-    /// - Parameter mayWait: whether the stream may wait for its turn.
-    func isStalled(for time: TimeAmount, at now: NIODeadline, mayWait: Bool) -> Bool {
-        let hasMoved = takenBytes != checkedBytes
-        checkedBytes = takenBytes
-        guard !hasMoved, !mayWait else {
-            stalledSince = nil
-            return false
-        }
-        let since = stalledSince ?? now
-        stalledSince = now - since >= time ? nil : since
-        return now - since >= time
+    /// - Parameter turn: the last time at which the stream was waiting for others, if any.
+    func remainingPatience(
+        _ patience: TimeAmount, at now: NIODeadline, lastTurn turn: NIODeadline?
+    ) -> TimeAmount {
+        max(waitingSince, turn ?? waitingSince) + patience - now
     }
 }

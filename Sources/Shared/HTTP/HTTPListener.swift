@@ -18,8 +18,6 @@ package struct HTTPListener: Sendable {
     private let connections: OpenConnections
 
     private static let backlog: Int32 = 1_024
-    /// The pause of accepting after a system error, such as too many open files.
-    private static let acceptPause = TimeAmount.milliseconds(100)
     /// The size of a read: small at first, since an idle connection keeps its buffer.
     private static let readBytes = AdaptiveRecvByteBufferAllocator(
         minimum: 64, initial: 512, maximum: 65_536)
@@ -54,9 +52,7 @@ package struct HTTPListener: Sendable {
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
-                        AcceptBackoffHandler(shouldForwardIOErrorCaught: false) { _ in
-                            Self.acceptPause
-                        })
+                        AcceptPauseHandler(capacity: connections.limits.files))
                 }
             }
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -109,5 +105,61 @@ package struct HTTPListener: Sendable {
                     + "\(error)",
                 cause: error, domain: LarderError.sharedDomain)
         }
+    }
+}
+
+/// Pauses accepting while as many connections are open as the process has files for, and while the
+/// system cannot provide another socket: clients wait until there is room.
+///
+/// NIO's `AcceptBackoffHandler` only delays reads: the listening socket stays registered, and its
+/// event loop spins.
+final class AcceptPauseHandler: ChannelInboundHandler {
+    typealias InboundIn = any Channel
+    typealias InboundOut = any Channel
+
+    static let pause = TimeAmount.milliseconds(100)
+    private static let shortages = [EMFILE, ENFILE, ENOBUFS, ENOMEM]
+
+    private let capacity: Int
+    private var openCount = 0
+    private var isShort = false
+    private var isPaused = false
+
+    /// - Parameter capacity: the number of open connections from which accepting pauses.
+    init(capacity: Int) {
+        self.capacity = capacity
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        openCount += 1
+        let channel = context.channel
+        unwrapInboundIn(data).closeFuture.hop(to: context.eventLoop).assumeIsolated().whenComplete {
+            [self] _ in
+            openCount -= 1
+            settle(channel)
+        }
+        settle(channel)
+        context.fireChannelRead(data)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // NIO closes the channel after other errors, except for an aborted connection.
+        guard let error = error as? IOError, Self.shortages.contains(error.errnoCode), !isShort
+        else { return }
+        isShort = true
+        let channel = context.channel
+        settle(channel)
+        context.eventLoop.assumeIsolated().scheduleTask(in: Self.pause) { [self] in
+            isShort = false
+            settle(channel)
+        }
+    }
+
+    private func settle(_ channel: any Channel) {
+        let pauses = isShort || openCount >= capacity
+        guard pauses != isPaused else { return }
+        isPaused = pauses
+        // Fails if the server has stopped listening.
+        try? channel.syncOptions?.setOption(.autoRead, value: !pauses)
     }
 }

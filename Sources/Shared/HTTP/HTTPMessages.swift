@@ -10,6 +10,8 @@ package struct HTTPRequest: Sendable {
     /// The header fields, with names in lower case; `host` is also HTTP/2's `:authority`.
     package var fields: [Field]
     package var body: [UInt8]
+    /// The body instead, if it is too large for memory.
+    package var bodyFile: BodyFile?
 
     package init(method: String, target: String, fields: [Field] = [], body: [UInt8] = []) {
         self.method = method
@@ -50,6 +52,11 @@ package struct HTTPResponseHead: Sendable {
 
     /// The first value of a field; nil if the response does not have it.
     package subscript(field name: String) -> String? { fields.first { $0.name == name }?.value }
+
+    /// True for a stream of events, which lasts until either side ends it.
+    package var isEventStream: Bool {
+        self[field: "content-type"]?.hasPrefix("text/event-stream") ?? false
+    }
 }
 
 /// A response with its whole body.

@@ -13,10 +13,13 @@ package final class OpenConnections: Sendable {
         package var total: Int
         /// The maximum number from one address of a client.
         package var perAddress: Int
+        /// The number for which the process has files: further clients wait to be accepted.
+        package var files: Int
 
-        package init(total: Int = .max, perAddress: Int = .max) {
+        package init(total: Int = .max, perAddress: Int = .max, files: Int = .max) {
             self.total = total
             self.perAddress = perAddress
+            self.files = files
         }
     }
 
@@ -31,7 +34,7 @@ package final class OpenConnections: Sendable {
     private let work = DispatchGroup()
     private let state = Mutex(State())
 
-    private let limits: Limits
+    let limits: Limits
 
     package init(_ limits: Limits = Limits()) {
         self.limits = limits

@@ -30,9 +30,12 @@ package struct RequestMemory {
         self.admission = admission
     }
 
+    /// The size in memory of a decoded request of a number of bytes.
+    package static func servedBytes(_ count: Int) -> Int { count * servedFactor }
+
     /// The bytes of a request that need admission before it is complete; nil for a small one.
     package static func admissionBytes(_ count: Int) -> Int? {
-        count > smallBytes ? count * servedFactor : nil
+        count > smallBytes ? servedBytes(count) : nil
     }
 
     /// Adds received bytes.
@@ -43,7 +46,7 @@ package struct RequestMemory {
 
     /// Notes that a request of a number of received bytes is complete, and admitted if it is large.
     package mutating func complete(_ count: Int) {
-        unanswered.append(count * Self.servedFactor)
+        unanswered.append(Self.servedBytes(count))
         bytes += count * (Self.servedFactor - 1)
         settle()
     }

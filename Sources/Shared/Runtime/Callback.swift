@@ -35,8 +35,7 @@ extension DispatchQueue {
     }
 
     /// A completion that calls an error-only handler on this queue.
-    package func completion(_ handler: (((any Error)?) -> Void)?) -> Completion<Void> {
-        guard let handler else { return { _ in } }
+    package func completion(_ handler: @escaping ((any Error)?) -> Void) -> Completion<Void> {
         let transferred = Transferred(handler)
         return { result in
             self.async {
@@ -55,10 +54,27 @@ extension DispatchQueue {
 package nonisolated(nonsending) func answer<Value: Sendable>(
     _ body: (@escaping Completion<Value>) -> Void
 ) async throws(LarderError) -> Value {
+    let order = HandOver()
     let result: Result<Value, LarderError> = await withCheckedContinuation { continuation in
-        body { continuation.resume(returning: $0) }
+        body {
+            order.pass()
+            continuation.resume(returning: $0)
+        }
     }
+    order.pass()
     return try result.get()
+}
+
+/// A lock that orders what two threads do before and after they pass it.
+///
+/// Swift's runtime orders them as well, but inside itself when a continuation is resumed before its
+/// task waits, which the thread sanitizer does not see.
+private final class HandOver: Sendable {
+    private let lock = Mutex(())
+
+    func pass() {
+        lock.withLock { _ in }
+    }
 }
 
 /// A result that is set once and can be awaited by any number of tasks.

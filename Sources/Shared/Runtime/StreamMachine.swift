@@ -55,6 +55,8 @@ package struct StreamMachine: Sendable {
         var isIdle = false
         /// True once the backend has answered on the stream.
         var hasAnswered = false
+        /// The backoff before the stream succeeded.
+        var earlierBackoff: Backoff?
     }
 
     private static let idleTimeout = Duration.seconds(60)
@@ -161,7 +163,15 @@ extension StreamMachine {
 
 extension StreamMachine {
     /// The stream has served its purpose: the backoff starts over at the next failure.
-    package mutating func succeeded() {
+    ///
+    /// - Parameter isProgress: false for an answer that the next stream may receive again. If the
+    ///   backend then fails the stream with an error before it is healthy, the backoff goes on, so
+    ///   that an answer which leads to an error each time is not requested without a pause.
+    package mutating func succeeded(isProgress: Bool = true) {
+        if !isProgress, case .open(var stream) = state, stream.earlierBackoff == nil {
+            stream.earlierBackoff = backoff
+            state = .open(stream)
+        }
         backoff.reset()
     }
 
@@ -226,7 +236,11 @@ extension StreamMachine {
     package mutating func fail(_ error: LarderError) -> [Effect] {
         var isHealthy = false
         switch state {
-        case .open(let stream): isHealthy = stream.isHealthy
+        case .open(let stream):
+            isHealthy = stream.isHealthy
+            if !isHealthy, !error.kind.meansCutOff, let earlier = stream.earlierBackoff {
+                backoff = earlier
+            }
         case .opening: break
         case .stopped, .failed, .waiting: return impossible("a failure")
         }

@@ -156,3 +156,21 @@ extension WriteTransaction {
         return status == .ok
     }
 }
+
+extension WriteTransaction {
+    /// The name of the store's clients at servers.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the value.
+    ///   - make: makes the name at the first call.
+    package mutating func obtainClientName(
+        _ name: String, orMake make: () -> String = WriteToken.newClientName
+    ) throws(LarderError) -> String {
+        if let stored = try namedValue(.global, name) {
+            return String(decoding: stored.payload, as: UTF8.self)
+        }
+        let client = make()
+        try putNamedValue(.global, name, Array(client.utf8))
+        return client
+    }
+}

@@ -72,6 +72,7 @@ public typealias ProgressHandler = (StoreProgress) -> IterationStep
 struct StoreCallbacks {
     let progress: ProgressHandler
     let problem: (CheckProblem) -> IterationStep
+    let pageProblem: (PageProblem) -> IterationStep
 
     static let progress: larder_progress_function = { context, done, total in
         let step = callbacks(context)?.progress(
@@ -87,6 +88,15 @@ struct StoreCallbacks {
         return step == .stop ? 1 : 0
     }
 
+    static let pageProblem: larder_page_problem_function = { context, page, table, message in
+        let name = table.map { String(cString: $0) } ?? ""
+        let step = callbacks(context)?.pageProblem(
+            PageProblem(
+                page: page == .max ? nil : page, table: name.isEmpty ? nil : name,
+                message: message.map { String(cString: $0) } ?? ""))
+        return step == .stop ? 1 : 0
+    }
+
     private static func callbacks(_ context: UnsafeMutableRawPointer?) -> StoreCallbacks? {
         context?.assumingMemoryBound(to: StoreCallbacks.self).pointee
     }
@@ -96,13 +106,17 @@ struct StoreCallbacks {
 func withCallbacks<R>(
     progress: ProgressHandler,
     problem: (CheckProblem) -> IterationStep = { _ in .continue },
+    pageProblem: (PageProblem) -> IterationStep = { _ in .continue },
     _ body: (UnsafeMutableRawPointer) throws(LarderError) -> R
 ) throws(LarderError) -> R {
     let result = withoutActuallyEscaping(progress) { progress in
         withoutActuallyEscaping(problem) { problem in
-            var callbacks = StoreCallbacks(progress: progress, problem: problem)
-            return withUnsafeMutablePointer(to: &callbacks) { pointer in
-                Result { () throws(LarderError) in try body(UnsafeMutableRawPointer(pointer)) }
+            withoutActuallyEscaping(pageProblem) { pageProblem in
+                var callbacks = StoreCallbacks(
+                    progress: progress, problem: problem, pageProblem: pageProblem)
+                return withUnsafeMutablePointer(to: &callbacks) { pointer in
+                    Result { () throws(LarderError) in try body(UnsafeMutableRawPointer(pointer)) }
+                }
             }
         }
     }

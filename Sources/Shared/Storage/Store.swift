@@ -21,6 +21,9 @@ public final class Store: @unchecked Sendable {
     /// The directory that the store lies in; nil for a store in memory.
     public let directory: String?
 
+    /// What opening the store found.
+    public let opening: StoreOpening
+
     /// The maximum nesting depth of maps and arrays in a document.
     public let maxDepth: Int
 
@@ -29,7 +32,9 @@ public final class Store: @unchecked Sendable {
 
     /// Opens a store, and creates a missing one unless the configuration says otherwise.
     ///
-    /// Blocks for the disk. Stale readers of processes that ended are cleaned up.
+    /// Blocks for the disk. Stale readers of processes that ended are cleaned up. A damaged store is
+    /// set aside, and one that cannot be written is opened for reading, as
+    /// ``StoreConfiguration/recovery`` says.
     ///
     /// - Throws: `failedPrecondition` with the condition `alreadyOpen`, `locked`,
     ///   `networkFileSystem`, `newerFormat` or `foreignFile`; `notFound` with `noStore`;
@@ -50,6 +55,7 @@ public final class Store: @unchecked Sendable {
             }
         }
         guard let environment else { throw LarderError(status: .noMemory, domain: errorDomain) }
+        opening = StoreOpening(of: environment)
         maxDepth = configuration.maxDepth
         maxDocumentBytes = configuration.maxDocumentBytes
         directory =
@@ -136,6 +142,7 @@ extension Store {
         var configuration = StoreConfiguration(directory: directory)
         configuration.errorDomain = errorDomain
         configuration.createsStore = false
+        configuration.recovery = .fail
         do throws(LarderError) {
             try Store(configuration).close()
         } catch {
@@ -147,7 +154,9 @@ extension Store {
         }
         let files = FileManager.default
         do {
-            for name in ["data.mdb", "lock.mdb", "owner.lock"] {
+            for name in [
+                "data.mdb", "data.wal", "lock.mdb", "owner.lock", "damage.note",
+            ] {
                 let path = directory + "/" + name
                 if files.fileExists(atPath: path) { try files.removeItem(atPath: path) }
             }

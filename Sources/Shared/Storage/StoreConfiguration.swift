@@ -15,7 +15,8 @@ public struct StoreConfiguration: Sendable {
     public enum Access: Hashable, Sendable {
         /// Reading and writing; no other process may open the store but for reading only.
         case readWrite
-        /// Reading only; another process may be writing.
+        /// Reading only; another process may be writing. A store that was not closed is recovered
+        /// in a temporary copy and left as it is.
         case readOnly
         /// Reading and writing, with other processes that open the store as shared, too.
         case shared
@@ -25,9 +26,26 @@ public struct StoreConfiguration: Sendable {
     public enum Durability: Hashable, Sendable {
         /// Each commit is on disk when it returns.
         case everyCommit
-        /// The store stays intact after a power cut, but the last commit may be missing; one
-        /// disk flush a commit instead of two.
+        /// The store stays intact after a power cut, but the last commit may be missing. With the
+        /// write-ahead log it costs what ``everyCommit`` does.
         case lastCommitAtRisk
+    }
+
+    /// The automatic repair of a store that is damaged or cannot be written when it is opened.
+    ///
+    /// A store that was not closed is recovered from the write-ahead log in any case.
+    public enum Recovery: String, Hashable, Sendable, CaseIterable {
+        /// Opening throws.
+        case fail
+        /// Without room or the right to write, the store is opened for reading only.
+        case readOnly
+        /// As ``readOnly``; and a damaged store is set aside: its files are moved, as they are, to a
+        /// directory `damaged-TIME` in the store's directory, and a new store has everything that
+        /// can be read of them, pending writes first.
+        ///
+        /// Only a process that is alone with the store does that. It reads all of the data file, and
+        /// needs room for its size twice; without it, opening throws.
+        case quarantine
     }
 
     /// The size above which the store evicts least recently used documents.
@@ -66,6 +84,10 @@ public struct StoreConfiguration: Sendable {
 
     /// True if a missing directory or store is created.
     public var createsStore = true
+
+    /// The automatic repair when the store is damaged or cannot be written; ``Store/opening`` has
+    /// its result.
+    public var recovery = Recovery.quarantine
 
     /// The durability of commits.
     public var durability = Durability.everyCommit
@@ -144,6 +166,7 @@ extension StoreConfiguration {
         options.durability = Int32(
             durability == .everyCommit
                 ? LARDER_DURABILITY_EVERY_COMMIT : LARDER_DURABILITY_LAST_COMMIT_AT_RISK)
+        options.recovery = recovery.option
         options.budget_bytes = budget.bytes
         options.map_bytes = mapBytes ?? (location == .memory ? Self.modestMapBytes : 0)
         options.max_readers = try count(maxReaders, "maxReaders")
@@ -182,6 +205,16 @@ extension StoreConfiguration {
                 ofArgument: "\(name) is \(number); it lies in 1...\(UInt32.max)", errorDomain)
         }
         return count
+    }
+}
+
+extension StoreConfiguration.Recovery {
+    fileprivate var option: Int32 {
+        switch self {
+        case .fail: Int32(LARDER_RECOVERY_FAIL)
+        case .readOnly: Int32(LARDER_RECOVERY_READ_ONLY)
+        case .quarantine: Int32(LARDER_RECOVERY_QUARANTINE)
+        }
     }
 }
 

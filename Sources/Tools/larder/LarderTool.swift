@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderCore
 import LarderModel
 
 /// The command-line tool `larder`.
@@ -28,11 +29,12 @@ struct LarderTool: AsyncParsableCommand {
             EXIT STATUS
             \(ExitStatus.table)
             """,
-        version: "0.1.0",
+        version: LarderVersion.text,
         subcommands: [
             ImportCommand.self, ExportCommand.self, ListCommand.self, GetCommand.self,
             StatCommand.self, EvictCommand.self, TrainCommand.self, CheckCommand.self,
-            CopyCommand.self, CompactCommand.self, QueryCommand.self, CountCommand.self,
+            CopyCommand.self, CompactCommand.self, RecoverCommand.self, QueryCommand.self,
+            CountCommand.self,
             SumCommand.self, AverageCommand.self, MinimumCommand.self, MaximumCommand.self,
             SetCommand.self, UpdateCommand.self, DeleteCommand.self, PendingCommand.self,
             DeadLettersCommand.self, BundleCommand.self, TargetCommand.self, IndexCommand.self,
@@ -47,6 +49,7 @@ struct LarderTool: AsyncParsableCommand {
         let arguments = OrderArgument.joined(
             storeOptionsLast(Array(CommandLine.arguments.dropFirst())))
         do {
+            if let error = CommandNames.unknown(arguments) { throw error }
             var command = try parseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()

@@ -40,8 +40,12 @@ struct StoreOptions: ParsableArguments {
     }
 
     /// Opens a store; errors name the directory and the remedy.
+    ///
+    /// A damaged store stays as it is.
     func open(_ configuration: StoreConfiguration) throws -> Store {
-        try opening(createsStore: configuration.createsStore) { () throws(LarderError) in
+        var configuration = configuration
+        configuration.recovery = .fail
+        return try opening(createsStore: configuration.createsStore) { () throws(LarderError) in
             try Store(configuration)
         }
     }

@@ -19,7 +19,10 @@ enum EnvironmentArguments {
         [("host", .value)], [("port", .value)], [("data", .value), ("memory", .flag)],
         [("tls-certificate", .value)], [("tls-key", .value)],
         [("token", .value), ("token-file", .value)], [("allow-host", .list)],
-        [("insecure", .flag)], [("memory-limit", .value)], [("databases", .value)],
+        [("insecure", .flag)], [("rules", .list)], [("auth-keys", .list)],
+        [("auth-project", .value)], [("import", .value)], [("export-on-exit", .value)],
+        [("memory-limit", .value)], [("max-document-bytes", .value)],
+        [("databases", .value)], [("databases-per-address", .value)],
         [("connections", .value)], [("connections-per-address", .value)],
         [("ready-file", .value)], [("log-level", .value)],
     ]

@@ -1,6 +1,9 @@
 import ArgumentParser
 import Foundation
+import LarderCore
+import LarderHTTP
 import LarderModel
+import LarderRealtimeServer
 import LarderServer
 import Logging
 import Metrics
@@ -12,11 +15,13 @@ import UnixSignals
 struct LarderDaemon: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "larderd",
-        abstract: "A local server for Cloud Firestore clients.",
+        abstract: "A local server for clients of Cloud Firestore and Realtime Databases.",
         discussion: """
-            Clients connect as to Google's emulator: set FIRESTORE_EMULATOR_HOST to the
-            address of larderd. The same port serves the calls with one request as JSON over
-            HTTP, at the paths of Google's API: GET /v1/projects/P/databases/D/documents/...
+            Clients connect as to Google's emulators: set FIRESTORE_EMULATOR_HOST and
+            FIREBASE_DATABASE_EMULATOR_HOST to the address of larderd. The same port serves
+            Firestore's calls with one request as JSON over HTTP, at the paths of Google's
+            API: GET /v1/projects/P/databases/D/documents/..., and Realtime Databases over
+            WebSockets, REST and event streams: GET /path.json?ns=NAMESPACE.
             GET /, GET /health and GET /metrics are for operators, and
             DELETE /emulator/v1/projects/P/databases/D/documents deletes all documents of a
             database. A request over HTTP is refused unless its Host header names this
@@ -31,9 +36,12 @@ struct LarderDaemon: AsyncParsableCommand {
               larderd --data /var/lib/larder --host 0.0.0.0 \\
                 --token-file /etc/larder/token \\
                 --tls-certificate /etc/larder/cert.pem --tls-key /etc/larder/key.pem
+              larderd --memory --rules database.rules.json
+              larderd --memory --import ./fixtures --export-on-exit ./fixtures
               FIRESTORE_EMULATOR_HOST=127.0.0.1:8080 python3 app.py
               curl -X DELETE \\
                 '127.0.0.1:8080/emulator/v1/projects/demo/databases/(default)/documents'
+              curl -X PUT '127.0.0.1:8080/scores/ada.json?ns=demo' -d 12
 
             Each option may also be an environment variable: LARDERD_TLS_KEY is --tls-key.
             The command line overrides the environment. Flags are true or false, the names
@@ -44,7 +52,8 @@ struct LarderDaemon: AsyncParsableCommand {
             as an address reachable from other machines without TLS and a token, a data
             directory that is unusable or in use by another larderd, or a shutdown that
             took too long.
-            """)
+            """,
+        version: LarderVersion.text)
 
     @Option(help: "The address to listen on.")
     var host = "127.0.0.1"
@@ -59,6 +68,12 @@ struct LarderDaemon: AsyncParsableCommand {
     var memory = false
 
     @OptionGroup var security: SecurityOptions
+
+    @OptionGroup var rules: RulesOptions
+
+    @OptionGroup var auth: AuthOptions
+
+    @OptionGroup var files: DataFileOptions
 
     @OptionGroup var limits: LimitOptions
 
@@ -81,6 +96,7 @@ struct LarderDaemon: AsyncParsableCommand {
     private static let shutdownSeconds = 8
 
     static func main() async {
+        MemoryAllocation.configure()
         do {
             let arguments = try EnvironmentArguments.arguments(
                 Array(CommandLine.arguments.dropFirst()), ProcessInfo.processInfo.environment)
@@ -115,7 +131,9 @@ struct LarderDaemon: AsyncParsableCommand {
             MetricsSystem.bootstrap(metrics)
             var configuration = try configuration()
             configuration.metricsText = { metrics.text() + ProcessMetrics.text() }
-            let server = try Server(configuration, logger: logger)
+            let realtime = RealtimeEndpoint(
+                try await realtimeConfiguration(configuration), logger: logger)
+            let server = try Server(configuration, services: [realtime], logger: logger)
             let ready = Readiness(
                 server: server, file: readyFile, host: host,
                 summary: "\(storageText)\(security.text)")
@@ -141,6 +159,28 @@ struct LarderDaemon: AsyncParsableCommand {
         configuration.allowsInsecure = security.insecure
         configuration.allowedHosts = security.allowedHosts
         limits.apply(to: &configuration.limits)
+        return configuration
+    }
+}
+
+extension LarderDaemon {
+    /// The folder of Realtime Databases in the data directory: no project's folder begins with a
+    /// dot.
+    private static let realtimeFolder = ".realtime"
+
+    /// The configuration of Realtime Databases, with the limits and the token of the server.
+    private func realtimeConfiguration(
+        _ server: ServerConfiguration
+    ) async throws -> RealtimeServerConfiguration {
+        var configuration = RealtimeServerConfiguration(
+            data.map { .directory("\($0)/\(Self.realtimeFolder)") } ?? .memory)
+        configuration.token = server.token
+        configuration.namespaces = server.limits.databases
+        configuration.namespacesPerAddress = server.limits.databasesPerAddress
+        configuration.idleTime = server.limits.idleTime
+        try rules.apply(to: &configuration)
+        try await auth.apply(to: &configuration)
+        files.apply(to: &configuration)
         return configuration
     }
 }

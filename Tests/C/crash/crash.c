@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -185,6 +186,14 @@ int crash_descriptor_count(void) {
     return count - 3; /* ".", ".." and the directory itself */
 }
 
+void crash_fix_addresses(char **argv) {
+    int now = personality(0xffffffff); /* asks */
+    if (now < 0 || (now & ADDR_NO_RANDOMIZE) != 0) return;
+    if (personality((unsigned long)now | ADDR_NO_RANDOMIZE) < 0) return;
+    execv("/proc/self/exe", argv);
+    stop("execv");
+}
+
 void crash_preload(char **argv, const char *shim) {
     const char *loaded = getenv("LD_PRELOAD");
     if (loaded && strstr(loaded, shim)) return;
@@ -198,4 +207,10 @@ void crash_preload(char **argv, const char *shim) {
     setenv("LD_PRELOAD", path, 1);
     execv("/proc/self/exe", argv);
     stop("execv");
+}
+
+void *crash_must(void *memory) {
+    if (memory != NULL) return memory;
+    fprintf(stderr, "out of memory\n");
+    exit(3);
 }

@@ -37,8 +37,15 @@ int crash_child(int (*work)(void *context), void *context, unsigned limit_second
  * reconciled first when lenient. Returns larder_env_open's status. */
 int32_t crash_compare(const char *path, mirror *expected, bool lenient);
 
+/* What malloc gave; without memory the program ends. */
+void *crash_must(void *memory);
+
 /* Open file descriptors of this process. */
 int crash_descriptor_count(void);
+
+/* Starts the program again without randomised addresses, where the kernel allows: LMDB leaves some in
+ * the free part of pages. Returns when they are fixed, or cannot be. */
+void crash_fix_addresses(char **argv);
 
 /* Starts the program again with shim preloaded, when it is not yet. The shim lies beside the
  * program. Returns when it is loaded. */

@@ -58,6 +58,7 @@ static void write_until_killed(store *s, int reports, uint64_t seed) {
     larder_env_options_init(&options, sizeof options);
     options.durability = s->durability;
     options.budget_bytes = s->budget_bytes;
+    options.log_bytes = s->profile.seed % 3 == 0 ? 0 : 65536; /* mostly many checkpoints */
     if (larder_env_open(s->path, &options, &env, &error) != LARDER_OK) {
         fprintf(stderr, "child: open: %s\n", error.message);
         _exit(4);

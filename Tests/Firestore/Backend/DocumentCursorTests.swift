@@ -186,6 +186,72 @@ struct DocumentCursorTests {
         account.close()
     }
 
+    @Test("Documents that are sorted are charged while the query runs, no more than its limit")
+    func sorting() throws {
+        for number in 1..<10 {
+            try backend.commit(
+                .set(
+                    "c/\(number)",
+                    [
+                        "n": .integer(Int64(10 - number)),
+                        "s": .string(String(repeating: "x", count: 50_000)),
+                    ]))
+        }
+        let ledger = MemoryLedger(limit: .max)
+        let account = ledger.open { $0() }
+        func most(_ limit: Query.Limit?) throws -> Int {
+            var most = 0
+            _ = try backend.backend.runQuery(
+                try query(ordered: true, limit: limit), as: Credentials(), memory: account
+            ) { _ in
+                most = max(most, ledger.heldBytes)
+                return .continue
+            }
+            #expect(ledger.heldBytes == 0)
+            return most
+        }
+        #expect((350_000..<550_000).contains(try most(nil)))
+        #expect((64_000..<200_000).contains(try most(.first(3))))
+        let cursor = cursor(.query(try query(ordered: true)), memory: account)
+        _ = try next(cursor)
+        // What is left are names.
+        #expect((1..<2_000).contains(ledger.heldBytes))
+        account.close()
+        #expect(code { _ = try most(nil) } == .cancelled)
+    }
+
+    @Test("The client whose transactions have read the most loses one, not who has the largest")
+    func readSetsOfClients() async throws {
+        let ledger = MemoryLedger(limit: 15_000)
+        var configuration = BackendConfiguration(project: "p")
+        configuration.ledger = ledger
+        configuration.clock = { Timestamp(seconds: 1, nanoseconds: 0) }
+        let backend = try Backend(configuration)
+        let clients = (0..<2).map { _ in ledger.open { $0() } }
+        func read(_ count: Int, in transaction: TransactionID) throws {
+            let paths = try (0..<count).map { try DocumentPath("c/\($0)") }
+            _ = try backend.documents(at: paths, as: Credentials(), in: transaction)
+        }
+        let honest = try backend.beginTransaction(for: clients[0])
+        try read(60, in: honest)
+        var others: [TransactionID] = []
+        for _ in 0..<12 {
+            let other = try backend.beginTransaction(for: clients[1])
+            others.append(other)
+            do { try read(20, in: other) } catch let error as LarderError {
+                #expect(error.kind == .invalidArgument)
+            }
+            while ledger.heldBytes > 15_000 { await Task.yield() }
+        }
+        try read(1, in: honest)
+        #expect(others.count { other in code { try read(1, in: other) } != nil } > 0)
+        for other in others { try? backend.rollBack(other) }
+        try backend.rollBack(honest)
+        #expect(ledger.heldBytes == 0)
+        for client in clients { client.close() }
+        try await backend.close()
+    }
+
     @Test("A transaction that has read too much for the server's memory is ended first")
     func readSets() async throws {
         let ledger = MemoryLedger(limit: 3_000)

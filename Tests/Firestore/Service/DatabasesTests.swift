@@ -70,6 +70,44 @@ struct DatabasesTests {
         #expect(await databases.close().isEmpty)
     }
 
+    @Test("Clients of one address open no more than their share, and make room only for each other")
+    func limitPerAddress() async throws {
+        let databases = Databases(.memory, limit: 10, limitPerAddress: 2)
+        let ledger = MemoryLedger(limit: .max)
+        /// Opens a database for a client, with a document or without.
+        func open(_ project: String, _ address: String, isFilled: Bool = true) async -> Int? {
+            let account = ledger.open(for: address) { $0() }
+            defer { account.close() }
+            let origin = CallOrigin(account, account.open())
+            let refusal = await CallOrigin.$current.withValue(origin) {
+                await asyncCode {
+                    if isFilled {
+                        try await fill(project, databases)
+                    } else {
+                        _ = try await databases.database(DatabaseID(project: project))
+                    }
+                }
+            }
+            return refusal == nil ? databases.count : nil
+        }
+        #expect(await open("a", "1") == 1)
+        #expect(await open("b", "1") == 2)
+        #expect(await open("c", "1") == nil && databases.count == 2)
+        // Others are not concerned, nor are open databases.
+        #expect(await open("d", "2", isFilled: false) == 3)
+        #expect(await open("a", "1") == 3)
+        #expect(await open("d", "1", isFilled: false) == 3)
+        #expect(await open("c", "1") == nil && databases.count == 3)
+        // One without documents makes room for its client.
+        #expect(await open("e", "2") == 4)
+        #expect(await open("f", "2") == 4)
+        #expect(await open("g", "2") == nil)
+        // The server itself has no share.
+        try await fill("h", databases)
+        #expect(databases.count == 5)
+        #expect(await databases.close().isEmpty)
+    }
+
     @Test("Who asks at the same time gets the same database")
     func together() async throws {
         let databases = Databases(.memory, limit: 1)
@@ -232,6 +270,48 @@ struct DatabasesTests {
         #expect(try await later.readableDatabase(id).document(at: path) != nil)
         #expect(later.count == 1)
         #expect(await later.close().isEmpty)
+    }
+
+    @Test("Rules refuse reads of a database that does not exist as those of one that does")
+    func rulesOfAbsent() async throws {
+        let databases = Databases(
+            .memory, limit: 4,
+            rules: { id in
+                { _ in id.project == "open" ? .allow : .deny(reason: "\(id.project) is private") }
+            })
+        let path = try DocumentPath("c/d")
+        let credentials = Credentials()
+        _ = try await databases.database(DatabaseID(project: "existing"))
+        for project in ["existing", "absent"] {
+            let id = DatabaseID(project: project)
+            let backend = try await databases.readableDatabase(id)
+            func refusal(_ body: () throws(LarderError) -> Void) -> String? {
+                do throws(LarderError) {
+                    try body()
+                    return nil
+                } catch {
+                    return error.kind == .permissionDenied ? error.message : "\(error)"
+                }
+            }
+            let expected = "the rules deny it: \(project) is private"
+            #expect(
+                refusal { () throws(LarderError) in
+                    _ = try backend.documents(at: [path], as: credentials)
+                } == expected)
+            let query = Query(.collection(try CollectionPath("c")))
+            #expect(
+                refusal { () throws(LarderError) in
+                    _ = try backend.runQuery(query, as: credentials) { _ in .continue }
+                } == expected)
+            #expect(
+                refusal { () throws(LarderError) in
+                    _ = try backend.aggregates([.count], over: query, as: credentials)
+                } == expected)
+        }
+        let allowed = try await databases.readableDatabase(DatabaseID(project: "open"))
+        #expect(try allowed.documents(at: [path], as: credentials).readings.count == 1)
+        #expect(databases.count == 1)
+        #expect(await databases.close().isEmpty)
     }
 
     @Test("A database without documents makes room at once, although clients listen to it")

@@ -23,11 +23,12 @@ struct ListenTargetsTests {
         targets.add(
             WatchSelection(
                 .add(WatchTarget(id: id, target: target)),
-                mask: try field.map { FieldMask([try FieldPath($0)]) }, isOnce: isOnce))
+                mask: try field.map { FieldMask([try FieldPath($0)]) }, isOnce: isOnce),
+            bytes: 100)
     }
 
     private mutating func remove(_ id: Int32 = 5) {
-        targets.add(WatchSelection(.remove(targetID: id)))
+        targets.add(WatchSelection(.remove(targetID: id)), bytes: 0)
     }
 
     private func names() -> [String]? { targets.mask(5)?.paths.map { "\($0)" } }
@@ -50,6 +51,7 @@ struct ListenTargetsTests {
             #expect(names() == [name])
         }
         #expect(targets.count == 1)
+        #expect(targets.heldBytes == 100)
     }
 
     @Test("A target that the backend ends is counted no longer, whether it was there or not")
@@ -69,6 +71,7 @@ struct ListenTargetsTests {
         remove(6)
         _ = targets.note(change(.removed(nil), 6))
         #expect(targets.count == 0)
+        #expect(targets.heldBytes == 0)
     }
 
     @Test("A refused target does not count towards the limit, and its ID can be reused")

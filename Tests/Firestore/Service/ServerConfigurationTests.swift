@@ -1,3 +1,4 @@
+import LarderHTTP
 import LarderModel
 import LarderTestSupport
 import Logging
@@ -75,5 +76,37 @@ struct ServerConfigurationTests {
         #expect(await third.port != nil)
         again.cancel()
         try await again.value
+    }
+
+    @Test("A server whose files admit fewer connections than its limit says so")
+    func connections() throws {
+        for (connections, isWarned) in [(Int.max, true), (1, false)] {
+            guard ProcessLimits.current.files != nil else { return }
+            var configuration = ServerConfiguration(storage: .memory)
+            configuration.limits.databases = 1
+            configuration.limits.connections = connections
+            let lines = Box<[String]>([])
+            _ = try Server(
+                configuration, logger: Logger(label: "test") { _ in Messages(lines: lines) })
+            #expect(
+                lines.withLock { $0.contains { $0.hasPrefix("the limit of open files") } }
+                    == isWarned)
+        }
+    }
+
+    /// Keeps the messages that are logged.
+    private struct Messages: LogHandler {
+        let lines: Box<[String]>
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.warning
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            lines.withLock { $0.append("\(event.message)") }
+        }
     }
 }

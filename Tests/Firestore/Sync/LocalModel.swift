@@ -145,7 +145,11 @@ extension LocalModel {
                 }
             }
         }
-        if before?.fields != nil, after.fields != nil { after.createTime = before?.createTime }
+        if after.fields != nil, mutation.precondition == .exists(false) {
+            after.createTime = result.version.timestamp
+        } else if before?.fields != nil, after.fields != nil {
+            after.createTime = before?.createTime
+        }
         cached[mutation.path] = after
     }
 

@@ -148,7 +148,7 @@ extension RemoteStore.Effect {
         case .openWriteStream(let generation): "open write \(generation)"
         case .closeWriteStream: "close write"
         case .sendWrite(.handshake): "handshake"
-        case .sendWrite(.write(let mutations, let token)):
+        case .sendWrite(.write(let mutations, let token, _)):
             "write \(mutations.map(\.path.string)) token \(token)"
         case .schedule(let timer, let delay): "set \(timer.rawValue) \(delay)"
         case .cancel(let timer): "cancel \(timer.rawValue)"

@@ -96,7 +96,7 @@ extension RemoteStoreWorld {
         guard let event = nextWriteEvent(stream, isPeaceful: isPeaceful) else { return }
         switch event {
         case .opened: write?.isOpen = true
-        case .handshake(let token):
+        case .handshake(let token, _):
             write?.isGreeted = true
             write?.token = token
         case .committed(_, let token): write?.token = token

@@ -131,7 +131,7 @@ extension RemoteStoreWorld {
         case .handshake:
             try #require(write?.isGreeted == false && write?.events.isEmpty == true)
             write?.events.append(.handshake(streamToken: [UInt8(random.below(250))]))
-        case .write(let mutations, let token):
+        case .write(let mutations, let token, _):
             try #require(write?.isGreeted == true && write?.token == token)
             guard let first = mutations.first else {
                 write?.hasLeft = true

@@ -72,6 +72,15 @@ struct ViewsComputingTests {
         #expect(try view.step([.test("c/b", ["n": 1], .local)]).snapshot == nil)
     }
 
+    @Test("Equal fields at another version are no change, but later snapshots have its times")
+    func times() throws {
+        var view = try view(.test("c"), [.test("c/a", ["n": 1], version: 1)])
+        #expect(try view.step([.test("c/a", ["n": 1], version: 2)]).snapshot == nil)
+        let snapshot = try view.step([.test("c/b")]).snapshot
+        #expect(snapshot?.marks == ["+b"])
+        #expect(snapshot?.documents.first?.version == .test(2))
+    }
+
     @Test("Equal fields with other pending writes are a change of metadata")
     func metadata() throws {
         var view = try view(.test("c"), [.test("c/a", ["n": 1])])

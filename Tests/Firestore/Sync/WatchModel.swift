@@ -59,6 +59,7 @@ struct WatchModel {
             for id in removed { tell(reading.path, id, isIn: false, reading, world) }
         case .removed(let path, let removed):
             for id in removed { tell(path, id, isIn: false, nil, world) }
+        case .unreadable: break
         case .existenceFilter(let id, let count, let unchanged):
             filter(id, count, unchanged, world)
         }

@@ -84,6 +84,49 @@ struct WatchResponseCodingTests {
         #expect(change.readTime == .none)
     }
 
+    @Test("A document that cannot be decoded concerns its targets only")
+    func badDocuments() throws {
+        func expectUnreadable(
+            _ path: DocumentPath?, _ words: String, limits: MessageCoder.Limits = .init(),
+            at location: SourceLocation = #_sourceLocation,
+            _ set: (inout Google_Firestore_V1_Document) -> Void
+        ) throws {
+            var message = Google_Firestore_V1_ListenResponse()
+            message.documentChange.targetIds = [2, 4]
+            message.documentChange.removedTargetIds = [6]
+            message.documentChange.document.name = "\(testRoot)/c/d"
+            message.documentChange.document.updateTime = .init(version)
+            set(&message.documentChange.document)
+            let coder = MessageCoder(testDatabase, limits: limits)
+            let response = try coder.decode(listenResponse: message.serializedBytes())
+            guard case .unreadable(path, let error, [2, 4], [6]) = response else {
+                Issue.record("\(response)", sourceLocation: location)
+                return
+            }
+            #expect(error.kind == .internal, sourceLocation: location)
+            #expect(error.message.contains(words), sourceLocation: location)
+        }
+        let path = try DocumentPath("c/d")
+        let large = Google_Firestore_V1_Document.FieldsEntry.with {
+            $0.key = "a"
+            $0.value.stringValue = String(repeating: "x", count: 1 << 20)
+        }
+        try expectUnreadable(nil, "not the name") { $0.name = "c" }
+        try expectUnreadable(path, "no update time") { $0.clearUpdateTime() }
+        try expectUnreadable(path, "has no type") {
+            $0.fields = [.with { $0.key = "a" }]
+        }
+        try expectUnreadable(path, "the limit is 1048576") { $0.fields = [large] }
+        let limits = MessageCoder.Limits.responses
+        try expectUnreadable(path, "the limit is 16777216", limits: limits) { document in
+            document.fields = (0..<16).map { number in
+                var field = large
+                field.key = "\(number)"
+                return field
+            }
+        }
+    }
+
     @Test("Malformed answers are the backend's fault")
     func badResponses() throws {
         let coder = try testCoder()

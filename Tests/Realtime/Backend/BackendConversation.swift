@@ -15,8 +15,12 @@ final class TestBackend {
         backend = RealtimeBackend(Self.configuration(scheduler, configure))
     }
 
-    init(storage: any TreeStorage) throws {
-        backend = try RealtimeBackend(Self.configuration(scheduler) { _ in }, storage: storage)
+    init(
+        storage: any TreeStorage,
+        _ configure: (inout RealtimeBackendConfiguration) -> Void = { _ in }
+    ) throws {
+        backend = try RealtimeBackend(
+            Self.configuration(scheduler, configure), storage: storage)
     }
 
     deinit {
@@ -56,12 +60,6 @@ final class TestBackend {
 }
 
 /// A client's connection, which keeps what it receives as short texts.
-///
-///
-/// - `hello ID`, `reset HOST`, `shutdown REASON`, `closed CODE`;
-/// - `N status`, with the reason or the payload, for the answer to request N;
-/// - `d /path VALUE`, `m /path {path: VALUE, …}`, `rm /path (start, end] VALUE`, each with `#TAG` for a
-///   tagged one; `c /path`, `ac STATUS`.
 final class TestConnection {
     private let backend: TestBackend
     private let events = Box<[ConnectionEvent]>([])
@@ -136,47 +134,5 @@ final class TestConnection {
 
     static func values(_ values: [(String, String)]) throws -> [PathValue] {
         try values.map { PathValue(TreePath($0.0), try Node(parsing: $0.1)) }
-    }
-}
-
-extension ConnectionEvent {
-    var text: String {
-        switch self {
-        case .opened(let hello): "hello \(hello.sessionID)"
-        case .response(let number, let response): "\(number) \(response.text)"
-        case .push(let push): push.text
-        case .reset(let host): "reset \(host)"
-        case .shutdown(let reason): "shutdown \(reason)"
-        case .closed(let error): "closed" + (error.map { " \($0.kind)" } ?? "")
-        }
-    }
-}
-
-extension RealtimeResponse {
-    fileprivate var text: String {
-        switch payload {
-        case .node(let node): "\(status.rawValue) \(node)"
-        case .none, .json: status.rawValue
-        }
-    }
-}
-
-extension RealtimePush {
-    fileprivate var text: String {
-        func suffix(_ tag: Int?) -> String { tag.map { " #\($0)" } ?? "" }
-        switch self {
-        case .overwrite(let path, let node, let tag): return "d \(path) \(node)" + suffix(tag)
-        case .merge(let path, let values, let tag):
-            let list = values.map { "\($0.path.text): \($0.node)" }.joined(separator: ", ")
-            return "m \(path) {\(list)}" + suffix(tag)
-        case .rangeMerge(let path, let merges, let tag):
-            let list = merges.map {
-                "(\($0.start?.text ?? ""), \($0.end?.text ?? "")] \($0.content)"
-            }
-            return "rm \(path) \(list.joined(separator: " "))" + suffix(tag)
-        case .listenRevoked(let path, _): return "c \(path)"
-        case .authenticationRevoked(let status, _): return "ac \(status.rawValue)"
-        case .securityDebug(let text): return "sd \(text)"
-        }
     }
 }

@@ -9,40 +9,6 @@ import Testing
 
 @testable import LarderRealtimeBackend
 
-/// A storage in memory, whose commits can fail.
-private final class MemoryStorage: TreeStorage {
-    struct State {
-        var trees: [String: Node] = [:]
-        var commits: [String] = []
-        var error: LarderError?
-        var isClosed = false
-    }
-
-    let state = Mutex(State())
-
-    func trees() throws(LarderError) -> [String: Node] { state.withLock { $0.trees } }
-
-    func commit(_ tree: PathTree<Node>, to namespace: String) throws(LarderError) {
-        let values = tree.paths.sorted().map { PathValue($0, tree[$0] ?? .empty) }
-        let error = state.withLock { state -> LarderError? in
-            if let error = state.error { return error }
-            let texts = values.map { "\($0.path): \($0.node)" }
-            state.commits.append(texts.joined(separator: ", "))
-            for value in values {
-                state.trees[namespace] = (state.trees[namespace] ?? .empty)
-                    .setting(value.path, to: value.node)
-            }
-            return nil
-        }
-        if let error { throw error }
-    }
-
-    func close(_ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void) {
-        state.withLock { $0.isClosed = true }
-        completion(.success(()))
-    }
-}
-
 @Suite("Stored trees of the backend")
 struct TreeStorageTests {
     private let storage = MemoryStorage()
@@ -126,7 +92,8 @@ struct TreeStorageTests {
         }
         #expect(client.received() == ["closed unavailable"])
         #expect(storage.state.withLock { $0.isClosed } && isClosed.withLock { $0 })
-        #expect(storage.state.withLock { $0.commits } == ["/gone: true"])
+        #expect(
+            storage.state.withLock { $0.commits } == ["z-1 1", "/gone: true, z-1 replaced 0"])
         #expect(backend.connect().received() == ["closed unavailable"])
     }
 

@@ -273,22 +273,4 @@ struct RESTServiceTests {
         rest.perform { $0.setSecurityRules(nil) }
         #expect(rest.text("GET", "/b.json?ns=other") == "200 null")
     }
-
-    @Test("pages of other origins may read answers")
-    func origins() throws {
-        let rest = try conversation("1")
-        let origin: [(name: String, value: String)] = [("Origin", "https://example.com")]
-        let preflight = try #require(rest.send("OPTIONS", "/a.json", headers: origin))
-        #expect(
-            preflight.status == 204
-                && preflight.header("Access-Control-Allow-Origin") == "https://example.com")
-        #expect(preflight.header("Access-Control-Allow-Methods") == "GET, PUT, POST, PATCH, DELETE")
-        #expect(
-            rest.send("GET", "/a.json", headers: origin)?.header("Access-Control-Allow-Origin")
-                == "https://example.com")
-        #expect(
-            rest.send("GET", "/a", headers: origin)?.header("Access-Control-Allow-Origin")
-                == "https://example.com")
-        #expect(rest.send("GET", "/a.json")?.header("Access-Control-Allow-Origin") == nil)
-    }
 }

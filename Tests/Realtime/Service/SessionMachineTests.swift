@@ -83,6 +83,28 @@ struct SessionMachineTests {
         #expect(clients[3].received() == [])
     }
 
+    @Test("a push is encoded once for all sessions that receive it")
+    func encodesOnce() throws {
+        let pushFrames = PushFrames()
+        var sessions = (0..<3).map { _ in
+            SessionMachine(
+                SessionConfiguration(), host: "localhost", pushFrames: pushFrames, at: .zero)
+        }
+        for text in [#"{"a":[1,2],"b":"x"}"#, #"{"a":[1,2],"b":"y"}"#] {
+            var frames: [ArraySlice<UInt8>] = []
+            for index in sessions.indices {
+                let push = RealtimePush.overwrite(
+                    TreePath("c"), try Node(parsing: text), tag: nil)
+                #expect(sessions[index].received(.push(push)) == [])
+                guard case .frame(let frame) = sessions[index].next() else { continue }
+                frames.append(frame)
+            }
+            let addresses = frames.map { $0.withUnsafeBufferPointer { $0.baseAddress } }
+            #expect(frames.count == 3 && Set(addresses).count == 1)
+            #expect(String(decoding: frames[0], as: UTF8.self).contains(text.suffix(4)))
+        }
+    }
+
     @Test("keepalives are ignored, pings answered, and long messages joined and divided")
     func framing() throws {
         let world = SessionWorld()

@@ -5,7 +5,7 @@ package import LarderSharedTestSupport
 extension SeededRandom {
     /// A request of any kind.
     package mutating func request() -> RealtimeRequest {
-        switch below(11) {
+        switch below(12) {
         case 0: return .authenticate(token: pick(["owner", "eyJ.eyJ.x", ""]))
         case 1: return .unauthenticate
         case 2:
@@ -22,6 +22,14 @@ extension SeededRandom {
         case 7: return .onDisconnectPut(path(), node())
         case 8: return .onDisconnectMerge(path(), pathValues())
         case 9: return .onDisconnectCancel(path())
+        case 10:
+            let write =
+                oneIn(2)
+                ? RealtimeRequest.put(path(), node(), hash: pick([nil, "hash"]))
+                : .merge(path(), pathValues())
+            return .once(
+                WriteToken(client: "c\(below(9))", write: "7-1", answered: pick([[], ["6-1"]])),
+                write)
         default: return .statistics(["a": below(9), "é": 0])
         }
     }

@@ -1,4 +1,6 @@
+import Dispatch
 import LarderCore
+import LarderSharedTestSupport
 import LarderTestSupport
 import NIOCore
 import NIOEmbedded
@@ -13,12 +15,16 @@ struct HTTP2RequestTests {
     private let server = HTTPTestServer(memory: 100_000_000)
     private let limits = HTTPLimits.ofTests(bodyBytes: 2_000_000)
 
-    private func connect() async throws -> NIOAsyncTestingChannel {
-        let (limits, ledger, respond) = (limits, server.ledger, server.respond)
+    private func connect(
+        bodies files: BodyFiles? = nil
+    ) async throws -> NIOAsyncTestingChannel {
+        var limits = limits
+        limits.bodyFilesOfRequest = { _ in files }
+        let (ledger, respond) = (server.ledger, server.respond)
         let ofConnection = HTTP2Connection.Limits(
             streams: 10, resets: 10, keepaliveInterval: .seconds(600),
             keepaliveTimeout: .seconds(600), pingInterval: .seconds(1))
-        let channel = try await NIOAsyncTestingChannel { channel in
+        let channel = try await NIOAsyncTestingChannel { [limits] channel in
             try channel.pipeline.syncOperations.addHandler(
                 HTTP2Connection(ofConnection, on: channel.eventLoop, ledger) {
                     HTTP2Request($1, of: $2, on: $3, limits, respond)
@@ -53,6 +59,8 @@ struct HTTP2RequestTests {
 
     /// The frames of the stream that have been sent since the last call, in words.
     private func sent(_ channel: NIOAsyncTestingChannel) async throws -> [String] {
+        // As the handler of HTTP/2 does at the end of a read, which is not in the pipeline here.
+        channel.flush()
         await channel.testingEventLoop.run()
         var words: [String] = []
         while let frame = try await channel.readOutbound(as: HTTP2Frame.self) {
@@ -153,5 +161,68 @@ struct HTTP2RequestTests {
                 StreamClosedEvent(streamID: 1, reason: .cancel))
         }
         await server.ending()
+    }
+
+    @Test("a large body is received into a file, at the pace of the disk")
+    func file() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path
+        let disk = DispatchSemaphore(value: 0)
+        let files = BodyFiles(maxBytes: 4_000_000, maxCount: 1) { () throws(LarderError) in
+            disk.wait()
+            return path
+        }
+        let channel = try await connect(bodies: files)
+        try await open("PUT", isWhole: false, channel)
+        try await say(body(600_000, isLast: false), to: channel)
+        #expect(try await sent(channel) == ["credit 600000"])
+        // The disk is behind: no window is returned.
+        try await say(body(600_000, isLast: false), to: channel)
+        #expect(try await sent(channel) == [])
+        #expect(server.ledger.heldBytes < 1_200_000)
+        disk.signal()
+        var words: [String] = []
+        while words.isEmpty { words = try await sent(channel) }
+        #expect(words == ["credit 600000"])
+        try await say(body(10, isLast: true), to: channel)
+        // The file is written on another thread.
+        while !server.hasRequest { await channel.testingEventLoop.run() }
+        let (request, _) = try #require(await server.next())
+        #expect(request.body.isEmpty && request.bodyFile?.count == 1_200_010)
+    }
+
+    @Test("a body that is too large for its file is refused, and its place is free")
+    func largeFile() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path
+        let files = BodyFiles(maxBytes: 1_500_000, maxCount: 1) { () throws(LarderError) in path }
+        let channel = try await connect(bodies: files)
+        try await open("PUT", isWhole: false, channel)
+        for _ in 0..<3 { try await say(body(600_000, isLast: false), to: channel) }
+        while files.openCount > 0 { await channel.testingEventLoop.run() }
+        try await say(body(10, isLast: true), to: channel)
+        var words: [String] = []
+        while !words.contains(where: { $0.hasPrefix(":status=") }) {
+            words += try await sent(channel)
+        }
+        #expect(words.contains { $0.hasPrefix(":status=413 ") }, "\(words)")
+        #expect(server.ledger.heldBytes == 0)
+    }
+
+    @Test("a body that cannot be stored is refused with the reason")
+    func unstored() async throws {
+        let directory = try TemporaryDirectory()
+        let none = directory.file("none")
+        let files = BodyFiles(maxBytes: 4_000_000, maxCount: 1) { () throws(LarderError) in none }
+        let channel = try await connect(bodies: files)
+        try await open("PUT", isWhole: false, channel)
+        for _ in 0..<2 { try await say(body(600_000, isLast: false), to: channel) }
+        try await say(body(10, isLast: true), to: channel)
+        var words: [String] = []
+        while !words.contains(where: { $0.hasPrefix(":status=") }) {
+            words += try await sent(channel)
+        }
+        #expect(words.contains { $0.hasPrefix(":status=503 ") }, "\(words)")
+        #expect(files.openCount == 0 && server.ledger.heldBytes == 0)
     }
 }

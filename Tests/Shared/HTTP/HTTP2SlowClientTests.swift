@@ -176,6 +176,36 @@ struct HTTP2SlowClientTests {
         #expect(client.peer.channel.isActive)
     }
 
+    @Test(
+        "A call ends exactly 30 seconds after its client has last taken something",
+        arguments: [0, 1, 2_499, 4_999, 5_000, 29_999])
+    func exactPatience(milliseconds: Int64) throws {
+        let client = try Client(MemoryLedger(limit: .max), size: 100_000, window: 1_000)
+        // A connection that has other calls, and with them checks at other times.
+        try client.ask(0)
+        client.advance(by: .milliseconds(milliseconds))
+        try client.ask(1)
+        client.peer.credit(100, on: 1)
+        client.advance(by: .milliseconds(29_999))
+        #expect(client.refusals == [[], []])
+        client.advance(by: .milliseconds(1))
+        #expect(client.refusals == [[.stalled], [.stalled]])
+    }
+
+    @Test(
+        "A call waiting for its turn ends 30 seconds after the connection has last taken something")
+    func exactPatienceOfConnection() throws {
+        // The window of the connection is 65,535 bytes.
+        let client = try Client(MemoryLedger(limit: .max), size: 60_000, window: 100_000)
+        for number in 0..<3 { try client.ask(number) }
+        client.advance(by: .milliseconds(17_300))
+        client.peer.credit(1, on: 0)
+        client.advance(by: .milliseconds(29_999))
+        #expect(client.refusals == [[], [], []])
+        client.advance(by: .milliseconds(1))
+        #expect(client.refusals == [[], [.stalled], [.stalled]])
+    }
+
     @Test("A stream that waits for others of its connection is not stalled")
     func waiting() throws {
         let ledger = MemoryLedger(limit: .max)

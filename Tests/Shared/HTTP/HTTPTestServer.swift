@@ -16,6 +16,8 @@ final class HTTPTestServer: Sendable {
     private final class Waits: Sendable {
         private let continuations = Mutex<[AsyncStream<Void>.Continuation]>([])
 
+        var isEmpty: Bool { continuations.withLock(\.isEmpty) }
+
         func add(_ continuation: AsyncStream<Void>.Continuation) {
             continuations.withLock { $0.append(continuation) }
         }
@@ -46,6 +48,9 @@ final class HTTPTestServer: Sendable {
             }
         }
     }
+
+    /// True once a request is served.
+    var hasRequest: Bool { !waits.isEmpty }
 
     /// Waits for the next request.
     func next() async -> Exchange? {

@@ -66,6 +66,35 @@ struct StreamMachineTests {
         }
     }
 
+    @Test("An error that follows an answer each time does not start the backoff over")
+    func fastFailures() {
+        let broken = LarderError(.internal, "broken", domain: LarderError.sharedDomain)
+        /// The delays before streams that all answer first.
+        func delays(
+            _ error: LarderError, isHealthy: Bool = false, isProgress: Bool = false
+        ) -> [Duration] {
+            var stream = machine()
+            _ = stream.start(at: .zero) { 0.5 }
+            return (0..<4).map { _ in
+                _ = stream.opened()
+                for _ in 0..<2 {
+                    stream.succeeded(isProgress: isProgress)
+                    _ = stream.answered()
+                }
+                if isHealthy { stream.healthTimerFired() }
+                _ = stream.fail(error)
+                let effects = stream.start(at: .zero) { 0.5 }.effects
+                _ = stream.backoffTimerFired(isNeeded: true)
+                guard case .schedule(.backoff, let delay) = effects.first else { return .zero }
+                return delay
+            }
+        }
+        #expect(delays(broken) == [.zero, .seconds(1), .seconds(1.5), .seconds(2.25)])
+        #expect(delays(broken, isHealthy: true) == [.zero, .zero, .zero, .zero])
+        #expect(delays(broken, isProgress: true) == [.zero, .zero, .zero, .zero])
+        #expect(delays(failure) == [.zero, .zero, .zero, .zero])
+    }
+
     @Test("An unused stream has an idle timer, which use cancels")
     func idles() {
         var stream = open()

@@ -28,6 +28,26 @@ struct StoreTests {
         #expect(store.directory == directory.file("s"))
     }
 
+    @Test("opening says what it found")
+    func opening() throws {
+        let store = try Store(directory: directory.file("s"))
+        #expect(store.opening.state == .created)
+        try store.write { try $0.putNamedValue(.global, "a", []) }
+        // What the end of the process leaves.
+        let copy = directory.file("copy")
+        try FileManager.default.copyItem(atPath: directory.file("s"), toPath: copy)
+        try store.close()
+        #expect(try Store(directory: directory.file("s")).opening.state == .clean)
+        for name in ["lock.mdb", "owner.lock"] {
+            try FileManager.default.removeItem(atPath: copy + "/" + name)
+        }
+        let recovered = try Store(directory: copy)
+        #expect(recovered.opening.state == .recovered)
+        #expect(recovered.opening.recoveredCommitCount == 1)
+        #expect(try recovered.read { try $0.namedValue(.global, "a") } != nil)
+        try recovered.close()
+    }
+
     @Test("a second opening in one process is refused")
     func openTwice() throws {
         let store = try Store(directory: directory.file("s"))

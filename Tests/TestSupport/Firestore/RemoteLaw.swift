@@ -12,6 +12,11 @@ package enum RemoteLaw: String, CaseIterable, Sendable {
     case preconditionsHold
     case transformsAreResolved
     case figuresAreOfWhatMatches
+    case selectionsAreMade
+    case collectionsAreListed
+    case documentsAreListed
+    case subtreesAreListed
+    case mutationsAreCommittedByThemselves
     case writesAreAnsweredInOrder
     case aRefusedWriteEndsItsStream
     case aClosedWriteStreamIsSilent
@@ -24,6 +29,15 @@ package enum RemoteLaw: String, CaseIterable, Sendable {
     case resumedTargetsGoOn
     case demandIsKept
     case aClosedWatchStreamIsSilent
+
+    /// The laws of calls that the sync engine does not make.
+    package static let ofDirectCalls: [RemoteLaw] = [
+        .selectionsAreMade, .collectionsAreListed, .documentsAreListed, .subtreesAreListed,
+        .mutationsAreCommittedByThemselves,
+    ]
+
+    /// The laws of the calls that the sync engine makes.
+    package static let ofEngineCalls = allCases.filter { !ofDirectCalls.contains($0) }
 
     /// Tries a remote.
     ///
@@ -40,6 +54,11 @@ package enum RemoteLaw: String, CaseIterable, Sendable {
         case .preconditionsHold: try await tried.preconditionsHold()
         case .transformsAreResolved: try await tried.transformsAreResolved()
         case .figuresAreOfWhatMatches: try await tried.figuresAreOfWhatMatches()
+        case .selectionsAreMade: try await tried.selectionsAreMade()
+        case .collectionsAreListed: try await tried.collectionsAreListed()
+        case .documentsAreListed: try await tried.documentsAreListed()
+        case .subtreesAreListed: try await tried.subtreesAreListed()
+        case .mutationsAreCommittedByThemselves: try await tried.mutationsAreCommittedByThemselves()
         case .writesAreAnsweredInOrder: try await tried.writesAreAnsweredInOrder()
         case .aRefusedWriteEndsItsStream: try await tried.aRefusedWriteEndsItsStream()
         case .aClosedWriteStreamIsSilent: try await tried.aClosedWriteStreamIsSilent()

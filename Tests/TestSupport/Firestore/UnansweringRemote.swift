@@ -3,7 +3,7 @@ package import LarderQuery
 package import LarderRemote
 
 /// A backend that takes every call and answers none; what it says on watch streams is its own.
-package protocol UnansweringRemote: Remote {}
+package protocol UnansweringRemote: RemoteWithoutDirectCalls {}
 
 private final class UnansweringWriteStream: WriteStream {
     func send(_ request: WriteRequest) {}

@@ -92,6 +92,7 @@ package struct WatchMirror: Sendable {
             for id in left { change(id) { $0.paths.remove(reading.path) } }
         case .removed(let path, let left):
             for id in left { change(id) { $0.paths.remove(path) } }
+        case .unreadable(_, let error, _, _): violations.append("unreadable: \(error)")
         case .existenceFilter(let id, let count, let unchanged):
             let database = database
             change(id) { target in

@@ -12,6 +12,9 @@ extension WatchResponse {
                 + joined.map { " +\($0)" }.joined() + left.map { " -\($0)" }.joined()
         case .removed(let path, let left):
             path.string + " out" + left.map { " -\($0)" }.joined()
+        case .unreadable(let path, _, let joined, let left):
+            "\(path?.string ?? "?") unreadable" + joined.map { " +\($0)" }.joined()
+                + left.map { " -\($0)" }.joined()
         case .existenceFilter(let id, let count, let unchanged):
             "filter \(id) has \(count)" + (unchanged == nil ? "" : " and bits")
         }

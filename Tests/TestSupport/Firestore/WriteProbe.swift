@@ -21,7 +21,7 @@ package final class WriteProbe: Sendable {
             eventCount += 1
             switch event {
             case .opened: break
-            case .handshake(let token): (hasHandshake, self.token) = (true, token)
+            case .handshake(let token, _): (hasHandshake, self.token) = (true, token)
             case .committed(let response, let token):
                 responses.append(response)
                 self.token = token
@@ -49,6 +49,11 @@ package final class WriteProbe: Sendable {
     /// Sends a write with the last token.
     package func write(_ mutations: Mutation...) {
         stream.send(.write(mutations, streamToken: heard.value.token))
+    }
+
+    /// Sends a write with a name and the last token.
+    package func write(_ mutations: Mutation..., once name: WriteToken) {
+        stream.send(.write(mutations, streamToken: heard.value.token, once: name))
     }
 
     /// Ends the stream.

@@ -88,6 +88,26 @@ import Testing
         #expect(nothing.messages == "larder: no document of nowhere matches\n")
     }
 
+    @Test func `a condition with a malformed number, and without a match, gives a hint`() throws {
+        func messages(_ condition: String, _ options: String...) throws -> String {
+            try Tool.run(
+                ["query", "cities", "--where", condition, "--store", folder.store] + options,
+                in: folder
+            ).messages
+        }
+        let none = "larder: no document of cities matches\n"
+        let hint =
+            "larder: '1M' is not a number and is compared as a string; numbers are written like "
+            + "1000000 or 1e6\n"
+        #expect(try messages("population > 1M") == none + hint)
+        #expect(try messages("population in [1M, 5]") == none + hint)
+        #expect(try messages("population > 1M or state == CA") == "")
+        #expect(try messages("population > 1M", "--json") == "")
+        for text in [#""1M""#, "1e9", "2026-01-31", "M1", "time:2026-01-31T12:00:00Z"] {
+            #expect(try messages("population > \(text)") == none, "\(text)")
+        }
+    }
+
     @Test func `JSON output can be imported`() throws {
         let result = try Tool.run(
             "query", "cities", "--where", "state == CA", "--json", in: folder)

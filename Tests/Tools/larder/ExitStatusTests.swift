@@ -58,6 +58,18 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/larder-store"))
     }
 
+    @Test(arguments: [("qurey", "query"), ("updat", "update"), ("gett", "get")])
+    func `a command that is mistyped is named`(word: String, command: String) throws {
+        let result = try Tool.run([word, "cities", "--store", "s"], in: folder)
+        expectError(result, 64, "Unknown command '\(word)'. Did you mean '\(command)'?")
+    }
+
+    @Test func `a command like no other is unknown`() throws {
+        let result = try Tool.run(["nonsense", "cities"], in: folder)
+        expectError(result, 64, "Unknown command 'nonsense'.")
+        #expect(!result.messages.contains("Did you mean"))
+    }
+
     @Test func `the manual's table is the tool's`() throws {
         let page = PackageDirectory.path("Documentation/CommandLine.md")
         let text = try String(contentsOf: page, encoding: .utf8)

@@ -1,4 +1,6 @@
 import Foundation
+import LarderDocumentStore
+import LarderModel
 import LarderTestSupport
 import Testing
 
@@ -131,6 +133,36 @@ import Testing
         #expect(text.status == 0, "\(text)")
         #expect(text.lines.contains { $0.hasPrefix("documents") && $0.hasSuffix(" 5") })
         #expect(text.lines.contains { $0.hasPrefix("total") })
+        #expect(json["cacheRules"] as? [NSDictionary] == [])
+    }
+
+    @Test func `cache rules are listed with their documents, and evict obeys them`() throws {
+        let folder = try TemporaryFolder()
+        try Tool.makeStore(in: folder)
+        let store = try Store(StoreConfiguration(directory: folder.store))
+        try store.write { transaction throws in
+            try transaction.setCacheRules([
+                CacheRule(.collection("cities"), isPinned: true),
+                CacheRule(
+                    .collectionGroup("landmarks"), maximumBytes: 1 << 20,
+                    maximumAge: .seconds(86_400)),
+            ])
+        }
+        try store.close()
+        let json = try Tool.run("stat", "--json", in: folder).json()
+        let rules = try #require(json["cacheRules"] as? [[String: Any]])
+        #expect(rules.map { $0["selector"] as? String } == ["cities", "**/landmarks"])
+        #expect(rules.map { $0["documentCount"] as? Int } == [2, 1])
+        #expect(rules.map { $0["isPinned"] as? Bool } == [true, false])
+        #expect(rules.map { $0["maximumAgeSeconds"] as? Int } == [nil, 86_400])
+        #expect(rules.allSatisfy { ($0["sizeBytes"] as? Int ?? 0) > 0 })
+        let text = try Tool.run("stat", in: folder)
+        #expect(text.lines.contains { $0.hasPrefix("cities") && $0.hasSuffix("pinned") })
+        #expect(text.output.contains("at most 1 MiB, unused for at most 86400 s"), "\(text)")
+        _ = try Tool.run("evict", "0", in: folder)
+        #expect(try Tool.run("get", "cities/SF", in: folder).status == 0)
+        #expect(try Tool.run("get", "people/ada", in: folder).status == 1)
+        #expect(try Tool.run("check", in: folder).status == 0)
     }
 }
 

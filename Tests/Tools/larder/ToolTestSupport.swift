@@ -1,5 +1,6 @@
 import Foundation
 import LarderModel
+import LarderTestSupport
 import Testing
 
 @testable import LarderTool
@@ -131,9 +132,6 @@ enum Tool {
 }
 
 /// The tool, or a shell that calls it, while it runs.
-///
-/// Not by Foundation's `Process`: it hands the signal mask of the test's thread on and leaks a
-/// little now and then, which the address sanitizer reports.
 final class RunningTool {
     private let process: pid_t
     private var input: Int32
@@ -165,39 +163,17 @@ final class RunningTool {
         // Writing to a tool that has ended is an error to ignore, not a signal.
         signal(SIGPIPE, SIG_IGN)
 
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, inputPath, O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, outputPath, O_WRONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 2, messagesPath, O_WRONLY, 0)
-
-        // Signals as a shell gives them to its children.
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
-        sigemptyset(&none)
-        var ignored = sigset_t()
-        sigemptyset(&ignored)
-        for number in [SIGPIPE, SIGINT, SIGTERM] { sigaddset(&ignored, number) }
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &ignored)
-        posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-
         var variables = ProcessInfo.processInfo.environment
         variables["LARDER_STORE"] = nil
         variables.merge(environment) { $1 }
         let shell = ["/bin/sh", "-c", #"cd "$0" && exec "$@""#, folder.path, executable]
-        var arguments = (shell + arguments).map { strdup($0) } + [nil]
-        var settings = variables.map { strdup("\($0)=\($1)") } + [nil]
-        defer { for text in arguments + settings { free(text) } }
-        var started: pid_t = 0
-        let status = posix_spawn(
-            &started, shell[0], &actions, &attributes, &arguments, &settings)
-        process = started
-        try #require(status == 0, "cannot run \(executable): \(String(cString: strerror(status)))")
+        process = try spawn(
+            shell[0], Array(shell.dropFirst()) + arguments, environment: variables
+        ) { [outputPath, messagesPath] actions in
+            posix_spawn_file_actions_addopen(&actions, 0, inputPath, O_RDONLY, 0)
+            posix_spawn_file_actions_addopen(&actions, 1, outputPath, O_WRONLY, 0)
+            posix_spawn_file_actions_addopen(&actions, 2, messagesPath, O_WRONLY, 0)
+        }
     }
 
     deinit {
@@ -224,13 +200,8 @@ final class RunningTool {
         close(input)
         input = -1
         let (lines, messages) = (liveOutput?.rest(), liveMessages?.rest())
-        var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0 {
-            try #require(errno == EINTR)
-        }
-        let signal = status & 0x7F
         return ToolResult(
-            status: signal == 0 ? status >> 8 & 0xFF : 128 + signal,
+            status: waitForEnd(of: process),
             output: try lines ?? text(ofFile: outputPath),
             messages: try messages ?? text(ofFile: messagesPath))
     }

@@ -60,6 +60,19 @@ import Testing
                 ]))
     }
 
+    @Test func `bare words that begin like numbers are collected`() throws {
+        var words: [String] = []
+        _ = try WhereExpression(
+            "a > 1M and (b in [-2k, 5] or c == 07) and d == 1_000 and __name__ == 3x",
+            database: database, numberLikeWords: &words)
+        #expect(words == ["1M", "-2k", "07", "1_000"])
+        words = []
+        _ = try WhereExpression(
+            #"a == 5e3 and b == 1-2 and c == "1M" and d == -x and e == 2026-01-31 and f == 10:30"#,
+            database: database, numberLikeWords: &words)
+        #expect(words == [])
+    }
+
     @Test func `field paths are in canonical text`() throws {
         #expect(try parse("a.b == 1") == .field(try field("a", "b"), .equal, .integer(1)))
         #expect(

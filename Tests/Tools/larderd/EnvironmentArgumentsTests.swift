@@ -21,7 +21,7 @@ struct EnvironmentArgumentsTests {
             return words.first == word || words.first == "-h," ? String(word.dropFirst(2)) : nil
         }
         #expect(options.count >= 10)
-        #expect(Set(options).subtracting(["help"]) == Set(EnvironmentArguments.names))
+        #expect(Set(options).subtracting(["help", "version"]) == Set(EnvironmentArguments.names))
     }
 
     @Test("variables precede the command line")

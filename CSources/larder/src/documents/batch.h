@@ -28,5 +28,9 @@ size_t larder__batch_document_bytes(const larder_mutation_document *document);
 /* Looks at a row; batch borrows it. False when malformed; the documents are checked as they are
  * taken by larder_batch_get_document. */
 bool larder__batch_parse(larder_bytes row, int64_t batch_id, larder_batch *batch);
+/* Adds a batch of another store to the user's queue, with the id and the attempts that it has
+ * (mutation.c). Neither may be borrowed from the transaction. */
+int32_t larder__mutation_restore(larder_txn *txn, larder_bytes user, const larder_batch *batch,
+                                 larder_error *error);
 
 #endif

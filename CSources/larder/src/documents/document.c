@@ -274,7 +274,6 @@ int32_t larder__document_remove(larder_txn *txn, uint64_t collection, larder_byt
                              : count(txn, collection, larder__key_bytes(&key), &old,
                                      is_found ? larder__row_raw_bytes(&old.record) : 0, -1, error);
     if (status == LARDER_OK) status = larder__id_release(txn, collection, id_key_form, error);
-    if (status == LARDER_OK) status = larder__collection_release(txn, collection, error);
     if (status != LARDER_OK) txn->failed = true;
     if (freed_bytes != NULL) *freed_bytes = before - larder__counters_total(&txn->counters);
     return status;
@@ -288,5 +287,9 @@ int32_t larder_document_remove(larder_txn *txn, larder_bytes name, larder_error 
     status = larder__name_find(txn, name, &collection, &id, error);
     if (status == LARDER_OK)
         status = larder__document_remove(txn, collection, larder__id_bytes(&id), true, NULL, error);
+    if (status == LARDER_OK) {
+        status = larder__collection_release(txn, collection, error);
+        if (status != LARDER_OK) txn->failed = true;
+    }
     return larder__txn_note(txn, status);
 }

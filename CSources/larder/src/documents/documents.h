@@ -9,10 +9,11 @@
 
 /* ---- documents (document.c, recount.c) ---- */
 
-/* Removes the row with its index entries, read time and counts, and releases a collection or
- * long id that nothing mentions any more. OK, NOT_FOUND; E_CORRUPT for a damaged row unless that
- * is to be removed, too, which takes counting all documents. *freed_bytes (nullable): what the
- * counters lost. key_form must not lie in the environment. */
+/* Removes a document's row, its index entries, its read time and its share of the counts. A long id
+ * that no table mentions any more is released; the collection is left to the caller. OK, NOT_FOUND.
+ * A damaged row is E_CORRUPT; with even_damaged it is removed, and all documents are counted again.
+ * *freed_bytes (nullable): how much the counted bytes went down. id_key_form must not lie in the
+ * environment. */
 int32_t larder__document_remove(larder_txn *txn, uint64_t collection, larder_bytes id_key_form,
                                 bool even_damaged, int64_t *freed_bytes, larder_error *error);
 /* For a row that was damaged: removes the document's read-time rows, whatever their times. */
@@ -117,7 +118,18 @@ int32_t larder__scan_create(const larder_txn *txn, size_t size_bytes,
                             const larder_scan_options *options, larder_scan **scan,
                             larder_error *error);
 /* Fills collection path (by number) and id text of a document and the scan's last position. */
-int32_t larder__scan_name(larder_scan *scan, uint64_t collection, larder_bytes id_key_form,
-                          larder_document *document, larder_error *error);
+int32_t larder__scan_find_name(larder_scan *scan, uint64_t collection, larder_bytes id_key_form,
+                               larder_document *document, larder_error *error);
+/* The same; the collection is mostly that of the last document, and the id its own text. */
+static inline int32_t larder__scan_name(larder_scan *scan, uint64_t collection,
+                                        larder_bytes id_key_form, larder_document *document,
+                                        larder_error *error) {
+    if (scan->collection != collection || scan->collection_path.data == NULL ||
+        !larder__id_key_is_text(id_key_form))
+        return larder__scan_find_name(scan, collection, id_key_form, document, error);
+    scan->id_key_form = document->id = id_key_form;
+    document->collection = scan->collection_path;
+    return LARDER_OK;
+}
 
 #endif

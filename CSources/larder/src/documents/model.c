@@ -4,10 +4,12 @@
  * Two kinds of row can be evicted. A document stays while it is pinned or a pending write names
  * it. A document in a target is kept as long as its target: a younger target takes it along to its
  * own epoch, and a target that is not younger is removed first. A target stays while it is pinned.
+ * Cache rules keep documents, too (store/rules.h).
  */
 #include "documents.h"
 #include "store/lru.h"
 #include "store/row.h"
+#include "store/rules.h"
 
 #define TARGET_PART 500 /* documents of a target removed at once */
 
@@ -148,6 +150,14 @@ static int32_t has_pending_mutation(const larder_txn *txn, uint64_t collection, 
     return status < 0 ? status : LARDER_OK;
 }
 
+/* True if a cache rule keeps the documents of a collection from being evicted in this walk. */
+static bool is_kept_by_rule(larder__lru_step *s, uint64_t collection) {
+    const larder__rule *rule = larder__rules_of(s->txn, collection);
+    if (rule == NULL) return false;
+    return (rule->flags & LARDER_RULE_PINNED) != 0 ||
+           ((rule->flags & LARDER_RULE_LOCAL_ONLY) != 0 && !s->by_rules);
+}
+
 static int32_t is_pinned(const larder_txn *txn, uint64_t collection, larder_bytes id, bool *pinned,
                          larder_error *error) {
     *pinned = false;
@@ -214,12 +224,24 @@ static int32_t look_at_targets(const larder_txn *txn, const larder__lru_entry *e
     return status < 0 ? status : LARDER_OK;
 }
 
+/* Releases the collection that documents went from, once for all of them that come one after the
+ * other. */
+static int32_t release_left(larder__lru_step *s, larder_error *error) {
+    if (s->left_collection == 0) return LARDER_OK;
+    int64_t before = larder__counters_total(&s->txn->counters);
+    int32_t status = larder__collection_release(s->txn, s->left_collection, error);
+    s->result->freed_bytes += before - larder__counters_total(&s->txn->counters);
+    s->left_collection = 0;
+    return status;
+}
+
 static int32_t visit_document(larder__lru_step *s, const larder__lru_entry *entry, uint32_t epoch,
                               larder__lru_outcome *outcome, larder_error *error) {
     bool pinned;
     uint32_t younger;
     int32_t removable;
     int32_t status = is_pinned(s->txn, entry->number, entry->id, &pinned, error);
+    pinned = pinned || is_kept_by_rule(s, entry->number);
     if (status == LARDER_OK && !pinned)
         status = look_at_targets(s->txn, entry, epoch, &pinned, &younger, &removable, error);
     if (status != LARDER_OK) return status;
@@ -247,6 +269,9 @@ static int32_t visit_document(larder__lru_step *s, const larder__lru_entry *entr
         return status;
     }
     int64_t freed = 0;
+    if (s->left_collection != entry->number) status = release_left(s, error);
+    if (status != LARDER_OK) return status;
+    s->left_collection = entry->number;
     status = larder__document_remove(s->txn, entry->number, entry->id, false, &freed, error);
     s->result->freed_bytes += freed;
     if (status == LARDER_OK) s->result->evicted_count++;
@@ -258,5 +283,6 @@ const larder__lru_rows larder__lru_documents = {
     .count = document_rows,
     .epoch = document_epoch,
     .visit = visit_document,
+    .end = release_left,
     .touch = touch_document,
 };

@@ -196,6 +196,22 @@ int32_t larder_mutation_append(larder_txn *txn, larder_bytes user, larder_time l
     return larder__txn_note_partial(txn, status);
 }
 
+int32_t larder__mutation_restore(larder_txn *txn, larder_bytes user, const larder_batch *batch,
+                                 larder_error *error) {
+    uint64_t number;
+    int64_t next = txn->counters.next_batch_id;
+    txn->row.size_bytes = 0;
+    if (!larder__batch_append(&txn->row, batch) ||
+        !larder__buffer_append(&txn->row, batch->documents.data, batch->documents.size_bytes))
+        return larder__txn_note(txn,
+                                larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a batch"));
+    int32_t status = larder__user_obtain(txn, user, &number, error);
+    if (status == LARDER_OK) status = append_rows(txn, number, batch->batch_id, error);
+    if (status == LARDER_OK && next > txn->counters.next_batch_id)
+        txn->counters.next_batch_id = next;
+    return larder__txn_note_partial(txn, status);
+}
+
 /* ---- read ---- */
 
 static int32_t read_batch(const larder_txn *txn, uint64_t user, int64_t batch_id,

@@ -93,10 +93,15 @@ int32_t larder__scan_check(const larder_scan *scan, larder_error *error) {
     return status;
 }
 
+/* Whether larder__scan_check has nothing to say, of the scans of read transactions. */
+static inline bool is_usable(const larder_scan *scan) {
+    return scan->txn != NULL && !scan->txn->is_write && !larder__env_is_forked(scan->env);
+}
+
 int32_t larder_scan_next(larder_scan *scan, larder_document *document, larder_error *error) {
     if (scan == NULL || document == NULL)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "scan or document is NULL");
-    int32_t status = larder__scan_check(scan, error);
+    int32_t status = is_usable(scan) ? LARDER_OK : larder__scan_check(scan, error);
     if (status != LARDER_OK) return status;
     if (scan->is_collection_scan)
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
@@ -107,8 +112,8 @@ int32_t larder_scan_next(larder_scan *scan, larder_document *document, larder_er
     return status;
 }
 
-int32_t larder__scan_name(larder_scan *scan, uint64_t collection, larder_bytes id_key_form,
-                          larder_document *document, larder_error *error) {
+int32_t larder__scan_find_name(larder_scan *scan, uint64_t collection, larder_bytes id_key_form,
+                               larder_document *document, larder_error *error) {
     if (scan->collection != collection || scan->collection_path.data == NULL) {
         int32_t status =
             larder__collection_info(scan->txn, collection, &scan->collection_path, NULL, error);
@@ -153,7 +158,8 @@ static void ask_for(larder__ahead *ahead, uintptr_t chunk) {
     *slot = chunk;
     void *from = (void *)(chunk * AHEAD_BYTES);
     unsigned char is_resident = 0;
-    if (mincore(from, 1, &is_resident) == 0 && (is_resident & 1) != 0) return;
+    /* A vector of char on macOS, of unsigned char on Linux. */
+    if (mincore(from, 1, (void *)&is_resident) == 0 && (is_resident & 1) != 0) return;
     madvise(from, AHEAD_BYTES, MADV_WILLNEED);
 }
 
@@ -178,17 +184,14 @@ typedef struct collection_scan {
 } collection_scan;
 
 int32_t larder__scan_give(larder_scan *scan, larder__stream *stream, larder__ahead *ahead,
-                          larder_document *document, bool *is_passed, larder_error *error) {
-    *is_passed = false;
-    memset(document, 0, sizeof *document);
-    if ((scan->flags & LARDER_SCAN_KEYS_ONLY) != 0 && (scan->flags & LARDER_SCAN_ALL_STATES) != 0)
-        return larder__scan_name(scan, stream->collection, stream->current, document, error);
-    if (stream->base_is_current) read_ahead(ahead, scan->txn, stream->base.value);
-    int32_t status = larder__stream_read(stream, document, error);
-    if (status != LARDER_OK) return status;
-    if (document->state != LARDER_DOCUMENT_FOUND && (scan->flags & LARDER_SCAN_ALL_STATES) == 0) {
-        *is_passed = true;
-        return LARDER_OK;
+                          larder_document *document, larder_error *error) {
+    const uint32_t names_only = LARDER_SCAN_KEYS_ONLY | LARDER_SCAN_ALL_STATES;
+    if ((scan->flags & names_only) != names_only) {
+        if (stream->base_is_current) read_ahead(ahead, scan->txn, stream->base.value);
+        int32_t status = larder__stream_read(stream, document, error);
+        if (status != LARDER_OK) return status;
+        if (document->state != LARDER_DOCUMENT_FOUND && (scan->flags & LARDER_SCAN_ALL_STATES) == 0)
+            return LARDER_NOT_FOUND;
     }
     if ((scan->flags & LARDER_SCAN_KEYS_ONLY) != 0) memset(document, 0, sizeof *document);
     return larder__scan_name(scan, stream->collection, stream->current, document, error);
@@ -197,13 +200,13 @@ int32_t larder__scan_give(larder_scan *scan, larder__stream *stream, larder__ahe
 static int32_t next_in_collection(larder_scan *base, larder_document *document,
                                   larder_error *error) {
     collection_scan *scan = (collection_scan *)base;
-    for (;;) {
-        int32_t status = larder__stream_next(&scan->stream, error);
+    int32_t status;
+    do {
+        status = larder__stream_next(&scan->stream, error);
         if (status != LARDER_OK) return status;
-        bool is_passed;
-        status = larder__scan_give(base, &scan->stream, &scan->ahead, document, &is_passed, error);
-        if (!is_passed) return status;
-    }
+        status = larder__scan_give(base, &scan->stream, &scan->ahead, document, error);
+    } while (status == LARDER_NOT_FOUND);
+    return status;
 }
 
 static void close_collection(larder_scan *base) {

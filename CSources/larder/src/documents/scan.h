@@ -11,8 +11,8 @@ int32_t larder__scan_user(const larder_txn *txn, const larder_scan_options *opti
                           larder_error *error);
 /* next of a scan that gives nothing, for names the store does not know. */
 int32_t larder__scan_nothing(larder_scan *scan, larder_document *document, larder_error *error);
-/* Reads what the stream stands on, or says that the flags pass it over. */
+/* Reads what the stream stands on. LARDER_NOT_FOUND: the flags pass it over. */
 int32_t larder__scan_give(larder_scan *scan, larder__stream *stream, larder__ahead *ahead,
-                          larder_document *document, bool *is_passed, larder_error *error);
+                          larder_document *document, larder_error *error);
 
 #endif

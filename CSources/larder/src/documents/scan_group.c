@@ -246,9 +246,8 @@ static int32_t next_in_group(larder_scan *base, larder_document *document, larde
             continue;
         }
         f->is_peeked = false;
-        bool is_passed;
-        status = larder__scan_give(base, &f->stream, &scan->ahead, document, &is_passed, error);
-        if (!is_passed) return status;
+        status = larder__scan_give(base, &f->stream, &scan->ahead, document, error);
+        if (status != LARDER_NOT_FOUND) return status;
     }
 }
 

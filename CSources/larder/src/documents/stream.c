@@ -63,6 +63,7 @@ int32_t larder__stream_open(larder__stream *s, const larder_txn *txn, uint64_t c
     s->end_is_at = (options->flags & LARDER_SCAN_END_AT) != 0;
     s->start_text = start;
     s->end_text = end;
+    s->fetch_count = 1;
     if (start.size_bytes > 0) larder__id_encode(start, &s->start);
     if (end.size_bytes > 0) larder__id_encode(end, &s->end);
     larder__key_number(&s->base_prefix, collection);
@@ -220,38 +221,82 @@ static int32_t next_any(larder__stream *s, larder_error *error) {
     return status;
 }
 
-/* The common case, in one piece: no overlays, no bounds, an ordinary id. False when it is
- * another, and the cursor has not moved or *moved says so. */
-static bool next_plain(larder__stream *s, bool *moved) {
-    *moved = false;
-    if (s->user != 0 || !s->base_is_current || s->run != NULL ||
-        (s->start.size_bytes | s->end.size_bytes) != 0)
-        return false;
-    MDB_val k, v;
-    if (mdb_cursor_get(s->base.mdb, &k, &v, s->is_reverse ? MDB_PREV : MDB_NEXT) != 0)
-        return false; /* the end or an error: found again by the ordinary way */
-    *moved = true;
-    s->base.key = larder__bytes(k.mv_data, k.mv_size);
-    s->base.value = larder__bytes(v.mv_data, v.mv_size);
+/* ---- rows fetched ahead: no overlays, ordinary ids ---- */
+
+static bool can_fetch(const larder__stream *s) {
+    return s->user == 0 && s->base_is_current && s->run == NULL;
+}
+
+/* Whether a row is one of the collection's, with an id that lies among the others in name order. */
+static bool is_ordinary(const larder__stream *s, const larder__mdb_row *row) {
     size_t prefix = s->base_prefix.size_bytes;
-    const uint8_t *key = k.mv_data;
-    if (k.mv_size <= prefix || k.mv_size > prefix + LARDER__ID_HEAD ||
-        key[0] != s->base_prefix.bytes[0] ||
-        (prefix > 1 && memcmp(key, s->base_prefix.bytes, prefix) != 0))
-        return false;
-    s->current = larder__bytes(key + prefix, k.mv_size - prefix);
-    return true;
+    return larder__guard_can_read_row(s->txn, row->key, row->value) && row->key.mv_size > prefix &&
+           row->key.mv_size <= prefix + LARDER__ID_HEAD &&
+           larder__bytes_has_prefix(larder__bytes(row->key.mv_data, row->key.mv_size),
+                                    larder__key_bytes(&s->base_prefix));
+}
+
+/* Puts the cursor back on a row that it was on. In damaged pages a search can find another row, with
+ * which the scan would not end. */
+static int32_t return_to(larder__stream *s, larder_bytes key, larder_error *error) {
+    int32_t status = larder__cursor_seek_on(&s->base, key, error);
+    if (status == LARDER_END || (status == LARDER_OK && s->base.key.data != key.data))
+        status = larder__corrupt(s->txn, LARDER__DOCUMENTS, key, "keys are out of order", error);
+    if (status != LARDER_OK) {
+        s->has_base = s->base_is_current = false;
+        s->row_count = 0;
+    }
+    return status;
+}
+
+/* Fetches rows, twice as many as the last time, up to the first that is not ordinary. That row, or an
+ * error, is left to next_any. */
+static int32_t fetch(larder__stream *s, larder_error *error) {
+    size_t taken;
+    MDB_cursor_op op = s->is_reverse ? MDB_PREV : MDB_NEXT;
+    int code = larder__mdb_cursor_get_rows(s->base.mdb, op, s->rows, s->fetch_count, &taken);
+    size_t ordinary = 0;
+    while (ordinary < taken && is_ordinary(s, &s->rows[ordinary]))
+        ordinary++;
+    s->row_at = s->row_count = 0;
+    int32_t status = larder__cursor_count_steps(&s->base, ordinary, error);
+    if (status != LARDER_OK) return status;
+    s->row_count = ordinary;
+    if (s->row_count == taken && (code == 0 || code == MDB_NOTFOUND)) {
+        s->fetch_count = 2 * s->fetch_count;
+        if (s->fetch_count > LARDER__ROWS_AHEAD) s->fetch_count = LARDER__ROWS_AHEAD;
+        return LARDER_OK;
+    }
+    s->fetch_count = 1;
+    larder_bytes last = s->base.key;
+    if (s->row_count > 0) {
+        MDB_val key = s->rows[s->row_count - 1].key;
+        last = larder__bytes(key.mv_data, key.mv_size);
+    }
+    return return_to(s, last, error);
+}
+
+static void take(larder__stream *s) {
+    const larder__mdb_row *row = &s->rows[s->row_at++];
+    size_t prefix = s->base_prefix.size_bytes;
+    s->base.key = larder__bytes(row->key.mv_data, row->key.mv_size);
+    s->base.value = larder__bytes(row->value.mv_data, row->value.mv_size);
+    s->current = larder__bytes(larder__begin(s->base.key) + prefix, row->key.mv_size - prefix);
+}
+
+static int32_t next_id(larder__stream *s, larder_error *error) {
+    if (s->row_at == s->row_count && can_fetch(s)) {
+        int32_t status = fetch(s, error);
+        if (status != LARDER_OK) return status;
+    }
+    if (s->row_at == s->row_count) return next_any(s, error);
+    take(s);
+    return LARDER_OK;
 }
 
 int32_t larder__stream_next(larder__stream *s, larder_error *error) {
-    bool moved;
-    if (next_plain(s, &moved)) return LARDER_OK;
-    if (moved) { /* takes what the cursor stands on */
-        s->base_is_current = false;
-        settle(&s->base, &s->base_prefix, LARDER_OK, &s->has_base);
-    }
     for (;;) {
-        int32_t status = next_any(s, error);
+        int32_t status = next_id(s, error);
         if (status != LARDER_OK) return status;
         int where = place(s);
         if (where == 0) return LARDER_OK;
@@ -259,21 +304,17 @@ int32_t larder__stream_next(larder__stream *s, larder_error *error) {
     }
 }
 
-int32_t larder__stream_read(larder__stream *s, larder_document *document, larder_error *error) {
-    int32_t status;
-    if (s->run != NULL) {
-        status = LARDER_NOT_FOUND;
-        if (s->user != 0)
-            status =
-                larder__overlay_read(s->txn, s->user, s->collection, s->current, document, error);
-        if (status == LARDER_NOT_FOUND)
-            status = larder__document_read(s->txn, s->collection, s->current, document, error);
-        if (status == LARDER_NOT_FOUND)
-            status = larder__fail(error, LARDER_E_CORRUPT, "a document vanished from its scan");
-        return status;
-    }
-    if (s->overlay_is_current)
+int32_t larder__stream_read_merged(larder__stream *s, larder_document *document,
+                                   larder_error *error) {
+    if (s->run == NULL)
         return larder__overlay_view(s->txn, s->overlay.key, s->overlay.value, document, NULL,
                                     error);
-    return larder__row_read(s->txn, LARDER__DOCUMENTS, s->base.key, s->base.value, document, error);
+    int32_t status = LARDER_NOT_FOUND;
+    if (s->user != 0)
+        status = larder__overlay_read(s->txn, s->user, s->collection, s->current, document, error);
+    if (status == LARDER_NOT_FOUND)
+        status = larder__document_read(s->txn, s->collection, s->current, document, error);
+    if (status == LARDER_NOT_FOUND)
+        status = larder__fail(error, LARDER_E_CORRUPT, "a document vanished from its scan");
+    return status;
 }

@@ -127,7 +127,7 @@ int32_t larder__walk_next(larder__walk *walk, larder_error *error) {
         larder__key after = walk->run_head;
         larder__key_clear(&walk->run_head);
         if (!has_more) return LARDER_END;
-        status = larder__cursor_seek(&walk->cursor, larder__key_bytes(&after), error);
+        status = larder__cursor_seek_on(&walk->cursor, larder__key_bytes(&after), error);
     } else if (!walk->is_started) {
         walk->is_started = true;
         const larder__key *from = walk->start.size_bytes > 0 ? &walk->start : &walk->prefix;

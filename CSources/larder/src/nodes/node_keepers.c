@@ -83,3 +83,37 @@ int32_t larder__keepers_have(const larder_txn *txn, const larder__keepers *keepe
     }
     return LARDER_OK;
 }
+
+static int32_t has_queries(const larder_txn *txn, larder__place *place, bool *found,
+                           larder_error *error) {
+    larder__children children;
+    int32_t status = larder__children_open(txn, place, &children, error);
+    if (status == LARDER_OK)
+        status = larder__children_find(&children, larder__index_queries, error);
+    larder__children_close(&children);
+    *found = status == LARDER_OK;
+    return status == LARDER_NOT_FOUND ? LARDER_OK : status;
+}
+
+int32_t larder__keepers_cover(const larder_txn *txn, uint64_t tree, larder_bytes path,
+                              larder__keepers *keepers, bool *covered, larder_error *error) {
+    larder__place place;
+    larder_bytes above = larder__bytes(path.data, 0), rest = path, key;
+    *covered = false;
+    int32_t status = larder__place_find(txn, larder__index_of(tree), above, &place, error);
+    while (status == LARDER_OK) {
+        bool found;
+        status = has_queries(txn, &place, &found, error);
+        if (status == LARDER_OK && found)
+            status = larder__keepers_read(txn, tree, above, keepers, error);
+        if (status != LARDER_OK) break;
+        *covered = found && keepers->keeps_all;
+        if (*covered || !larder__path_take(&rest, &key)) break;
+        if (found) status = larder__keepers_have(txn, keepers, key, covered, error);
+        if (*covered || status != LARDER_OK) break;
+        above.size_bytes = (size_t)(larder__begin(key) - larder__begin(path)) + key.size_bytes;
+        status = larder__place_descend(&place, key, error);
+    }
+    larder__place_close(&place);
+    return status == LARDER_NOT_FOUND ? LARDER_OK : status;
+}

@@ -43,7 +43,8 @@ static int32_t note_unkept(larder_txn *txn, uint64_t tree, larder_bytes base,
                            const larder_node_change *changes, size_t count, larder_error *error) {
     bool is_kept = false;
     larder__buffer path = {.allocator = &txn->env->allocator};
-    int32_t status = larder__index_keeps(txn, tree, base, &is_kept, error);
+    larder__keepers keepers = {.keyed.allocator = &txn->env->allocator};
+    int32_t status = larder__keepers_cover(txn, tree, base, &keepers, &is_kept, error);
     for (size_t i = 0; i < count && status == LARDER_OK && !is_kept; i++) {
         if (changes[i].node.size_bytes == 0) continue;
         path.size_bytes = 0;
@@ -54,13 +55,14 @@ static int32_t note_unkept(larder_txn *txn, uint64_t tree, larder_bytes base,
             break;
         }
         bool is_change_kept = true;
-        status = larder__index_keeps(txn, tree, larder__bytes(path.data, path.size_bytes),
-                                     &is_change_kept, error);
+        status = larder__keepers_cover(txn, tree, larder__bytes(path.data, path.size_bytes),
+                                       &keepers, &is_change_kept, error);
         if (status != LARDER_OK || is_change_kept) continue;
         status = larder__sweep_make(txn, tree, larder__bytes(NULL, 0), error);
         txn->env->nodes->swept_tree = tree;
         break;
     }
+    larder__buffer_free(&keepers.keyed);
     larder__buffer_free(&path);
     return status;
 }

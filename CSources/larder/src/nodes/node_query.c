@@ -178,27 +178,6 @@ int32_t larder__sweep_unmark(larder_txn *txn, uint64_t tree, larder_bytes path,
     return put_index(txn, tree, path, ".s", larder__bytes(NULL, 0), error);
 }
 
-int32_t larder__index_keeps(const larder_txn *txn, uint64_t tree, larder_bytes path, bool *kept,
-                            larder_error *error) {
-    larder__place place;
-    larder_bytes key;
-    *kept = false;
-    int32_t status =
-        larder__place_find(txn, larder__index_of(tree), larder__bytes(NULL, 0), &place, error);
-    while (status == LARDER_OK) {
-        larder__children children;
-        status = larder__children_open(txn, &place, &children, error);
-        if (status == LARDER_OK)
-            status = larder__children_find(&children, larder__index_queries, error);
-        larder__children_close(&children);
-        *kept = status == LARDER_OK;
-        if (status != LARDER_NOT_FOUND || !larder__path_take(&path, &key)) break;
-        status = larder__place_descend(&place, key, error);
-    }
-    larder__place_close(&place);
-    return status == LARDER_NOT_FOUND ? LARDER_OK : status;
-}
-
 /* ---- public: writing ---- */
 
 static int32_t check_write(larder_txn *txn, uint64_t tree, larder_error *error) {

@@ -62,9 +62,6 @@ int32_t larder__query_forget(larder_txn *txn, uint64_t tree, uint64_t id, larder
 
 /* Makes a sweep at a path unless there is one. path may not lie in the environment. */
 int32_t larder__sweep_make(larder_txn *txn, uint64_t tree, larder_bytes path, larder_error *error);
-/* Whether a query stands at a path or above it. */
-int32_t larder__index_keeps(const larder_txn *txn, uint64_t tree, larder_bytes path, bool *kept,
-                            larder_error *error);
 /* Removes the mark of a sweep that was made. */
 int32_t larder__sweep_unmark(larder_txn *txn, uint64_t tree, larder_bytes path,
                              larder_error *error);
@@ -84,6 +81,9 @@ int32_t larder__keepers_read(const larder_txn *txn, uint64_t tree, larder_bytes 
 /* Whether one of the tracked keys of the keyed queries is a key. */
 int32_t larder__keepers_have(const larder_txn *txn, const larder__keepers *keepers,
                              larder_bytes key, bool *found, larder_error *error);
+/* Whether queries at a path or above it keep everything there. Uses *keepers. */
+int32_t larder__keepers_cover(const larder_txn *txn, uint64_t tree, larder_bytes path,
+                              larder__keepers *keepers, bool *covered, larder_error *error);
 
 /* Pins (node_pin.c). The path or one above it; a path below it. */
 bool larder__node_is_pinned(larder_env *env, uint64_t tree, larder_bytes path);

@@ -82,20 +82,10 @@ static bool leave_child(sweeping *s, bool *has_memory) {
 
 /* Whether everything at the path stays, for what stands at it or above it. */
 static int32_t is_covered(sweeping *s, bool *covered) {
-    larder_bytes path = bytes_of(&s->path), rest = path, key;
-    size_t above = 0;
+    larder_bytes path = bytes_of(&s->path);
     *covered = larder__node_is_pinned(s->txn->env, s->tree, path);
-    while (!*covered) {
-        int32_t status = larder__keepers_read(s->txn, s->tree, larder__bytes(path.data, above),
-                                              &s->keepers, s->error);
-        if (status != LARDER_OK) return status;
-        *covered = s->keepers.keeps_all;
-        if (*covered || !larder__path_take(&rest, &key)) return LARDER_OK;
-        status = larder__keepers_have(s->txn, &s->keepers, key, covered, s->error);
-        if (status != LARDER_OK) return status;
-        above = (size_t)(larder__begin(key) - larder__begin(path)) + key.size_bytes;
-    }
-    return LARDER_OK;
+    if (*covered) return LARDER_OK;
+    return larder__keepers_cover(s->txn, s->tree, path, &s->keepers, covered, s->error);
 }
 
 typedef enum child_fate { GOES, STAYS, IS_ENTERED } child_fate;

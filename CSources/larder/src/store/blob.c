@@ -2,6 +2,10 @@
  * blob.c - zstd with dictionaries: the dictionary table, compressing cold parts, frames.
  *
  *   catalog  l  dictionary id (u32) -> record count (8) | dictionary
+ *            u  dictionary id (u32) -> record count (8)
+ *
+ * The count in the second row, where there is one, is the valid one: nearly every commit changes it,
+ * and the first row has some kilobytes. Earlier versions changed the first.
  *
  * Ids are 1, 2, 3... in order of training; the one in use is in the counters. Frames in rows
  * have no magic number and no dictionary id (the row says which): 8 bytes a record less.
@@ -49,6 +53,14 @@ larder__key larder__dictionary_key(uint32_t id) {
     return key;
 }
 
+larder__key larder__dictionary_count_key(uint32_t id) {
+    larder__key key;
+    larder__key_clear(&key);
+    larder__key_byte(&key, LARDER__KIND_DICTIONARY_COUNT);
+    larder__key_u32(&key, id);
+    return key;
+}
+
 int32_t larder__dictionary_row(const larder_txn *txn, uint32_t id, int64_t *record_count,
                                larder_bytes *content, larder_error *error) {
     larder__key key = larder__dictionary_key(id);
@@ -62,7 +74,15 @@ int32_t larder__dictionary_row(const larder_txn *txn, uint32_t id, int64_t *reco
     *record_count = (int64_t)larder__load64(payload.data);
     *content = larder__bytes(larder__begin(payload) + LARDER__DICTIONARY_HEAD,
                              payload.size_bytes - LARDER__DICTIONARY_HEAD);
-    return LARDER_OK;
+    key = larder__dictionary_count_key(id);
+    status =
+        larder__table_get_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), &payload, error);
+    if (status == LARDER_NOT_FOUND) return LARDER_OK;
+    if (status == LARDER_OK && payload.size_bytes != sizeof *record_count)
+        return larder__corrupt(txn, LARDER__CATALOG, larder__key_bytes(&key), "malformed count",
+                               error);
+    if (status == LARDER_OK) *record_count = (int64_t)larder__load64(payload.data);
+    return status;
 }
 
 void larder__blob_forget(larder_env *env, uint32_t id) {

@@ -9,7 +9,7 @@
 #define LARDER__AUTOMATIC_BYTES (96 * 1024) /* met before the first dictionary is trained */
 #define LARDER__AUTOMATIC_COUNT 1024
 
-#define LARDER__DICTIONARY_HEAD 8 /* the record count in a dictionary's row */
+#define LARDER__DICTIONARY_HEAD 8 /* in a dictionary's row, before the dictionary */
 
 typedef struct larder__dictionary_delta { /* a count that changed in the write transaction */
     uint32_t id;
@@ -35,6 +35,7 @@ static inline bool larder__dictionary_is_new(const larder_txn *txn, uint32_t id)
     return txn->is_write && state->first_made != 0 && id >= state->first_made;
 }
 larder__key larder__dictionary_key(uint32_t id);
+larder__key larder__dictionary_count_key(uint32_t id);
 /* Record count as stored, and content, borrowed. NOT_FOUND. */
 int32_t larder__dictionary_row(const larder_txn *txn, uint32_t id, int64_t *record_count,
                                larder_bytes *content, larder_error *error);

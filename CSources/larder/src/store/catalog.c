@@ -19,7 +19,7 @@
  * transaction. A memo learned in snapshot m holds in snapshot s when no name changed between
  * them: in one process that is catalog_commit <= min(m, s); with several, only m == s is sure.
  */
-#include "internal.h"
+#include "rules.h"
 
 #include <assert.h>
 
@@ -303,6 +303,7 @@ int32_t larder__group_next(const larder_txn *txn, uint64_t group, larder__cursor
 
 int32_t larder__collection_count(larder_txn *txn, uint64_t collection, int64_t found_delta,
                                  int64_t bytes_delta, larder_error *error) {
+    larder__rules_count(txn, collection, bytes_delta);
     for (size_t i = txn->delta_count; i-- > 0;)
         if (txn->deltas[i].number == collection) {
             txn->deltas[i].found_delta += found_delta;

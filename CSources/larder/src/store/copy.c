@@ -5,8 +5,11 @@
  * Either is made in a directory beside the target, synced, and renamed: a copy that was cut
  * short is never at the target.
  */
+#include "base/platform.h"
 #include "file.h"
+#include "guard.h"
 #include "internal.h"
+#include "wal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,6 +97,7 @@ static int32_t publish(copy *c, const char *target, larder_error *error) {
     char path[PATH_BYTES + 16];
     snprintf(path, sizeof path, "%s/data.mdb", c->partial);
     int code = sync_path(path, O_RDWR);
+    if (code == 0) code = larder__wal_make_unused(c->partial);
     if (code == 0) code = sync_path(c->partial, O_RDONLY | O_DIRECTORY);
     if (code != 0) return fail_file(error, code, "syncing", c->partial);
     if (rename(c->partial, target) != 0) {
@@ -117,7 +121,7 @@ static int32_t publish(copy *c, const char *target, larder_error *error) {
 }
 
 static void discard(copy *c) {
-    static const char *const files[] = {"data.mdb", "lock.mdb", "owner.lock"};
+    static const char *const files[] = {"data.mdb", "lock.mdb", "owner.lock", LARDER__WAL_FILE};
     if (c->partial[0] == '\0') return;
     char path[PATH_BYTES + 16];
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
@@ -197,12 +201,13 @@ static int32_t copy_pages(copy *c, larder_error *error) {
         status = fail_file(error, errno, "making", path);
         goto done;
     }
-    if (pipe2(pipes, O_CLOEXEC) != 0) {
-        status = fail_file(error, errno, "making", "a pipe");
+    int code = larder__pipe(pipes);
+    if (code != 0) {
+        status = fail_file(error, code, "making", "a pipe");
         goto done;
     }
     p.input = pipes[1];
-    int code = pthread_create(&thread, NULL, run_pump, &p);
+    code = pthread_create(&thread, NULL, run_pump, &p);
     if (code != 0) {
         status = fail_file(error, code, "making", "a thread");
         goto done;
@@ -257,17 +262,17 @@ typedef struct target { /* where rows go, in transactions of bounded size */
 
 static int next_txn(target *t, const char *table) {
     if (t->txn != NULL) {
-        int code = mdb_txn_commit(t->txn);
+        int code = larder__mdb_txn_commit(t->txn);
         t->txn = NULL;
         if (code != 0) return code;
     }
     t->waiting = 0;
-    int code = mdb_txn_begin(t->env, NULL, 0, &t->txn);
+    int code = larder__mdb_txn_begin(t->env, NULL, 0, &t->txn);
     if (code != 0) {
         t->txn = NULL;
         return code;
     }
-    return mdb_dbi_open(t->txn, table, MDB_CREATE, &t->dbi);
+    return larder__mdb_dbi_open(t->txn, table, MDB_CREATE, &t->dbi);
 }
 
 static int32_t copy_table(copy *c, const larder_txn *from, int table, target *to,
@@ -276,21 +281,35 @@ static int32_t copy_table(copy *c, const larder_txn *from, int table, target *to
     MDB_val key, value;
     int32_t status = LARDER_OK;
     int code = next_txn(to, larder__table_names[table]);
-    if (code == 0) code = mdb_cursor_open(from->mdb, c->env->dbis[table], &cursor);
+    if (code == 0) code = larder__mdb_cursor_open(from->mdb, c->env->dbis[table], &cursor);
     while (code == 0 && status == LARDER_OK &&
-           (code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
+           (code = larder__mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
         if (to->waiting++ >= ROWS_A_COMMIT) {
             code = next_txn(to, larder__table_names[table]);
             if (code != 0) break;
             to->waiting = 1;
         }
         int64_t cost = larder__row_cost(key.mv_size, value.mv_size);
-        code = mdb_put(to->txn, to->dbi, &key, &value, MDB_APPEND);
+        code = larder__mdb_put(to->txn, to->dbi, &key, &value, MDB_APPEND);
         if (code == 0) status = report(c, cost, error);
     }
     if (cursor != NULL) mdb_cursor_close(cursor);
     if (status != LARDER_OK) return status;
     return code == MDB_NOTFOUND ? LARDER_OK : larder__fail_mdb(error, code, "compacting");
+}
+
+/* One more commit of the same, so that the older of the two meta pages has all tables as well. */
+static int repeat_commit(target *to) {
+    char kind = LARDER__KIND_FORMAT;
+    uint8_t format[64];
+    MDB_val key = {1, &kind}, value;
+    int code = next_txn(to, larder__table_names[LARDER__CATALOG]);
+    if (code == 0) code = larder__mdb_get(to->txn, to->dbi, &key, &value);
+    if (code == 0 && value.mv_size > sizeof format) code = MDB_CORRUPTED;
+    if (code != 0) return code;
+    memcpy(format, value.mv_data, value.mv_size);
+    value.mv_data = format;
+    return larder__mdb_put(to->txn, to->dbi, &key, &value, 0);
 }
 
 static int32_t copy_rows(copy *c, larder_error *error) {
@@ -312,13 +331,16 @@ static int32_t copy_rows(copy *c, larder_error *error) {
     for (int table = 0; table < LARDER__TABLE_COUNT && status == LARDER_OK; table++)
         status = copy_table(c, from, table, &to, error);
     if (status == LARDER_OK) {
-        code = mdb_txn_commit(to.txn);
-        to.txn = NULL;
+        code = repeat_commit(&to);
+        if (code == 0) {
+            code = larder__mdb_txn_commit(to.txn);
+            to.txn = NULL;
+        }
         if (code == 0) code = mdb_env_sync(to.env, 1);
         if (code != 0) status = larder__fail_mdb(error, code, "compacting");
     }
 done:
-    if (to.txn != NULL) mdb_txn_abort(to.txn);
+    if (to.txn != NULL) larder__mdb_txn_abort(to.txn);
     if (to.env != NULL) mdb_env_close(to.env);
     larder_txn_end_read(from);
     return status;

@@ -9,9 +9,14 @@
  * file in one process drop each other's locks) and a fork counter (an environment does not
  * survive fork). Beside them only handles are counted (process.h).
  */
+#include "base/platform.h"
 #include "file.h"
+#include "guard.h"
 #include "internal.h"
+#include "lock.h"
 #include "record/vocabulary.h"
+#include "verify.h"
+#include "wal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,14 +25,12 @@
 #include <unistd.h>
 
 #define DEFAULT_MAP_BYTES (UINT64_C(1) << 40)
-#define SMALLEST_MAP_BYTES (UINT64_C(1) << 20)
 #define FALLBACK_MAP_BYTES (UINT64_C(1) << 30)
 /* Room kept for the next transaction, by the size that the caller chose for the map. */
 #define SMALLEST_MARGIN_BYTES (UINT64_C(16) << 20)
 #define LARGEST_MARGIN_BYTES (UINT64_C(1) << 30) /* more than LMDB lets one transaction dirty */
-#define DEFAULT_READERS 510
+#define PIN_READERS 3 /* of the log: the checkpoint's pin, the next one's, the reader */
 #define DEFAULT_COLD_FIELD_BYTES 64
-#define FORMAT_MAGIC "larder"
 
 /* ---- forks, the registry of open stores ---- */
 
@@ -39,16 +42,33 @@ static void before_fork(void) { pthread_mutex_lock(&registry_lock); }
 static void in_parent(void) { pthread_mutex_unlock(&registry_lock); }
 static void in_child(void) {
     atomic_fetch_add(&larder__fork_generation, 1);
+    /* The locks are the parent's, and go with it. */
+    for (larder_env *env = registry; env != NULL; env = env->next_open) {
+        if (env->lock_file >= 0) close(env->lock_file);
+        env->lock_file = -1;
+    }
     registry = NULL;
     pthread_mutex_unlock(&registry_lock);
 }
 static void watch_forks(void) { pthread_atfork(before_fork, in_parent, in_child); }
 
-static bool registry_add(larder_env *env) {
-    bool is_new = true;
+static bool is_registered(uint64_t device, uint64_t inode) {
+    larder_env *env = registry;
+    while (env != NULL && (env->device != device || env->inode != inode))
+        env = env->next_open;
+    return env != NULL;
+}
+
+bool larder__env_is_open(uint64_t device, uint64_t inode) {
     pthread_mutex_lock(&registry_lock);
-    for (larder_env *other = registry; other != NULL; other = other->next_open)
-        if (other->device == env->device && other->inode == env->inode) is_new = false;
+    bool is_open = is_registered(device, inode);
+    pthread_mutex_unlock(&registry_lock);
+    return is_open;
+}
+
+static bool registry_add(larder_env *env) {
+    pthread_mutex_lock(&registry_lock);
+    bool is_new = !is_registered(env->device, env->inode);
     if (is_new) {
         env->next_open = registry;
         registry = env;
@@ -67,84 +87,37 @@ static void registry_remove(larder_env *env) {
     pthread_mutex_unlock(&registry_lock);
 }
 
-/* ---- options ---- */
-
-void larder_env_options_init(larder_env_options *options, size_t struct_bytes) {
-    if (options == NULL) return;
-    larder_env_options defaults = {
-        .struct_bytes = struct_bytes,
-        .flags = LARDER_OPEN_CREATE,
-        .durability = LARDER_DURABILITY_EVERY_COMMIT,
-        .budget_bytes = LARDER_BUDGET_UNLIMITED,
-        .max_readers = DEFAULT_READERS,
-        .max_depth = LARDER_DEPTH_MAX,
-        .max_document_bytes = LARDER_DOCUMENT_MAX_BYTES,
-        .compression_level = 1,
-        .automatic_training = 1,
-        .log_level = LARDER_LOG_WARNING,
-    };
-    memset(options, 0, struct_bytes);
-    memcpy(options, &defaults, struct_bytes < sizeof defaults ? struct_bytes : sizeof defaults);
-}
-
-static int32_t check_budget(int64_t budget_bytes, larder_error *error) {
-    if (budget_bytes == LARDER_BUDGET_UNLIMITED || budget_bytes >= LARDER_BUDGET_MIN_BYTES)
-        return LARDER_OK;
-    return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
-                        "a budget of %lld bytes: give at least %d, or -1 for no limit",
-                        (long long)budget_bytes, LARDER_BUDGET_MIN_BYTES);
-}
-
-static int32_t check_options(const larder_env_options *o, larder_error *error) {
-    const uint32_t known = LARDER_OPEN_CREATE | LARDER_OPEN_READ_ONLY | LARDER_OPEN_SHARED |
-                           LARDER_OPEN_IN_MEMORY | LARDER_OPEN_ANY_FILE_SYSTEM;
-    if ((o->flags & ~known) != 0)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "unknown open flags 0x%x", o->flags);
-    if ((o->flags & LARDER_OPEN_IN_MEMORY) != 0 &&
-        (o->flags & (LARDER_OPEN_READ_ONLY | LARDER_OPEN_SHARED)) != 0)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
-                            "an in-memory store can be neither read-only nor shared");
-    if (o->durability != LARDER_DURABILITY_EVERY_COMMIT &&
-        o->durability != LARDER_DURABILITY_LAST_COMMIT_AT_RISK)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "unknown durability %d",
-                            o->durability);
-    if (o->max_depth == 0 || o->max_depth > 64)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "max_depth %u is not in 1..64",
-                            o->max_depth);
-    if (o->max_document_bytes < 1 || o->max_document_bytes > INT64_C(16) << 20)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
-                            "max_document_bytes %lld is not in 1..16 MiB",
-                            (long long)o->max_document_bytes);
-    if (o->compression_level < -7 || o->compression_level > 19)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
-                            "compression_level %d is not in -7..19", o->compression_level);
-    if (o->max_readers < 2 || o->max_readers > 65536)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "max_readers %u is not in 2..65536",
-                            o->max_readers);
-    if (o->map_bytes != 0 && o->map_bytes < SMALLEST_MAP_BYTES)
-        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
-                            "map_bytes %llu is below 1 MiB (0 means the default)",
-                            (unsigned long long)o->map_bytes);
-    return check_budget(o->budget_bytes, error);
-}
-
 /* ---- LMDB ---- */
 
 static int lmdb_open(larder_env *env, const char *path, uint32_t max_readers, unsigned extra) {
-    unsigned flags = MDB_NOTLS | MDB_NORDAHEAD | extra;
-    if (env->durability == LARDER_DURABILITY_LAST_COMMIT_AT_RISK) flags |= MDB_NOMETASYNC;
+    /* Meta pages are flushed with the rest, where their number matters (wal_recover.c). */
+    unsigned flags = MDB_NOTLS | MDB_NORDAHEAD | MDB_NOMETASYNC | extra;
     if ((env->flags & LARDER_OPEN_IN_MEMORY) != 0) flags |= MDB_NOSYNC;
     int code = mdb_env_create(&env->mdb);
     if (code != 0) return code;
+    larder__guard_attach(env);
     code = mdb_env_set_mapsize(env->mdb, env->map_bytes);
     if (code == 0) code = mdb_env_set_maxdbs(env->mdb, LARDER__TABLE_COUNT + 3);
-    if (code == 0) code = mdb_env_set_maxreaders(env->mdb, max_readers);
+    if (code == 0) code = mdb_env_set_maxreaders(env->mdb, max_readers + PIN_READERS);
     if (code == 0) code = mdb_env_open(env->mdb, path, flags, 0644);
     if (code != 0) {
         mdb_env_close(env->mdb);
         env->mdb = NULL;
     }
     return code;
+}
+
+/* As LMDB's writer: another may rely on what a process that died had pinned (wal_checkpoint.c). */
+static int32_t check_readers(larder_env *env, larder_error *error) {
+    MDB_txn *writing = NULL;
+    int dead = 0, code = 0;
+    if ((env->flags & LARDER_OPEN_SHARED) != 0)
+        code = larder__mdb_txn_begin(env->mdb, NULL, 0, &writing);
+    if (code != 0) return larder__fail_mdb(error, code, "opening the store");
+    mdb_reader_check(env->mdb, &dead);
+    if (writing != NULL) larder__mdb_txn_abort(writing);
+    if (dead > 0) larder__log(env, LARDER_LOG_INFO, "removed %d stale readers", dead);
+    return LARDER_OK;
 }
 
 /* Reserves as much address space as the system gives. */
@@ -174,152 +147,7 @@ static int32_t open_lmdb(larder_env *env, const char *path, const larder_env_opt
     MDB_envinfo info;
     mdb_env_info(env->mdb, &info);
     env->map_bytes = info.me_mapsize;
-    int dead = 0;
-    mdb_reader_check(env->mdb, &dead);
-    if (dead > 0) larder__log(env, LARDER_LOG_INFO, "removed %d stale readers", dead);
-    return LARDER_OK;
-}
-
-/* ---- format row and tables ---- */
-
-static int32_t check_format(MDB_val value, larder_error *error) {
-    if (value.mv_size < sizeof FORMAT_MAGIC - 1 + 4 ||
-        memcmp(value.mv_data, FORMAT_MAGIC, sizeof FORMAT_MAGIC - 1) != 0)
-        return larder__fail(error, LARDER_E_FOREIGN_FILE,
-                            "an LMDB file is there that is not a Larder store");
-    uint32_t format = larder__load32((const uint8_t *)value.mv_data + sizeof FORMAT_MAGIC - 1);
-    if (format > LARDER_FORMAT_VERSION)
-        return larder__fail(error, LARDER_E_NEWER_FORMAT,
-                            "the store has format %u; this library reads up to %d", format,
-                            LARDER_FORMAT_VERSION);
-    return LARDER_OK;
-}
-
-static MDB_val format_key(void) {
-    static char kind[1] = {LARDER__KIND_FORMAT};
-    MDB_val key = {1, kind};
-    return key;
-}
-
-/* Opens every table within txn. create: 0 or MDB_CREATE. */
-static int open_tables(larder_env *env, MDB_txn *txn, unsigned create) {
-    for (int t = 0; t < LARDER__TABLE_COUNT; t++) {
-        int code = mdb_dbi_open(txn, larder__table_names[t], create, &env->dbis[t]);
-        if (code != 0) return code;
-    }
-    return 0;
-}
-
-/* Adds the tables that a store of an earlier version lacks. */
-static int32_t add_tables(larder_env *env, larder_error *error) {
-    MDB_txn *txn;
-    if ((env->flags & LARDER_OPEN_READ_ONLY) != 0)
-        return larder__fail(error, LARDER_E_READ_ONLY,
-                            "an earlier version made the store: open it once for writing");
-    int code = mdb_txn_begin(env->mdb, NULL, 0, &txn);
-    if (code != 0) return larder__fail_mdb(error, code, "adding tables");
-    code = open_tables(env, txn, MDB_CREATE);
-    if (code == 0)
-        code = mdb_txn_commit(txn);
-    else
-        mdb_txn_abort(txn);
-    return code == 0 ? LARDER_OK : larder__fail_mdb(error, code, "adding tables");
-}
-
-static int32_t create_tables(larder_env *env, larder_error *error) {
-    MDB_txn *txn;
-    int code = 0;
-    /* The blank meta pages come to the disk before any other: a longer file whose meta pages are
-     * blank has lost something (file.c). */
-    if ((env->flags & LARDER_OPEN_IN_MEMORY) == 0) code = mdb_env_sync(env->mdb, 1);
-    if (code == 0) code = mdb_txn_begin(env->mdb, NULL, 0, &txn);
-    if (code != 0) return larder__fail_mdb(error, code, "creating the store");
-    MDB_stat main_stat;
-    MDB_dbi main_table;
-    code = mdb_dbi_open(txn, NULL, 0, &main_table);
-    if (code == 0) code = mdb_stat(txn, main_table, &main_stat);
-    if (code == 0 && main_stat.ms_entries > 0) { /* another process was first */
-        mdb_txn_abort(txn);
-        return LARDER_OK;
-    }
-    if (code == 0) code = open_tables(env, txn, MDB_CREATE);
-    if (code == 0) {
-        uint8_t format[sizeof FORMAT_MAGIC - 1 + 4];
-        memcpy(format, FORMAT_MAGIC, sizeof FORMAT_MAGIC - 1);
-        larder__store32(format + sizeof FORMAT_MAGIC - 1, LARDER_FORMAT_VERSION);
-        MDB_val key = format_key(), value = {sizeof format, format};
-        code = mdb_put(txn, env->dbis[LARDER__CATALOG], &key, &value, 0);
-    }
-    if (code != 0) {
-        mdb_txn_abort(txn);
-        return larder__fail_mdb(error, code, "creating the store");
-    }
-    code = mdb_txn_commit(txn);
-    return code == 0 ? LARDER_OK : larder__fail_mdb(error, code, "creating the store");
-}
-
-/* OK; NOT_FOUND: an LMDB file without any table, as a fresh one is; MORE: a store without the
- * tables that came later. */
-static int32_t adopt_tables(larder_env *env, larder_error *error) {
-    MDB_txn *txn;
-    int code = mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &txn);
-    if (code != 0) return larder__fail_mdb(error, code, "reading the store");
-    int32_t status = LARDER_OK;
-    MDB_dbi main_table;
-    MDB_stat main_stat;
-    code = mdb_dbi_open(txn, NULL, 0, &main_table);
-    if (code == 0) code = mdb_stat(txn, main_table, &main_stat);
-    if (code == 0 && main_stat.ms_entries == 0) {
-        status = LARDER_NOT_FOUND;
-        goto done;
-    }
-    if (code == 0)
-        code =
-            mdb_dbi_open(txn, larder__table_names[LARDER__CATALOG], 0, &env->dbis[LARDER__CATALOG]);
-    if (code == 0) {
-        MDB_val key = format_key(), value;
-        code = mdb_get(txn, env->dbis[LARDER__CATALOG], &key, &value);
-        if (code == 0) {
-            status = check_format(value, error);
-            if (status == LARDER_OK) code = open_tables(env, txn, 0);
-            if (code == MDB_NOTFOUND) {
-                code = 0;
-                status = LARDER_MORE;
-            }
-        }
-    }
-    if (code == MDB_NOTFOUND || code == MDB_INCOMPATIBLE)
-        status = larder__fail(error, LARDER_E_FOREIGN_FILE,
-                              "an LMDB file is there that is not a Larder store");
-    else if (code != 0)
-        status = larder__fail_mdb(error, code, "reading the store");
-done:
-    /* Committing a read transaction keeps the table handles it opened. */
-    if (status == LARDER_OK) {
-        code = mdb_txn_commit(txn);
-        if (code != 0) status = larder__fail_mdb(error, code, "reading the store");
-    } else {
-        mdb_txn_abort(txn);
-    }
-    return status;
-}
-
-static int32_t prepare_tables(larder_env *env, larder_error *error) {
-    int32_t status = adopt_tables(env, error);
-    if (status == LARDER_MORE) {
-        status = add_tables(env, error);
-        if (status == LARDER_OK) status = adopt_tables(env, error);
-        if (status == LARDER_MORE)
-            status = larder__fail(error, LARDER_E_CORRUPT, "a table just created is missing");
-    }
-    if (status != LARDER_NOT_FOUND) return status;
-    if ((env->flags & LARDER_OPEN_READ_ONLY) != 0 || (env->flags & LARDER_OPEN_CREATE) == 0)
-        return larder__fail(error, LARDER_E_NO_STORE, "the store is empty and was not created");
-    status = create_tables(env, error);
-    if (status == LARDER_OK) status = adopt_tables(env, error);
-    if (status == LARDER_NOT_FOUND)
-        status = larder__fail(error, LARDER_E_CORRUPT, "a store just created is empty");
-    return status;
+    return extra == 0 ? check_readers(env, error) : LARDER_OK;
 }
 
 /* ---- open and close ---- */
@@ -333,6 +161,8 @@ static void release_env(larder_env *env) {
     larder__blob_destroy(env);
     larder__shape_destroy(env);
     larder__vocabulary_leave(env->vocabulary);
+    larder__verify_release(env);
+    larder__wal_release(env);
     if (!larder__env_is_forked(env)) { /* in a child, the parent's threads may hold them */
         pthread_cond_destroy(&env->readers_changed);
         pthread_mutex_destroy(&env->state_lock);
@@ -367,54 +197,21 @@ static larder_env *new_env(const larder_env_options *o, const char *path) {
     env->automatic_training = o->automatic_training != 0;
     env->manual_reclaim = o->manual_reclaim != 0;
     atomic_store(&env->budget_bytes, o->budget_bytes);
+    env->log_bytes = o->log_bytes != 0 ? o->log_bytes : LARDER__WAL_DEFAULT;
     env->log = o->log;
     env->log_context = o->log_context;
     env->log_level = o->log_level;
     env->lock_file = -1;
+    env->recovery = o->recovery;
+    env->opening.state = LARDER_OPENING_CLEAN;
     pthread_mutex_init(&env->writer, NULL);
     pthread_mutex_init(&env->state_lock, NULL);
     pthread_cond_init(&env->readers_changed, NULL);
     return env;
 }
 
-/* A store that has only been created may have been so right before a crash: its files' names
- * are synced now, before the first commit of a caller. */
-static int32_t sync_new_store(larder_env *env, larder_error *error) {
-    MDB_envinfo info;
-    mdb_env_info(env->mdb, &info);
-    if (info.me_last_txnid > 1 ||
-        (env->flags & (LARDER_OPEN_IN_MEMORY | LARDER_OPEN_READ_ONLY)) != 0)
-        return LARDER_OK;
-    return larder__file_sync_entries(env, error);
-}
-
-static int32_t open_parts(larder_env *env, const larder_env_options *o, larder_error *error) {
-    char memory_path[LARDER__MEMORY_PATH_MAX];
-    const char *path = env->path;
-    bool in_memory = (env->flags & LARDER_OPEN_IN_MEMORY) != 0;
-    int32_t status;
-    if (in_memory) {
-        status = larder__file_make_memory(memory_path, error);
-        if (status != LARDER_OK) return status;
-        path = memory_path;
-    } else {
-        status = larder__file_prepare(env, error);
-        if (status == LARDER_OK && !registry_add(env)) {
-            env->inode = env->device = 0;
-            status = larder__fail(error, LARDER_E_ALREADY_OPEN,
-                                  "this process has %s open already: share that handle", env->path);
-        }
-        if (status == LARDER_OK) status = larder__file_lock(env, error);
-        if (status == LARDER_OK) status = larder__file_inspect(env, error);
-    }
-    if (status == LARDER_OK) status = larder__file_allocate_readers(path, o->max_readers, error);
-    if (status == LARDER_OK) status = open_lmdb(env, path, o, error);
-    if (in_memory) larder__file_remove_memory(memory_path);
-    if (status == LARDER_OK) status = larder__file_check_tail(env, error);
-    if (status == LARDER_OK) status = prepare_tables(env, error);
-    if (status == LARDER_OK) status = sync_new_store(env, error);
-    if (status == LARDER_OK)
-        status = larder__vocabulary_create(&env->allocator, &env->vocabulary, error);
+static int32_t open_state(larder_env *env, larder_error *error) {
+    int32_t status = larder__vocabulary_create(&env->allocator, &env->vocabulary, error);
     if (status == LARDER_OK) status = larder__shape_create(env, error);
     if (status == LARDER_OK) status = larder__blob_create(env, error);
     if (status == LARDER_OK) status = larder__lru_create(env, error);
@@ -423,11 +220,180 @@ static int32_t open_parts(larder_env *env, const larder_env_options *o, larder_e
     return status;
 }
 
+/* Data file and tables in the directory, with the log where logged. */
+static int32_t open_files(larder_env *env, const char *directory, const larder_env_options *o,
+                          bool is_logged, bool is_alone, larder_error *error) {
+    bool in_memory = (env->flags & LARDER_OPEN_IN_MEMORY) != 0;
+    int32_t status = is_logged ? larder__wal_open(env, directory, is_alone, error) : LARDER_OK;
+    if (status == LARDER_OK && !in_memory) status = larder__file_inspect(env, directory, error);
+    if (status == LARDER_OK)
+        status = larder__file_allocate_readers(directory, o->max_readers + PIN_READERS, error);
+    if (status == LARDER_OK) status = open_lmdb(env, directory, o, error);
+    if (status == LARDER_OK) status = larder__file_check_tail(env, error);
+    if (status == LARDER_OK) status = larder__tables_prepare(env, error);
+    if (status == LARDER_OK && is_logged) status = larder__wal_recover(env, error);
+    if (status == LARDER_OK && env->lacks_tables) status = larder__tables_add(env, error);
+    return status;
+}
+
+/* In a directory that is gone afterwards. */
+static int32_t open_temporary(larder_env *env, const char *directory, const larder_env_options *o,
+                              larder_error *error) {
+    bool is_logged = (env->flags & LARDER_OPEN_IN_MEMORY) == 0; /* else there is no log */
+    int32_t status = open_files(env, directory, o, is_logged, true, error);
+    larder__file_remove_memory(directory);
+    if (is_logged) larder__wal_close(env);
+    larder__wal_release(env);
+    return status;
+}
+
+/* Closes what an opening that failed has left open, but for the locks. */
+static void close_attempt(larder_env *env) {
+    larder__wal_close(env);
+    if (env->mdb != NULL) mdb_env_close(env->mdb);
+    env->mdb = NULL;
+    larder__wal_release(env);
+    larder__verify_release(env);
+    env->file_bytes = env->short_size_bytes = env->short_from_page = 0;
+    env->allocated_bytes = env->map_begin = 0;
+    env->stored_format = 0;
+    env->lacks_tables = false;
+    atomic_store(&env->is_damaged, false);
+    atomic_store(&env->map_filled, 0);
+    env->opening = (larder_opening){.state = LARDER_OPENING_CLEAN};
+}
+
+/* A data file that is no longer one of LMDB's is a damaged store's beside its log. */
+static bool is_damage(const larder_env *env, int32_t status) {
+    bool is_clean, has_log = false;
+    if (status == LARDER_E_FOREIGN_FILE) larder__wal_is_clean(env->path, &is_clean, &has_log, NULL);
+    return status == LARDER_E_CORRUPT || (status == LARDER_E_FOREIGN_FILE && has_log);
+}
+
+/* Opens the files as an owner. Damaged ones are set aside where that was asked for and no other
+ * process uses them. */
+static int32_t open_owned(larder_env *env, const larder_env_options *o, bool is_alone,
+                          larder_error *error) {
+    bool may_set_aside = is_alone && o->recovery == LARDER_RECOVERY_QUARANTINE;
+    larder_error cause;
+    int32_t status = is_alone ? larder__quarantine.finish(env, error) : LARDER_OK;
+    if (status != LARDER_OK) return status;
+    if (may_set_aside && larder__quarantine.is_due(env))
+        status = larder__fail(error, LARDER_E_CORRUPT, "damage was met in %s", env->path);
+    else
+        status = open_files(env, env->path, o, true, is_alone, error);
+    if (status == LARDER_OK || !may_set_aside || !is_damage(env, status)) {
+        if (status == LARDER_OK && env->quarantine[0] != '\0') /* finished for another process */
+            env->opening.state = LARDER_OPENING_QUARANTINED;
+        return status;
+    }
+    larder__log(env, LARDER_LOG_ERROR, "%s is damaged: a new store is made of what can be read",
+                env->path);
+    close_attempt(env);
+    int32_t salvaged = larder__quarantine.make(env, &cause);
+    if (salvaged != LARDER_OK) {
+        larder__log(env, LARDER_LOG_ERROR, "salvaging %s: %s", env->path, cause.message);
+        return status; /* what was wrong in the first place */
+    }
+    status = open_files(env, env->path, o, true, is_alone, error);
+    if (status != LARDER_OK) return status;
+    env->opening.state = LARDER_OPENING_QUARANTINED;
+    larder__log(
+        env, LARDER_LOG_WARNING,
+        "the damaged files are in %s: %lld pending writes and %lld documents were salvaged",
+        env->quarantine,
+        (long long)(env->salvaged.batches.found_count + env->salvaged.tree_writes.found_count),
+        (long long)env->salvaged.documents.found_count);
+    return LARDER_OK;
+}
+
+/* Opens the files for reading only: as they are, or a copy that is recovered. */
+static int32_t open_to_read(larder_env *env, const larder_env_options *o, bool is_alone,
+                            larder_error *error) {
+    char temporary[LARDER__MEMORY_PATH_MAX];
+    bool is_clean = true, has_log = true;
+    int32_t status = LARDER_OK;
+    if (is_alone) status = larder__wal_is_clean(env->path, &is_clean, &has_log, error);
+    if (status == LARDER_OK && !is_clean) {
+        status = larder__wal_copy_aside(env, temporary, error);
+        return status == LARDER_OK ? open_temporary(env, temporary, o, error) : status;
+    }
+    if (status == LARDER_OK) status = open_files(env, env->path, o, false, is_alone, error);
+    if (status == LARDER_OK && !has_log && env->stored_format > LARDER__FORMAT_WITHOUT_LOG)
+        status = larder__wal_is_missing(env, error);
+    return status;
+}
+
+static int32_t open_directory(larder_env *env, const larder_env_options *o, larder_error *error) {
+    bool only_reads = (env->flags & LARDER_OPEN_READ_ONLY) != 0, is_alone = false;
+    bool is_lost = larder__file_is_lost(env);
+    int32_t status = larder__file_prepare(env, error);
+    if (status == LARDER_OK && !registry_add(env)) {
+        env->inode = env->device = 0;
+        status = larder__fail(error, LARDER_E_ALREADY_OPEN,
+                              "this process has %s open already: share that handle", env->path);
+    }
+    if (status == LARDER_OK) status = larder__lock_begin_opening(env, error);
+    if (status == LARDER_OK) status = larder__lock_own(env, &is_alone, error);
+    if (status == LARDER_OK)
+        status = only_reads ? open_to_read(env, o, is_alone, error)
+                            : open_owned(env, o, is_alone, error);
+    if (status == LARDER_OK && is_lost && env->opening.state == LARDER_OPENING_CREATED) {
+        env->opening.state = LARDER_OPENING_LOST;
+        larder__log(env, LARDER_LOG_WARNING,
+                    "%s has the lock files of a store, but not its data: a store was created",
+                    env->path);
+    }
+    return status;
+}
+
+static int32_t open_parts(larder_env *env, const larder_env_options *o, larder_error *error) {
+    char memory_path[LARDER__MEMORY_PATH_MAX];
+    int32_t status;
+    if ((env->flags & LARDER_OPEN_IN_MEMORY) != 0) {
+        status = larder__file_make_memory(memory_path, error);
+        if (status == LARDER_OK) status = open_temporary(env, memory_path, o, error);
+    } else {
+        status = open_directory(env, o, error);
+        if (status == LARDER_OK) larder__lock_end_opening(env);
+    }
+    return status == LARDER_OK ? open_state(env, error) : status;
+}
+
 static void close_files(larder_env *env) {
+    larder__wal_close(env);
     if (env->mdb != NULL) mdb_env_close(env->mdb);
     env->mdb = NULL;
     if (env->inode != 0) registry_remove(env);
-    larder__file_unlock(env);
+    larder__lock_release(env);
+}
+
+static int32_t open_new(const char *path, const larder_env_options *o, larder_env **env,
+                        larder_error *error) {
+    larder_env *opened = new_env(o, path);
+    if (opened == NULL)
+        return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for an environment");
+    int32_t status = open_parts(opened, o, error);
+    if (status != LARDER_OK) {
+        close_files(opened);
+        release_env(opened);
+        return status;
+    }
+    MDB_envinfo info;
+    mdb_env_info(opened->mdb, &info);
+    opened->opening.commit_number = info.me_last_txnid;
+    larder__handle_opened();
+    *env = opened;
+    return LARDER_OK;
+}
+
+/* For reading, where there is no room or no right to write. */
+static int32_t open_read_only(const char *path, larder_env_options o, larder_env **env) {
+    o.flags |= LARDER_OPEN_READ_ONLY;
+    o.flags &= ~(uint32_t)(LARDER_OPEN_CREATE | LARDER_OPEN_SHARED);
+    int32_t status = open_new(path, &o, env, NULL);
+    if (status == LARDER_OK) (*env)->opening.state = LARDER_OPENING_READ_ONLY;
+    return status;
 }
 
 int32_t larder_env_open(const char *path, const larder_env_options *options, larder_env **env,
@@ -442,32 +408,25 @@ int32_t larder_env_open(const char *path, const larder_env_options *options, lar
                                 options->struct_bytes);
         memcpy(&o, options, options->struct_bytes < sizeof o ? options->struct_bytes : sizeof o);
     }
-    int32_t status = check_options(&o, error);
+    int32_t status = larder__options_check(&o, error);
     if (status != LARDER_OK) return status;
     bool in_memory = (o.flags & LARDER_OPEN_IN_MEMORY) != 0;
     if (in_memory) o.flags |= LARDER_OPEN_CREATE; /* there is never one to find */
     if (!in_memory && (path == NULL || path[0] == '\0'))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "the path is empty");
     pthread_once(&fork_once, watch_forks);
-    larder_env *opened = new_env(&o, in_memory ? "" : path);
-    if (opened == NULL)
-        return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for an environment");
-    status = open_parts(opened, &o, error);
-    if (status != LARDER_OK) {
-        close_files(opened);
-        release_env(opened);
-        return status;
-    }
-    larder__handle_opened();
-    *env = opened;
-    return LARDER_OK;
+    status = open_new(in_memory ? "" : path, &o, env, error);
+    bool cannot_write = status == LARDER_E_PERMISSION || status == LARDER_E_NO_SPACE;
+    if (cannot_write && !in_memory && o.recovery >= LARDER_RECOVERY_READ_ONLY &&
+        (o.flags & LARDER_OPEN_READ_ONLY) == 0 && open_read_only(path, o, env) == LARDER_OK)
+        return LARDER_OK;
+    return status;
 }
 
 int32_t larder_env_close(larder_env *env, larder_error *error) {
     if (env == NULL) return LARDER_OK;
     if (larder__env_is_forked(env)) {
         /* LMDB's handle stays: closing it would clear the parent's reader slots. */
-        if (env->lock_file >= 0) close(env->lock_file); /* which leaves the parent's lock */
         larder__handle_closed();
         release_env(env);
         return LARDER_OK;
@@ -486,6 +445,32 @@ int32_t larder_env_close(larder_env *env, larder_error *error) {
     return LARDER_OK;
 }
 
+int32_t larder_env_opening(const larder_env *env, larder_opening *opening, larder_error *error) {
+    if (env == NULL || opening == NULL || opening->struct_bytes < sizeof *opening)
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
+                            "env or opening is NULL, or opening.struct_bytes is not set");
+    size_t struct_bytes = opening->struct_bytes;
+    *opening = env->opening;
+    opening->struct_bytes = struct_bytes;
+    return LARDER_OK;
+}
+
+int32_t larder_env_salvaged(const larder_env *env, larder_salvage_report *report,
+                            larder_error *error) {
+    if (env == NULL || report == NULL || report->struct_bytes < sizeof *report)
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT,
+                            "env or report is NULL, or report.struct_bytes is not set");
+    if (env->salvaged.struct_bytes == 0) return LARDER_NOT_FOUND;
+    size_t struct_bytes = report->struct_bytes;
+    *report = env->salvaged;
+    report->struct_bytes = struct_bytes;
+    return LARDER_OK;
+}
+
+const char *larder_env_quarantine(const larder_env *env) {
+    return env == NULL ? "" : env->quarantine;
+}
+
 const char *larder_env_path(const larder_env *env) { return env == NULL ? "" : env->path; }
 
 int32_t larder_env_sync(larder_env *env, larder_error *error) {
@@ -496,7 +481,9 @@ int32_t larder_env_sync(larder_env *env, larder_error *error) {
     if (atomic_load(&env->writes_refused))
         return larder__fail(error, LARDER_E_WRITES_REFUSED,
                             "an earlier sync failed: close and open the store again");
-    int code = mdb_env_sync(env->mdb, 1);
+    /* A commit has flushed the log before it returns: this flush finds nothing to do, unless the
+     * disk has lost something meanwhile. */
+    int code = larder__sync_data(env->wal->file);
     if (code == 0) return LARDER_OK;
     atomic_store(&env->writes_refused, true);
     return larder__fail_mdb(error, code, "syncing the store");
@@ -506,7 +493,7 @@ int32_t larder_env_set_budget(larder_env *env, int64_t budget_bytes, larder_erro
     if (env == NULL) return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "env is NULL");
     if (larder__env_is_forked(env))
         return larder__fail(error, LARDER_E_FORKED, "the handle was made before fork()");
-    int32_t status = check_budget(budget_bytes, error);
+    int32_t status = larder__budget_check(budget_bytes, error);
     if (status == LARDER_OK) atomic_store(&env->budget_bytes, budget_bytes);
     return status;
 }

@@ -4,9 +4,10 @@
  * A step is one write transaction. It looks at entries from the oldest on: stale ones are
  * dropped, and the kind of the row decides on the others (larder__lru_rows: visit), which stay in
  * their row of the log or go. A step ends when the goal is reached or it has looked at enough;
- * the next one begins where it ended.
+ * the next one begins where it ended. Before the walk to the goal, one of its own looks at the
+ * documents that cache rules want to go (rules.c).
  */
-#include "lru.h"
+#include "rules.h"
 
 #include <time.h>
 
@@ -24,7 +25,8 @@ static bool is_spent(const larder__lru_step *s) {
            thread_us() - s->started_us >= s->max_us;
 }
 
-static bool is_reached(const larder__lru_step *s) {
+static bool is_reached(const larder__lru_step *s, uint32_t epoch) {
+    if (s->by_rules) return !larder__rules_want_any(s->txn, epoch);
     return larder__counters_total(&s->txn->counters) + (int64_t)s->txn->lru_log.size_bytes <=
            s->goal;
 }
@@ -42,9 +44,9 @@ static int32_t look_at(larder__lru_step *s, const larder__lru_entry *entry, uint
     return larder__lru_rows_of(entry->kind)->visit(s, entry, epoch, outcome, error);
 }
 
-/* Walks one row of the log from state->skip_bytes on and rewrites it. *stop: the step ends. */
-static int32_t walk_row(larder__lru_step *s, larder_bytes row_key, larder_bytes value, bool *stop,
-                        larder_error *error) {
+/* Walks one row of the log from from->skip_bytes on and rewrites it. *stop: the step ends. */
+static int32_t walk_row(larder__lru_step *s, larder__lru_position *from, larder_bytes row_key,
+                        larder_bytes value, bool *stop, larder_error *error) {
     larder__lru_state *state = s->txn->env->lru;
     uint32_t epoch, chunk;
     if (!larder__lru_read_key(row_key, &epoch, &chunk))
@@ -54,7 +56,7 @@ static int32_t walk_row(larder__lru_step *s, larder_bytes row_key, larder_bytes 
     row->size_bytes = kept->size_bytes = 0;
     if (!larder__buffer_append(row, value.data, value.size_bytes))
         return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for the LRU");
-    size_t skip = state->skip_bytes < row->size_bytes ? state->skip_bytes : row->size_bytes;
+    size_t skip = from->skip_bytes < row->size_bytes ? from->skip_bytes : row->size_bytes;
     const uint8_t *at = row->data + skip, *end = row->data + row->size_bytes;
     bool has_memory = larder__buffer_append(kept, row->data, skip);
     int64_t dropped = 0;
@@ -64,6 +66,10 @@ static int32_t walk_row(larder__lru_step *s, larder_bytes row_key, larder_bytes 
         const uint8_t *entry_at = at;
         larder__lru_outcome outcome;
         if (!larder__lru_entry_read(&at, end, &entry)) break; /* what follows is lost */
+        if (s->by_rules && !larder__rules_want(s->txn, &entry, epoch)) {
+            has_memory = larder__buffer_append(kept, entry.begin, entry.size_bytes);
+            continue;
+        }
         status = look_at(s, &entry, epoch, &outcome, error);
         s->result->examined_count++;
         if (status != LARDER_OK) break;
@@ -73,14 +79,16 @@ static int32_t walk_row(larder__lru_step *s, larder_bytes row_key, larder_bytes 
             dropped++;
         else
             at = entry_at;
-        *stop = is_reached(s) || is_spent(s);
+        *stop = is_reached(s, epoch) || is_spent(s);
     }
+    s->is_met = is_reached(s, epoch);
+    *stop = *stop || s->is_met || is_spent(s);
     if (status != LARDER_OK) return status;
     size_t looked_at = kept->size_bytes;
     has_memory = has_memory && larder__buffer_append(kept, at, (size_t)(end - at));
     if (!has_memory) return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for the LRU");
-    state->from = key;
-    state->skip_bytes = looked_at;
+    from->key = key;
+    from->skip_bytes = looked_at;
     if (dropped == 0) return LARDER_OK;
     s->txn->counters.lru_entry_count -= dropped;
     s->removed_log_row = s->removed_log_row || kept->size_bytes == 0;
@@ -92,30 +100,53 @@ static int32_t walk_row(larder__lru_step *s, larder_bytes row_key, larder_bytes 
 
 /* Walks from where the last step stopped, which may have got more entries since. *is_through:
  * the whole log was walked. */
-static int32_t walk(larder__lru_step *s, bool *is_through, larder_error *error) {
-    larder__lru_state *state = s->txn->env->lru;
-    larder__key at = state->from;
-    bool stop = is_reached(s);
+static int32_t walk(larder__lru_step *s, larder__lru_position *from, bool *is_through,
+                    larder_error *error) {
+    larder__key at = from->key;
+    bool stop = is_reached(s, 0);
     *is_through = false;
     while (!stop) {
         larder__cursor cursor;
         int32_t status = larder__cursor_open(s->txn, LARDER__LRU, &cursor, error);
         if (status != LARDER_OK) return status;
         status = larder__cursor_seek(&cursor, larder__key_bytes(&at), error);
-        if (status == LARDER_OK &&
-            !larder__bytes_equal(cursor.key, larder__key_bytes(&state->from)))
-            state->skip_bytes = 0;
-        if (status == LARDER_OK) status = walk_row(s, cursor.key, cursor.value, &stop, error);
+        if (status == LARDER_OK && !larder__bytes_equal(cursor.key, larder__key_bytes(&from->key)))
+            from->skip_bytes = 0;
+        if (status == LARDER_OK) status = walk_row(s, from, cursor.key, cursor.value, &stop, error);
         larder__cursor_close(&cursor);
         if (status == LARDER_END) {
             *is_through = true;
             return LARDER_OK;
         }
         if (status != LARDER_OK) return status;
-        at = state->from;
+        at = from->key;
         larder__key_byte(&at, 0);
     }
     return LARDER_OK;
+}
+
+/* Evicts by cache rules. *is_through: all that rules want to go, and may, went. */
+static int32_t walk_by_rules(larder__lru_step *s, bool has_released, bool *is_through,
+                             larder_error *error) {
+    *is_through = true;
+    if (!s->txn->env->lru->rules->has_limits) return LARDER_OK;
+    larder__rules_begin_walk(s->txn, has_released);
+    s->by_rules = true;
+    s->is_met = is_reached(s, 0);
+    int32_t status = walk(s, &s->txn->env->lru->rules->from, is_through, error);
+    *is_through = *is_through || s->is_met;
+    s->by_rules = false;
+    if (status == LARDER_OK && *is_through) larder__rules_settle(s->txn);
+    return status;
+}
+
+static int32_t end_rows(larder__lru_step *s, larder_error *error) {
+    int32_t status = LARDER_OK;
+    for (int kind = 0; kind < LARDER__LRU_KIND_COUNT && status == LARDER_OK; kind++) {
+        const larder__lru_rows *rows = larder__lru_rows_of((larder__lru_kind)kind);
+        if (rows->end != NULL) status = rows->end(s, error);
+    }
+    return status;
 }
 
 /* Rows without a reference go first. *has_unused: there is more of it. */
@@ -161,15 +192,18 @@ int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documen
     s.started_us = thread_us();
     s.txn->reclaiming = true;
     larder__lru_state *state = env->lru;
-    larder__lru_begin_step(env);
-    bool starts_over = state->from.size_bytes == 0 && state->skip_bytes == 0;
+    bool has_released = larder__lru_begin_step(env);
+    bool starts_over = state->from.key.size_bytes == 0 && state->from.skip_bytes == 0;
     if (starts_over) state->pinned_bytes = 0;
-    bool is_through = false, has_unused = false;
+    bool is_through = false, has_unused = false, rules_are_met = true;
     status = larder__lru_flush_touches(s.txn, error);
     /* Before the walk, which writes entries of other epochs. */
     if (status == LARDER_OK) status = larder__lru_write_log(s.txn, larder__lru_epoch(s.txn), error);
     if (status == LARDER_OK) status = free_unused(&s, &has_unused, error);
-    if (status == LARDER_OK && !has_unused) status = walk(&s, &is_through, error);
+    if (status == LARDER_OK) status = walk_by_rules(&s, has_released, &rules_are_met, error);
+    if (status == LARDER_OK && !has_unused && rules_are_met)
+        status = walk(&s, &state->from, &is_through, error);
+    if (status == LARDER_OK) status = end_rows(&s, error);
     if (status < 0) {
         larder__lru_reset(env);
         larder__txn_note(s.txn, status);
@@ -194,7 +228,8 @@ int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documen
         atomic_store(&env->eviction_commit, commit);
     if (is_through) atomic_store(&env->pinned_bytes, state->pinned_bytes);
     /* Rows that the walk passed may go now that what kept them went (larder__env_released_rows). */
-    return is_over && (!is_through || s.removed_holder) ? LARDER_MORE : LARDER_OK;
+    bool has_more = is_over && (!is_through || s.removed_holder);
+    return has_more || !rules_are_met ? LARDER_MORE : LARDER_OK;
 }
 
 uint64_t larder_lru_commit_number(const larder_env *env) {

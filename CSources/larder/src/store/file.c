@@ -2,9 +2,7 @@
  * file.c - the store's directory, and its data file before LMDB maps it.
  *
  *   DIR/data.mdb    LMDB's pages          DIR/lock.mdb   LMDB's reader table
- *   DIR/owner.lock  byte 0: write-locked by an exclusive opener, read-locked by shared ones.
- *                   Read-only openers take no lock. Open-file-description locks, so that no
- *                   other descriptor of the process can drop them.
+ *   DIR/data.wal    the write-ahead log (wal.h)       DIR/owner.lock  locks (lock.c)
  *
  * LMDB trusts its file: pages that lie behind the end of a truncated one end the process with
  * SIGBUS. So the meta pages are read here first, and a file shorter than they say is accepted
@@ -16,6 +14,9 @@
  */
 #include "file.h"
 
+#include "base/platform.h"
+#include "guard.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,12 +24,16 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/vfs.h>
 #include <unistd.h>
+#ifdef __APPLE__
+#include <sys/mount.h>
+#else
+#include <sys/vfs.h>
+#endif
 
 #define DATA_FILE "data.mdb"
 #define LOCK_FILE "lock.mdb"
-#define OWNER_FILE "owner.lock"
+#define LOG_FILE "data.wal"
 
 #define META_MAGIC 0xBEEFC0DEu
 #define META_VERSION 1
@@ -37,6 +42,8 @@
 #define META_PAGE_SIZE_AT 24
 #define META_LAST_PAGE_AT 120
 #define META_TXN_AT 128
+#define FILE_PATH_MAX 4352
+#define NEW_STORE_BYTES (UINT64_C(512) << 10) /* with its log, its lock file and the reserve */
 #define SMALLEST_PAGE 256
 #define LARGEST_PAGE 65536
 
@@ -88,7 +95,17 @@ bool larder__file_system_is_network(uint64_t type) {
     }
 }
 
-static int32_t fail_path(larder_error *error, int code, const char *doing, const char *path) {
+static bool is_on_network(const char *path) {
+    struct statfs system;
+    if (statfs(path, &system) != 0) return false;
+#ifdef __APPLE__
+    return (system.f_flags & MNT_LOCAL) == 0;
+#else
+    return larder__file_system_is_network((uint32_t)system.f_type);
+#endif
+}
+
+int32_t larder__file_fail(larder_error *error, int code, const char *doing, const char *path) {
     int32_t status = code == EACCES || code == EPERM || code == EROFS ? LARDER_E_PERMISSION
                      : code == ENOSPC || code == EDQUOT               ? LARDER_E_NO_SPACE
                      : code == ENOMEM                                 ? LARDER_E_NO_MEMORY
@@ -105,20 +122,18 @@ int32_t larder__file_prepare(larder_env *env, larder_error *error) {
         if (code == ENOTDIR)
             return larder__fail(error, LARDER_E_FOREIGN_FILE,
                                 "%s is a file; a store is a directory", env->path);
-        if (code != 0) return fail_path(error, code, "making", env->path);
+        if (code != 0) return larder__file_fail(error, code, "making", env->path);
     }
     if (stat(env->path, &info) != 0) {
         if (errno == ENOENT || errno == ENOTDIR)
             return larder__fail(error, LARDER_E_NO_STORE, "there is no store at %s", env->path);
-        return fail_path(error, errno, "looking at", env->path);
+        return larder__file_fail(error, errno, "looking at", env->path);
     }
     if (!S_ISDIR(info.st_mode))
         return larder__fail(error, LARDER_E_FOREIGN_FILE, "%s is a file; a store is a directory",
                             env->path);
     if ((env->flags & LARDER_OPEN_ANY_FILE_SYSTEM) == 0) {
-        struct statfs system;
-        if (statfs(env->path, &system) == 0 &&
-            larder__file_system_is_network((uint32_t)system.f_type))
+        if (is_on_network(env->path))
             return larder__fail(error, LARDER_E_NETWORK_FILE_SYSTEM,
                                 "%s is on a network file system, where memory maps and locks are "
                                 "not reliable",
@@ -133,49 +148,21 @@ static void join(char *out, size_t size, const char *directory, const char *file
     snprintf(out, size, "%s/%s", directory, file);
 }
 
-#define FILE_PATH_MAX 4352
-
-int32_t larder__file_lock(larder_env *env, larder_error *error) {
-    if ((env->flags & LARDER_OPEN_READ_ONLY) != 0) return LARDER_OK;
+/* LMDB makes its lock file before the data file, so that a store whose creation did not end can look
+ * the same: an empty data file beside it tells nothing. */
+bool larder__file_is_lost(const larder_env *env) {
+    static const char *const files[] = {LOCK_FILE, DATA_FILE, LOG_FILE};
     char path[FILE_PATH_MAX];
-    /* A copy of a store has no owner file yet: that is made whenever there is data. */
-    join(path, sizeof path, env->path, DATA_FILE);
-    bool has_data = access(path, F_OK) == 0;
-    join(path, sizeof path, env->path, OWNER_FILE);
-    int flags = O_RDWR | O_CLOEXEC;
-    if (has_data || (env->flags & LARDER_OPEN_CREATE) != 0) flags |= O_CREAT;
-    env->lock_file = open(path, flags, 0644);
-    if (env->lock_file < 0) {
-        if (errno == ENOENT)
-            return larder__fail(error, LARDER_E_NO_STORE, "there is no store at %s", env->path);
-        return fail_path(error, errno, "opening", path);
+    bool is_there[3];
+    for (int i = 0; i < 3; i++) {
+        join(path, sizeof path, env->path, files[i]);
+        is_there[i] = access(path, F_OK) == 0;
     }
-    bool is_shared = (env->flags & LARDER_OPEN_SHARED) != 0;
-    struct flock lock = {.l_type = (short)(is_shared ? F_RDLCK : F_WRLCK),
-                         .l_whence = SEEK_SET,
-                         .l_start = 0,
-                         .l_len = 1};
-    while (fcntl(env->lock_file, F_OFD_SETLK, &lock) != 0) {
-        if (errno == EINTR) continue;
-        if (errno != EAGAIN && errno != EACCES) return fail_path(error, errno, "locking", path);
-        return larder__fail(error, LARDER_E_LOCKED, "another process has %s open%s", env->path,
-                            is_shared ? " and does not share it"
-                                      : ", and every process must open a shared store as shared");
-    }
-    return LARDER_OK;
-}
-
-/* Closing alone would leave the lock to children that were forked meanwhile. */
-void larder__file_unlock(larder_env *env) {
-    if (env->lock_file < 0) return;
-    struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
-    fcntl(env->lock_file, F_OFD_SETLK, &lock);
-    close(env->lock_file);
-    env->lock_file = -1;
+    return is_there[0] && !is_there[1] && !is_there[2];
 }
 
 /* Reads exactly, or as much as there is. */
-static ssize_t read_at(int file, void *buffer, size_t size, off_t offset) {
+ssize_t larder__file_read(int file, void *buffer, size_t size, off_t offset) {
     size_t done = 0;
     while (done < size) {
         ssize_t n = pread(file, (char *)buffer + done, size - done, offset + (off_t)done);
@@ -187,8 +174,11 @@ static ssize_t read_at(int file, void *buffer, size_t size, off_t offset) {
     return (ssize_t)done;
 }
 
+/* LMDB divides by the size of a page. */
 static bool meta_is_valid(const uint8_t *meta) {
-    return larder__load32(meta) == META_MAGIC && larder__load32(meta + 4) == META_VERSION;
+    uint32_t page = larder__load32(meta + META_PAGE_SIZE_AT);
+    return larder__load32(meta) == META_MAGIC && larder__load32(meta + 4) == META_VERSION &&
+           page >= SMALLEST_PAGE && page <= LARGEST_PAGE && (page & (page - 1)) == 0;
 }
 
 static bool is_zero(const uint8_t *bytes, size_t size) {
@@ -202,7 +192,7 @@ static bool is_blank(int file, uint64_t from, uint64_t to) {
     uint8_t bytes[4096];
     while (from < to) {
         size_t wanted = to - from < sizeof bytes ? (size_t)(to - from) : sizeof bytes;
-        ssize_t size = read_at(file, bytes, wanted, (off_t)from);
+        ssize_t size = larder__file_read(file, bytes, wanted, (off_t)from);
         if (size < 0 || !is_zero(bytes, (size_t)size)) return false;
         if ((size_t)size < wanted) return true;
         from += (uint64_t)size;
@@ -225,50 +215,60 @@ static bool is_unborn(int file, const uint8_t *first, bool first_is_valid, const
                            : is_blank(file, page, 2 * page);
 }
 
-int32_t larder__file_inspect(larder_env *env, larder_error *error) {
+/* Whether the file system of a directory has room for a new store. */
+static bool has_room_for_store(const char *directory) {
+    struct statvfs system;
+    return statvfs(directory, &system) != 0 ||
+           (uint64_t)system.f_bavail * system.f_frsize >= NEW_STORE_BYTES;
+}
+
+int32_t larder__file_inspect(larder_env *env, const char *directory, larder_error *error) {
     char path[FILE_PATH_MAX];
-    join(path, sizeof path, env->path, DATA_FILE);
+    join(path, sizeof path, directory, DATA_FILE);
     int32_t status = LARDER_OK;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO would wait for a writer */
     if (file < 0) {
-        if (errno != ENOENT) return fail_path(error, errno, "opening", path);
+        if (errno != ENOENT) return larder__file_fail(error, errno, "opening", path);
         if ((env->flags & LARDER_OPEN_CREATE) != 0 && (env->flags & LARDER_OPEN_READ_ONLY) == 0)
-            return LARDER_OK;
+            return has_room_for_store(directory)
+                       ? LARDER_OK
+                       : larder__file_fail(error, ENOSPC, "creating", path);
         return larder__fail(error, LARDER_E_NO_STORE, "there is no store at %s", env->path);
     }
     struct stat info;
     uint8_t first[META_HEADER + META_BYTES] = {0}, second[META_HEADER + META_BYTES] = {0};
     if (fstat(file, &info) != 0) {
-        status = fail_path(error, errno, "looking at", path);
+        status = larder__file_fail(error, errno, "looking at", path);
+        goto done;
+    }
+    if (!S_ISREG(info.st_mode)) {
+        status = larder__fail(error, LARDER_E_FOREIGN_FILE, "%s is not a regular file", path);
         goto done;
     }
     env->file_bytes = (uint64_t)info.st_size;
     if (info.st_size == 0) goto done; /* created and never written: LMDB initialises it */
-    ssize_t size = read_at(file, first, sizeof first, 0);
+    ssize_t size = larder__file_read(file, first, sizeof first, 0);
     if (size < 0) {
-        status = fail_path(error, errno, "reading", path);
+        status = larder__file_fail(error, errno, "reading", path);
         goto done;
     }
     bool first_is_valid = size == (ssize_t)sizeof first && meta_is_valid(first + META_HEADER);
     uint32_t page = first_is_valid ? larder__load32(first + META_HEADER + META_PAGE_SIZE_AT)
                                    : (uint32_t)sysconf(_SC_PAGESIZE);
-    if (page < SMALLEST_PAGE || page > LARGEST_PAGE || (page & (page - 1)) != 0) {
-        status = larder__fail(error, LARDER_E_FOREIGN_FILE, "%s is not an LMDB file", path);
-        goto done;
-    }
-    size = read_at(file, second, sizeof second, (off_t)page);
+    size = larder__file_read(file, second, sizeof second, (off_t)page);
     if (size < 0) {
-        status = fail_path(error, errno, "reading", path);
+        status = larder__file_fail(error, errno, "reading", path);
         goto done;
     }
-    bool second_is_valid = size == (ssize_t)sizeof second && meta_is_valid(second + META_HEADER);
+    bool second_is_valid = size == (ssize_t)sizeof second && meta_is_valid(second + META_HEADER) &&
+                           larder__load32(second + META_HEADER + META_PAGE_SIZE_AT) == page;
     if (is_unborn(file, first, first_is_valid, second, second_is_valid, (uint64_t)info.st_size,
                   page)) {
         if ((env->flags & LARDER_OPEN_CREATE) == 0 || (env->flags & LARDER_OPEN_READ_ONLY) != 0)
             status = larder__fail(error, LARDER_E_NO_STORE,
                                   "the store at %s was not created to its end", env->path);
         else if (truncate(path, 0) != 0)
-            status = fail_path(error, errno, "recreating", path);
+            status = larder__file_fail(error, errno, "recreating", path);
         goto done;
     }
     if (is_zero(first, sizeof first) && is_zero(second, sizeof second)) {
@@ -301,16 +301,9 @@ int32_t larder__file_inspect(larder_env *env, larder_error *error) {
     uint64_t needed = (last_page + 1) * page;
     if ((uint64_t)info.st_size < needed) {
         env->short_from_page = (uint64_t)info.st_size / page;
-        if ((env->flags & LARDER_OPEN_READ_ONLY) != 0) {
-            status = larder__fail(error, LARDER_E_CORRUPT,
-                                  "%s ends before its last page: open it for writing once to "
-                                  "have it examined",
-                                  path);
-            goto done;
-        }
         /* Zeros in place of what is missing: LMDB answers "corrupted" there, not SIGBUS. */
-        if (truncate(path, (off_t)needed) != 0)
-            status = fail_path(error, errno, "extending", path);
+        if ((env->flags & LARDER_OPEN_READ_ONLY) == 0 && truncate(path, (off_t)needed) != 0)
+            status = larder__file_fail(error, errno, "extending", path);
         else
             env->short_size_bytes = (uint64_t)info.st_size;
     }
@@ -319,43 +312,52 @@ done:
     return status;
 }
 
+typedef struct page_range {
+    uint64_t first, last, found;
+} page_range;
+
+static bool look_for_page(void *context, uint64_t page) {
+    page_range *range = context;
+    range->found += page >= range->first && page <= range->last;
+    return true;
+}
+
 /* Whether the free list names every page from first to last. */
 static int32_t tail_is_free(larder_env *env, uint64_t first, uint64_t last, bool *is_free) {
     MDB_txn *txn;
-    MDB_cursor *cursor = NULL;
-    int code = mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &txn);
+    page_range range = {first, last, 0};
+    int code = larder__mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &txn);
     if (code != 0) return code;
-    uint64_t found = 0;
-    code = mdb_cursor_open(txn, 0, &cursor); /* LMDB's free list is table 0 */
-    MDB_val key, value;
-    while (code == 0 && (code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
-        size_t count = value.mv_size < 8 ? 0 : (size_t)larder__load64(value.mv_data);
-        if (count > value.mv_size / 8 - 1) count = value.mv_size / 8 - 1;
-        for (size_t i = 1; i <= count; i++) {
-            uint64_t page = larder__load64((const uint8_t *)value.mv_data + 8 * i);
-            if (page >= first && page <= last) found++;
-        }
-    }
-    if (cursor != NULL) mdb_cursor_close(cursor);
-    mdb_txn_abort(txn);
-    *is_free = found == last - first + 1;
-    return code == MDB_NOTFOUND ? 0 : code;
+    code = larder__mdb_each_free(txn, 0, look_for_page, &range);
+    larder__mdb_txn_abort(txn);
+    *is_free = range.found == last - first + 1;
+    return code;
 }
 
 int32_t larder__file_check_tail(larder_env *env, larder_error *error) {
     if (env->short_size_bytes == 0) return LARDER_OK;
+    bool only_reads = (env->flags & LARDER_OPEN_READ_ONLY) != 0;
     MDB_envinfo info;
+    MDB_stat pages;
+    struct stat now;
     bool is_free = false;
+    int file, code = mdb_env_get_fd(env->mdb, &file);
+    mdb_env_stat(env->mdb, &pages);
     mdb_env_info(env->mdb, &info);
-    int code = tail_is_free(env, env->short_from_page, info.me_last_pgno, &is_free);
+    uint64_t needed = (uint64_t)(info.me_last_pgno + 1) * pages.ms_psize;
+    if (code == 0 && only_reads && fstat(file, &now) == 0) { /* a writer may have gone on */
+        if ((uint64_t)now.st_size >= needed) return LARDER_OK;
+        env->short_from_page = (uint64_t)now.st_size / pages.ms_psize;
+    }
+    if (code == 0) code = tail_is_free(env, env->short_from_page, info.me_last_pgno, &is_free);
     if (code == 0 && is_free) return LARDER_OK;
     char path[FILE_PATH_MAX];
     join(path, sizeof path, env->path, DATA_FILE);
-    if (truncate(path, (off_t)env->short_size_bytes) != 0)
+    if (!only_reads && truncate(path, (off_t)env->short_size_bytes) != 0)
         larder__log(env, LARDER_LOG_WARNING, "could not restore the length of %s", path);
     return larder__fail(error, LARDER_E_CORRUPT, "%s was cut off: it has %llu bytes and needs %llu",
                         path, (unsigned long long)env->short_size_bytes,
-                        (unsigned long long)(info.me_last_pgno + 1) * 4096);
+                        (unsigned long long)needed);
 }
 
 /* LMDB 0.9's lock file: two headers of 64 bytes or more, then 64 bytes for each reader. */
@@ -392,7 +394,7 @@ int32_t larder__file_allocate_readers(const char *directory, uint32_t max_reader
     if (file < 0) {
         /* Where it cannot be written LMDB cannot map it either, and says so. */
         if (errno == EACCES || errno == EPERM || errno == EROFS) return LARDER_OK;
-        return fail_path(error, errno, "opening", path);
+        return larder__file_fail(error, errno, "opening", path);
     }
     struct stat info;
     if (fstat(file, &info) != 0) {
@@ -404,15 +406,12 @@ int32_t larder__file_allocate_readers(const char *directory, uint32_t max_reader
     off_t size = info.st_size;
     if (size < LOCK_BYTES(max_readers))
         size = (LOCK_BYTES(max_readers) + LOCK_BLOCK) / LOCK_BLOCK * LOCK_BLOCK;
-    do
-        code = fallocate(file, FALLOC_FL_KEEP_SIZE, 0, size) == 0 ? 0 : errno;
-    while (code == EINTR);
-    if (code == EOPNOTSUPP || code == ENOSYS)
-        code = fill_blocks(file, info.st_size, LOCK_BYTES(max_readers));
+    code = larder__reserve_blocks(file, 0, size);
+    if (code == EOPNOTSUPP) code = fill_blocks(file, info.st_size, LOCK_BYTES(max_readers));
 done:
     /* Closing drops the process's locks on the file: it has none before LMDB opens it. */
     close(file);
-    return code == 0 ? LARDER_OK : fail_path(error, code, "allocating", path);
+    return code == 0 ? LARDER_OK : larder__file_fail(error, code, "allocating", path);
 }
 
 /* Opens and syncs one directory. Where a file system cannot do that, nothing is lost by it. */
@@ -439,48 +438,101 @@ int32_t larder__file_sync_entries(larder_env *env, larder_error *error) {
     char path[FILE_PATH_MAX];
     int size = snprintf(path, sizeof path, "%s", env->path);
     if (size < 1 || (size_t)size >= sizeof path)
-        return fail_path(error, ENAMETOOLONG, "syncing", env->path);
+        return larder__file_fail(error, ENAMETOOLONG, "syncing", env->path);
     int code = sync_directory(path);
     parent_of(path);
     if (code == 0) code = sync_directory(path);
     /* A directory above that may not be read was there before the store. */
     if (code == EACCES || code == EPERM) code = 0;
-    return code == 0 ? LARDER_OK : fail_path(error, code, "syncing", env->path);
+    return code == 0 ? LARDER_OK : larder__file_fail(error, code, "syncing", env->path);
 }
 
-#define NO_ROOM_BYTES 65536 /* less than this is left when a write was cut short */
-
-bool larder__file_has_no_room(const larder_env *env) {
+bool larder__file_lacks_room(const larder_env *env, uint64_t bytes) {
     int file;
     struct statvfs system;
     struct stat info;
     struct rlimit limit;
     if (mdb_env_get_fd(env->mdb, &file) != 0) return false;
-    if (fstatvfs(file, &system) == 0 && (uint64_t)system.f_bavail * system.f_frsize < NO_ROOM_BYTES)
+    if (fstatvfs(file, &system) == 0 && (uint64_t)system.f_bavail * system.f_frsize < bytes)
         return true;
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-           fstat(file, &info) == 0 && (uint64_t)info.st_size + NO_ROOM_BYTES > limit.rlim_cur;
+           fstat(file, &info) == 0 && (uint64_t)info.st_size + bytes > limit.rlim_cur;
 }
 
-int32_t larder__file_make_memory(char path[LARDER__MEMORY_PATH_MAX], larder_error *error) {
-    const char *temporary = getenv("TMPDIR");
-    if (temporary == NULL || temporary[0] == '\0') temporary = "/tmp";
-    const char *places[] = {"/dev/shm", temporary};
+static bool count_page(void *count, uint64_t page) {
+    (void)page;
+    ++*(uint64_t *)count;
+    return true;
+}
+
+/* What LMDB can use within the file. */
+static uint64_t free_bytes(larder_env *env) {
+    MDB_txn *txn;
+    MDB_stat pages;
+    uint64_t count = 0;
+    if (larder__mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &txn) != 0) return 0;
+    larder__mdb_each_free(txn, 0, count_page, &count);
+    larder__mdb_txn_abort(txn);
+    mdb_env_stat(env->mdb, &pages);
+    return count * pages.ms_psize;
+}
+
+void larder__file_reserve(larder_env *env, uint64_t used_bytes) {
+    int file;
+    uint64_t more = used_bytes < LARDER__RESERVE_BYTES ? used_bytes : LARDER__RESERVE_BYTES;
+    uint64_t wanted = LARDER__RESERVE_BYTES + more;
+    if (mdb_env_get_fd(env->mdb, &file) != 0) return;
+    int code = larder__reserve_blocks(file, (off_t)used_bytes, (off_t)wanted);
+    bool lacked = env->lacks_reserve;
+    env->lacks_reserve =
+        (code == ENOSPC || code == EDQUOT) && free_bytes(env) < 2 * LARDER__RESERVE_BYTES;
+    if (code == 0)
+        env->allocated_bytes = used_bytes + wanted;
+    else if (code != ENOSPC && code != EDQUOT) /* of a file system that has no such thing */
+        env->allocated_bytes = UINT64_MAX;
+    if (env->lacks_reserve && !lacked)
+        larder__log(env, LARDER_LOG_WARNING,
+                    "the disk of %s is full: only what makes the store smaller is taken",
+                    env->path);
+}
+
+static int32_t make_directory_in(const char *const *places, size_t count,
+                                 char path[LARDER__MEMORY_PATH_MAX], larder_error *error) {
     int code = ENOENT;
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    for (size_t i = 0; i < count; i++) {
         int size = snprintf(path, LARDER__MEMORY_PATH_MAX, "%s/larder-XXXXXX", places[i]);
         if (size < 0 || size >= LARDER__MEMORY_PATH_MAX - 16) {
             code = ENAMETOOLONG;
             continue;
         }
-        if (mkdtemp(path) != NULL) return LARDER_OK;
-        code = errno;
+        if (mkdtemp(path) == NULL) {
+            code = errno;
+            continue;
+        }
+        if (has_room_for_store(path)) return LARDER_OK;
+        rmdir(path);
+        return larder__file_fail(error, ENOSPC, "making a store in", places[i]);
     }
-    return fail_path(error, code, "making a directory for an in-memory store in", temporary);
+    return larder__file_fail(error, code, "making a temporary directory in", places[0]);
+}
+
+static const char *temporary_directory(void) {
+    const char *temporary = getenv("TMPDIR");
+    return temporary == NULL || temporary[0] == '\0' ? "/tmp" : temporary;
+}
+
+int32_t larder__file_make_memory(char path[LARDER__MEMORY_PATH_MAX], larder_error *error) {
+    const char *places[] = {"/dev/shm", temporary_directory()};
+    return make_directory_in(places, 2, path, error);
+}
+
+int32_t larder__file_make_temporary(char path[LARDER__MEMORY_PATH_MAX], larder_error *error) {
+    const char *places[] = {temporary_directory(), "/dev/shm"};
+    return make_directory_in(places, 2, path, error);
 }
 
 void larder__file_remove_memory(const char *path) {
-    static const char *const files[] = {DATA_FILE, LOCK_FILE};
+    static const char *const files[] = {DATA_FILE, LOCK_FILE, LOG_FILE};
     char file[LARDER__MEMORY_PATH_MAX + 16];
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         join(file, sizeof file, path, files[i]);

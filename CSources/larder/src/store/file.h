@@ -4,18 +4,18 @@
 
 #include "internal.h"
 
+#include <sys/types.h>
+
 #define LARDER__MEMORY_PATH_MAX 256
 
 /* Makes the directory where asked to, refuses network file systems, sets device and inode. */
 int32_t larder__file_prepare(larder_env *env, larder_error *error);
-/* Takes the owner lock for the environment's mode. */
-int32_t larder__file_lock(larder_env *env, larder_error *error);
-/* Gives it up and closes its file; nothing to do when there is none. */
-void larder__file_unlock(larder_env *env);
+/* Whether the directory has the lock files of a store that was complete, and neither data nor log. */
+bool larder__file_is_lost(const larder_env *env);
 /* Reads the data file's meta pages: foreign and truncated files are found before LMDB maps
  * them. Sets env->file_is_short when pages at the end are missing. Recreates a file that no
  * commit has reached, and no other. */
-int32_t larder__file_inspect(larder_env *env, larder_error *error);
+int32_t larder__file_inspect(larder_env *env, const char *directory, larder_error *error);
 /* Allocates every block of the lock file of a directory, so that LMDB finds room wherever it
  * writes its map; to be called before LMDB opens the directory in this process. E_NO_SPACE where
  * there is too little room. */
@@ -26,13 +26,27 @@ int32_t larder__file_check_tail(larder_env *env, larder_error *error);
 /* Syncs the store's directory and the one above, so that a new store's name survives a power
  * cut as its pages do. */
 int32_t larder__file_sync_entries(larder_env *env, larder_error *error);
-/* Whether the data file cannot grow: its file system or the process's file size limit is full. */
-bool larder__file_has_no_room(const larder_env *env);
+/* Whether the data file cannot grow by so many bytes: its file system or the process's file size
+ * limit is full. */
+bool larder__file_lacks_room(const larder_env *env, uint64_t bytes);
+/* Allocates blocks behind the data file's used ones; sets env->lacks_reserve where there is no room
+ * and little within the file. */
+void larder__file_reserve(larder_env *env, uint64_t used_bytes);
+/* What is kept for transactions that make the store smaller: more pages than such a one changes. */
+#define LARDER__RESERVE_BYTES (UINT64_C(256) << 10)
+/* Less than this is left when a write was cut short. */
+#define LARDER__NO_ROOM_BYTES 65536
 /* A fresh directory on a memory file system (else the temporary one), and its removal. */
 int32_t larder__file_make_memory(char path[LARDER__MEMORY_PATH_MAX], larder_error *error);
+/* The same where temporary files go first. */
+int32_t larder__file_make_temporary(char path[LARDER__MEMORY_PATH_MAX], larder_error *error);
 void larder__file_remove_memory(const char *path);
 /* Whether statfs's f_type names a network file system. */
 bool larder__file_system_is_network(uint64_t type);
+/* As pread, but with as much as there is. */
+ssize_t larder__file_read(int file, void *buffer, size_t size, off_t offset);
+/* The status and message of an errno. */
+int32_t larder__file_fail(larder_error *error, int code, const char *doing, const char *path);
 /* Makes a directory with its parents; 0 or errno. */
 int larder__file_make_directory(const char *path);
 

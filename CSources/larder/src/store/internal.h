@@ -2,19 +2,27 @@
  * internal.h - the environment and transaction structures, and what one file of the store offers
  * the others and the folders above. Each line below uses the lines under it:
  *
- *   env.c, copy.c, stat.c    opening and closing; copies; sizes
+ *   env.c, env_options.c, env_tables.c, copy.c, stat.c
+ *                            opening and closing; copies; sizes
  *   txn.c, evict.c           transactions, a commit evicts, and a step is a transaction
+ *   rules.c, rule_ages.c     cache rules: sizes and ages of collections
  *   lru.c, pin.c             use: epochs and their log, touches, pins
  *   train.c                  dictionaries
  *   row.c                    a document's stored bytes
  *   catalog.c, shape.c, blob.c, named.c
  *                            names to numbers and back; field names; compression; small values
  *   table.c                  accounted get/put/remove and cursors over LMDB tables
- *   key.c, file.c, handle.c  keys; directory and file, seen from outside LMDB; checks, log
+ *   wal.c, wal_checkpoint.c, wal_pages.c, wal_recover.c
+ *                            the write-ahead log
+ *   guard.c, verify.c        LMDB's calls, which damaged pages cannot end the process with
+ *   page.c, page_check.c, tree.c
+ *                            pages of the data file, read without LMDB
+ *   key.c, file.c, lock.c, handle.c
+ *                            keys; directory, file and locks, from outside LMDB; checks, log
  *
  * Two things point the other way: commit writes the waiting counts of catalog.c, train.c and
  * lru.c, and the folders above are called through tables of functions (larder__data_model,
- * larder__lru_rows in lru.h).
+ * larder__quarantine, larder__lru_rows in lru.h).
  */
 #ifndef LARDER_INTERNAL_H
 #define LARDER_INTERNAL_H
@@ -32,6 +40,7 @@
 
 /* ---- tables ---- */
 
+/* The numbers stand in the write-ahead log: a new table comes last. */
 typedef enum larder__table {
     LARDER__CATALOG,
     LARDER__DOCUMENTS,
@@ -69,6 +78,9 @@ static inline bool larder__table_holds_documents(larder__table table) {
     return table == LARDER__MUTATION_DOCUMENTS || table == LARDER__DOCUMENT_TARGETS;
 }
 
+/* Beside a store in which a process has met damage (quarantine.c). */
+#define LARDER__DAMAGE_NOTE "damage.note"
+
 extern const char *const larder__table_names[LARDER__TABLE_COUNT];
 extern const larder__category larder__table_categories[LARDER__TABLE_COUNT];
 
@@ -105,7 +117,8 @@ typedef struct larder__counters {
     int64_t next_location; /* the last number of a tree or a location of nodes */
     int64_t query_count;   /* tracked queries of trees, and sweeps (node_query.h) */
     int64_t next_sweep;
-    int64_t reserved[2];
+    int64_t rules_version; /* rises when the cache rules change; 0: there were none */
+    int64_t reserved[1];
 } larder__counters;
 
 int64_t larder__counters_total(const larder__counters *counters);
@@ -134,13 +147,30 @@ extern const larder__data_model larder__nodes_model;     /* nodes/nodes_model.c 
 #define LARDER__MODEL_COUNT 2
 extern const larder__data_model *const larder__data_models[LARDER__MODEL_COUNT]; /* txn.c */
 
+/* ---- setting a damaged store aside while it is opened (salvage/quarantine.c) ---- */
+
+/* Each with the store's locks, in a process that is alone with it, and nothing of it open. */
+typedef struct larder__quarantine_calls {
+    /* Sets the files in env->path aside and puts a new store of what could be salvaged in their
+     * place. Fills env->quarantine and env->salvaged. On failure the files are as they were, or
+     * finish goes on. */
+    int32_t (*make)(larder_env *env, larder_error *error);
+    /* Goes on with what a process that ended had begun. */
+    int32_t (*finish)(larder_env *env, larder_error *error);
+    /* Whether a process has met damage in the store, and its pages are indeed damaged. */
+    bool (*is_due)(const larder_env *env);
+} larder__quarantine_calls;
+extern const larder__quarantine_calls larder__quarantine;
+
 /* ---- environment (env.c) ---- */
 
 typedef struct larder__blob_state larder__blob_state;   /* blob.c: encoder, samples */
 typedef struct larder__lru_state larder__lru_state;     /* lru.c: touches and pins */
 typedef struct larder__index_cache larder__index_cache; /* index.c: definitions in memory */
 typedef struct larder__shape_cache larder__shape_cache; /* shape.c */
+typedef struct larder__wal larder__wal;                 /* wal.h */
 typedef struct larder__node_state larder__node_state;   /* nodes: the writer's */
+typedef struct larder__verified larder__verified;       /* verify.c: pages that were looked at */
 
 /* The read transactions begun by the threads of one stripe: no two slots share a cache line. */
 typedef struct larder__reader_slot {
@@ -175,6 +205,16 @@ struct larder_env {
     uint64_t file_bytes;       /* of the data file when it was opened */
     uint64_t short_size_bytes; /* the data file's size when its end was missing, else 0 */
     uint64_t short_from_page;
+    larder_opening opening; /* what larder_env_opening says */
+    int32_t recovery;       /* LARDER_RECOVERY_... */
+    char quarantine[4352];  /* where a damaged store's files were moved to; or empty */
+    larder_salvage_report salvaged;
+    uint64_t log_bytes;       /* the log's largest capacity */
+    uint64_t allocated_bytes; /* blocks of the data file that are known to be allocated */
+    bool lacks_reserve;       /* those behind its last page could not be; as the writer */
+    uint32_t stored_format;   /* the number in the format row */
+    bool lacks_tables;        /* those of a later version than the one that made the store */
+    larder__wal *wal;         /* NULL: in memory, or only read */
     struct larder_env *next_open;
 
     pthread_mutex_t writer; /* held from begin_write to its end */
@@ -188,7 +228,12 @@ struct larder_env {
     struct larder_txn *idle_reads; /* those whose slot had one; under state_lock */
     int64_t idle_count;
     _Atomic bool writes_refused;
+    _Atomic bool reads_refused; /* a commit is seen that may not be durable */
     bool grow_wanted;
+    _Atomic bool is_damaged;     /* LMDB met a page that is (guard.c) */
+    uintptr_t map_begin;         /* where the data file is mapped; 0: not known */
+    _Atomic uint64_t map_filled; /* the file's size when it was last looked at */
+    larder__verified *verified;  /* NULL: not needed yet; as the writer */
 
     _Atomic uint64_t catalog_commit; /* the last commit of this process that changed names */
     larder_vocabulary *vocabulary;
@@ -212,6 +257,19 @@ static inline bool larder__env_is_forked(const larder_env *env) {
 static inline void larder__env_released_rows(larder_env *env) {
     atomic_store(&env->released_rows, true);
 }
+/* Whether this process has a store open, by its directory. */
+bool larder__env_is_open(uint64_t device, uint64_t inode);
+/* Options and their limits (env_options.c). */
+int32_t larder__options_check(const larder_env_options *options, larder_error *error);
+int32_t larder__budget_check(int64_t budget_bytes, larder_error *error);
+/* With LMDB open: finds the tables, or makes those of a new store (env_tables.c). */
+int32_t larder__tables_prepare(larder_env *env, larder_error *error);
+/* Adds the tables that a store of an earlier version lacks; its log is empty by then. */
+int32_t larder__tables_add(larder_env *env, larder_error *error);
+/* The format of stores that have no log. */
+#define LARDER__FORMAT_WITHOUT_LOG 1
+/* Finds where the map is, while no transaction is open (env_tables.c). */
+void larder__env_find_map(larder_env *env);
 /* To the caller's log function (handle.c). */
 void larder__log(const larder_env *env, int32_t level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -243,8 +301,9 @@ struct larder_txn {
     uint64_t commit;           /* the snapshot's commit number, or the one being made */
     uint64_t thread;           /* of a write transaction */
     bool is_write;
-    bool failed;  /* a storage failure: only abort */
-    bool changed; /* something was written */
+    int64_t begin_bytes; /* of rows, when a write transaction began */
+    bool failed;         /* a storage failure: only abort */
+    bool changed;        /* something was written */
     bool names_changed;
     bool reclaiming; /* this transaction belongs to the LRU walker */
     int32_t open_scans;
@@ -269,6 +328,8 @@ struct larder_txn {
     larder__buffer cold;    /* its cold container */
     larder__buffer scratch; /* scratch space within one call */
     larder__buffer lru_log; /* entries for the epoch, written at commit (lru.c) */
+    larder__buffer redo;    /* the record for the write-ahead log (wal.c) */
+    bool redo_is_given_up;
 };
 
 /* Read transactions that are open; exact while none begins or ends. */
@@ -335,12 +396,20 @@ typedef struct larder__cursor {
     MDB_cursor *mdb;
     larder__table table;
     larder_bytes key, value;
+    uint64_t step_count, step_limit; /* since the last seek that was not a step itself */
+    bool is_ended;                   /* damage: steps answer LARDER_END until the next such seek */
 } larder__cursor;
 int32_t larder__cursor_open(const larder_txn *txn, larder__table table, larder__cursor *cursor,
                             larder_error *error);
 void larder__cursor_close(larder__cursor *cursor); /* a zeroed or closed one is fine */
-/* Each sets key and value, or answers LARDER_END. */
+/* Counts steps made with LMDB's cursor. E_CORRUPT when there have been more steps than the table can
+ * have rows: damaged pages lead back to rows that were passed. From then on LARDER_END. */
+int32_t larder__cursor_count_steps(larder__cursor *cursor, size_t count, larder_error *error);
+/* Each sets key and value, or answers LARDER_END. Behind a row that cannot be read a step goes on;
+ * where LMDB itself fails, every later step answers LARDER_END. */
 int32_t larder__cursor_seek(larder__cursor *cursor, larder_bytes at_least, larder_error *error);
+/* A seek that counts as a step: for walks that skip rows on their way through the table. */
+int32_t larder__cursor_seek_on(larder__cursor *cursor, larder_bytes at_least, larder_error *error);
 int32_t larder__cursor_seek_below(larder__cursor *cursor, larder_bytes below,
                                   larder_error *error); /* the last key < below */
 int32_t larder__cursor_next(larder__cursor *cursor, larder_error *error);
@@ -413,6 +482,9 @@ void larder__shape_ended(larder_txn *txn, bool committed);
 int32_t larder__shape_obtain(larder_txn *txn, larder_bytes names, uint32_t *shape,
                              larder_error *error);
 
+/* Where the format's number stands in its row. */
+#define LARDER__FORMAT_AT 6
+
 /* Small catalog rows by kind byte, used by their owners: key = kind, then the owner's bytes. */
 enum {
     LARDER__KIND_COUNTERS = 'a',
@@ -426,7 +498,7 @@ enum {
     LARDER__KIND_USER_NUMBER = 'i',     /* number -> text */
     LARDER__KIND_SHAPE = 'j',           /* number -> names container */
     LARDER__KIND_SHAPE_HASH = 'k',      /* hash128 -> number */
-    LARDER__KIND_DICTIONARY = 'l',      /* id (u32) -> record count, dictionary */
+    LARDER__KIND_DICTIONARY = 'l',      /* id (u32) -> a count (see the next), dictionary */
     LARDER__KIND_INDEX = 'm',           /* number -> definition and state (index.c) */
     LARDER__KIND_NAMED = 'n',           /* kind byte, name key -> named value (named.c) */
     LARDER__KIND_QUEUE = 'o',           /* user number -> queue head (mutation.c) */
@@ -434,7 +506,8 @@ enum {
     LARDER__KIND_TARGET_COUNT = 'q',    /* target number -> document count */
     LARDER__KIND_TREE = 'r',            /* text -> number */
     LARDER__KIND_TREE_NUMBER = 's',     /* number -> text */
-    LARDER__KIND_WRITE_ID = 't'         /* tree number -> highest write id */
+    LARDER__KIND_WRITE_ID = 't',        /* tree number -> highest write id */
+    LARDER__KIND_DICTIONARY_COUNT = 'u' /* id (u32) -> the records that use a dictionary */
 };
 
 /* ---- document rows (row.c) ---- */
@@ -484,8 +557,9 @@ uint32_t larder__lru_epoch(const larder_txn *txn);
 /* Writes waiting touches into their rows. */
 int32_t larder__lru_flush_touches(larder_txn *txn, larder_error *error);
 int32_t larder__lru_commit(larder_txn *txn, larder_error *error); /* before commit */
-bool larder__lru_is_over_budget(const larder_txn *txn);
-/* Steps until below the budget or nothing can go; failures are logged. */
+/* Whether the store is over its budget, or a cache rule evicts. */
+bool larder__lru_is_due(const larder_txn *txn);
+/* Steps until below the budget and within the cache rules, or nothing can go; failures are logged. */
 void larder__lru_reclaim(larder_env *env);
 void larder__lru_ended(larder_txn *txn, bool committed);
 

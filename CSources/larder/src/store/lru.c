@@ -18,7 +18,7 @@
  * Rejected: a row a document in epoch order (twice the bytes, and a touch costs three table
  * changes); a clock hand over the documents (it reads the whole store to free a little).
  */
-#include "lru.h"
+#include "rules.h"
 
 #define QUERY_ID_BYTES 8
 #define CHUNK_BYTES 980 /* and one entry more: four rows fill a page */
@@ -219,8 +219,10 @@ static int32_t tidy_row(larder_txn *txn, larder_bytes row_key, larder_bytes valu
     if (dropped == 0) return LARDER_OK;
     larder__key key = larder__lru_key(epoch, chunk);
     txn->counters.lru_entry_count -= dropped;
-    if (larder__bytes_equal(larder__key_bytes(&key), larder__key_bytes(&txn->env->lru->from)))
-        txn->env->lru->skip_bytes = 0; /* the walk looks at the row once more */
+    larder__lru_position *walks[2] = {&txn->env->lru->from, &txn->env->lru->rules->from};
+    for (int i = 0; i < 2; i++)
+        if (larder__bytes_equal(larder__key_bytes(&key), larder__key_bytes(&walks[i]->key)))
+            walks[i]->skip_bytes = 0; /* the walk looks at the row once more */
     if (kept->size_bytes == 0) {
         larder__lru_begin_epoch(txn);
         return larder__table_remove(txn, LARDER__LRU, larder__key_bytes(&key), error);
@@ -267,17 +269,19 @@ static int64_t epoch_length(const larder_txn *txn) {
 int32_t larder__lru_commit(larder_txn *txn, larder_error *error) {
     int32_t status = larder__lru_write_log(txn, larder__lru_epoch(txn), error);
     if (status == LARDER_OK) status = tidy(txn, error);
+    if (status == LARDER_OK) status = larder__marks_commit(txn, error);
     if (status == LARDER_OK && txn->counters.epoch_bytes >= epoch_length(txn))
         larder__lru_begin_epoch(txn);
     return status;
 }
 
 void larder__lru_ended(larder_txn *txn, bool committed) {
-    (void)committed;
+    larder__rules_ended(txn, committed);
     txn->lru_log.size_bytes = 0;
 }
 
-bool larder__lru_is_over_budget(const larder_txn *txn) {
+bool larder__lru_is_due(const larder_txn *txn) {
+    if (larder__rules_are_due(txn)) return true;
     int64_t budget = atomic_load(&txn->env->budget_bytes);
     return budget != LARDER_BUDGET_UNLIMITED && larder__counters_total(&txn->counters) > budget;
 }

@@ -30,6 +30,12 @@ typedef struct larder__lru_entry {
 } larder__lru_entry;
 bool larder__lru_entry_read(const uint8_t **at, const uint8_t *end, larder__lru_entry *entry);
 
+/* The place at which a walk over the log continues. */
+typedef struct larder__lru_position {
+    larder__key key; /* the row the next step begins with; empty: the first */
+    size_t skip_bytes;
+} larder__lru_position;
+
 /* The outcome for an entry that the walk visits. */
 typedef enum larder__lru_outcome {
     LARDER__LRU_GONE, /* the row went, or has another entry now */
@@ -44,8 +50,11 @@ typedef struct larder__lru_step {
     int64_t max_documents;
     int64_t started_us, max_us;
     larder_lru_result *result;
-    bool removed_holder;  /* what kept other rows: they may go now */
-    bool removed_log_row; /* a row of the log became empty */
+    bool by_rules;            /* cache rules choose the documents, not the goal */
+    bool is_met;              /* at the last row of the log: nothing after it is to go */
+    bool removed_holder;      /* what kept other rows: they may go now */
+    bool removed_log_row;     /* a row of the log became empty */
+    uint64_t left_collection; /* that the last evicted document was in, to be released; 0: none */
 } larder__lru_step;
 
 /* The log's operations on a kind of row. */
@@ -58,6 +67,8 @@ typedef struct larder__lru_rows {
     /* Evicts the row of an entry that is current, or keeps it. Counts in step->result. */
     int32_t (*visit)(larder__lru_step *step, const larder__lru_entry *entry, uint32_t epoch,
                      larder__lru_outcome *outcome, larder_error *error);
+    /* Ends the step, before its commit. NULL: nothing to do. */
+    int32_t (*end)(larder__lru_step *step, larder_error *error);
     /* Gives the row of a name that was touched the current epoch; no such row is no failure.
      * NULL: rows of this kind are not touched by name. */
     int32_t (*touch)(larder_txn *txn, larder_bytes name, larder_error *error);
@@ -91,11 +102,11 @@ struct larder__lru_state {
     struct larder__pin_table *pins;
     _Atomic int64_t pin_count; /* rows pinned */
 
-    larder__key from; /* the row the next step begins with; empty: the first */
-    size_t skip_bytes;
-    int64_t pinned_bytes; /* met since the walk began */
+    larder__lru_position from; /* of the walk to the goal */
+    int64_t pinned_bytes;      /* met since the walk began */
     larder__key tidy_from;
     larder__buffer row, kept;
+    struct larder__rules *rules; /* rules.h, with a walk of their own */
 };
 
 /* A batch of touched names, taken out of the queue. */
@@ -117,8 +128,8 @@ static inline larder_bytes larder__lru_target_name(const int32_t *target_id) {
 }
 bool larder__lru_has_pins(larder_env *env);
 bool larder__lru_is_pinned(larder_env *env, larder__lru_kind kind, larder_bytes name);
-/* Before a step: back to the start when something passed over may go now. */
-void larder__lru_begin_step(larder_env *env);
+/* Before a step: back to the start when something passed over may go now, which it answers. */
+bool larder__lru_begin_step(larder_env *env);
 void larder__lru_reset(larder_env *env);
 
 #endif

@@ -12,7 +12,7 @@
  * are a "run": the long ones among them lie in the order of their hashes. Names in a run are
  * compared by their full texts, so that larder_named_next gives byte order.
  */
-#include "internal.h"
+#include "rules.h"
 
 enum { NAME_MAX_BYTES = 1500, LONG_BYTES = 480, HEAD_BYTES = 464, PREFIX_BYTES = 2 };
 
@@ -117,6 +117,7 @@ int32_t larder_named_put(larder_txn *txn, int32_t kind, larder_bytes name, larde
     larder__time_put(head, time);
     size_t n = larder__varint_put(head + LARDER__TIME_BYTES, inline_name.size_bytes);
     larder_bytes parts[3] = {larder__bytes(head, LARDER__TIME_BYTES + n), inline_name, payload};
+    if (larder__rules_is_row(kind, name)) txn->counters.rules_version++;
     status =
         larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), parts, 3, error);
     return larder__txn_note(txn, status);
@@ -151,6 +152,7 @@ int32_t larder_named_remove(larder_txn *txn, int32_t kind, larder_bytes name, la
         /* A damaged value may go. */
         if (status != LARDER_OK && status != LARDER_E_CORRUPT) return larder__txn_note(txn, status);
     }
+    if (larder__rules_is_row(kind, name)) txn->counters.rules_version++;
     status = larder__table_remove(txn, LARDER__CATALOG, larder__key_bytes(&key), error);
     return larder__txn_note(txn, status);
 }

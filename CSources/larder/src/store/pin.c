@@ -5,7 +5,7 @@
  * queue is an arena of names with a small hash table, so that a hot document waits once.
  * Pins are a hash table by kind of row and name, with counts.
  */
-#include "lru.h"
+#include "rules.h"
 
 #define TOUCH_MAX 4096
 #define TOUCH_SLOTS (2 * TOUCH_MAX)
@@ -49,7 +49,7 @@ int32_t larder__lru_create(larder_env *env, larder_error *error) {
     if (state->pins->slots == NULL) goto failed;
     memset(state->pins->slots, 0, PIN_SLOTS * sizeof(pin *));
     state->pins->slot_count = PIN_SLOTS;
-    return LARDER_OK;
+    return larder__rules_create(env, error);
 failed:
     return larder__fail(error, LARDER_E_NO_MEMORY, "no memory for the LRU");
 }
@@ -57,6 +57,7 @@ failed:
 void larder__lru_destroy(larder_env *env) {
     larder__lru_state *state = env->lru;
     if (state == NULL) return;
+    larder__rules_destroy(env);
     if (state->pins != NULL && state->pins->slots != NULL)
         for (size_t i = 0; i < state->pins->slot_count; i++)
             while (state->pins->slots[i] != NULL) {
@@ -275,10 +276,13 @@ bool larder__lru_is_pinned(larder_env *env, larder__lru_kind kind, larder_bytes 
 }
 
 void larder__lru_reset(larder_env *env) {
-    env->lru->from.size_bytes = 0;
-    env->lru->skip_bytes = 0;
+    larder__lru_position start = {0};
+    env->lru->from = start;
+    env->lru->rules->from = start;
 }
 
-void larder__lru_begin_step(larder_env *env) {
-    if (atomic_exchange(&env->released_rows, false)) larder__lru_reset(env);
+bool larder__lru_begin_step(larder_env *env) {
+    bool has_released = atomic_exchange(&env->released_rows, false);
+    if (has_released) larder__lru_reset(env);
+    return has_released;
 }

@@ -13,7 +13,7 @@ static uint32_t checksum(larder_bytes key, const uint8_t *row, size_t end) {
     return larder__checksum(crc, row + LARDER__ROW_VERSION_AT, end - LARDER__ROW_VERSION_AT);
 }
 
-static bool take_time(const uint8_t **at, const uint8_t *end, larder_time *time) {
+static inline bool take_time(const uint8_t **at, const uint8_t *end, larder_time *time) {
     if (end - *at < LARDER__TIME_BYTES || !larder__time_get(*at, time)) return false;
     *at += LARDER__TIME_BYTES;
     return true;

@@ -1,20 +1,15 @@
 /* stat.c - figures of a snapshot. */
 #include "file.h"
+#include "guard.h"
 #include "internal.h"
+#include "wal.h"
 
 #include <sys/stat.h>
 
-/* Pages on LMDB's free list (its table 0), as of the snapshot. */
-static int count_free_pages(const larder_txn *txn, int64_t *pages) {
-    MDB_cursor *cursor;
-    MDB_val key, value;
-    *pages = 0;
-    int code = mdb_cursor_open(txn->mdb, 0, &cursor);
-    if (code != 0) return code;
-    while ((code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0)
-        if (value.mv_size >= 8) *pages += (int64_t)larder__load64(value.mv_data);
-    mdb_cursor_close(cursor);
-    return code == MDB_NOTFOUND ? 0 : code;
+static bool count_page(void *context, uint64_t page) {
+    (void)page;
+    ++*(int64_t *)context;
+    return true;
 }
 
 static void fill_counters(const larder__counters *c, larder_stat *s) {
@@ -51,7 +46,7 @@ int32_t larder_env_stat(const larder_txn *txn, larder_stat *stat_out, larder_err
     s.budget_bytes = atomic_load(&env->budget_bytes);
     int64_t free_pages = 0;
     if (!txn->is_write) {
-        int code = count_free_pages(txn, &free_pages);
+        int code = larder__mdb_each_free(txn->mdb, 0, count_page, &free_pages);
         if (code != 0) return larder__fail_mdb(error, code, "counting free pages");
     }
     MDB_stat pages;
@@ -69,7 +64,7 @@ int32_t larder_env_stat(const larder_txn *txn, larder_stat *stat_out, larder_err
     s.evicted_document_count = atomic_load(&env->evicted_count);
     s.evicted_bytes = atomic_load(&env->evicted_bytes);
     s.pinned_bytes = atomic_load(&env->pinned_bytes);
-    s.reader_count = info.me_numreaders;
+    s.reader_count = info.me_numreaders - larder__wal_reader_count(env);
     s.format_version = LARDER_FORMAT_VERSION;
     *stat_out = s;
     return LARDER_OK;

@@ -2,9 +2,12 @@
  * table.c - accounted rows: every change of a table passes here, so that the counters are the
  * sum of the rows at each commit.
  */
+#include "guard.h"
 #include "internal.h"
+#include "wal.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 
 const char *const larder__table_names[LARDER__TABLE_COUNT] = {
@@ -84,7 +87,7 @@ static void account(larder_txn *txn, larder__table table, int64_t rows, int64_t 
 static MDB_cursor *write_cursor(larder_txn *txn, larder__table table, larder_error *error) {
     MDB_cursor *cursor = txn->cursors[table];
     if (cursor != NULL) return cursor;
-    int code = mdb_cursor_open(txn->mdb, txn->env->dbis[table], &cursor);
+    int code = larder__mdb_cursor_open(txn->mdb, txn->env->dbis[table], &cursor);
     if (code != 0) {
         larder__txn_note(txn, larder__fail_mdb(error, code, "opening a cursor"));
         return NULL;
@@ -96,13 +99,19 @@ static MDB_cursor *write_cursor(larder_txn *txn, larder__table table, larder_err
 /* LMDB believes the sizes that a damaged page gives: those beyond any row of ours stop here. */
 #define VALUE_MAX ((size_t)LARDER_PAYLOAD_MAX_BYTES + (1 << 20))
 
+/* Behind a page that it does not find LMDB refuses a transaction. */
+static int32_t fail_reading(const larder_txn *txn, int code, larder_error *error) {
+    if (code == MDB_BAD_TXN && !txn->is_write) code = MDB_CORRUPTED;
+    return larder__fail_mdb(error, code, "reading a row");
+}
+
 int32_t larder__table_get(const larder_txn *txn, larder__table table, larder_bytes key,
                           larder_bytes *value, larder_error *error) {
     MDB_val k = as_val(key), v;
-    int code = mdb_get(txn->mdb, txn->env->dbis[table], &k, &v);
+    int code = larder__mdb_get(txn->mdb, txn->env->dbis[table], &k, &v);
     if (code == MDB_NOTFOUND) return LARDER_NOT_FOUND;
-    if (code != 0) return larder__fail_mdb(error, code, "reading a row");
-    if (v.mv_size > VALUE_MAX)
+    if (code != 0) return fail_reading(txn, code, error);
+    if (v.mv_size > VALUE_MAX || !larder__guard_can_read(txn, v.mv_data, v.mv_size))
         return larder__corrupt(txn, table, key, "a size that no row has", error);
     *value = as_bytes(v);
     return LARDER_OK;
@@ -114,10 +123,12 @@ static bool goes_last(larder_txn *txn, larder__table table, MDB_cursor *cursor, 
     larder__key *last = &txn->last[table];
     if (!txn->last_is_known[table]) {
         MDB_val k, v;
-        int code = mdb_cursor_get(cursor, &k, &v, MDB_LAST);
+        int code = larder__mdb_cursor_get(cursor, &k, &v, MDB_LAST);
         if (code != 0 && code != MDB_NOTFOUND) return false;
         larder__key_clear(last);
-        if (code == 0 && k.mv_size > LARDER__KEY_MAX) return false; /* a damaged page */
+        if (code == 0 &&
+            (k.mv_size > LARDER__KEY_MAX || !larder__guard_can_read(txn, k.mv_data, k.mv_size)))
+            return false; /* a damaged page */
         if (code == 0) larder__key_append(last, k.mv_data, k.mv_size);
         txn->last_is_known[table] = true;
     }
@@ -136,10 +147,16 @@ static void may_lose_last(larder_txn *txn, larder__table table, larder_bytes key
 /* Inserts unless the key is there (MDB_KEYEXIST, and v is what it has). */
 static int insert(larder_txn *txn, larder__table table, MDB_cursor *cursor, MDB_val *k,
                   MDB_val *v) {
+    larder_bytes key = as_bytes(*k), value = as_bytes(*v);
     int64_t cost = larder__row_cost(k->mv_size, v->mv_size);
-    bool is_last = goes_last(txn, table, cursor, as_bytes(*k));
-    int code = mdb_cursor_put(cursor, k, v, is_last ? MDB_APPEND : MDB_NOOVERWRITE);
-    if (code == 0) account(txn, table, 1, cost);
+    size_t redo = txn->redo.size_bytes;
+    if (!larder__wal_put(txn, table, key, value)) return ENOMEM;
+    bool is_last = goes_last(txn, table, cursor, key);
+    int code = larder__mdb_cursor_put(cursor, k, v, is_last ? MDB_APPEND : MDB_NOOVERWRITE);
+    if (code == 0)
+        account(txn, table, 1, cost);
+    else
+        larder__wal_take_back(txn, redo);
     return is_last && code == MDB_KEYEXIST ? MDB_CORRUPTED : code;
 }
 
@@ -154,7 +171,9 @@ int32_t larder__table_put(larder_txn *txn, larder__table table, larder_bytes key
         unsigned flags = v.mv_size == value.size_bytes ? MDB_CURRENT : 0;
         k = as_val(key);
         v = as_val(value);
-        code = mdb_cursor_put(cursor, &k, &v, flags);
+        code = larder__wal_put(txn, table, key, value)
+                   ? larder__mdb_cursor_put(cursor, &k, &v, flags)
+                   : ENOMEM;
         if (code == 0)
             account(txn, table, 0, larder__row_cost(key.size_bytes, value.size_bytes) - old_cost);
     }
@@ -178,12 +197,12 @@ int32_t larder__table_remove(larder_txn *txn, larder__table table, larder_bytes 
     MDB_cursor *cursor = write_cursor(txn, table, error);
     if (cursor == NULL) return LARDER_E_NO_MEMORY;
     MDB_val k = as_val(key), v;
-    int code = mdb_cursor_get(cursor, &k, &v, MDB_SET_KEY);
+    int code = larder__mdb_cursor_get(cursor, &k, &v, MDB_SET_KEY);
     if (code == MDB_NOTFOUND) return LARDER_NOT_FOUND;
     if (code == 0) {
         int64_t cost = larder__row_cost(key.size_bytes, v.mv_size);
         may_lose_last(txn, table, key);
-        code = mdb_cursor_del(cursor, 0);
+        code = larder__wal_remove(txn, table, key) ? larder__mdb_cursor_del(cursor, &k, 0) : ENOMEM;
         if (code == 0) {
             account(txn, table, -1, -cost);
             return LARDER_OK;
@@ -279,10 +298,10 @@ int32_t larder__cursor_open(const larder_txn *txn, larder__table table, larder__
     memset(cursor, 0, sizeof *cursor);
     cursor->txn = txn;
     cursor->table = table;
-    int code = mdb_cursor_open(txn->mdb, txn->env->dbis[table], &cursor->mdb);
+    int code = larder__mdb_cursor_open(txn->mdb, txn->env->dbis[table], &cursor->mdb);
     if (code == 0) return LARDER_OK;
     cursor->mdb = NULL;
-    return larder__fail_mdb(error, code, "opening a cursor");
+    return fail_reading(txn, code, error);
 }
 
 void larder__cursor_close(larder__cursor *cursor) {
@@ -290,12 +309,15 @@ void larder__cursor_close(larder__cursor *cursor) {
     cursor->mdb = NULL;
 }
 
+/* Where LMDB fails it forgets the place: its next step would begin at the table's first row again. */
 static int32_t move(larder__cursor *cursor, MDB_val *k, MDB_cursor_op op, larder_error *error) {
     MDB_val v;
-    int code = mdb_cursor_get(cursor->mdb, k, &v, op);
+    int code = larder__mdb_cursor_get(cursor->mdb, k, &v, op);
     if (code == MDB_NOTFOUND) return LARDER_END;
-    if (code != 0) return larder__fail_mdb(error, code, "moving a cursor");
-    if (k->mv_size > LARDER__KEY_MAX || v.mv_size > VALUE_MAX)
+    cursor->is_ended = code != 0;
+    if (code != 0) return fail_reading(cursor->txn, code, error);
+    if (k->mv_size > LARDER__KEY_MAX || v.mv_size > VALUE_MAX ||
+        !larder__guard_can_read_row(cursor->txn, *k, v))
         return larder__corrupt(cursor->txn, cursor->table, larder__bytes(NULL, 0),
                                "a size that no row has", error);
     cursor->key = as_bytes(*k);
@@ -303,14 +325,50 @@ static int32_t move(larder__cursor *cursor, MDB_val *k, MDB_cursor_op op, larder
     return LARDER_OK;
 }
 
+/* Steps between two comparisons with the number of rows. */
+#define STEPS_A_COUNT 4096
+
+int32_t larder__cursor_count_steps(larder__cursor *cursor, size_t count, larder_error *error) {
+    uint64_t before = cursor->step_count;
+    if (cursor->is_ended) return LARDER_END;
+    cursor->step_count += count;
+    if (before / STEPS_A_COUNT == cursor->step_count / STEPS_A_COUNT) return LARDER_OK;
+    MDB_stat rows;
+    int code = larder__mdb_stat(cursor->txn->mdb, cursor->txn->env->dbis[cursor->table], &rows);
+    if (code != 0) return fail_reading(cursor->txn, code, error);
+    /* A write transaction may have removed rows that the cursor passed, and added others since: the
+     * rows that there were at the first comparison, and those that there are now, are allowed. */
+    if (cursor->step_limit == 0) cursor->step_limit = cursor->step_count + rows.ms_entries;
+    if (cursor->step_count <= cursor->step_limit + rows.ms_entries) return LARDER_OK;
+    cursor->is_ended = true;
+    return larder__corrupt(cursor->txn, cursor->table, larder__bytes(NULL, 0),
+                           "more rows than the table has", error);
+}
+
+static int32_t step(larder__cursor *cursor, MDB_val *k, MDB_cursor_op op, larder_error *error) {
+    int32_t status = larder__cursor_count_steps(cursor, 1, error);
+    return status == LARDER_OK ? move(cursor, k, op, error) : status;
+}
+
+static void begin_steps(larder__cursor *cursor) {
+    cursor->step_count = cursor->step_limit = 0;
+    cursor->is_ended = false;
+}
+
 int32_t larder__cursor_seek(larder__cursor *cursor, larder_bytes at_least, larder_error *error) {
     MDB_val k = as_val(at_least);
-    if (k.mv_size == 0) return move(cursor, &k, MDB_FIRST, error);
-    return move(cursor, &k, MDB_SET_RANGE, error);
+    begin_steps(cursor);
+    return move(cursor, &k, k.mv_size == 0 ? MDB_FIRST : MDB_SET_RANGE, error);
+}
+
+int32_t larder__cursor_seek_on(larder__cursor *cursor, larder_bytes at_least, larder_error *error) {
+    MDB_val k = as_val(at_least);
+    return step(cursor, &k, MDB_SET_RANGE, error);
 }
 
 int32_t larder__cursor_seek_below(larder__cursor *cursor, larder_bytes below, larder_error *error) {
     MDB_val k = as_val(below);
+    begin_steps(cursor);
     int32_t status = k.mv_size == 0 ? LARDER_END : move(cursor, &k, MDB_SET_RANGE, error);
     if (status == LARDER_END)
         return below.size_bytes == 0 ? LARDER_END : move(cursor, &k, MDB_LAST, error);
@@ -320,23 +378,27 @@ int32_t larder__cursor_seek_below(larder__cursor *cursor, larder_bytes below, la
 
 int32_t larder__cursor_next(larder__cursor *cursor, larder_error *error) {
     MDB_val k;
-    return move(cursor, &k, MDB_NEXT, error);
+    return step(cursor, &k, MDB_NEXT, error);
 }
 
 int32_t larder__cursor_previous(larder__cursor *cursor, larder_error *error) {
     MDB_val k;
-    return move(cursor, &k, MDB_PREV, error);
+    return step(cursor, &k, MDB_PREV, error);
 }
 
 int32_t larder__cursor_last(larder__cursor *cursor, larder_error *error) {
     MDB_val k;
+    begin_steps(cursor);
     return move(cursor, &k, MDB_LAST, error);
 }
 
 int32_t larder__cursor_remove(larder_txn *txn, larder__cursor *cursor, larder_error *error) {
     int64_t cost = larder__row_cost(cursor->key.size_bytes, cursor->value.size_bytes);
+    MDB_val k = as_val(cursor->key);
     may_lose_last(txn, cursor->table, cursor->key);
-    int code = mdb_cursor_del(cursor->mdb, 0);
+    int code = larder__wal_remove(txn, cursor->table, cursor->key)
+                   ? larder__mdb_cursor_del(cursor->mdb, &k, 0)
+                   : ENOMEM;
     if (code != 0) return larder__txn_note(txn, larder__fail_mdb(error, code, "removing a row"));
     account(txn, cursor->table, -1, -cost);
     return LARDER_OK;

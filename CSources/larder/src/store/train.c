@@ -23,13 +23,20 @@
 
 /* ---- use counts ---- */
 
-static int32_t put_dictionary(larder_txn *txn, uint32_t id, int64_t record_count,
-                              larder_bytes content, larder_error *error) {
+static int32_t put_dictionary(larder_txn *txn, uint32_t id, larder_bytes content,
+                              larder_error *error) {
     larder__key key = larder__dictionary_key(id);
-    uint8_t head[LARDER__DICTIONARY_HEAD];
-    larder__store64(head, (uint64_t)record_count);
+    static const uint8_t head[LARDER__DICTIONARY_HEAD];
     larder_bytes parts[2] = {larder__bytes(head, sizeof head), content};
     return larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), parts, 2, error);
+}
+
+static int32_t put_count(larder_txn *txn, uint32_t id, int64_t record_count, larder_error *error) {
+    larder__key key = larder__dictionary_count_key(id);
+    uint8_t bytes[sizeof record_count];
+    larder__store64(bytes, (uint64_t)record_count);
+    larder_bytes part = larder__bytes(bytes, sizeof bytes);
+    return larder__table_put_sealed(txn, LARDER__CATALOG, larder__key_bytes(&key), &part, 1, error);
 }
 
 static int32_t flush_counts(larder_txn *txn, larder_error *error) {
@@ -44,8 +51,7 @@ static int32_t flush_counts(larder_txn *txn, larder_error *error) {
             status = larder__fail(error, LARDER_E_NO_DICTIONARY,
                                   "dictionary %u is not in the store", delta->id);
         if (status != LARDER_OK) return larder__txn_note(txn, status);
-        /* table_put_sealed copies the parts before it writes. */
-        status = put_dictionary(txn, delta->id, record_count + delta->records, content, error);
+        status = put_count(txn, delta->id, record_count + delta->records, error);
         if (status != LARDER_OK) return status;
     }
     state->delta_count = 0;
@@ -181,7 +187,7 @@ static int32_t train(larder_txn *txn, sampling *s, size_t dictionary_bytes,
         txn->counters.next_dictionary + 1 >= LARDER__DICTIONARY_MAX)
         goto done;
     uint32_t id = (uint32_t)++txn->counters.next_dictionary;
-    status = put_dictionary(txn, id, 0, larder__bytes(content.data, got), error);
+    status = put_dictionary(txn, id, larder__bytes(content.data, got), error);
     if (status != LARDER_OK) goto done;
     txn->counters.dictionary_id = id;
     if (env->blobs->first_made == 0) env->blobs->first_made = id;
@@ -382,6 +388,9 @@ static int32_t remove_unused(larder_txn *txn, larder_error *error) {
             continue;
         larder__key key = larder__dictionary_key(id);
         status = larder__table_remove(txn, LARDER__CATALOG, larder__key_bytes(&key), error);
+        key = larder__dictionary_count_key(id);
+        if (status >= 0)
+            status = larder__table_remove(txn, LARDER__CATALOG, larder__key_bytes(&key), error);
     }
     return status < 0 ? status : LARDER_OK;
 }

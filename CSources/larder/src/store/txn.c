@@ -15,7 +15,9 @@
  * together and open_writes count handles given out; idle structures own a reset MDB_txn.
  */
 #include "file.h"
-#include "internal.h"
+#include "guard.h"
+#include "rules.h"
+#include "wal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -107,17 +109,22 @@ static int32_t resize(larder_env *env, uint64_t size, larder_error *error) {
         MDB_envinfo info;
         mdb_env_info(env->mdb, &info);
         env->map_bytes = info.me_mapsize;
+        larder__env_find_map(env);
     }
     admit_readers(env);
     pthread_mutex_unlock(&env->state_lock);
     return status;
 }
 
-/* Grows the map when the next transaction might not fit. Call as the writer. */
+/* Keeps blocks behind the file's last page for transactions that make the store smaller, and grows
+ * the map when the next transaction might not fit. Call as the writer. */
 static void make_room(larder_env *env) {
     MDB_envinfo info;
     mdb_env_info(env->mdb, &info);
-    uint64_t used = ((uint64_t)info.me_last_pgno + 1) * 4096;
+    MDB_stat pages;
+    mdb_env_stat(env->mdb, &pages);
+    uint64_t used = ((uint64_t)info.me_last_pgno + 1) * pages.ms_psize;
+    if (used + LARDER__RESERVE_BYTES > env->allocated_bytes) larder__file_reserve(env, used);
     if (info.me_mapsize >= used + env->map_margin_bytes && !env->grow_wanted) return;
     uint64_t size = 2 * (uint64_t)info.me_mapsize;
     if (size < used + 2 * env->map_margin_bytes) size = used + 2 * env->map_margin_bytes;
@@ -147,6 +154,7 @@ static larder_txn *new_txn(larder_env *env) {
     txn->sealed.allocator = &env->allocator;
     txn->old.allocator = txn->row.allocator = txn->hot.allocator = &env->allocator;
     txn->cold.allocator = txn->scratch.allocator = txn->lru_log.allocator = &env->allocator;
+    txn->redo.allocator = &env->allocator;
     return txn;
 }
 
@@ -159,12 +167,13 @@ static void free_txn(larder_txn *txn) {
     larder__buffer_free(&txn->cold);
     larder__buffer_free(&txn->scratch);
     larder__buffer_free(&txn->lru_log);
+    larder__buffer_free(&txn->redo);
     larder__release(&env->allocator, txn->deltas);
     larder__release(&env->allocator, txn);
 }
 
 static void release_read(larder_txn *txn) {
-    if (txn->mdb != NULL && !larder__env_is_forked(txn->env)) mdb_txn_abort(txn->mdb);
+    if (txn->mdb != NULL && !larder__env_is_forked(txn->env)) larder__mdb_txn_abort(txn->mdb);
     free_txn(txn);
 }
 
@@ -215,6 +224,9 @@ static bool give_idle(larder_env *env, larder__reader_slot *slot, larder_txn *tx
 int32_t larder_txn_begin_read(larder_env *env, const larder_txn **txn, larder_error *error) {
     int32_t status = check_env(env, txn, error);
     if (status != LARDER_OK) return status;
+    if (atomic_load(&env->reads_refused))
+        return larder__fail(error, LARDER_E_WRITES_REFUSED,
+                            "an earlier sync failed: close and open the store again");
     larder__reader_slot *slot;
     larder_txn *read;
     int code;
@@ -222,10 +234,11 @@ int32_t larder_txn_begin_read(larder_env *env, const larder_txn **txn, larder_er
         slot = reader_enter(env);
         read = take_idle(env, slot);
         if (read != NULL) {
-            code = mdb_txn_renew(read->mdb);
+            code = larder__mdb_txn_renew(read->mdb);
         } else {
             read = new_txn(env);
-            code = read == NULL ? ENOMEM : mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &read->mdb);
+            code = read == NULL ? ENOMEM
+                                : larder__mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &read->mdb);
             if (code != 0 && read != NULL) read->mdb = NULL;
         }
         if (code == 0) break;
@@ -244,6 +257,8 @@ int32_t larder_txn_begin_read(larder_env *env, const larder_txn **txn, larder_er
     read->counters_loaded = false;
     read->tree = 0;
     read->open_scans = 0;
+    if ((env->flags & LARDER_OPEN_SHARED) != 0 && env->wal != NULL)
+        larder__wal_saw_commit(env, read->commit);
     larder__handle_opened();
     *txn = read;
     return LARDER_OK;
@@ -296,6 +311,10 @@ int32_t larder_txn_begin_write(larder_env *env, larder_txn **txn, larder_error *
     status = enter_writer(env, error);
     if (status != LARDER_OK) return status;
     larder_txn *write = NULL;
+    if (atomic_load(&env->is_damaged)) {
+        status = larder__fail(error, LARDER_E_CORRUPT, "the data file of %s is damaged", env->path);
+        goto done;
+    }
     if (atomic_load(&env->writes_refused)) {
         status = larder__fail(error, LARDER_E_WRITES_REFUSED,
                               "an earlier sync failed: close and open the store again");
@@ -308,11 +327,11 @@ int32_t larder_txn_begin_write(larder_env *env, larder_txn **txn, larder_error *
         status = larder__fail(error, LARDER_E_NO_MEMORY, "no memory for a transaction");
         goto done;
     }
-    int code = mdb_txn_begin(env->mdb, NULL, 0, &write->mdb);
+    int code = larder__mdb_txn_begin(env->mdb, NULL, 0, &write->mdb);
     while (code == MDB_MAP_RESIZED) {
         status = resize(env, 0, error);
         if (status != LARDER_OK) goto done;
-        code = mdb_txn_begin(env->mdb, NULL, 0, &write->mdb);
+        code = larder__mdb_txn_begin(env->mdb, NULL, 0, &write->mdb);
     }
     if (code != 0) {
         write->mdb = NULL;
@@ -330,9 +349,12 @@ int32_t larder_txn_begin_write(larder_env *env, larder_txn **txn, larder_error *
     write->tree = 0;
     memset(write->cursors, 0, sizeof write->cursors);
     memset(write->last_is_known, 0, sizeof write->last_is_known);
-    status = load_counters(write, error);
+    status = larder__wal_begin(write, error);
+    if (status == LARDER_OK) status = load_counters(write, error);
+    write->begin_bytes = larder__counters_total(&write->counters);
+    if (status == LARDER_OK) status = larder__rules_begin(write, error);
     if (status != LARDER_OK) {
-        mdb_txn_abort(write->mdb);
+        larder__mdb_txn_abort(write->mdb);
         write->mdb = NULL;
     }
 done:
@@ -434,7 +456,7 @@ void larder_txn_abort(larder_txn *txn) {
     }
     if (txn->scans != NULL) larder__documents_model.end_scans(txn);
     close_cursors(txn);
-    mdb_txn_abort(txn->mdb);
+    larder__mdb_txn_abort(txn->mdb);
     finish_write(txn, false);
 }
 
@@ -455,6 +477,38 @@ static int32_t prepare_commit(larder_txn *txn, larder_error *error) {
     return status;
 }
 
+/* A full disk or a full map is noticed before anything is referred to; anything else may be a
+ * failed sync, after which the kernel's pages cannot be trusted. */
+static int32_t refuse_after(larder_env *env, int32_t status) {
+    if (status >= 0 || status == LARDER_E_NO_SPACE || status == LARDER_E_MAP_FULL ||
+        status == LARDER_E_NO_MEMORY)
+        return status;
+    atomic_store(&env->writes_refused, true);
+    larder__log(env, LARDER_LOG_ERROR,
+                "a commit failed (%s): writes are refused until the store is opened again",
+                larder_strerror(status));
+    return status;
+}
+
+/* To the log, which is what makes it durable, and then to LMDB. */
+static int32_t commit_rows(larder_txn *txn, larder_error *error) {
+    larder_env *env = txn->env;
+    larder__wal *wal = txn->changed ? env->wal : NULL;
+    int32_t status = wal == NULL ? LARDER_OK : larder__wal_append(txn, error);
+    if (status == LARDER_MORE)
+        return refuse_after(env, larder__wal_commit_whole(env, txn->mdb, error));
+    if (status != LARDER_OK) {
+        larder__mdb_txn_abort(txn->mdb);
+        return status;
+    }
+    int code = larder__mdb_txn_commit(txn->mdb);
+    /* LMDB calls a write that was cut short by a full disk an input/output error. */
+    if (code == EIO && larder__file_lacks_room(env, LARDER__NO_ROOM_BYTES)) code = ENOSPC;
+    if (wal != NULL && code == 0) larder__wal_committed(txn);
+    if (wal != NULL && code != 0) larder__wal_withdraw(txn);
+    return code == 0 ? LARDER_OK : refuse_after(env, larder__fail_mdb(error, code, "committing"));
+}
+
 int32_t larder_txn_commit(larder_txn *txn, larder_error *error) {
     int32_t status = larder__txn_check_write(txn, error);
     if (status == LARDER_E_TXN_ENDED) {
@@ -468,34 +522,24 @@ int32_t larder_txn_commit(larder_txn *txn, larder_error *error) {
             larder__fail(error, LARDER_E_BUSY,
                          "%d scans of the transaction are open: it was aborted", txn->open_scans);
     if (status == LARDER_OK) status = prepare_commit(txn, error);
+    if (status == LARDER_OK && atomic_load(&env->is_damaged))
+        status = larder__fail(error, LARDER_E_CORRUPT, "the data file of %s is damaged", env->path);
+    if (status == LARDER_OK && env->lacks_reserve &&
+        larder__counters_total(&txn->counters) > txn->begin_bytes)
+        status = larder__fail(error, LARDER_E_NO_SPACE,
+                              "the disk is full: %s takes only what makes it smaller", env->path);
     if (status != LARDER_OK) {
         larder__txn_note(txn, status);
         larder_txn_abort(txn);
         return status;
     }
     close_cursors(txn);
-    bool is_over = !txn->reclaiming && !env->manual_reclaim && larder__lru_is_over_budget(txn);
+    bool is_over = !txn->reclaiming && !env->manual_reclaim && larder__lru_is_due(txn);
     if (txn->names_changed) atomic_store(&env->catalog_commit, txn->commit);
-    int code = mdb_txn_commit(txn->mdb);
-    if (code != 0) {
-        /* LMDB calls a write that was cut short by a full disk an input/output error. */
-        if (code == EIO && larder__file_has_no_room(env)) code = ENOSPC;
-        status = larder__fail_mdb(error, code, "committing");
-        if (status == LARDER_E_MAP_FULL) env->grow_wanted = true;
-        /* A full disk or a full map is noticed before anything is referred to; anything else
-         * may be a failed sync, after which the kernel's pages cannot be trusted. */
-        if (status != LARDER_E_NO_SPACE && status != LARDER_E_MAP_FULL &&
-            status != LARDER_E_NO_MEMORY) {
-            atomic_store(&env->writes_refused, true);
-            larder__log(env, LARDER_LOG_ERROR,
-                        "a commit failed (%s): writes are refused until "
-                        "the store is opened again",
-                        mdb_strerror(code));
-        }
-        finish_write(txn, false);
-        return status;
-    }
-    finish_write(txn, true);
-    if (is_over) larder__lru_reclaim(env);
-    return LARDER_OK;
+    status = commit_rows(txn, error);
+    if (status == LARDER_E_MAP_FULL) env->grow_wanted = true;
+    if (status == LARDER_E_NO_SPACE && env->wal != NULL) env->wal->is_cramped = true;
+    finish_write(txn, status == LARDER_OK);
+    if (status == LARDER_OK && is_over) larder__lru_reclaim(env);
+    return status;
 }

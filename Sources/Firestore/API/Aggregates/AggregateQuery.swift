@@ -41,6 +41,7 @@ public final class AggregateQuery: Sendable {
     /// - Throws: `unavailable` if the requested server cannot be reached; `invalidArgument` for an
     ///   invalid query or field; errors of the store and of the backend, such as
     ///   `permissionDenied`.
+    @discardableResult
     public nonisolated(nonsending) func getAggregation(
         source: AggregateSource
     ) async throws -> AggregateQuerySnapshot {
@@ -83,7 +84,7 @@ public final class AggregateQuery: Sendable {
     }
 }
 
-extension AggregateQuery: Hashable {
+extension AggregateQuery: Hashable, ObjectComparable {
     /// True if queries and aggregations are equal.
     public static func == (left: AggregateQuery, right: AggregateQuery) -> Bool {
         left.query == right.query && left.fields == right.fields
@@ -134,13 +135,13 @@ public final class AggregateQuerySnapshot: Sendable {
     /// The value of an aggregation: an `NSNumber` or, for a minimum or maximum, any value; `NSNull`
     /// for an average, minimum or maximum over no values.
     ///
-    /// If the aggregation was not requested, it is nil and an error is logged; Apple's SDK
+    /// If the aggregation was not requested, it is `NSNull` and an error is logged; Apple's SDK
     /// terminates the program.
-    public func get(_ aggregateField: AggregateField) -> Any? {
+    public func get(_ aggregateField: AggregateField) -> Any {
         let firestore = query.query.firestore
         guard let value = value(aggregateField) else {
             firestore.logger.error("An aggregation was read that its query does not contain.")
-            return nil
+            return NSNull()
         }
         return UserDataWriter(serverTimestamps: .none, references: firestore).value(value)
     }
@@ -152,7 +153,7 @@ public final class AggregateQuerySnapshot: Sendable {
     }
 }
 
-extension AggregateQuerySnapshot: Hashable {
+extension AggregateQuerySnapshot: Hashable, ObjectComparable {
     /// True if queries and values are equal.
     public static func == (
         left: AggregateQuerySnapshot, right: AggregateQuerySnapshot
@@ -167,7 +168,7 @@ extension AggregateQuerySnapshot: Hashable {
 }
 
 /// The source of an aggregation.
-public enum AggregateSource: Int, Hashable, Sendable {
+public enum AggregateSource: UInt, Hashable, Sendable {
     /// The server, over its documents without pending writes; fails with `unavailable` if it cannot
     /// be reached.
     case server = 0
@@ -245,7 +246,7 @@ public final class AggregateField: Sendable {
     }
 }
 
-extension AggregateField: Hashable {
+extension AggregateField: Hashable, ObjectComparable {
     /// True if both are the same aggregation.
     public static func == (left: AggregateField, right: AggregateField) -> Bool {
         switch (left.aggregate, right.aggregate) {

@@ -124,7 +124,7 @@ public final class LoadBundleTaskProgress: Sendable {
     }
 }
 
-extension LoadBundleTaskProgress: Hashable {
+extension LoadBundleTaskProgress: Hashable, ObjectComparable {
     /// True if counts, sizes and state are equal.
     public static func == (left: LoadBundleTaskProgress, right: LoadBundleTaskProgress) -> Bool {
         left.documentsLoaded == right.documentsLoaded

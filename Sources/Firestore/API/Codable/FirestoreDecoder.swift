@@ -24,13 +24,17 @@ public final class FirestoreDecoder {
     /// Creates a decoder with the default strategies.
     public init() {}
 
-    /// Decodes a value from fields without a document, so that `@DocumentID` fails.
+    /// Decodes a value from data of any shape, without a document, so that `@DocumentID` fails.
     ///
+    /// - Parameters:
+    ///   - type: the type to decode.
+    ///   - data: the fields of a document, or the value of a field: an array, a map, a single
+    ///     value. Nil is decoded as null.
     /// - Throws: Swift's `DecodingError` if the data does not match the type, and errors of the
     ///   value's `init(from:)`. These are Swift errors, as of other decoders; on Linux they cannot
     ///   be caught `as NSError`.
-    public func decode<T: Decodable>(_ type: T.Type, from fields: [String: Any]) throws -> T {
-        try decode(type, fromValue: fields, reference: nil)
+    public func decode<T: Decodable>(_ type: T.Type, from data: Any) throws -> T {
+        try decode(type, fromValue: data, reference: nil)
     }
 
     /// Decodes a value from data of any shape; a document that does not exist is `NSNull`.
@@ -45,8 +49,25 @@ public final class FirestoreDecoder {
             date: dateDecodingStrategy, data: dataDecodingStrategy,
             float: nonConformingFloatDecodingStrategy, key: keyDecodingStrategy,
             userInfo: userInfo)
-        return try options.decoded(type, from: value, at: .root)
+        return try options.decoded(type, from: Self.unwrapped(value), at: .root)
     }
+}
+
+extension FirestoreDecoder {
+    /// The value of an optional, as `data["name"]` gives one; null for nil.
+    private static func unwrapped(_ value: Any) -> Any {
+        guard let optional = value as? any OptionalValue else { return value }
+        return optional.wrapped.map(unwrapped) ?? NSNull()
+    }
+}
+
+/// An optional whose type is not known.
+private protocol OptionalValue {
+    var wrapped: Any? { get }
+}
+
+extension Optional: OptionalValue {
+    fileprivate var wrapped: Any? { self }
 }
 
 // MARK: - Strategies
@@ -104,35 +125,6 @@ extension FirestoreDecoder {
     }
 }
 
-/// An error of decoding a Firestore-specific value; an `NSError`.
-public final class FirestoreDecodingError: NSError, @unchecked Sendable {
-    // Immutable after initialisation, apart from NSError's own user info, which is a value.
-
-    /// A value that only `Firestore.Decoder` with a document supports.
-    public static func decodingIsNotSupported(_ message: String) -> FirestoreDecodingError {
-        FirestoreDecodingError(message)
-    }
-
-    /// A field with the name of a property that is not part of the data.
-    ///
-    /// Exists for source compatibility: such fields are ignored, and this error is never thrown.
-    public static func fieldNameConflict(_ message: String) -> FirestoreDecodingError {
-        FirestoreDecodingError(message)
-    }
-
-    private init(_ message: String) {
-        super.init(
-            domain: LarderError.firestoreDomain,
-            code: LarderError.Code.invalidArgument.rawValue,
-            userInfo: [NSLocalizedDescriptionKey: message])
-    }
-
-    /// Not supported: errors are not archived.
-    public required init?(coder: NSCoder) {
-        return nil
-    }
-}
-
 // MARK: - Document
 
 extension CodingUserInfoKey {
@@ -151,13 +143,13 @@ extension Firestore {
 }
 
 extension FirestoreDecoder {
-    /// Decodes a value from the fields of a document, whose reference is used by `@DocumentID`;
-    /// without a document, types with `@DocumentID` cannot be decoded.
+    /// Decodes a value from data of a document, whose reference is used by `@DocumentID`; without a
+    /// document, types with `@DocumentID` cannot be decoded.
     ///
     /// - Throws: like ``decode(_:from:)``.
     public func decode<T: Decodable>(
-        _ type: T.Type, from fields: [String: Any], in document: DocumentReference?
+        _ type: T.Type, from data: Any, in document: DocumentReference?
     ) throws -> T {
-        try decode(type, fromValue: fields, reference: document)
+        try decode(type, fromValue: data, reference: document)
     }
 }

@@ -100,25 +100,3 @@ extension FirestoreEncoder {
         case custom(([any CodingKey]) -> any CodingKey)
     }
 }
-
-/// An error of encoding a Firestore-specific value; an `NSError`.
-public final class FirestoreEncodingError: NSError, @unchecked Sendable {
-    // Immutable after initialisation, apart from NSError's own user info, which is a value.
-
-    /// A value that only `Firestore.Encoder` supports, or a property that is never encoded.
-    public static func encodingIsNotSupported(_ message: String) -> FirestoreEncodingError {
-        FirestoreEncodingError(message)
-    }
-
-    private init(_ message: String) {
-        super.init(
-            domain: LarderError.firestoreDomain,
-            code: LarderError.Code.invalidArgument.rawValue,
-            userInfo: [NSLocalizedDescriptionKey: message])
-    }
-
-    /// Not supported: errors are not archived.
-    public required init?(coder: NSCoder) {
-        return nil
-    }
-}

@@ -1,4 +1,5 @@
 import Dispatch
+import LarderApp
 import LarderDocumentStore
 import LarderModel
 import LarderQuery
@@ -40,6 +41,7 @@ final class ClientConnection: Sendable {
             state.isStarted = true
             openedClient = client
             isOpened.store(true, ordering: .releasing)
+            state.configuration.noteOpening()
             return client
         }
     }
@@ -98,6 +100,17 @@ final class ClientConnection: Sendable {
         .failedPrecondition, "The client has already been terminated.")
 }
 
+extension FirestoreConfiguration {
+    /// Logs what the application of a shared database may have overlooked.
+    fileprivate func noteOpening() {
+        guard isShared else { return }
+        logger.note(
+            OpeningNote.Circumstances(
+                project: project, hasBackend: hasBackend, namesHost: host != nil,
+                emulatorVariable: "FIRESTORE_EMULATOR_HOST"))
+    }
+}
+
 // MARK: - Client
 
 extension Firestore {
@@ -113,6 +126,22 @@ extension Firestore {
             body(try connection.client(), done)
         } catch {
             done(.failure(error))
+        }
+    }
+
+    /// A completion that calls a handler on the callback queue; without a handler, it logs the error
+    /// of the named call.
+    func completion(
+        of call: String, _ handler: (((any Error)?) -> Void)?
+    ) -> Completion<Void> {
+        handler.map { callbackQueue.completion($0) } ?? loggingErrors(of: call)
+    }
+
+    /// A completion that logs the error of the named call.
+    func loggingErrors(of call: String) -> Completion<Void> {
+        let logger = logger
+        return { result in
+            if case .failure(let error) = result { logger.error("\(call): \(error.message)") }
         }
     }
 
@@ -144,10 +173,11 @@ extension Firestore {
 // MARK: - Store
 
 extension Logger {
-    /// The logger of the shared databases, at warning or debug level.
+    /// The logger of the shared databases, at debug level or that of `FirebaseConfiguration`.
     static var shared: Logger {
         var logger = Logger(label: "larder")
-        logger.logLevel = isVerbose.load(ordering: .relaxed) ? .debug : .warning
+        logger.logLevel =
+            isVerbose.load(ordering: .relaxed) ? .debug : FirebaseConfiguration.shared.logLevel
         return logger
     }
 

@@ -51,6 +51,7 @@ extension Firestore {
         configuration.project = id.project
         configuration.database = id.database
         configuration.logger = .shared
+        configuration.isShared = true
         self.init(configuration, app: app, isShared: true)
     }
 

@@ -23,6 +23,7 @@ import Synchronization
 /// with `invalidArgument`.
 public final class Firestore: Sendable {
     let databaseID: DatabaseID
+    let maxDocumentBytes: Int64
 
     /// The application object that owns the database.
     public let app: FirebaseApp
@@ -51,6 +52,7 @@ public final class Firestore: Sendable {
 
     init(_ configuration: FirestoreConfiguration, app: FirebaseApp, isShared: Bool) {
         databaseID = configuration.databaseID
+        maxDocumentBytes = Int64(configuration.maxDocumentBytes)
         self.app = app
         self.isShared = isShared
         let connection = ClientConnection(configuration)
@@ -59,6 +61,8 @@ public final class Firestore: Sendable {
         values.queue = connection.callbackQueue
         values.cache = configuration.cachePolicy
         values.serverWait = configuration.serverWait
+        values.writeMarkerCollection = configuration.writeMarkerCollection
+        values.cacheRules = configuration.cacheRules
         self.values = Mutex(values)
     }
 
@@ -145,7 +149,7 @@ public final class Firestore: Sendable {
     var callbackQueue: DispatchQueue { connection.callbackQueue }
 }
 
-extension Firestore: Hashable {
+extension Firestore: Hashable, ObjectComparable {
     /// True if both are the same object.
     public static func == (left: Firestore, right: Firestore) -> Bool { left === right }
 

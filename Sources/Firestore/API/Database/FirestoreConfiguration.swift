@@ -1,7 +1,7 @@
 public import Dispatch
 import LarderApp
 import LarderDocumentStore
-import LarderModel
+public import LarderModel
 public import LarderRemote
 import LarderSync
 public import Logging
@@ -36,13 +36,35 @@ public struct FirestoreConfiguration: Sendable {
         case shared
     }
 
+    /// The maximum size of a document in bytes, as Firestore counts it: from 1 KiB to 16 MiB, 1 MiB
+    /// by default.
+    ///
+    /// Larger documents are accepted by backends of Firestore's Enterprise edition. A listener whose
+    /// results contain a larger document ends with the error `resourceExhausted`.
+    public var maxDocumentBytes = 1_048_576
+
     /// The failures that a locally committed write survives.
     public enum Durability: Hashable, Sendable {
         /// Every commit is on disk when it is reported and survives a power failure.
         case everyCommit
         /// Every commit survives the end of the process. After a power failure the store is intact,
-        /// but the last commit may be missing. Needs one disk flush per commit instead of two.
+        /// but the last commit may be missing. Costs what ``everyCommit`` does: one disk flush.
         case lastCommitAtRisk
+    }
+
+    /// The automatic repair of a store that is damaged or cannot be written when it is opened; it is
+    /// logged.
+    ///
+    /// A store that was not closed is recovered from the write-ahead log in any case.
+    public enum Recovery: Hashable, Sendable {
+        /// Opening fails.
+        case fail
+        /// Without room or the right to write, the store is opened for reading only.
+        case readOnly
+        /// As ``readOnly``; and the files of a damaged store are moved, as they are, to a directory
+        /// `damaged-TIME` in the store's directory. A new store has everything that can be read of
+        /// them, pending writes first.
+        case quarantine
     }
 
     /// The store size above which unpinned documents are evicted.
@@ -97,6 +119,10 @@ public struct FirestoreConfiguration: Sendable {
     /// Whether connections to ``host`` are encrypted.
     var isSSLEnabled = true
 
+    /// True for the shared database of a `FirebaseApp`: it logs a note if it opens without the backend
+    /// that the application evidently meant.
+    var isShared = false
+
     /// Whether the database has, or will have once it is open, a backend.
     var hasBackend: Bool { backend != nil || connector != nil }
 
@@ -122,14 +148,28 @@ public struct FirestoreConfiguration: Sendable {
     /// becomes a dead letter immediately. See ``Firestore/deadLetters()``.
     public var maxWriteAttempts: Int?
 
+    /// The collection of marker documents by which each write is committed once; nil for none.
+    ///
+    /// For shared databases see ``FirestoreSettings/writeMarkerCollection``.
+    public var writeMarkerCollection: String?
+
     /// The size above which documents are evicted; 100 MiB by default.
     public var cacheSize = CacheSize.bytes(CachePolicy.defaultBytes)
+
+    /// The rules for what is kept of a collection; nil for those that the store has.
+    ///
+    /// Rules are stored with the documents, so that every process that evicts documents obeys them.
+    /// An empty array removes those of the store. See ``Firestore/setCacheRules(_:)``.
+    public var cacheRules: [CacheRule]?
 
     /// The failures that a locally committed write survives.
     public var durability = Durability.everyCommit
 
     /// The access to the store.
     public var access = Access.readWrite
+
+    /// The automatic repair when the store is damaged or cannot be written.
+    public var recovery = Recovery.quarantine
 
     /// The logger of the database.
     public var logger = Logger(label: "larder")
@@ -169,7 +209,11 @@ extension FirestoreConfiguration {
             var client = ClientConfiguration(storage: try store, databaseID: databaseID)
             client.collectsEagerly = storage == .memoryWithoutUnused
             client.makesIndexes = makesIndexes
+            client.cacheRules = try cacheRules.map(CacheRule.validated)
             client.maxWriteAttempts = maxWriteAttempts
+            client.markerCollection = try writeMarkerCollection.map { path throws(LarderError) in
+                try CollectionPath(path)
+            }
             client.remote = try connection?.remote
             client.user = try UserID(validating: userID)
             if case .atMost(let duration) = serverWait {
@@ -193,11 +237,26 @@ extension FirestoreConfiguration {
         get throws(LarderError) {
             var store = StoreConfiguration(location: location)
             store.access = storeAccess
+            store.recovery = storeRecovery
             store.durability = durability == .everyCommit ? .everyCommit : .lastCommitAtRisk
             store.budget = try budget
+            guard (1_024...16 << 20).contains(maxDocumentBytes) else {
+                throw .invalidArgument(
+                    "The maximum document size is \(maxDocumentBytes) bytes; it must be from 1024 "
+                        + "to 16777216 (16 MiB).")
+            }
+            store.maxDocumentBytes = Int64(maxDocumentBytes)
             store.log = logger.storeLog
             store.logLevel = logger.storeLogLevel
             return store
+        }
+    }
+
+    private var storeRecovery: StoreConfiguration.Recovery {
+        switch recovery {
+        case .fail: .fail
+        case .readOnly: .readOnly
+        case .quarantine: .quarantine
         }
     }
 
@@ -254,6 +313,8 @@ extension FirestoreConfiguration {
         host = settings.namesHost ? settings.host : nil
         isSSLEnabled = settings.isSSLEnabled
         serverWait = settings.serverWait
+        writeMarkerCollection = settings.writeMarkerCollection
+        cacheRules = settings.cacheRules
         switch settings.cache {
         case .persistent: storage = .directory(directory)
         case .memory: storage = .memory

@@ -6,8 +6,9 @@ public let FirestoreErrorDomain = LarderError.firestoreDomain
 
 /// An error with one of Firestore's codes, to throw and to match.
 ///
-/// Larder throws ``LarderCore/LarderError``, an `NSError` with the same domain and codes; `catch
-/// FirestoreErrorCode.unavailable` matches it.
+/// Larder throws ``LarderCore/LarderError``, an `NSError` with the same domain and codes. It is
+/// matched by `catch FirestoreErrorCode.unavailable` and by `catch let error as
+/// FirestoreErrorCode`, as by the cast `error as? FirestoreErrorCode`.
 public struct FirestoreErrorCode: Error, CustomNSError, Hashable {
     /// Firestore's error codes.
     public enum Code: Int, Sendable, CaseIterable {
@@ -47,12 +48,30 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable {
         case unauthenticated = 16
     }
 
-    /// The code.
-    public let code: Code
+    /// The error as `NSError`, of the domain ``FirestoreErrorDomain``.
+    public let _nsError: NSError
 
     /// An error with a code.
-    public init(_ code: Code) {
-        self.code = code
+    ///
+    /// - Parameters:
+    ///   - code: the code.
+    ///   - userInfo: the user info of the error, such as a text for `NSLocalizedDescriptionKey`.
+    public init(_ code: Code, userInfo: [String: Any] = [:]) {
+        _nsError = NSError(
+            domain: LarderError.firestoreDomain, code: code.rawValue, userInfo: userInfo)
+    }
+
+    /// The error behind an `NSError`.
+    ///
+    /// Of an error with another domain or an unknown code, ``code`` is ``Code/unknown``.
+    public init(_nsError error: NSError) {
+        _nsError = error
+    }
+
+    /// The code.
+    public var code: Code {
+        guard _nsError.domain == LarderError.firestoreDomain else { return .unknown }
+        return Code(rawValue: _nsError.code) ?? .unknown
     }
 
     /// The code's number.
@@ -64,9 +83,17 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable {
     /// The code's number, as in `NSError.code`.
     public var errorCode: Int { code.rawValue }
 
-    /// Empty.
-    public var errorUserInfo: [String: Any] { [:] }
+    /// The user info, as in `NSError.userInfo`.
+    public var errorUserInfo: [String: Any] { _nsError.userInfo }
 
+    /// The user info, as in `NSError.userInfo`.
+    public var userInfo: [String: Any] { _nsError.userInfo }
+
+    /// The text of the error.
+    public var localizedDescription: String { _nsError.localizedDescription }
+
+    /// The operation succeeded; never used in errors.
+    public static let OK = Code.OK
     /// The operation was cancelled.
     public static let cancelled = Code.cancelled
     /// An unknown error.
@@ -109,5 +136,52 @@ extension FirestoreErrorCode.Code {
     }
 }
 
-/// A pointer for the error of a transaction's closure; Foundation on Linux lacks this type.
-public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?
+extension FirestoreErrorCode {
+    /// True if domain, code and user info are equal.
+    public static func == (left: FirestoreErrorCode, right: FirestoreErrorCode) -> Bool {
+        left._nsError.isEqual(right._nsError)
+    }
+
+    /// Hashes domain and code.
+    public func hash(into hasher: inout Hasher) {
+        // Foundation on Linux does not hash NSError itself.
+        hasher.combine(_nsError.domain)
+        hasher.combine(_nsError.code)
+    }
+}
+
+/// Casts between Firestore's `NSError`s and ``FirestoreErrorCode``, which the language does.
+extension FirestoreErrorCode: _ObjectiveCBridgeable {
+    /// The error as `NSError`.
+    public func _bridgeToObjectiveC() -> NSError { _nsError }
+
+    /// The error behind an `NSError`.
+    public static func _forceBridgeFromObjectiveC(
+        _ source: NSError, result: inout FirestoreErrorCode?
+    ) {
+        result = FirestoreErrorCode(_nsError: source)
+    }
+
+    /// The error behind an `NSError` of Firestore's domain.
+    ///
+    /// - Returns: false for other domains.
+    public static func _conditionallyBridgeFromObjectiveC(
+        _ source: NSError, result: inout FirestoreErrorCode?
+    ) -> Bool {
+        guard source.domain == LarderError.firestoreDomain else { return false }
+        result = FirestoreErrorCode(_nsError: source)
+        return true
+    }
+
+    /// The error behind an `NSError`; one with the code ``Code/unknown`` for nil.
+    public static func _unconditionallyBridgeFromObjectiveC(
+        _ source: NSError?
+    ) -> FirestoreErrorCode {
+        source.map { FirestoreErrorCode(_nsError: $0) } ?? FirestoreErrorCode(.unknown)
+    }
+}
+
+#if !canImport(ObjectiveC)
+    /// A pointer for the error of a transaction's closure, which Foundation lacks on this platform.
+    public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?
+#endif

@@ -98,6 +98,25 @@ extension CacheIndex {
     }
 }
 
+extension CacheIndex: CustomStringConvertible {
+    /// The index on one line, as in the plans of ``Query/explain()``:
+    /// `cities(country ASC, tags CONTAINS)`.
+    public var description: String {
+        "\(collectionGroup)(\(fields.map(\.description).joined(separator: ", ")))"
+    }
+}
+
+extension CacheIndex.Field: CustomStringConvertible {
+    /// The path and the kind: `country ASC`.
+    public var description: String {
+        switch order {
+        case .ascending: "\(path) ASC"
+        case .descending: "\(path) DESC"
+        case .contains: "\(path) CONTAINS"
+        }
+    }
+}
+
 /// The state of an index in the cache.
 public struct CacheIndexState: Hashable, Sendable {
     /// The index definition.
@@ -114,5 +133,14 @@ public struct CacheIndexState: Hashable, Sendable {
         isComplete = info.isComplete
         entryCount = info.entryCount
         sizeBytes = info.sizeBytes
+    }
+}
+
+extension CacheIndexState: CustomStringConvertible {
+    /// The index, whether it is complete, and its size, on one line.
+    public var description: String {
+        let entries = entryCount == 1 ? "1 entry" : "\(entryCount) entries"
+        let bytes = sizeBytes == 1 ? "1 byte" : "\(sizeBytes) bytes"
+        return "\(index): \(isComplete ? "complete" : "incomplete"), \(entries), \(bytes)"
     }
 }

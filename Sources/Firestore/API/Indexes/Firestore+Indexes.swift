@@ -16,13 +16,14 @@ extension Firestore {
     /// `firestore.indexes.json`.
     ///
     /// Equal indexes are kept, others are dropped, and new ones are built in the background. The
-    /// handler is called when the definitions are stored, before the indexes are built.
+    /// handler is called when the definitions are stored, before the indexes are built; without a
+    /// handler, errors are logged.
     public func setIndexConfiguration(
         _ json: String, completion: (((any Error)?) -> Void)? = nil
     ) {
         configureIndexes(
             Result { () throws(LarderError) in try IndexConfiguration(json: json) },
-            callbackQueue.completion(completion))
+            self.completion(of: "setIndexConfiguration", completion))
     }
 
     /// Replaces the indexes of the cache, given as JSON in the format of the Firebase CLI's
@@ -39,6 +40,8 @@ extension Firestore {
     }
 
     /// Replaces the indexes of the cache, given as JSON from a stream, which is read synchronously.
+    ///
+    /// Without a handler, errors are logged.
     public func setIndexConfiguration(
         _ stream: InputStream, completion: (((any Error)?) -> Void)? = nil
     ) {
@@ -46,7 +49,7 @@ extension Firestore {
             Result { () throws(LarderError) in
                 try IndexConfiguration(json: try stream.text())
             },
-            callbackQueue.completion(completion))
+            self.completion(of: "setIndexConfiguration", completion))
     }
 
     /// Replaces the indexes of the cache, given as JSON from a stream, which is read synchronously.
@@ -132,27 +135,36 @@ public final class PersistentCacheIndexManager: Sendable {
     /// Enables automatic index creation for selective queries that scan many documents; with
     /// `acrossStarts`, it stays enabled across restarts until ``disableIndexAutoCreation()``.
     public func enableIndexAutoCreation(acrossStarts: Bool) {
-        firestore.withClient(logged("enableIndexAutoCreation")) {
+        firestore.withClient(firestore.loggingErrors(of: "enableIndexAutoCreation")) {
             $0.enableAutomaticIndexes(persistently: acrossStarts, completion: $1)
         }
     }
 
     /// Disables automatic index creation, also across restarts; existing indexes are kept and used.
     public func disableIndexAutoCreation() {
-        firestore.withClient(logged("disableIndexAutoCreation")) {
+        firestore.withClient(firestore.loggingErrors(of: "disableIndexAutoCreation")) {
             $0.disableAutomaticIndexes(completion: $1)
         }
     }
 
     /// Deletes all indexes, including configured ones.
     public func deleteAllIndexes() {
-        firestore.withClient(logged("deleteAllIndexes")) { $0.deleteAllIndexes(completion: $1) }
+        firestore.withClient(firestore.loggingErrors(of: "deleteAllIndexes")) {
+            $0.deleteAllIndexes(completion: $1)
+        }
+    }
+}
+
+extension PersistentCacheIndexManager: Hashable, ObjectComparable {
+    /// True if both are of the same database.
+    public static func == (
+        left: PersistentCacheIndexManager, right: PersistentCacheIndexManager
+    ) -> Bool {
+        left.firestore === right.firestore
     }
 
-    private func logged(_ name: String) -> Completion<Void> {
-        let logger = firestore.logger
-        return { result in
-            if case .failure(let error) = result { logger.error("\(name): \(error.message)") }
-        }
+    /// Hashes the database's identity.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(firestore))
     }
 }

@@ -8,7 +8,7 @@ extension Firestore {
     ///
     /// Has no effect without a backend.
     public func enableNetwork(completion: (((any Error)?) -> Void)? = nil) {
-        withClient(callbackQueue.completion(completion)) { $0.enableNetwork($1) }
+        withClient(self.completion(of: "enableNetwork", completion)) { $0.enableNetwork($1) }
     }
 
     /// Re-enables the network and connects to the backend immediately.
@@ -24,7 +24,7 @@ extension Firestore {
     ///
     /// Meanwhile, listeners and gets are served from the cache, and writes stay pending.
     public func disableNetwork(completion: (((any Error)?) -> Void)? = nil) {
-        withClient(callbackQueue.completion(completion)) { $0.disableNetwork($1) }
+        withClient(self.completion(of: "disableNetwork", completion)) { $0.disableNetwork($1) }
     }
 
     /// Disables the network until ``enableNetwork()`` is called.
@@ -63,7 +63,7 @@ extension Firestore {
     /// Call it before the first use of the database or after ``terminate(completion:)``; otherwise
     /// it fails with `failedPrecondition`.
     public func clearPersistence(completion: (((any Error)?) -> Void)? = nil) {
-        let done = callbackQueue.completion(completion)
+        let done = self.completion(of: "clearPersistence", completion)
         let connection = connection
         Self.blockingQueue.async {
             done(Result { () throws(LarderError) in try connection.clearPersistence() })
@@ -89,7 +89,7 @@ extension Firestore {
     /// fail with `failedPrecondition`, and removing a listener has no effect; for a shared
     /// database, ``firestore()`` returns a new object.
     public func terminate(completion: (((any Error)?) -> Void)? = nil) {
-        end(callbackQueue.completion(completion))
+        end(self.completion(of: "terminate", completion))
     }
 
     /// Terminates the instance: closes its store and ends all listeners.
@@ -137,7 +137,7 @@ extension Firestore {
     ///   - userID: the user's ID of at most 256 bytes; nil for no signed-in user.
     ///   - completion: called on the callback queue.
     public func switchUser(to userID: String?, completion: (((any Error)?) -> Void)? = nil) {
-        switchUser(to: userID, callbackQueue.completion(completion))
+        switchUser(to: userID, self.completion(of: "switchUser", completion))
     }
 
     /// Switches to another user: requests are made on behalf of this user, and this user's pending

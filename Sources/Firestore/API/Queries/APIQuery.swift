@@ -17,17 +17,29 @@ public class Query: @unchecked Sendable {
     /// The query, or the error of an invalid one.
     let content: Result<LarderQuery.Query, LarderError>
 
-    init(_ firestore: Firestore, _ content: Result<LarderQuery.Query, LarderError>) {
+    /// The part of its results that is read.
+    let part: ResultPart
+
+    init(
+        _ firestore: Firestore, _ content: Result<LarderQuery.Query, LarderError>,
+        part: ResultPart = ResultPart()
+    ) {
         self.firestore = firestore
         self.content = content
+        self.part = part
     }
 
-    /// The query, validated for execution.
+    /// The query, validated for execution on all of its results.
     var executable: Result<LarderQuery.Query, LarderError> {
+        selection.flatMap { $0.isWhole ? .success($0.query) : .failure(ResultPart.isRefused) }
+    }
+
+    /// The query with the part of its results that is read, validated for execution.
+    var selection: Result<QuerySelection, LarderError> {
         content.flatMap { query in
             Result { () throws(LarderError) in
                 try query.validateForExecution()
-                return query
+                return QuerySelection(query, offset: part.offset, mask: part.mask)
             }
         }
     }
@@ -42,14 +54,14 @@ public class Query: @unchecked Sendable {
             firestore,
             content.flatMap { query in
                 Result { () throws(LarderError) in try change(query, firestore.databaseID) }
-            })
+            }, part: part)
     }
 }
 
 extension Query: Hashable {
     /// True if both are the same query of the same `Firestore` object.
     public static func == (left: Query, right: Query) -> Bool {
-        guard left.firestore === right.firestore else { return false }
+        guard left.firestore === right.firestore, left.part == right.part else { return false }
         return switch (left.content, right.content) {
         case (.success(let left), .success(let right)): left == right
         case (.failure(let left), .failure(let right)): left == right
@@ -57,8 +69,12 @@ extension Query: Hashable {
         }
     }
 
+    /// True if the other object is a query and equal by `==`.
+    public func isEqual(_ object: Any?) -> Bool { (object as? Query) == self }
+
     /// Hashes the query.
     public func hash(into hasher: inout Hasher) {
+        hasher.combine(part)
         if case .success(let query) = content { hasher.combine(query) }
     }
 }

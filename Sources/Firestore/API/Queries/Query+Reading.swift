@@ -21,7 +21,7 @@ extension Query {
         if source == .cache {
             firestore.read(place, done) { [self] client throws(LarderError) in try cached(client) }
         } else {
-            getFromListener(source, done)
+            getFromServer(source, done)
         }
     }
 
@@ -29,6 +29,7 @@ extension Query {
     ///
     /// - Throws: `invalidArgument` for an invalid query; errors of the store and of the backend,
     ///   such as `permissionDenied`, or `failedPrecondition` for a missing index.
+    @discardableResult
     public nonisolated(nonsending) func getDocuments() async throws -> QuerySnapshot {
         try await getDocuments(source: .default)
     }
@@ -40,6 +41,7 @@ extension Query {
     /// - Throws: `invalidArgument` for an invalid query; `unavailable` if the requested server
     ///   cannot be reached; errors of the store and of the backend, such as `permissionDenied`, or
     ///   `failedPrecondition` for a missing index.
+    @discardableResult
     public nonisolated(nonsending) func getDocuments(
         source: FirestoreSource
     ) async throws -> QuerySnapshot {
@@ -48,17 +50,13 @@ extension Query {
                 try cached(client)
             }
         }
-        return try await answer { getFromListener(source, $0) }
+        return try await answer { getFromServer(source, $0) }
     }
 
-    private func cached(_ client: Client) throws(LarderError) -> QuerySnapshot {
-        let (documents, readTime) = try client.results(of: try executable.get())
-        return QuerySnapshot(self, cached: documents, readTime: readTime)
-    }
-
-    private func getFromListener(
+    private func getFromServer(
         _ source: FirestoreSource, _ done: @escaping Completion<QuerySnapshot>
     ) {
+        guard part.isWhole else { return getSelected(source, done) }
         firestore.firstSnapshot(of: executable) { [self] result in
             done(
                 Result { () throws(LarderError) in
@@ -75,6 +73,19 @@ extension Query {
 }
 
 // MARK: - Listening
+
+extension Query {
+    /// The results, now and after each change; the type of ``snapshots``.
+    public typealias QuerySnapshotsSequence = SnapshotSequence<QuerySnapshot>
+}
+
+extension SnapshotSequence<QuerySnapshot> {
+    /// The results of a query, now and after each change, if requested also of their metadata
+    /// alone.
+    public init(_ query: Query, includeMetadataChanges: Bool) {
+        self = query.snapshots(includeMetadataChanges: includeMetadataChanges)
+    }
+}
 
 extension Query {
     /// Listens to the results: calls a closure with the current results and after each change.

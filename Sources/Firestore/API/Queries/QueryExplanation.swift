@@ -1,5 +1,6 @@
 public import LarderModel
 import LarderPlanning
+import LarderQuery
 import LarderSync
 
 /// The execution of a query on the cache: plan, alternatives and cost.
@@ -51,8 +52,10 @@ public struct QueryExplanation: Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         """
         \(plan)
-        \(documentsScanned) documents scanned, \(documentsReturned) returned, \
-        \(indexEntriesScanned) index entries, \(bytesRead) bytes, \(microseconds) microseconds
+        \(documentsScanned) \(documentsScanned == 1 ? "document" : "documents") scanned, \
+        \(documentsReturned) returned, \
+        \(indexEntriesScanned) index \(indexEntriesScanned == 1 ? "entry" : "entries"), \
+        \(bytesRead) bytes, \(microseconds) microseconds
         """
     }
 }
@@ -68,7 +71,7 @@ extension Query {
     /// - Throws: `invalidArgument` for an invalid query; errors of the store.
     public nonisolated(nonsending) func explain() async throws(LarderError) -> QueryExplanation {
         try await firestore.read(place) { client throws(LarderError) in
-            QueryExplanation(try client.run(try executable.get()).execution)
+            QueryExplanation(try client.run(try selection.get().queryWithOffset).execution)
         }
     }
 }

@@ -83,7 +83,7 @@ public final class CollectionReference: Query, @unchecked Sendable {
         document(CollectionPath.newDocumentID())
     }
 
-    private var collection: Result<CollectionPath, LarderError> {
+    var collection: Result<CollectionPath, LarderError> {
         switch content {
         case .success(let query):
             if case .collection(let path) = query.source { return .success(path) }
@@ -161,5 +161,19 @@ extension CollectionReference {
         completion: (((any Error)?) -> Void)? = nil
     ) throws -> DocumentReference {
         addDocument(data: try encoder.encode(value), completion: completion)
+    }
+
+    /// Adds a document with a generated ID and the properties of a value, and returns a handle to
+    /// the write.
+    ///
+    /// Returns immediately. There is no asynchronous `addDocument(from:)`, which calls without
+    /// `await` in `async` functions would no longer compile with.
+    ///
+    /// - Throws: errors of the encoder; nothing is written then.
+    @discardableResult
+    public func enqueueAddDocument<T: Encodable>(
+        from value: T, encoder: Firestore.Encoder = Firestore.Encoder()
+    ) throws -> (document: DocumentReference, write: WriteHandle) {
+        enqueueAddDocument(data: try encoder.encode(value))
     }
 }

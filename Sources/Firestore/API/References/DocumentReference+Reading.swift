@@ -1,5 +1,6 @@
 import LarderModel
 import LarderQuery
+public import LarderRuntime
 import LarderSync
 
 extension DocumentReference {
@@ -35,6 +36,7 @@ extension DocumentReference {
     /// - Throws: `unavailable` if neither the server can be reached nor the document is cached;
     ///   `invalidArgument` for an invalid path; errors of the store and of the backend, such as
     ///   `permissionDenied`.
+    @discardableResult
     public nonisolated(nonsending) func getDocument() async throws -> DocumentSnapshot {
         try await getDocument(source: .default)
     }
@@ -47,6 +49,7 @@ extension DocumentReference {
     /// - Throws: `unavailable` if the requested server cannot be reached or the document is not
     ///   cached; `invalidArgument` for an invalid path; errors of the store and of the backend,
     ///   such as `permissionDenied`.
+    @discardableResult
     public nonisolated(nonsending) func getDocument(
         source: FirestoreSource
     ) async throws -> DocumentSnapshot {
@@ -78,6 +81,12 @@ extension DocumentReference {
 
     private func cached(_ client: Client) throws(LarderError) -> DocumentSnapshot {
         if let known = try known(client) { return known }
+        // The store has all documents that are local only: this one does not exist.
+        if client.isLocalOnly(try location.get()) {
+            return DocumentSnapshot(
+                firestore, try location.get(), nil,
+                SnapshotState(hasPendingWrites: false, readTime: .none))
+        }
         throw LarderError(
             .unavailable,
             "The document '\(path)' is not in the cache. (The server was not asked.)")
@@ -106,14 +115,28 @@ extension DocumentReference {
                 "Failed to get document '\(path)' from the server: the client is offline.")
         }
         if snapshot.exists { return snapshot }
+        let client = try firestore.connection.client()
+        if client.isLocalOnly(try location.get()) { return snapshot }
         // A document that is known not to exist is an answer, too.
-        if let known = try known(try firestore.connection.client()) { return known }
+        if let known = try known(client) { return known }
         throw LarderError(
             .unavailable, "Failed to get document because the client is offline.")
     }
 }
 
 // MARK: - Listening
+
+extension DocumentReference {
+    /// A document, now and after each change; the type of ``snapshots``.
+    public typealias DocumentSnapshotsSequence = SnapshotSequence<DocumentSnapshot>
+}
+
+extension SnapshotSequence<DocumentSnapshot> {
+    /// A document, now and after each change, if requested also of its metadata alone.
+    public init(_ documentReference: DocumentReference, includeMetadataChanges: Bool) {
+        self = documentReference.snapshots(includeMetadataChanges: includeMetadataChanges)
+    }
+}
 
 extension DocumentReference {
     /// Listens to the document: calls a closure with the current document and after each change.

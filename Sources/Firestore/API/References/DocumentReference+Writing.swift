@@ -176,7 +176,8 @@ extension DocumentReference {
         enqueue { (writes, path) in writes.delete(path) }
     }
 
-    private func enqueue(
+    /// Passes a change to the client, and returns a handle to the write.
+    func enqueue(
         _ body: (inout Writes, DocumentPath) throws(LarderError) -> Void
     ) -> WriteHandle {
         let handle = WriteHandle(firestore)
@@ -239,6 +240,17 @@ extension DocumentReference {
         from value: T, merge: Bool = false, encoder: Firestore.Encoder = Firestore.Encoder()
     ) throws -> WriteHandle {
         enqueueSetData(try encoder.encode(value), merge: merge)
+    }
+
+    /// Sets the listed fields, given as `String` or ``FieldPath``, to their values in `value`, and
+    /// returns a handle to the write.
+    ///
+    /// - Throws: errors of the encoder; nothing is written then.
+    @discardableResult
+    public func enqueueSetData<T: Encodable>(
+        from value: T, mergeFields: [Any], encoder: Firestore.Encoder = Firestore.Encoder()
+    ) throws -> WriteHandle {
+        enqueueSetData(try encoder.encode(value), mergeFields: mergeFields)
     }
 
     /// Reads the document and decodes it.

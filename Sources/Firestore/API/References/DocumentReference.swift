@@ -77,7 +77,7 @@ public final class DocumentReference: Sendable {
     }
 }
 
-extension DocumentReference: Hashable {
+extension DocumentReference: Hashable, ObjectComparable {
     /// True if both refer to the same document of the same `Firestore` object.
     public static func == (left: DocumentReference, right: DocumentReference) -> Bool {
         guard left.firestore === right.firestore else { return false }

@@ -1,5 +1,6 @@
 public import Dispatch
 public import Foundation
+public import LarderModel
 
 /// The settings of a shared database: cache, backend host and callback queue.
 ///
@@ -11,7 +12,7 @@ public import Foundation
 /// settings.cacheSettings = PersistentCacheSettings(sizeBytes: 200 * 1024 * 1024 as NSNumber)
 /// Firestore.firestore().settings = settings
 /// ```
-public final class FirestoreSettings: NSObject {
+public final class FirestoreSettings: NSObject, NSCopying {
     var values: SettingsValues
 
     /// Creates the default settings: a store on disk of up to 100 MiB, callbacks on the main queue.
@@ -62,6 +63,31 @@ public final class FirestoreSettings: NSObject {
         set { values.serverWait = newValue }
     }
 
+    /// The collection of marker documents by which Cloud Firestore commits each write once, such as
+    /// `larderClients`; nil, the default, for none.
+    ///
+    /// A write whose answer is lost is sent again. `larderd` and the in-process backend recognize
+    /// it and answer it again; they need no markers. Cloud Firestore does not, so that an increment
+    /// may count twice. With a collection, each commit of the queue also writes a document of the
+    /// client there, which names its last writes; the document's update time is a precondition.
+    ///
+    /// Costs one more write for each commit, and one read for each connection. Commits are sent one
+    /// at a time, each after the answer to the previous one. Security rules must allow clients to
+    /// read and write the collection. A transaction is not marked. Not in Apple's SDK.
+    public var writeMarkerCollection: String? {
+        get { values.writeMarkerCollection }
+        set { values.writeMarkerCollection = newValue }
+    }
+
+    /// The rules for what is kept of a collection; nil, the default, for those that the store has.
+    ///
+    /// If they contradict themselves or each other, every operation of the database fails with
+    /// `invalidArgument`. See ``FirestoreConfiguration/cacheRules``. Not in Apple's SDK.
+    public var cacheRules: [CacheRule]? {
+        get { values.cacheRules }
+        set { values.cacheRules = newValue }
+    }
+
     /// Whether documents are stored on disk.
     @available(*, deprecated, message: "Set cacheSettings.")
     public var isPersistenceEnabled: Bool {
@@ -77,7 +103,7 @@ public final class FirestoreSettings: NSObject {
     }
 
     /// An independent copy.
-    public override func copy() -> Any { FirestoreSettings(values) }
+    public func copy(with zone: NSZone? = nil) -> Any { FirestoreSettings(values) }
 
     /// True if the other object is settings with the same values.
     public override func isEqual(_ object: Any?) -> Bool {
@@ -103,6 +129,8 @@ struct SettingsValues: Sendable, Equatable {
     var queue = DispatchQueue.main
     var cache = CachePolicy.persistentDefault
     var serverWait = FirestoreConfiguration.ServerWait.likeFirebase
+    var writeMarkerCollection: String?
+    var cacheRules: [CacheRule]?
 
     /// Whether the backend's host was set.
     var namesHost: Bool { host != Self.cloudHost || !isSSLEnabled }
@@ -111,5 +139,7 @@ struct SettingsValues: Sendable, Equatable {
         left.host == right.host && left.isSSLEnabled == right.isSSLEnabled
             && left.queue === right.queue && left.cache == right.cache
             && left.serverWait == right.serverWait
+            && left.writeMarkerCollection == right.writeMarkerCollection
+            && left.cacheRules == right.cacheRules
     }
 }

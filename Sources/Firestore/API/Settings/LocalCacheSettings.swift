@@ -77,7 +77,9 @@ enum CachePolicy: Hashable, Sendable {
 /// Above the size, the least recently used unpinned documents are evicted. It is
 /// ``FirestoreCacheSizeUnlimited`` or at least 1 MiB; with any other size every operation of the
 /// database fails with `invalidArgument`.
-public final class PersistentCacheSettings: NSObject, LocalCacheSettings, @unchecked Sendable {
+public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSettings,
+    @unchecked Sendable
+{
     // Immutable; NSObject is not declared Sendable.
 
     let sizeBytes: Int64
@@ -101,6 +103,9 @@ public final class PersistentCacheSettings: NSObject, LocalCacheSettings, @unche
         sizeBytes = policyBytes
     }
 
+    /// The object itself, which never changes.
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
     /// True if the other object is such settings with the same size.
     public override func isEqual(_ object: Any?) -> Bool {
         (object as? PersistentCacheSettings)?.sizeBytes == sizeBytes
@@ -111,7 +116,9 @@ public final class PersistentCacheSettings: NSObject, LocalCacheSettings, @unche
 }
 
 /// A cache in memory, lost when the database is terminated or the program ends.
-public final class MemoryCacheSettings: NSObject, LocalCacheSettings, @unchecked Sendable {
+public final class MemoryCacheSettings: NSObject, NSCopying, LocalCacheSettings,
+    @unchecked Sendable
+{
     // Immutable; NSObject is not declared Sendable.
 
     let policy: CachePolicy
@@ -132,6 +139,9 @@ public final class MemoryCacheSettings: NSObject, LocalCacheSettings, @unchecked
         }
     }
 
+    /// The object itself, which never changes.
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
     /// True if the other object is memory cache settings with the same collector and size.
     public override func isEqual(_ object: Any?) -> Bool {
         (object as? MemoryCacheSettings)?.policy == policy
@@ -142,13 +152,16 @@ public final class MemoryCacheSettings: NSObject, LocalCacheSettings, @unchecked
 }
 
 /// Removes documents from a memory cache as soon as no listener or pending write needs them.
-public final class MemoryEagerGCSetting: NSObject, MemoryGarbageCollectorSettings,
+public final class MemoryEagerGCSetting: NSObject, NSCopying, MemoryGarbageCollectorSettings,
     @unchecked Sendable
 {
     // Immutable; NSObject is not declared Sendable.
 
     /// Creates the setting.
     public override init() {}
+
+    /// The object itself, which never changes.
+    public func copy(with zone: NSZone? = nil) -> Any { self }
 
     /// True if the other object is such a setting.
     public override func isEqual(_ object: Any?) -> Bool { object is MemoryEagerGCSetting }
@@ -161,7 +174,7 @@ public final class MemoryEagerGCSetting: NSObject, MemoryGarbageCollectorSetting
 ///
 /// The size is ``FirestoreCacheSizeUnlimited`` or at least 1 MiB; with any other size every
 /// operation of the database fails with `invalidArgument`.
-public final class MemoryLRUGCSettings: NSObject, MemoryGarbageCollectorSettings,
+public final class MemoryLRUGCSettings: NSObject, NSCopying, MemoryGarbageCollectorSettings,
     @unchecked Sendable
 {
     // Immutable; NSObject is not declared Sendable.
@@ -186,6 +199,9 @@ public final class MemoryLRUGCSettings: NSObject, MemoryGarbageCollectorSettings
     init(policyBytes: Int64) {
         sizeBytes = policyBytes
     }
+
+    /// The object itself, which never changes.
+    public func copy(with zone: NSZone? = nil) -> Any { self }
 
     /// True if the other object is such settings with the same size.
     public override func isEqual(_ object: Any?) -> Bool {

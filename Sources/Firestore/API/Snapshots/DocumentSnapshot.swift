@@ -1,5 +1,5 @@
 import Foundation
-package import LarderModel
+public import LarderModel
 import LarderSync
 import Logging
 
@@ -40,6 +40,30 @@ public class DocumentSnapshot: @unchecked Sendable {
 
     /// Whether the snapshot contains pending writes and whether it comes from the cache.
     public var metadata: SnapshotMetadata { state.metadata() }
+
+    /// The time at which the backend last committed a change of the document; nil if the document
+    /// does not exist or contains pending writes.
+    ///
+    /// See ``WriteCondition/updated(at:)``.
+    public var updateTime: Timestamp? {
+        guard let version = existingDocument?.version, !version.isNone else { return nil }
+        return version.timestamp
+    }
+
+    /// The time at which the backend created the document; nil if it does not exist or the time is
+    /// not known.
+    ///
+    /// The backend sends it with the documents that it delivers. An acknowledged
+    /// ``DocumentReference/create(_:)`` determines it, too; after other writes that may have
+    /// created the document it is unknown until the backend delivers the document, and so it is
+    /// while writes are pending.
+    public var createTime: Timestamp? { existingDocument?.createTime }
+
+    /// The latest time, by the backend's clock, at which the snapshot is known to be correct apart
+    /// from pending writes; nil if the backend has never delivered the document.
+    public var readTime: Timestamp? {
+        state.readTime.isNone ? nil : state.readTime.timestamp
+    }
 
     /// All fields by name; nil if the document does not exist.
     ///
@@ -103,6 +127,9 @@ extension DocumentSnapshot: Hashable {
             && left.state.isFromCache == right.state.isFromCache
             && left.existingDocument?.record == right.existingDocument?.record
     }
+
+    /// True if the other object is a snapshot and equal by `==`.
+    public func isEqual(_ object: Any?) -> Bool { (object as? DocumentSnapshot) == self }
 
     /// Hashes path and metadata.
     public func hash(into hasher: inout Hasher) {

@@ -45,7 +45,7 @@ final class Registration: ListenerRegistration {
 }
 
 /// The source of a listener's snapshots.
-public enum ListenSource: Int, Hashable, Sendable {
+public enum ListenSource: UInt, Hashable, Sendable {
     /// The cache first, then updates from the server.
     case `default` = 0
     /// Only the cache, without any request to the server.
@@ -86,7 +86,7 @@ public final class SnapshotListenOptions: Sendable {
 }
 
 /// The source of a get.
-public enum FirestoreSource: Int, Hashable, Sendable {
+public enum FirestoreSource: UInt, Hashable, Sendable {
     /// The server, or the cache if the server cannot be reached.
     case `default` = 0
     /// Only the server; fails with `unavailable` if it cannot be reached.

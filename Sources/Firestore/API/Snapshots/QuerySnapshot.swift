@@ -1,6 +1,7 @@
 import Foundation
 import LarderModel
 import LarderQuery
+import LarderRemote
 import LarderSync
 import Logging
 import Synchronization
@@ -18,7 +19,7 @@ public final class QuerySnapshot: Sendable {
     private let built = Mutex<[QueryDocumentSnapshot]?>(nil)
 
     private enum Results: Sendable {
-        /// Results of a read from the cache.
+        /// Results of a read.
         case documents([Document])
         /// Results delivered to a listener.
         case view(ViewSnapshot)
@@ -30,6 +31,18 @@ public final class QuerySnapshot: Sendable {
         let pendingCount = documents.count(where: \.hasLocalMutations)
         state = SnapshotState(hasPendingWrites: pendingCount > 0, readTime: readTime)
         metadata = state.metadata(pendingDocumentCount: pendingCount)
+    }
+
+    /// Creates the results of a query that the server has run.
+    init(_ query: Query, _ selected: SelectedDocuments) {
+        self.query = query
+        results = .documents(
+            selected.documents.compactMap {
+                $0.document.document(at: $0.path, readTime: selected.readTime)
+            })
+        state = SnapshotState(
+            hasPendingWrites: false, isFromCache: false, readTime: selected.readTime)
+        metadata = state.metadata(pendingDocumentCount: 0)
     }
 
     /// Creates the results delivered to a listener.
@@ -127,7 +140,7 @@ public final class QuerySnapshot: Sendable {
     }
 }
 
-extension QuerySnapshot: Hashable {
+extension QuerySnapshot: Hashable, ObjectComparable {
     /// True if queries, documents, changes and metadata are equal.
     public static func == (left: QuerySnapshot, right: QuerySnapshot) -> Bool {
         left.query == right.query && left.metadata == right.metadata
@@ -193,7 +206,7 @@ public final class DocumentChange: Sendable {
     }
 }
 
-extension DocumentChange: Hashable {
+extension DocumentChange: Hashable, ObjectComparable {
     /// True if kind, document and indexes are equal.
     public static func == (left: DocumentChange, right: DocumentChange) -> Bool {
         left.type == right.type && left.oldIndex == right.oldIndex

@@ -20,7 +20,7 @@ public final class SnapshotMetadata: Sendable {
     }
 }
 
-extension SnapshotMetadata: Hashable {
+extension SnapshotMetadata: Hashable, ObjectComparable {
     /// True if both flags are equal.
     public static func == (left: SnapshotMetadata, right: SnapshotMetadata) -> Bool {
         left.hasPendingWrites == right.hasPendingWrites && left.isFromCache == right.isFromCache

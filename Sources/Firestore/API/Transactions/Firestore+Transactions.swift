@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import LarderModel
 import LarderSync
 
@@ -87,11 +87,26 @@ extension Firestore {
 }
 
 /// The options of a transaction.
-public final class TransactionOptions {
+public final class TransactionOptions: NSObject, NSCopying {
     /// The maximum number of attempts, after which the transaction fails with the error of the last
     /// one; 5 by default, at least 1: otherwise the transaction fails with `invalidArgument`.
     public var maxAttempts = 5
 
     /// Creates the default options.
-    public init() {}
+    public override init() {}
+
+    /// A copy with equal values.
+    public func copy(with zone: NSZone? = nil) -> Any {
+        let options = TransactionOptions()
+        options.maxAttempts = maxAttempts
+        return options
+    }
+
+    /// True if the other object is of this class and its values are equal.
+    public override func isEqual(_ object: Any?) -> Bool {
+        (object as? TransactionOptions)?.maxAttempts == maxAttempts
+    }
+
+    /// Hashes the values.
+    public override var hash: Int { maxAttempts.hashValue }
 }

@@ -19,7 +19,7 @@ public struct FieldPath: Sendable {
     }
 }
 
-extension FieldPath: Hashable {
+extension FieldPath: Hashable, ObjectComparable {
     /// True if the names are equal byte by byte.
     public static func == (left: FieldPath, right: FieldPath) -> Bool {
         left.names.elementsEqual(right.names) { $0.hasSameUTF8(as: $1) }

@@ -131,7 +131,7 @@ extension FieldValue {
     }
 }
 
-extension FieldValue: Hashable {
+extension FieldValue: Hashable, ObjectComparable {
     /// True if both are the same operation.
     public static func == (left: FieldValue, right: FieldValue) -> Bool {
         left.operation == right.operation

@@ -7,6 +7,8 @@ import LarderModel
 struct UserDataReader: Sendable {
     /// The database that references must belong to.
     let databaseID: DatabaseID
+    /// The maximum size of a document in bytes.
+    let maxDocumentBytes: Int64
 
     func set(
         _ data: [String: Any], at path: DocumentPath, precondition: Precondition = .none
@@ -64,18 +66,13 @@ struct UserDataReader: Sendable {
 
     /// Rejects a document whose fields, name and 32 bytes exceed the size limit.
     func checkSize(of record: Record, at path: DocumentPath) throws(LarderError) {
-        // No encoded byte counts for more than 16, so that small records need no walk.
-        guard record.byteCount > Self.maxBytes / 32 else { return }
-        let size = record.sizeBytes + Self.nameSize(path) + 32
-        guard size <= Self.maxBytes else {
-            throw LarderError(
-                .invalidArgument,
-                "the document \(path) has \(size) bytes; \(Self.maxBytes) are allowed",
-                condition: .tooLarge)
-        }
+        let rest = Self.nameSize(path) + 32
+        guard let size = record.sizeBytes(above: maxDocumentBytes - rest) else { return }
+        throw LarderError(
+            .invalidArgument,
+            "the document \(path) has \(size + rest) bytes; \(maxDocumentBytes) are allowed",
+            condition: .tooLarge)
     }
-
-    private static let maxBytes: Int64 = 1_048_576
 
     /// The size of the name: each segment plus one byte, plus 16 bytes.
     private static func nameSize(_ path: DocumentPath) -> Int64 {

@@ -114,11 +114,11 @@ extension ServerTimestampBehavior {
 }
 
 /// The value of pending server timestamps in snapshots.
-public enum ServerTimestampBehavior: Hashable, Sendable {
+public enum ServerTimestampBehavior: Int, Hashable, Sendable {
     /// Null.
-    case none
+    case none = 0
     /// The local time of the write.
-    case estimate
+    case estimate = 1
     /// The field's value before the write, or null if there was none.
-    case previous
+    case previous = 2
 }

@@ -37,6 +37,14 @@ public struct DeadLetter: Sendable, Identifiable {
     }
 }
 
+extension DeadLetter: CustomStringConvertible {
+    /// The ID, the time, the first changes, and the reason, on one line.
+    public var description: String {
+        "dead letter \(id) of \(writeTime): \(changes.summary); rejected at \(rejectionTime): "
+            + error.message
+    }
+}
+
 /// The outcome of a write.
 public enum WriteOutcome: Sendable {
     /// The write is waiting for the backend.

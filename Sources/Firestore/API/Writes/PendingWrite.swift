@@ -41,6 +41,19 @@ public struct PendingWrite: Sendable, Identifiable {
     }
 }
 
+extension PendingWrite: CustomStringConvertible {
+    /// The ID, the time, the first changes, and the last error, on one line.
+    public var description: String {
+        var text = "pending write \(id) of \(writeTime): \(changes.summary)"
+        if attemptCount > 0 {
+            text +=
+                "; \(attemptCount == 1 ? "1 failed attempt" : "\(attemptCount) failed attempts")"
+        }
+        if let lastError { text += "; last error: \(lastError)" }
+        return text
+    }
+}
+
 // MARK: - PendingWrites
 
 extension Firestore {
@@ -124,7 +137,7 @@ public struct WriteChange: Sendable {
         kind =
             switch mutation.operation {
             case .set: .set
-            case .patch where mutation.precondition == .exists(true): .update
+            case .patch where mutation.precondition != .none: .update
             case .patch, .verify: .merge
             case .delete: .delete
             }
@@ -154,7 +167,21 @@ public struct WriteChange: Sendable {
     }
 }
 
+extension WriteChange: CustomStringConvertible {
+    /// The kind and the path of the document: `update cities/SF`.
+    public var description: String { "\(kind) \(document.path)" }
+}
+
 extension [WriteChange] {
+    private static let summaryCount = 3
+
+    /// The first changes, and the number of the others.
+    var summary: String {
+        let listed = prefix(Self.summaryCount).map(\.description).joined(separator: ", ")
+        return count > Self.summaryCount
+            ? "\(listed) and \(count - Self.summaryCount) more" : listed
+    }
+
     /// The changed documents without duplicates, in order.
     var documents: [DocumentReference] {
         var seen: Set<DocumentReference> = []

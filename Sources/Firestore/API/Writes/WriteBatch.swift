@@ -29,10 +29,9 @@ public final class WriteBatch: Sendable {
     public func setData(
         _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
     ) -> WriteBatch {
-        writes.add(document) { (writes, path) throws(LarderError) in
+        adding(document) { (writes, path) throws(LarderError) in
             try writes.set(data, at: path, merge: merge)
         }
-        return self
     }
 
     /// Sets the listed fields of a document, given as `String` or ``FieldPath``, to their values in
@@ -41,10 +40,9 @@ public final class WriteBatch: Sendable {
     public func setData(
         _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
     ) -> WriteBatch {
-        writes.add(document) { (writes, path) throws(LarderError) in
+        adding(document) { (writes, path) throws(LarderError) in
             try writes.set(data, at: path, mergeFields: mergeFields)
         }
-        return self
     }
 
     /// Updates fields of an existing document; keys are dotted paths or ``FieldPath``s.
@@ -52,16 +50,23 @@ public final class WriteBatch: Sendable {
     public func updateData(
         _ fields: [AnyHashable: Any], forDocument document: DocumentReference
     ) -> WriteBatch {
-        writes.add(document) { (writes, path) throws(LarderError) in
+        adding(document) { (writes, path) throws(LarderError) in
             try writes.update(fields, at: path)
         }
-        return self
     }
 
     /// Deletes a document, but not its subcollections.
     @discardableResult
     public func deleteDocument(_ document: DocumentReference) -> WriteBatch {
-        writes.add(document) { (writes, path) in writes.delete(path) }
+        adding(document) { (writes, path) in writes.delete(path) }
+    }
+
+    /// Adds a change of a document, and returns the batch.
+    func adding(
+        _ document: DocumentReference,
+        _ body: (inout Writes, DocumentPath) throws(LarderError) -> Void
+    ) -> WriteBatch {
+        writes.add(document, body)
         return self
     }
 

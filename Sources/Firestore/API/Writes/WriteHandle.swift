@@ -23,7 +23,8 @@ public final class WriteHandle: Sendable {
 
     /// Suspends until the write is committed locally, with the durability of the database.
     ///
-    /// - Returns: the ID of the write in ``Firestore/pendingWrites()``; nil for an empty batch.
+    /// - Returns: the ID of the write in ``Firestore/pendingWrites()``; nil for an empty batch and
+    ///   for documents that are local only (``LarderModel/CacheRule/isLocalOnly``).
     /// - Throws: the reason why nothing was written, such as `invalidArgument` for data beyond
     ///   Firestore's limits, `failedPrecondition` for a terminated database or `resourceExhausted`
     ///   for a full disk; `cancelled` if the task is cancelled, in which case the write proceeds.
@@ -106,7 +107,8 @@ public final class WriteHandle: Sendable {
     }
 
     private func didCommit(_ result: Result<Int64, LarderError>) {
-        commit.finish(result.map(Optional.some))
+        // A write that is local only is not queued.
+        commit.finish(result.map { $0 == 0 ? nil : $0 })
         if case .failure(let error) = result { acknowledgement.finish(.failure(error)) }
     }
 }

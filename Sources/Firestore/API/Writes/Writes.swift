@@ -8,14 +8,19 @@ struct Writes: Sendable {
     private let reader: UserDataReader
 
     init(_ firestore: Firestore) {
-        reader = UserDataReader(databaseID: firestore.databaseID)
+        reader = UserDataReader(
+            databaseID: firestore.databaseID, maxDocumentBytes: firestore.maxDocumentBytes)
     }
 
     mutating func set(
-        _ data: [String: Any], at path: DocumentPath, merge: Bool
+        _ data: [String: Any], at path: DocumentPath, merge: Bool,
+        _ condition: WriteCondition? = nil
     ) throws(LarderError) {
+        let precondition = condition?.precondition ?? .none
         mutations.append(
-            merge ? try reader.mergeSet(data, at: path) : try reader.set(data, at: path))
+            merge
+                ? try reader.mergeSet(data, at: path, precondition: precondition)
+                : try reader.set(data, at: path, precondition: precondition))
     }
 
     mutating func set(
@@ -25,13 +30,15 @@ struct Writes: Sendable {
     }
 
     mutating func update(
-        _ fields: [AnyHashable: Any], at path: DocumentPath
+        _ fields: [AnyHashable: Any], at path: DocumentPath, _ condition: WriteCondition = .exists
     ) throws(LarderError) {
-        mutations.append(try reader.update(fields, at: path))
+        mutations.append(
+            try reader.update(fields, at: path, precondition: condition.precondition))
     }
 
-    mutating func delete(_ path: DocumentPath) {
-        mutations.append(Mutation(.delete, at: path))
+    mutating func delete(_ path: DocumentPath, _ condition: WriteCondition? = nil) {
+        mutations.append(
+            Mutation(.delete, at: path, precondition: condition?.precondition ?? .none))
     }
 }
 

@@ -16,6 +16,8 @@ struct CommitGroup {
     private var entries: [DocumentPath: Entry] = [:]
     /// The changes of the commits, in order.
     private(set) var changes: [CommittedChange] = []
+    /// The answers of the commits that have a name.
+    private(set) var answers = MadeCommits.Answers()
     /// The clock after the last commit.
     private(set) var clock: CommitClock
     private let store: Store
@@ -40,7 +42,7 @@ struct CommitGroup {
     mutating func add(_ request: CommitRequest, at now: Timestamp)
         throws(LarderError) -> CommitResult
     {
-        try request.checkAcceptable()
+        try request.checkAcceptable(maxDocumentBytes: store.maxDocumentBytes)
         try load(request.mutations.map(\.path) + (request.reads.map { Array($0.paths) } ?? []))
         if let reads = request.reads {
             try reads.verify { path in
@@ -74,9 +76,15 @@ struct CommitGroup {
         }
         self.clock = clock
         isEmpty = false
+        let response = CommitResponse(commitVersion: version, results: results)
+        if let name = request.name { answers[name.client, default: [:]][name.write] = response }
         return CommitResult(
-            response: CommitResponse(commitVersion: version, results: results),
-            documents: order.compactMap { changed[$0]?.state })
+            response: response, documents: order.compactMap { changed[$0]?.state })
+    }
+
+    /// Whether a commit with a name is in the group.
+    func hasCommit(named name: WriteToken) -> Bool {
+        answers[name.client]?[name.write] != nil
     }
 
     /// Writes the changes and the last version.

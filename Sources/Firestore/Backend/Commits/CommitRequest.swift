@@ -10,15 +10,19 @@ struct CommitRequest {
     var reads: ReadSet?
     /// The write stream of the commit, if any: commits of a closed stream are dropped.
     var stream: WriteSession?
+    /// The name by which the commit is made once; nil for none.
+    var name: WriteToken?
     let completion: (Result<CommitResult, LarderError>) -> Void
 
     var hasReadQueries: Bool { reads?.hasQueries ?? false }
 
-    /// The maximum size of a request in bytes.
-    static let maxBytes: Int64 = 10 << 20
+    /// The maximum size of a request in bytes, unless a document may be larger.
+    private static let maxBytes: Int64 = 10 << 20
 
     /// Validates the request independently of existing documents; throws `invalidArgument`.
-    func checkAcceptable() throws(LarderError) {
+    ///
+    /// - Parameter maxDocumentBytes: the maximum size of a document.
+    func checkAcceptable(maxDocumentBytes: Int64) throws(LarderError) {
         var size: Int64 = 0
         var writes: [DocumentPath: DocumentWrites] = [:]
         for mutation in mutations {
@@ -27,9 +31,9 @@ struct CommitRequest {
             if mutations.count > 1 { try writes[mutation.path].add(mutation) }
             size += mutation.sizeBytes
         }
-        guard size <= Self.maxBytes else {
-            throw .invalidArgument(
-                "a commit of \(size) bytes; \(Self.maxBytes) are allowed")
+        let limit = max(Self.maxBytes, maxDocumentBytes)
+        guard size <= limit else {
+            throw .invalidArgument("a commit of \(size) bytes; \(limit) are allowed")
         }
     }
 }

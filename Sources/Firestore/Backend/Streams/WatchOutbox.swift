@@ -33,6 +33,7 @@ struct WatchOutbox {
     }
 
     private var ready: Deque<WatchResponse> = []
+    private var readyBytes = 0
     /// The changes of the current snapshot, in reverse order.
     private var sending: [PendingChanges.Change] = []
     private var sendingBytes = 0
@@ -59,6 +60,7 @@ struct WatchOutbox {
 
     mutating func say(_ response: WatchResponse) {
         ready.append(response)
+        readyBytes += response.sizeBytes
     }
 
     mutating func load(_ targetID: Int32, _ paths: [DocumentPath]) {
@@ -72,9 +74,10 @@ struct WatchOutbox {
     /// Whether changes wait for the next snapshot.
     var hasChanges: Bool { !changes.isEmpty }
 
-    /// The bytes of changes that are not sent, and of the names of documents to be sent.
+    /// The bytes of responses and changes that are not sent, and of the names of documents to be
+    /// sent.
     var heldBytes: Int {
-        changes.bytes + sendingBytes
+        readyBytes + changes.bytes + sendingBytes
             + loads.reduce(0) { $0 + $1.rest.count * PendingChanges.Change.ownBytes }
     }
 
@@ -103,7 +106,10 @@ struct WatchOutbox {
     ///
     /// - Parameter limit: the maximum size of a page.
     mutating func next(limit: Int) -> Step {
-        if !ready.isEmpty { return .response(ready.removeFirst()) }
+        if let response = ready.popFirst() {
+            readyBytes -= response.sizeBytes
+            return .response(response)
+        }
         while let change = sending.popLast() {
             sendingBytes -= change.bytes
             if !change.isEmpty { return .change(change) }
@@ -231,8 +237,8 @@ extension PendingChanges.Change {
     /// The size without the document.
     static let ownBytes = 128
 
-    /// The approximate size in memory.
-    var bytes: Int { Self.ownBytes + Int(document?.record?.sizeBytes ?? 0) }
+    /// The approximate size in memory, with the document decompressed; decompresses nothing.
+    var bytes: Int { Self.ownBytes + (document?.record?.memoryBytes ?? 0) }
 
     /// Whether no target is affected.
     var isEmpty: Bool { joined.isEmpty && left.isEmpty }

@@ -30,7 +30,8 @@ extension WatchRegistry {
             var beginning = Beginning(paths: [])
             for asked in target.all {
                 let query = try subscribe(
-                    WatchedQuery.Subscriber(stream: session.id, targetID: target.id), to: asked)
+                    WatchedQuery.Subscriber(stream: session.id, targetID: target.id), to: asked,
+                    session.memory)
                 session.targets[target.id]?.queries.append(query)
                 let part = try begin(target, query)
                 beginning.resets = beginning.resets || part.resets
@@ -204,7 +205,7 @@ extension WatchRegistry {
         try store.read { (transaction) throws(LarderError) in
             for path in paths where left > 0 || documents.isEmpty {
                 let document = try transaction.document(at: path)
-                left -= Int(document?.record?.sizeBytes ?? 0)
+                left -= document?.record?.memoryBytes ?? 0
                 documents.append(document)
             }
         }

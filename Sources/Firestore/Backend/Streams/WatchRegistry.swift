@@ -1,4 +1,5 @@
 import Dispatch
+import LarderCore
 import LarderDocumentStore
 import LarderModel
 import LarderPlanning
@@ -75,15 +76,18 @@ final class WatchRegistry {
     // MARK: Queries
 
     /// Subscribes a target to its query, which is shared by all subscribers.
-    func subscribe(_ subscriber: WatchedQuery.Subscriber, to target: QueryTarget)
-        throws(LarderError) -> WatchedQuery
-    {
+    ///
+    /// - Parameter memory: is charged for the documents that the query holds, unless another
+    ///   subscriber is.
+    func subscribe(
+        _ subscriber: WatchedQuery.Subscriber, to target: QueryTarget, _ memory: MemoryAccount?
+    ) throws(LarderError) -> WatchedQuery {
         if let query = ids[target].flatMap({ queries[$0] }) {
             query.add(subscriber)
             return query
         }
         lastID += 1
-        let query = try WatchedQuery(ViewID(number: lastID), target, store, runner)
+        let query = try WatchedQuery(ViewID(number: lastID), target, store, runner, memory)
         query.add(subscriber)
         queries[query.id] = query
         ids[target] = query.id
@@ -94,7 +98,11 @@ final class WatchRegistry {
     func unsubscribe(_ target: WatchSession.Target, _ targetID: Int32, of stream: StreamID) {
         for query in target.queries {
             query.remove(WatchedQuery.Subscriber(stream: stream, targetID: targetID))
-            guard query.subscribers.isEmpty else { continue }
+            if let next = query.subscribers.first {
+                query.charge(sessions[next.stream]?.memory)
+                continue
+            }
+            query.charge(nil)
             queries[query.id] = nil
             ids[query.target] = nil
             dispatch.remove(query.id, query.target.query)

@@ -42,7 +42,8 @@ final class WatchSession {
     private(set) var demand = 0
     /// The bytes of responses that the client accepts; one may exceed them.
     private(set) var room: Int
-    private let memory: MemoryAccount?
+    /// Is charged for what the stream holds; nil for no limit.
+    let memory: MemoryAccount?
     private var chargedBytes = 0
 
     private let handler: @Sendable (WatchEvent) -> Void
@@ -69,7 +70,7 @@ final class WatchSession {
         if memory != nil { room += bytes }
     }
 
-    /// Charges the account for the changes that are not sent.
+    /// Charges the account for what is not sent.
     func settleMemory() {
         guard let memory else { return }
         let bytes = outbox.heldBytes

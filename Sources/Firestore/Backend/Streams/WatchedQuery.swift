@@ -1,4 +1,5 @@
 import Foundation
+import LarderCore
 import LarderDocumentStore
 import LarderModel
 import LarderPlanning
@@ -6,8 +7,8 @@ import LarderQuery
 
 /// A query watched by streams, evaluated once for all of them.
 ///
-/// Without a limit it has no state: the previous and current document determine whether it joins or
-/// leaves.
+/// Without a limit it has no state but a cache: the previous and current document determine whether
+/// one joins or leaves. What it holds is charged to its earliest subscriber.
 final class WatchedQuery {
     /// A target of a stream that watches this query.
     struct Subscriber: Hashable {
@@ -24,18 +25,50 @@ final class WatchedQuery {
     private let query: Query
     private let matcher: QueryMatcher
     private var window: LimitWindow?
-    /// The cached results of the last commit.
+    /// The account of the earliest subscriber, and below it that of the query.
+    private var payer: MemoryAccount?
+    private var memory: MemoryAccount?
+    /// The cached results of the last commit, if they are few: reading many names takes less time
+    /// than sending their documents.
     private var lastResult: (version: SnapshotVersion, paths: [DocumentPath])?
 
+    /// The maximum number of cached results.
+    private static let maxCached = 4_000
+    /// The size of a path in memory, with a text of usual length.
+    private static let pathBytes = 128
+
     /// Starts watching a query on the current state of the store.
+    ///
+    /// - Parameter payer: the account of the first subscriber; nil for no limit.
+    /// - Throws: as a query; `resourceExhausted` if the documents of a limit take up too much.
     init(
-        _ id: ViewID, _ target: QueryTarget, _ store: Store, _ runner: QueryRunner
+        _ id: ViewID, _ target: QueryTarget, _ store: Store, _ runner: QueryRunner,
+        _ payer: MemoryAccount? = nil
     ) throws(LarderError) {
         self.id = id
         self.target = target
         query = target.query
         matcher = try QueryMatcher(query)
-        if target.limit != nil { window = try Self.window(query, store, runner) }
+        if target.limit != nil {
+            let running = payer?.open()
+            defer { running?.close() }
+            window = try Self.window(query, store, runner, running?.queryCharge)
+        }
+        charge(payer)
+    }
+
+    /// Charges an account for what the query holds, in place of the former one.
+    func charge(_ payer: MemoryAccount?) {
+        guard payer !== self.payer else { return }
+        memory?.close()
+        (self.payer, memory) = (payer, payer?.open())
+        settleMemory()
+    }
+
+    private func settleMemory() {
+        guard let memory else { return }
+        let bytes = window?.heldBytes ?? (lastResult?.paths.count ?? 0) * Self.pathBytes
+        memory.change(by: bytes - memory.heldBytes)
     }
 
     func add(_ subscriber: Subscriber) {
@@ -66,7 +99,10 @@ final class WatchedQuery {
             }
             return paths
         }
-        lastResult = (version, paths)
+        if paths.count <= Self.maxCached {
+            lastResult = (version, paths)
+            settleMemory()
+        }
         return paths
     }
 
@@ -85,7 +121,10 @@ final class WatchedQuery {
     func effects(
         of changes: [CommittedChange], _ store: Store, _ runner: QueryRunner
     ) throws(LarderError) -> [WatchEffect] {
-        lastResult = nil
+        if lastResult != nil {
+            lastResult = nil
+            settleMemory()
+        }
         guard var window else {
             return changes.compactMap { change in
                 let isMember = matcher.matches(change.after)
@@ -101,6 +140,7 @@ final class WatchedQuery {
             window = try Self.window(query, store, runner)
         }
         self.window = window
+        settleMemory()
         var effects: [WatchEffect] = []
         for document in changed {
             let isMember = window.documents.contains(document.path)
@@ -130,11 +170,11 @@ final class WatchedQuery {
         document.map(matcher.matches) ?? false
     }
 
-    private static func window(_ query: Query, _ store: Store, _ runner: QueryRunner)
-        throws(LarderError) -> LimitWindow
-    {
+    private static func window(
+        _ query: Query, _ store: Store, _ runner: QueryRunner, _ charge: QueryCharge? = nil
+    ) throws(LarderError) -> LimitWindow {
         try store.read { (transaction) throws(LarderError) in
-            LimitWindow(query, try runner.run(query, in: transaction).documents)
+            LimitWindow(query, try runner.run(query, in: transaction, charge: charge).documents)
         }
     }
 }
@@ -143,9 +183,12 @@ final class WatchedQuery {
 struct LimitWindow {
     private let limit: Int
     private(set) var documents: DocumentSet
+    /// The approximate size in memory.
+    private(set) var heldBytes: Int
 
     init(_ query: Query, _ documents: [Document]) {
         limit = query.limit?.count ?? .max
+        heldBytes = documents.reduce(0) { $0 + $1.heldBytes }
         self.documents = DocumentSet(
             documents, comparator: DocumentComparator(orders: query.orders))
     }
@@ -158,11 +201,7 @@ struct LimitWindow {
         // Documents outside the window sort after its last one, as long as it is unchanged.
         let bound = documents.count < limit ? nil : documents.last
         for document in changed {
-            if matches(document) {
-                documents.insert(document)
-            } else {
-                documents.remove(document.path)
-            }
+            if matches(document) { insert(document) } else { remove(document.path) }
         }
         if let bound {
             guard documents.count >= limit else { return false }
@@ -171,8 +210,16 @@ struct LimitWindow {
                 return false
             }
         }
-        while documents.count > limit, let last = documents.last { documents.remove(last.path) }
+        while documents.count > limit, let last = documents.last { remove(last.path) }
         return true
+    }
+
+    private mutating func insert(_ document: Document) {
+        heldBytes += document.heldBytes - (documents.insert(document)?.heldBytes ?? 0)
+    }
+
+    private mutating func remove(_ path: DocumentPath) {
+        heldBytes -= documents.remove(path)?.heldBytes ?? 0
     }
 }
 

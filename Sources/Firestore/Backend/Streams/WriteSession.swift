@@ -31,10 +31,13 @@ final class WriteSession {
         switch request {
         case .handshake where !hasHandshake:
             hasHandshake = true
-            handler(.handshake(streamToken: nextToken()))
+            handler(.handshake(streamToken: nextToken(), keepsNames: true))
             return nil
-        case .write(let mutations, streamToken: let token) where hasHandshake && isKnown(token):
-            return CommitRequest(mutations: mutations, rulesCheck: rulesCheck, stream: self) {
+        case .write(let mutations, streamToken: let token, once: let name)
+        where hasHandshake && isKnown(token):
+            return CommitRequest(
+                mutations: mutations, rulesCheck: rulesCheck, stream: self, name: name
+            ) {
                 self.answer($0.map(\.response))
             }
         case .handshake, .write:

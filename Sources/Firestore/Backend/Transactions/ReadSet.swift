@@ -29,8 +29,12 @@ struct ReadSet: Sendable {
     private var documents: [DocumentPath: SnapshotVersion] = [:]
     private var queries: [QueryRead] = []
     private var aggregates: [AggregateRead] = []
+    /// The approximate size in memory of the documents read by name.
+    private var documentBytes = 0
+    /// The approximate size in memory of queries with their results, and of aggregations.
+    private var queryBytes = 0
     /// The approximate size in memory.
-    private(set) var bytes = 0
+    var bytes: Int { documentBytes + queryBytes }
 
     /// The size of a path and its version, without the path's text.
     private static let entryBytes = 80
@@ -47,16 +51,18 @@ struct ReadSet: Sendable {
 
     /// Adds a document; nil for one that does not exist.
     mutating func add(_ path: DocumentPath, _ version: SnapshotVersion?) {
-        documents[path] = version ?? SnapshotVersion.none
-        bytes += Self.entryBytes + path.string.utf8.count
+        let earlier = documents.updateValue(version ?? SnapshotVersion.none, forKey: path)
+        if earlier == nil { documentBytes += Self.bytes(of: path) }
+    }
+
+    private static func bytes(of path: DocumentPath) -> Int {
+        entryBytes + path.string.utf8.count
     }
 
     /// Adds the results of a query, in order.
     mutating func add(_ query: Query, _ matches: [Match]) {
         queries.append(QueryRead(query: query, matches: matches))
-        bytes += matches.reduce(Self.entryBytes) {
-            $0 + Self.entryBytes + $1.path.string.utf8.count
-        }
+        queryBytes += matches.reduce(query.heldBytes) { $0 + Self.bytes(of: $1.path) }
     }
 
     /// Adds the first results of a query of which no more were read.
@@ -74,15 +80,16 @@ struct ReadSet: Sendable {
 
     mutating func add(_ query: Query, _ values: [Aggregate: Value]) {
         aggregates.append(AggregateRead(query: query, values: values))
+        queryBytes += values.values.reduce(query.heldBytes) { $0 + $1.heldBytes }
     }
 
     /// Adds reads of the same or a later commit.
     mutating func formUnion(_ other: ReadSet, at version: SnapshotVersion) {
         self.version = max(self.version, version)
-        documents.merge(other.documents) { earlier, _ in earlier }
+        for (path, version) in other.documents where documents[path] == nil { add(path, version) }
         queries += other.queries
         aggregates += other.aggregates
-        bytes += other.bytes
+        queryBytes += other.queryBytes
     }
 
     /// Throws `aborted` if a document read by name has changed.

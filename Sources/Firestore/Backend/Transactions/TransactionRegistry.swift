@@ -8,6 +8,7 @@ import Synchronization
 final class TransactionRegistry: Sendable {
     private struct Entry {
         let isReadOnly: Bool
+        let client: Client
         let begun: Timestamp
         var lastUse: Timestamp
         var reads: ReadSet
@@ -25,6 +26,24 @@ final class TransactionRegistry: Sendable {
         }
     }
 
+    /// A client, identified by an account that it keeps; nil for none.
+    private struct Client: Hashable {
+        let account: MemoryAccount?
+
+        static func == (left: Self, right: Self) -> Bool { left.account === right.account }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(account.map(ObjectIdentifier.init))
+        }
+    }
+
+    /// The transactions of a client.
+    private struct Holding {
+        var count = 0
+        /// Is charged for their read sets; nil for no limit.
+        let memory: MemoryAccount?
+    }
+
     private struct State {
         private(set) var entries: [TransactionID: Entry] = [:]
         /// The number of transactions with a pinned commit.
@@ -33,19 +52,34 @@ final class TransactionRegistry: Sendable {
         /// The second of the last removal of expired transactions.
         var lastDrop: Int64?
         var isClosed = false
-        /// Is charged for the read sets.
-        var memory: MemoryAccount?
+        private var holdings: [Client: Holding] = [:]
+        private let openAccount: @Sendable (Client) -> MemoryAccount?
 
-        init(nextNumber: UInt64) {
+        /// - Parameter openAccount: opens the account for the read sets of a client.
+        init(nextNumber: UInt64, openAccount: @escaping @Sendable (Client) -> MemoryAccount?) {
             self.nextNumber = nextNumber
+            self.openAccount = openAccount
         }
 
         /// Changes, adds or, with nil, removes a transaction.
         mutating func set(_ id: TransactionID, _ entry: Entry?) {
             let old = entries.removeValue(forKey: id)
             entries[id] = entry
-            memory?.change(by: (entry?.reads.bytes ?? 0) - (old?.reads.bytes ?? 0))
+            if let client = entry?.client ?? old?.client {
+                hold(
+                    client, count: (entry == nil ? 0 : 1) - (old == nil ? 0 : 1),
+                    bytes: (entry?.reads.bytes ?? 0) - (old?.reads.bytes ?? 0))
+            }
             pinnedCount += (entry?.snapshot == nil ? 0 : 1) - (old?.snapshot == nil ? 0 : 1)
+        }
+
+        /// Changes the number of a client's transactions and the bytes that they have read.
+        private mutating func hold(_ client: Client, count: Int, bytes: Int) {
+            var holding = holdings[client] ?? Holding(memory: openAccount(client))
+            holding.count += count
+            holding.memory?.change(by: bytes)
+            if holding.count == 0 { holding.memory?.close() }
+            holdings[client] = holding.count == 0 ? nil : holding
         }
 
         /// An open transaction, marked as used.
@@ -83,32 +117,48 @@ final class TransactionRegistry: Sendable {
     ///     process.
     ///   - ledger: counts the memory of read sets; nil for no limit.
     init(from number: UInt64, _ ledger: MemoryLedger? = nil) {
-        state = Mutex(State(nextNumber: number))
-        let memory = ledger?.open { [weak self] completion in
-            // Not under the lock of the change that has exceeded the limit.
-            DispatchQueue.global().async { [weak self] in
-                self?.dropLargest()
-                completion()
-            }
-        }
-        state.withLock { $0.memory = memory }
+        let reference = Reference()
+        state = Mutex(
+            State(nextNumber: number) { client in
+                ledger?.open(for: client.account?.address ?? "") { completion in
+                    // Not under the lock of the change that has exceeded the limit.
+                    DispatchQueue.global().async {
+                        reference.registry.withLock(\.value)?.dropLargest(of: client)
+                        completion()
+                    }
+                }
+            })
+        reference.registry.withLock { $0.value = self }
     }
 
-    /// Removes the transaction that has read the most.
-    private func dropLargest() {
+    /// Refers to a registry that is being initialised.
+    private final class Reference: Sendable {
+        struct Weak: Sendable {
+            weak var value: TransactionRegistry?
+        }
+
+        let registry = Mutex(Weak())
+    }
+
+    /// Removes the transaction of a client that has read the most.
+    private func dropLargest(of client: Client) {
         let largest = state.withLock { state in
-            state.entries.max { $0.value.reads.bytes < $1.value.reads.bytes }?.key
+            state.entries.filter { $0.value.client == client }
+                .max { $0.value.reads.bytes < $1.value.reads.bytes }?.key
         }
         if let largest { drop { id, _ in id == largest } }
     }
 
     /// Begins a transaction and removes expired ones.
     ///
-    /// - Parameter asOf: the read time; none for the newest commit.
+    /// - Parameters:
+    ///   - asOf: the read time; none for the newest commit.
+    ///   - client: identifies the client, whose transactions are charged together; nil for none.
     /// - Throws: `resourceExhausted` if too many are open; `unavailable` if the registry is closed.
-    func begin(isReadOnly: Bool, asOf: SnapshotVersion = .none, at now: Timestamp)
-        throws(LarderError) -> TransactionID
-    {
+    func begin(
+        isReadOnly: Bool, asOf: SnapshotVersion = .none, for client: MemoryAccount? = nil,
+        at now: Timestamp
+    ) throws(LarderError) -> TransactionID {
         dropExpired(at: now)
         return try state.withLock { state throws(LarderError) in
             if state.isClosed { throw BackendCore.closed }
@@ -120,7 +170,9 @@ final class TransactionRegistry: Sendable {
             state.nextNumber &+= 1
             state.set(
                 id,
-                Entry(isReadOnly: isReadOnly, begun: now, lastUse: now, reads: ReadSet(asOf: asOf)))
+                Entry(
+                    isReadOnly: isReadOnly, client: Client(account: client), begun: now,
+                    lastUse: now, reads: ReadSet(asOf: asOf)))
             return id
         }
     }
@@ -145,7 +197,6 @@ final class TransactionRegistry: Sendable {
     func close() {
         state.withLock { $0.isClosed = true }
         drop { _, _ in true }
-        state.withLock { $0.memory.take() }?.close()
     }
 
     var isClosed: Bool { state.withLock(\.isClosed) }

@@ -161,7 +161,8 @@ extension WorkingDocument {
     /// Applies a mutation that the backend has committed to the cached document.
     ///
     /// A patch whose precondition does not hold for the cached document leaves unknown fields: the
-    /// backend's document differs from the cached one.
+    /// backend's document differs from the cached one. A write that only creates has determined the
+    /// create time; after others, that of a document that was not cached is unknown.
     ///
     /// - Throws: `internal` if the backend's values do not fit the mutation's transforms.
     package mutating func apply(
@@ -182,7 +183,11 @@ extension WorkingDocument {
                 ? .found(write(record, mask, mutation, result, builder)) : .unknown
         }
         version = result.version
-        if !wasFound || !isFound { createTime = nil }
+        if isFound, mutation.precondition == .exists(false) {
+            createTime = version.timestamp
+        } else if !wasFound || !isFound {
+            createTime = nil
+        }
         hasCommittedMutations = true
     }
 

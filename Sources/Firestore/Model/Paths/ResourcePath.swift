@@ -54,7 +54,8 @@ struct ResourcePath: Sendable {
         }
         guard count.isMultiple(of: 2) == (kind == .document) else {
             let parity = kind == .document ? "even" : "odd"
-            return "has \(count) segments, which is not an \(parity) number"
+            return
+                "has \(count == 1 ? "1 segment" : "\(count) segments"), which is not an \(parity) number"
         }
         return nil
     }

@@ -85,6 +85,22 @@ public struct Document: Sendable, Equatable {
         self[try FieldPath(dotted: path)]
     }
 
+    /// This document with only the fields that a mask names.
+    ///
+    /// - Throws: `dataLoss` for a damaged record.
+    package func selecting(_ mask: FieldMask, using builder: RecordBuilder)
+        throws(LarderError) -> Document
+    {
+        Document(
+            path: path, state: state,
+            record: try record.map { (record) throws(LarderError) in
+                try builder.select(mask, of: record)
+            },
+            version: version, createTime: createTime, readTime: readTime,
+            hasLocalMutations: hasLocalMutations, hasCommittedMutations: hasCommittedMutations,
+            largestBatchID: largestBatchID, storedBytes: storedBytes)
+    }
+
     /// Firestore's equality of documents: path, state, version, flags and fields, but not the read
     /// time.
     public static func == (left: Document, right: Document) -> Bool {

@@ -67,6 +67,24 @@ public struct Record: @unchecked Sendable {
         (try? storage.withLoadedRecord { larder_record_size($0) }) ?? 0
     }
 
+    /// The size of the fields if it exceeds a number of bytes, and nil otherwise.
+    ///
+    /// No encoded byte counts for more than 16: small records are not walked.
+    package func sizeBytes(above bytes: Int64) -> Int64? {
+        guard byteCount > bytes / 32 else { return nil }
+        let size = sizeBytes
+        return size > bytes ? size : nil
+    }
+
+    /// The bytes that names and values take up in memory once they are decompressed; decompresses
+    /// nothing.
+    package var memoryBytes: Int {
+        storage.withRecord { record, _ in
+            record.pointee.names.size_bytes + record.pointee.values.size_bytes
+                + Int(record.pointee.cold_raw_bytes)
+        }
+    }
+
     /// The size of the encoded form in bytes.
     public var byteCount: Int { withUnsafeBytes { $0.count } }
 

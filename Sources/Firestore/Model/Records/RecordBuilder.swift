@@ -90,6 +90,13 @@ public final class RecordBuilder {
         return Record(storage: try RecordStorage.copying(trusted: plain))
     }
 
+    /// The fields of a record that a mask names; paths through values other than maps name none.
+    func select(_ mask: FieldMask, of record: Record) throws(LarderError) -> Record {
+        // A patch would create the maps that lead to a missing field.
+        let present = mask.paths.filter { !$0.isDocumentID && record[$0] != nil }
+        return try patch(nil, with: record, mask: FieldMask(present))
+    }
+
     func append(_ value: Value, depth: Int) throws(LarderError) {
         switch value {
         case .null: try call { larder_builder_null(builder, $0) }

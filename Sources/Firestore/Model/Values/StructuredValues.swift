@@ -1,7 +1,7 @@
 /// A location on the earth: latitude and longitude in degrees.
 ///
 /// Equality is numeric, so that 0.0 and -0.0 degrees are equal.
-public struct GeoPoint: Hashable, Sendable, CustomStringConvertible {
+public struct GeoPoint: Hashable, ObjectComparable, Sendable, CustomStringConvertible {
     /// Degrees north, -90 to 90.
     public let latitude: Double
 
@@ -63,7 +63,7 @@ public struct VectorValue: Sendable, ExpressibleByArrayLiteral, CustomStringConv
     }
 }
 
-extension VectorValue: Hashable {
+extension VectorValue: Hashable, ObjectComparable {
     /// True if all components are equal, by Firestore's equality of doubles.
     public static func == (left: VectorValue, right: VectorValue) -> Bool {
         left.components.elementsEqual(right.components) { $0.isFirestoreEqual(to: $1) }

@@ -21,6 +21,9 @@ package struct TopDocuments {
 
     package var count: Int { documents.count }
 
+    /// The approximate size in memory of the documents held.
+    package private(set) var heldBytes = 0
+
     /// The last document held, once the limit is reached.
     package var last: Document? { isFull ? documents.first : nil }
 
@@ -51,7 +54,7 @@ package struct TopDocuments {
     package mutating func takeSorted() -> [Document] {
         var taken: [Document] = []
         swap(&taken, &documents)
-        threshold = nil
+        (threshold, heldBytes) = (nil, 0)
         taken.sort(by: isOrdered)
         return taken
     }
@@ -70,7 +73,9 @@ package struct TopDocuments {
     }
 
     private mutating func insert(_ document: Document) {
+        heldBytes += document.heldBytes
         if isFull {
+            heldBytes -= documents[0].heldBytes
             documents[0] = document
             sink(from: 0)
         } else {
@@ -97,5 +102,15 @@ package struct TopDocuments {
 
     private func isOrdered(_ left: Document, _ right: Document) -> Bool {
         comparator.compare(left, right) == .orderedAscending
+    }
+}
+
+extension Document {
+    /// The size of a document in memory without its record, with a path of usual length.
+    private static let baseBytes = 160
+
+    /// The approximate size in memory.
+    package var heldBytes: Int {
+        Self.baseBytes + (record?.memoryBytes ?? 0)
     }
 }

@@ -12,8 +12,6 @@ public struct CloudCredentials: Sendable {
         case applicationDefault([String: String])
     }
 
-    private static let keyFileVariable = "GOOGLE_APPLICATION_CREDENTIALS"
-
     /// The service that accepts the tokens of service accounts.
     private static let audience = "https://firestore.googleapis.com/"
 
@@ -25,14 +23,27 @@ public struct CloudCredentials: Sendable {
     /// The owner of an emulator, who bypasses security rules.
     public static let emulatorOwner = CloudCredentials(source: .emulatorOwner)
 
-    /// The service account of the key file that `GOOGLE_APPLICATION_CREDENTIALS` names.
+    /// The identity that Google's own libraries would find.
+    ///
+    /// The first of these, looked for when the connection is created:
+    /// - the file that `GOOGLE_APPLICATION_CREDENTIALS` names,
+    /// - `application_default_credentials.json` in `CLOUDSDK_CONFIG`, by default
+    ///   `~/.config/gcloud`, which `gcloud auth application-default login` writes,
+    /// - the service account of the virtual machine or the service in Google's cloud, from its
+    ///   metadata server (`GCE_METADATA_HOST` names another).
+    ///
+    /// A file contains a service account's key, the account of a person who has signed in, an
+    /// external account (workload identity federation, with tokens in files or at URLs; not those
+    /// of AWS and of programs), or a service account to impersonate. Without any of them, creating
+    /// the connection fails with `failedPrecondition`.
     public static func applicationDefault(environment: [String: String]) -> CloudCredentials {
         CloudCredentials(source: .applicationDefault(environment))
     }
 
     /// The service account of a key file, which is read when the connection is created.
     ///
-    /// Tokens are signed locally with the account's RSA key.
+    /// Tokens are signed locally with the account's RSA key. Files of the other kinds that
+    /// ``applicationDefault(environment:)`` lists are accepted as well.
     public static func serviceAccount(keyFile path: String) -> CloudCredentials {
         CloudCredentials(source: .keyFile(path))
     }
@@ -64,25 +75,14 @@ public struct CloudCredentials: Sendable {
         case .none: return nil
         case .emulatorOwner: return ClosureTokenProvider { _, _ in AccessToken("owner") }
         case .provider(let provider): return provider
-        case .keyFile(let path): return try Self.tokens(keyFile: path)
-        case .applicationDefault(let environment):
-            guard let path = environment[Self.keyFileVariable], !path.isEmpty else {
-                throw LarderError(
-                    .failedPrecondition,
-                    "no credentials: set \(Self.keyFileVariable), or configure other credentials")
-            }
-            return try Self.tokens(keyFile: path)
+        case .keyFile(let path): return try Self.google.provider(keyFile: path)
+        case .applicationDefault(let variables):
+            return try Self.google.applicationDefault(variables)
         }
     }
 
-    private static func tokens(keyFile path: String) throws(LarderError)
-        -> any AccessTokenProvider
-    {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw LarderError(.notFound, "the key file '\(path)' cannot be read")
-        }
-        return try tokens(data)
-    }
+    private static let google = GoogleCredentials(
+        audience: audience, environment: TokenClient.environment)
 
     private static func tokens(_ keyFile: Data) throws(LarderError) -> ServiceAccountTokens {
         try ServiceAccountTokens(

@@ -1,6 +1,7 @@
 import Foundation
 import GRPCCore
 public import LarderModel
+package import LarderQuery
 public import LarderRemote
 package import LarderWire
 public import ServiceLifecycle

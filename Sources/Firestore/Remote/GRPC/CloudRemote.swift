@@ -20,7 +20,7 @@ final class CloudRemote: Remote {
         caller.tokens.close()
     }
 
-    private var database: DatabaseID { caller.configuration.databaseID }
+    var database: DatabaseID { caller.configuration.databaseID }
 
     func openWatchStream(
         as credentials: Credentials, _ handler: @escaping @Sendable (WatchEvent) -> Void
@@ -45,7 +45,7 @@ final class CloudRemote: Remote {
                 Method.BatchGetDocuments.descriptor,
                 MessageCoder(database).encode(reading: paths),
                 of: Google_Firestore_V1_BatchGetDocumentsResponse.self, as: credentials)
-            let coder = MessageCoder(database)
+            let coder = MessageCoder(database, limits: .responses)
             var readings: [DocumentPath: DocumentReading] = [:]
             for answer in answers {
                 guard let reading = try coder.decode(answer) else { continue }
@@ -101,6 +101,20 @@ final class CloudRemote: Remote {
         }
     }
 
+    func commitEach(
+        _ mutations: [Mutation], as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<[MutationOutcome], LarderError>) -> Void
+    ) {
+        let (caller, database) = (caller, database)
+        answer(completion) { () throws(LarderError) in
+            let answer = try await caller.answer(
+                Method.BatchWrite.descriptor,
+                try MessageCoder(database).encode(committingEach: mutations),
+                of: Google_Firestore_V1_BatchWriteResponse.self, as: credentials)
+            return try MessageCoder(database).decode(answer, count: mutations.count)
+        }
+    }
+
     func invalidateToken() {
         caller.tokens.invalidate()
     }
@@ -131,7 +145,7 @@ final class CloudRemote: Remote {
 
     /// Runs a closure on a task of its own and completes with its result.
     @discardableResult
-    private func answer<R: Sendable>(
+    func answer<R: Sendable>(
         _ completion: @escaping @Sendable (Result<R, LarderError>) -> Void,
         _ body: @escaping @Sendable () async throws(LarderError) -> R
     ) -> Task<Void, Never> {

@@ -61,7 +61,7 @@ final class CloudWatchStream: WatchStream {
                 }
             } receive: {
                 (messages: RPCAsyncSequence<[UInt8], any Error>) in
-                let coder = MessageCoder(database)
+                let coder = MessageCoder(database, limits: .responses)
                 for try await message in messages {
                     metrics.receive()
                     let response = try coder.decode(listenResponse: message)

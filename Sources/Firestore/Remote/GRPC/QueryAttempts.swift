@@ -75,7 +75,7 @@ struct QueryAttempts: Sendable {
         return try await caller.once(
             Method.RunQuery.descriptor, request, as: credentials, isBounded: false
         ) { (messages: RPCAsyncSequence<Response, any Error>) in
-            let coder = MessageCoder(database)
+            let coder = MessageCoder(database, limits: .responses)
             var version = SnapshotVersion.none
             for try await message in messages {
                 if message.hasReadTime {

@@ -45,6 +45,36 @@ package protocol Remote: Sendable {
         _ aggregates: [Aggregate], over target: QueryTarget, as credentials: Credentials,
         _ completion: @escaping @Sendable (Result<[Value], LarderError>) -> Void)
 
+    /// Runs a query, with its offset and its projection, in one snapshot.
+    ///
+    /// - Parameter completion: called once, with the documents in the query's order.
+    func run(
+        _ selection: QuerySelection, as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<SelectedDocuments, LarderError>) -> Void)
+
+    /// Lists the IDs of the collections below a document, or at the root for nil, in order.
+    func listCollectionIDs(
+        below parent: DocumentPath?, as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<[String], LarderError>) -> Void)
+
+    /// Lists the documents of a collection, including missing ones that have descendants, in order.
+    func listDocuments(
+        in collection: CollectionPath, as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<[DocumentPath], LarderError>) -> Void)
+
+    /// Lists existing documents of a part of the database, in the order of their names.
+    func list(
+        _ page: SubtreePage, as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<[DocumentPath], LarderError>) -> Void)
+
+    /// Commits each mutation by itself, in any order; they are of different documents.
+    ///
+    /// - Parameter completion: called once, with a result for each mutation in order, or with an
+    ///   error as ``commit(_:as:_:)``.
+    func commitEach(
+        _ mutations: [Mutation], as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<[MutationOutcome], LarderError>) -> Void)
+
     /// Discards an access token that the backend has refused; the next call obtains a new one.
     func invalidateToken()
 }

@@ -68,15 +68,23 @@ package enum WatchResponse: Sendable {
     case document(DocumentReading, targetIDs: [Int32], removedTargetIDs: [Int32])
     /// A document has left targets; its current state is unknown.
     case removed(DocumentPath, removedTargetIDs: [Int32])
+    /// A document that targets contain, or have left, and that cannot be decoded; its path, if that
+    /// can be.
+    case unreadable(
+        DocumentPath?, LarderError, targetIDs: [Int32], removedTargetIDs: [Int32])
     /// The number of documents of a target, and a filter of those that are unchanged.
     case existenceFilter(targetID: Int32, count: Int, unchanged: BloomFilterBits?)
 
-    /// The approximate size in memory.
+    /// The approximate size in memory, with the document decompressed; decompresses nothing.
     package var sizeBytes: Int {
-        if case .document(let reading, _, _) = self, case .found(let record, _) = reading.contents {
-            return Self.ownBytes + Int(record.sizeBytes)
+        switch self {
+        case .document(let reading, _, _):
+            guard case .found(let record, _) = reading.contents else { return Self.ownBytes }
+            return Self.ownBytes + record.memoryBytes
+        case .existenceFilter(_, _, let unchanged):
+            return Self.ownBytes + (unchanged?.bitmap.count ?? 0)
+        case .targets, .removed, .unreadable: return Self.ownBytes
         }
-        return Self.ownBytes
     }
 
     private static let ownBytes = 128
@@ -137,14 +145,18 @@ package struct BloomFilterBits: Sendable, Equatable {
 package enum WriteRequest: Sendable, Equatable {
     case handshake
     /// Commits mutations atomically, after all earlier writes; carries the stream's last token.
-    case write([Mutation], streamToken: [UInt8])
+    ///
+    /// A write with a name that the backend has committed is answered again. Names are sent only on
+    /// streams whose handshake allows them.
+    case write([Mutation], streamToken: [UInt8], once: WriteToken? = nil)
 }
 
 /// An event of a write stream.
 package enum WriteEvent: Sendable {
     /// The stream is open; the client sends the handshake next.
     case opened
-    case handshake(streamToken: [UInt8])
+    /// The backend accepts writes; `keepsNames` is true if each named write is committed once.
+    case handshake(streamToken: [UInt8], keepsNames: Bool = false)
     /// The oldest pending write is committed.
     case committed(CommitResponse, streamToken: [UInt8])
     /// The last event: the stream has ended, with an error that concerns the oldest pending write
@@ -157,10 +169,16 @@ package struct CommitResponse: Sendable, Equatable {
     package var commitVersion: SnapshotVersion
     /// The result of each mutation, in order.
     package var results: [MutationResult]
+    /// The documents of the mutations at or after the commit, if the results are not known.
+    package var documents: [DocumentReading]?
 
-    package init(commitVersion: SnapshotVersion, results: [MutationResult]) {
+    package init(
+        commitVersion: SnapshotVersion, results: [MutationResult],
+        documents: [DocumentReading]? = nil
+    ) {
         self.commitVersion = commitVersion
         self.results = results
+        self.documents = documents
     }
 }
 

@@ -82,7 +82,7 @@ final class Call: HTTP2StreamHandler {
         self.loop = loop
         memory = connection.memory.open()
         requests = RequestMemory(memory, context.admission)
-        reader = MessageReader(maxBytes: context.limits.requestBytes)
+        reader = MessageReader(maxBytes: context.limits.acceptedRequestBytes)
     }
 
     // MARK: Stream
@@ -91,6 +91,7 @@ final class Call: HTTP2StreamHandler {
         hasEnded = isWhole
         do throws(CallRefusal) {
             let headers = try RequestHeaders(headers, token: context.token, access: context.access)
+            reader.encoding = headers.encoding
             if let timeout = headers.timeout { setDeadline(TimeAmount(timeout.duration)) }
             switch context.methods[headers.path] {
             case .request(let method): state = .request(method, headers, nil)
@@ -436,6 +437,8 @@ final class Call: HTTP2StreamHandler {
         waiting = nil
         requests.releaseAll()
         received = ByteBuffer()
+        // Of a partial message.
+        reader = MessageReader(maxBytes: context.limits.acceptedRequestBytes)
         waiters = []
         let served = state
         state = .closed
@@ -451,6 +454,9 @@ final class Call: HTTP2StreamHandler {
     }
 
     // MARK: Slow clients
+
+    /// The bytes of a partial request, for tests.
+    var partBytes: Int { reader.partBytes }
 
     var heldBytes: Int { max(memory.heldBytes, requests.bytes) }
 

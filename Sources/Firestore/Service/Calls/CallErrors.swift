@@ -12,6 +12,24 @@ extension RPCError {
     static let cutOff = RPCError(
         code: .internalError, message: "the request ends inside a message")
 
+    /// - Parameters:
+    ///   - encoding: the encoding of the headers; nil for none.
+    ///   - flag: the first byte of the message.
+    static func compressed(by encoding: String?, flag: UInt8) -> RPCError {
+        guard flag == 1 else {
+            return RPCError(
+                code: .internalError, message: "the compression flag of a message is not 0 or 1")
+        }
+        guard let encoding else {
+            return RPCError(
+                code: .internalError,
+                message: "a message is compressed, but the headers have no grpc-encoding")
+        }
+        return RPCError(
+            code: .unimplemented, message: "\(encoding) compression is not supported",
+            metadata: ["grpc-accept-encoding": "identity"])
+    }
+
     static let deadlinePassed = RPCError(
         code: .deadlineExceeded, message: "the deadline of the call has passed")
 

@@ -8,6 +8,8 @@ struct RequestHeaders {
     let path: String
     /// The call's timeout; nil without limit.
     let timeout: CallTimeout?
+    /// The encoding of compressed messages; nil for none.
+    let encoding: String?
     /// All headers, as received.
     let all: HPACKHeaders
 
@@ -35,7 +37,7 @@ struct RequestHeaders {
             default: continue
             }
         }
-        guard let contentType, contentType.hasPrefix("application/grpc") else {
+        guard let contentType, Self.isGRPC(contentType) else {
             throw .unsupportedMediaType
         }
         guard let path, scheme == "http" || scheme == "https", method == "POST" else {
@@ -45,18 +47,20 @@ struct RequestHeaders {
         if web.isOfBrowser, let reason = access.refusal(of: web) {
             throw CallRefusal(.permissionDenied, reason)
         }
-        guard isAdmitted || path == HealthService.path else {
+        guard isAdmitted || HealthService.paths.contains(path) else {
             throw CallRefusal(.unauthenticated, "the bearer token is missing or wrong")
         }
-        if let encoding, encoding != "identity" {
-            throw CallRefusal(
-                RPCError(
-                    code: .unimplemented, message: "\(encoding) compression is not supported",
-                    metadata: ["grpc-accept-encoding": "identity"]))
-        }
         self.path = path
+        self.encoding = encoding == "identity" ? nil : encoding
         self.timeout = timeout.flatMap(CallTimeout.init(header:))
         all = headers
+    }
+
+    /// True for `application/grpc` with any message format; false for `application/grpc-web`.
+    private static func isGRPC(_ type: String) -> Bool {
+        let name = "application/grpc"
+        guard type.hasPrefix(name) else { return false }
+        return [nil, "+", ";"].contains(type.dropFirst(name.count).first)
     }
 
     /// The client's metadata, without the timeout: gRPC would start a task to wait for it.

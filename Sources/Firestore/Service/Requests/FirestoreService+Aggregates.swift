@@ -60,7 +60,7 @@ extension DatabaseContext {
         }
         let (values, version) = try backend.aggregates(
             named.map(\.aggregate), over: selection.query(of: named), as: credentials,
-            in: time.transaction, asOf: time.asOf)
+            in: time.transaction, asOf: time.asOf, memory: origin?.memory)
         let bounded = zip(values, named).map { value, named -> Value in
             if selection.isEmpty {
                 return if case .average = named.aggregate { .null } else { .integer(0) }

@@ -85,7 +85,7 @@ extension FirestoreService {
         let decoded = try await readers.run { () throws(LarderError) in
             try Self.mutations(of: request, database)
         }
-        let outcomes = await database.commitEach(decoded.compactMap { try? $0.get() })
+        let outcomes = try await database.commitEach(decoded.compactMap { try? $0.get() })
         var next = outcomes.makeIterator()
         let coder = database.coder()
         var response = Google_Firestore_V1_BatchWriteResponse()
@@ -94,7 +94,9 @@ extension FirestoreService {
             var status = Google_Rpc_Status.ok
             do throws(LarderError) {
                 let mutation = try decoded.get()
-                if let commit = try next.next()?.get() {
+                if let outcome = try next.next()?.get() {
+                    let commit = CommitResponse(
+                        commitVersion: outcome.version, results: [outcome])
                     result = try coder.encode(commit, of: [mutation]).writeResults.first ?? result
                 }
             } catch {

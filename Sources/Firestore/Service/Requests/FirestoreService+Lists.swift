@@ -1,5 +1,6 @@
 import Foundation
 import LarderBackend
+import LarderHTTP
 import LarderModel
 import LarderQuery
 import LarderWire
@@ -119,7 +120,8 @@ private struct DocumentList {
         var bytes = 0
         var isWhole = true
         _ = try database.backend.runQuery(
-            query, as: database.credentials, in: time.transaction, asOf: time.asOf
+            query, as: database.credentials, in: time.transaction, asOf: time.asOf,
+            memory: database.origin?.memory
         ) { document throws(LarderError) in
             guard documents.count < limit, documents.isEmpty || bytes < maxBytes else {
                 isWhole = false

@@ -26,7 +26,8 @@ extension FirestoreService {
             var time: Google_Protobuf_Timestamp?
             if case .readTime(let selected)? = request.consistencySelector { time = selected }
             _ = try database.backend.runQuery(
-                query, as: database.credentials, asOf: ReadTime(at: time).asOf
+                query, as: database.credentials, asOf: ReadTime(at: time).asOf,
+                memory: database.origin?.memory
             ) { document throws(LarderError) in
                 points.add(document.path)
                 return .continue

@@ -95,17 +95,6 @@ final class QueryResponder: PageSource {
     }
 }
 
-extension QuerySelection {
-    /// The query including the documents that the offset skips.
-    var queryWithOffset: Query {
-        var query = query
-        if case .first(let count)? = query.limit {
-            query.limit = .first(count.addingReportingOverflow(offset).partialValue)
-        }
-        return query
-    }
-}
-
 // MARK: - Explanations
 
 /// Responds with the plan of a query and, if it is run, its results and statistics.
@@ -138,7 +127,8 @@ private final class ExplainResponder: PageSource {
                 .unimplemented,
                 "explain with analyze in a transaction or at a read time is not implemented")
         }
-        let (result, version) = try database.backend.analyze(query)
+        let (result, version) = try database.backend.analyze(
+            query, memory: database.origin?.memory)
         let documents =
             selection.isEmpty ? [] : result.documents.dropFirst(selection.offset)
         var page = ResponsePage()

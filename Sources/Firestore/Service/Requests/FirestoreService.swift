@@ -28,10 +28,10 @@ final class FirestoreService: Sendable {
     }
 
     func database(_ resource: String) async throws(LarderError) -> DatabaseContext {
-        if let database = try openDatabase(resource) { return database }
+        if let database = try openDatabase(resource) { return database.ofCurrentCall }
         let id = try DatabaseID(ofResource: resource)
         monitor.note(id)
-        return DatabaseContext(DatabaseNames(id), try await databases.database(id))
+        return DatabaseContext(DatabaseNames(id), try await databases.database(id)).ofCurrentCall
     }
 
     /// The database of a resource name for a read; an empty one stands for one that does not exist,
@@ -39,11 +39,12 @@ final class FirestoreService: Sendable {
     func readableDatabase(_ resource: String, _ consistency: ConsistencySelector = .newest)
         async throws(LarderError) -> DatabaseContext
     {
-        if let database = try openDatabase(resource) { return database }
+        if let database = try openDatabase(resource) { return database.ofCurrentCall }
         if case .newTransaction = consistency { return try await database(resource) }
         let id = try DatabaseID(ofResource: resource)
         monitor.note(id)
         return DatabaseContext(DatabaseNames(id), try await databases.readableDatabase(id))
+            .ofCurrentCall
     }
 
     /// The database of a resource name; nil if it is not open.

@@ -2,6 +2,7 @@ import DequeModule
 import GRPCCore
 import LarderBackend
 import LarderCore
+import LarderHTTP
 import LarderModel
 import LarderRemote
 import LarderWire
@@ -16,8 +17,8 @@ import LarderWire
 /// database, a missing target ID.
 struct ListenStreamHandler: StreamHandler {
     enum Request: Sendable {
-        /// A target to add or remove.
-        case selection(WatchSelection)
+        /// A target to add or remove, and the size of the encoded request.
+        case selection(WatchSelection, size: Int)
         /// A refused target, and the reason.
         case refusal(targetID: Int32, LarderError)
     }
@@ -37,6 +38,8 @@ struct ListenStreamHandler: StreamHandler {
     /// The bytes of responses that the client has not received yet.
     private var aheadBytes = 0
     private let memory: MemoryAccount
+    /// The bytes of targets that are charged.
+    private var chargedBytes = 0
 
     static var method: MethodDescriptor { Google_Firestore_V1_Firestore.Method.Listen.descriptor }
 
@@ -45,11 +48,12 @@ struct ListenStreamHandler: StreamHandler {
     }
 
     static func decode(
-        _ message: Google_Firestore_V1_ListenRequest, isFirst: Bool, _ coder: MessageCoder
+        _ message: Google_Firestore_V1_ListenRequest, size: Int, isFirst: Bool,
+        _ coder: MessageCoder
     ) throws(LarderError) -> Request {
         try coder.check(database: message.database)
         do throws(LarderError) {
-            return .selection(try coder.decode(message))
+            return .selection(try coder.decode(message), size: size)
         } catch {
             guard case .addTarget(let target)? = message.targetChange, target.targetID > 0 else {
                 throw error
@@ -75,7 +79,7 @@ struct ListenStreamHandler: StreamHandler {
 
     mutating func send(_ request: Request) {
         switch request {
-        case .selection(let selection):
+        case .selection(let selection, let size):
             if case .add(let target) = selection.request,
                 targets.count + target.all.count > maxTargets
             {
@@ -86,10 +90,17 @@ struct ListenStreamHandler: StreamHandler {
                         "the stream has reached its limit of \(maxTargets) targets, counting each document"
                     ))
             }
-            targets.add(selection)
+            targets.add(selection, bytes: RequestMemory.servedBytes(size))
+            settleMemory()
             stream.send(selection.request)
         case .refusal(let targetID, let error): refuse(targetID, error)
         }
+    }
+
+    /// Charges the account for the targets.
+    private mutating func settleMemory() {
+        memory.change(by: targets.heldBytes - chargedBytes)
+        chargedBytes = targets.heldBytes
     }
 
     private mutating func refuse(_ targetID: Int32, _ error: LarderError) {
@@ -106,6 +117,7 @@ struct ListenStreamHandler: StreamHandler {
             aheadBytes += response.sizeBytes
             if case .targets(let change) = response {
                 for id in targets.note(change) { stream.send(.remove(targetID: id)) }
+                settleMemory()
             }
             return .responses(
                 try parts(of: response).map { part in
@@ -159,6 +171,8 @@ struct ListenTargets {
     private struct Target {
         /// The number of queries or documents.
         let count: Int
+        /// The size of the decoded request.
+        var bytes = 0
         let mask: FieldMask?
         let isOnce: Bool
         /// Whether its removal is requested.
@@ -171,6 +185,8 @@ struct ListenTargets {
     private var active: [Int32: Target] = [:]
     /// Whether any target has had a mask; most streams have none.
     private(set) var hasMasks = false
+    /// The bytes of all targets.
+    private(set) var heldBytes = 0
     /// Targets that end with the next snapshot.
     private var ending: [Int32] = []
 
@@ -185,12 +201,15 @@ struct ListenTargets {
 
     func mask(_ id: Int32) -> FieldMask? { active[id]?.mask }
 
-    mutating func add(_ selection: WatchSelection) {
+    /// - Parameter bytes: the size of the decoded request.
+    mutating func add(_ selection: WatchSelection, bytes: Int) {
         switch selection.request {
         case .add(let target):
+            heldBytes += bytes
             requested[target.id, default: []].append(
                 Target(
-                    count: target.all.count, mask: selection.mask, isOnce: selection.isOnce))
+                    count: target.all.count, bytes: bytes, mask: selection.mask,
+                    isOnce: selection.isOnce))
             hasMasks = hasMasks || selection.mask != nil
         case .remove(let id):
             if let last = requested[id]?.indices.last {
@@ -212,11 +231,18 @@ struct ListenTargets {
     mutating func note(_ change: TargetChange) -> [Int32] {
         switch change.kind {
         case .added:
-            for id in change.targetIDs { active[id] = takeRequested(id) }
+            for id in change.targetIDs {
+                release(active[id])
+                active[id] = takeRequested(id)
+            }
         case .removed(let error):
-            for id in change.targetIDs where active.removeValue(forKey: id) == nil && error != nil {
-                // It was never added.
-                _ = takeRequested(id)
+            for id in change.targetIDs {
+                if let target = active.removeValue(forKey: id) {
+                    release(target)
+                } else if error != nil {
+                    // It was never added.
+                    release(takeRequested(id))
+                }
             }
         case .current:
             ending += change.targetIDs.filter { active[$0]?.isOnce == true }
@@ -228,6 +254,10 @@ struct ListenTargets {
         case .none, .reset: break
         }
         return []
+    }
+
+    private mutating func release(_ target: Target?) {
+        heldBytes -= target?.bytes ?? 0
     }
 
     private mutating func takeRequested(_ id: Int32) -> Target? {

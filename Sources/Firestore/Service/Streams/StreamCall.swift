@@ -20,7 +20,9 @@ protocol StreamHandler: SendableMetatype {
     static func database(of message: Message) -> String
 
     /// Decodes a request, on any thread.
-    static func decode(_ message: Message, isFirst: Bool, _ coder: MessageCoder)
+    ///
+    /// - Parameter size: the size of the encoded request.
+    static func decode(_ message: Message, size: Int, isFirst: Bool, _ coder: MessageCoder)
         throws(LarderError) -> Request
 
     /// Opens the backend's stream.
@@ -134,7 +136,9 @@ private final class StreamCall<Stream: StreamHandler>: OpenStream {
                     try await service.database(Stream.database(of: message))
                 }
             return (
-                database, try Stream.decode(message, isFirst: known == nil, database.coder())
+                database,
+                try Stream.decode(
+                    message, size: request.count, isFirst: known == nil, database.coder())
             )
         }
     }

@@ -24,7 +24,8 @@ struct WriteStreamHandler: StreamHandler {
     }
 
     static func decode(
-        _ message: Google_Firestore_V1_WriteRequest, isFirst: Bool, _ coder: MessageCoder
+        _ message: Google_Firestore_V1_WriteRequest, size _: Int, isFirst: Bool,
+        _ coder: MessageCoder
     ) throws(LarderError) -> WriteRequest {
         try coder.decode(message, isFirst: isFirst)
     }
@@ -44,7 +45,7 @@ struct WriteStreamHandler: StreamHandler {
     mutating func send(_ request: WriteRequest) {
         switch request {
         case .handshake: unanswered.append([])
-        case .write(let mutations, _): unanswered.append(mutations)
+        case .write(let mutations, _, _): unanswered.append(mutations)
         }
         stream.send(request)
     }
@@ -52,9 +53,11 @@ struct WriteStreamHandler: StreamHandler {
     mutating func answer(to event: WriteEvent) throws -> StreamResponse {
         switch event {
         case .opened: return .nothing
-        case .handshake(let token):
+        case .handshake(let token, let keepsNames):
             _ = unanswered.popFirst()
-            return .responses([try coder.encode(handshake: token, streamID: "").serializedBytes()])
+            return .responses([
+                try coder.encode(handshake: token, keepsNames: keepsNames).serializedBytes()
+            ])
         case .committed(let response, let token):
             let mutations = unanswered.popFirst() ?? []
             return .responses([

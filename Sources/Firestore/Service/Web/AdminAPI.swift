@@ -19,6 +19,11 @@ struct AdminAPI: Sendable {
     /// The metrics as text; nil for no endpoint.
     var metrics: (@Sendable () -> String)?
 
+    /// True for the path of an endpoint.
+    static func serves(_ path: String) -> Bool {
+        ["/", "/health", "/metrics"].contains(path) || path.hasPrefix(prefix)
+    }
+
     /// Responds to a request that web access admits.
     ///
     /// - Parameter isAuthorized: whether the request presents the token, if one is configured.
@@ -41,13 +46,15 @@ struct AdminAPI: Sendable {
             guard isAuthorized else { return Self.unauthorized }
             return await deleteDocuments(String(path.dropFirst(Self.prefix.count)))
         case (_, "/"), (_, "/health"):
-            return Self.failure(405, "\(request.method) is not allowed for \(path): use GET")
+            return HTTPResponse.failure(
+                405, "\(request.method) is not allowed for \(path): use GET")
         default: break
         }
-        return Self.failure(404, "no such endpoint: \(request.method) \(path)")
+        return HTTPResponse.failure(404, "no such endpoint: \(request.method) \(path)")
     }
 
-    private static let unauthorized = failure(401, "the bearer token is missing or wrong")
+    private static let unauthorized = HTTPResponse.failure(
+        401, "the bearer token is missing or wrong")
 
     private func deleteDocuments(_ name: String) async -> HTTPResponse {
         do throws(LarderError) {
@@ -64,15 +71,7 @@ struct AdminAPI: Sendable {
             try await databases.readableDatabase(id).deleteAllDocuments()
             return HTTPResponse(status: 200, text: "{}\n")
         } catch {
-            return Self.failure(error.kind == .invalidArgument ? 400 : 503, error.message)
+            return HTTPResponse.failure(error.kind == .invalidArgument ? 400 : 503, error.message)
         }
-    }
-
-    /// An error as JSON, as those of Firestore's emulator.
-    static func failure(_ status: Int, _ message: String) -> HTTPResponse {
-        let text: String =
-            (try? JSONEncoder().encode(["error": message]))
-            .map { String(decoding: $0, as: UTF8.self) } ?? "{}"
-        return HTTPResponse(status: status, text: text + "\n")
     }
 }

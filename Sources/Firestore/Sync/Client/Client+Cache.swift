@@ -79,6 +79,30 @@ extension Client {
             otherwise: { completion(.failure(Self.terminated)) })
     }
 
+    /// Replaces the cache rules, now and for later openings.
+    ///
+    /// - Parameter completion: called when the rules are durable; with `invalidArgument` for rules
+    ///   that contradict themselves or each other.
+    package func setCacheRules(
+        _ rules: [CacheRule],
+        completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
+    ) {
+        perform(
+            { $0.setCacheRules(rules, completion) },
+            otherwise: { completion(.failure(Self.terminated)) })
+    }
+
+    /// True if a document is local only by the cache rules.
+    package func isLocalOnly(_ path: DocumentPath) -> Bool { engine.cacheRules.isLocalOnly(path) }
+
+    /// The cache rules of the store, with what is cached by each.
+    package func cacheRules() throws(LarderError) -> [CacheRuleUsage] {
+        try checkOpen()
+        return try store.read { (transaction) throws(LarderError) in
+            try transaction.cacheRules()
+        }
+    }
+
     /// Evicts all documents and targets that are not in use if the store has reached a size.
     ///
     /// Of the clients that share a store only the primary does.

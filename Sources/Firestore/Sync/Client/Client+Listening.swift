@@ -10,6 +10,13 @@ extension Client {
         deliver: @escaping @Sendable (Result<ViewSnapshot, LarderError>) -> Void
     ) -> ClientRegistration {
         let id = engine.newID()
+        var options = options
+        do throws(LarderError) {
+            if try engine.cacheRules.isLocalOnly(query.source) { options.source = .cache }
+        } catch {
+            deliver(.failure(error))
+            return ClientRegistration {}
+        }
         let listener = QueuedListener(id: id, query: query, options: options, deliver: deliver)
         if !engine.add(.listen(listener)) { deliver(.failure(Self.terminated)) }
         return ClientRegistration { [weak self] in self?.perform { $0.removeListener(id) } }

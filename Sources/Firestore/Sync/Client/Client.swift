@@ -18,7 +18,9 @@ package final class Client: Sendable {
     let clock: @Sendable () -> Timestamp
     let inbox = Engine.Requests()
     let engine: Engine
-    let mayEvict: Bool
+    private let hasBudget: Bool
+    /// True if documents are evicted, so that their use is noted.
+    var mayEvict: Bool { hasBudget || engine.evictsByRules }
 
     /// Opens a client, and creates its store unless the configuration forbids it.
     ///
@@ -36,11 +38,11 @@ package final class Client: Sendable {
         let journal = try SharedJournal(configuration, directory: store.directory)
         self.store = store
         databaseID = configuration.databaseID
-        mayEvict = configuration.storage.budget != .unlimited
+        hasBudget = configuration.storage.budget != .unlimited
         clock = configuration.clock
         engine = try Engine(
-            store, Session(store, configuration, journal), configuration, inbox, journal: journal,
-            ownsStore: shared == nil)
+            store, Session(store, configuration, journal), configuration,
+            CacheRules(configuration, in: store), inbox, journal: journal, ownsStore: shared == nil)
         engine.start()
     }
 

@@ -28,6 +28,13 @@ package struct ClientConfiguration: Sendable {
     /// ``OnlineStateTracker``.
     package var remembersOutages = false
 
+    /// Makes the name of a new store's clients at backends, which no other store's clients have.
+    package var makeClientName: @Sendable () -> String = { WriteToken.newClientName() }
+
+    /// The collection of the markers by which a backend that does not keep the names of writes
+    /// commits each once; nil for none.
+    package var markerCollection: CollectionPath?
+
     /// The maximum number of attempts to send a write; nil for no limit.
     package var maxWriteAttempts: Int?
 
@@ -43,6 +50,9 @@ package struct ClientConfiguration: Sendable {
     /// The sharing of the store with other clients; nil for none, unless the storage's access is
     /// shared.
     package var sharing: Sharing?
+
+    /// The cache rules from the start; nil for those of the store.
+    package var cacheRules: [CacheRule]?
 
     /// Whether indexes are created automatically from the start; see `AutomaticIndexes`.
     package var makesIndexes = false

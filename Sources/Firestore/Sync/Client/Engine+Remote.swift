@@ -12,6 +12,8 @@ struct OpenStreams {
 
     var watch: (any WatchStream)?
     var write: (any WriteStream)?
+    /// The generation of the write stream.
+    var writeGeneration = 0
     /// Responses of the watch stream that were served since more were requested.
     private var servedCount = 0
 
@@ -57,11 +59,20 @@ extension Engine {
             streams.watch?.send(request)
         case .openWriteStream(let generation):
             streams.closeWrite()
+            streams.writeGeneration = generation
+            markedWrites?.open(as: session.user.string)
             streams.write = remote?.openWriteStream(as: credentials) { [weak self] event in
                 _ = self?.add(.writeStream(event, generation: generation))
             }
-        case .closeWriteStream: streams.closeWrite()
-        case .sendWrite(let request): streams.write?.send(request)
+        case .closeWriteStream:
+            streams.closeWrite()
+            markedWrites?.close()
+        case .sendWrite(let request):
+            guard let actions = markedWrites?.send(request) else {
+                streams.write?.send(request)
+                return
+            }
+            perform(actions)
         case .schedule(let timer, let delay): schedule(timer, after: delay)
         case .cancel(let timer): timers.removeValue(forKey: timer)?()
         case .invalidateToken: remote?.invalidateToken()
@@ -93,6 +104,45 @@ extension Engine {
         if case .response = event { streams.noteServed() }
     }
 
+    /// Handles an event of a write stream; those of former streams are dropped.
+    func receive(_ event: WriteEvent, _ generation: Int) {
+        guard remoteStore.writeStream.isCurrent(generation) else { return }
+        guard let actions = markedWrites?.receive(event) else {
+            return remoteStore.handle(event, generation: generation)
+        }
+        perform(actions)
+    }
+
+    /// Performs the actions of marked writes on the present write stream.
+    private func perform(_ actions: [MarkedWrites.Action]) {
+        let generation = streams.writeGeneration
+        for action in actions {
+            switch action {
+            case .send(let request): streams.write?.send(request)
+            case .deliver(let event): remoteStore.handle(event, generation: generation)
+            case .close: streams.closeWrite()
+            case .read(let paths):
+                remote?.read(paths, as: credentials) { [weak self] result in
+                    _ = self?.add(.perform { $0.received(result, generation) })
+                }
+            }
+        }
+    }
+
+    /// Handles documents that were read for marked writes.
+    ///
+    /// The lease is checked after the marker was read: if another client has written since, the
+    /// marker's version refuses the next write.
+    private func received(_ result: Result<[DocumentReading], LarderError>, _ generation: Int) {
+        guard remoteStore.writeStream.isCurrent(generation) else { return }
+        do throws(LarderError) {
+            try localStore.requireLease()
+        } catch {
+            return recover(from: error)
+        }
+        if let actions = markedWrites?.received(result) { perform(actions) }
+    }
+
     /// Ends every stream and timer for good.
     func endNetwork() {
         remoteStore.shutdown()
@@ -120,6 +170,7 @@ extension Engine {
         case .recovery: retryRefusedWork()
         case .following: catchUp(nextDelay: follower.delay)
         case .lease: renewLease()
+        case .cacheRules: checkCacheAges()
         default: remoteStore.fire(timer)
         }
         endStep()

@@ -169,6 +169,7 @@ extension Engine {
 
     /// Evicts documents beyond the budget: the primary knows which targets are in use.
     private func evictSurplus() {
+        adoptStoredCacheRules()
         guard let multiClient, multiClient.isPrimary, multiClient.evicts else { return }
         do throws(LarderError) {
             guard try store.evict().hasMore else { return }

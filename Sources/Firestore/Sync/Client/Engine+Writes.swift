@@ -11,19 +11,23 @@ extension Engine {
         guard !isTerminated else { return refuse(group, Client.terminated) }
         let results: [Result<(id: Int64, changes: [LocalChange]), LarderError>]
         do throws(LarderError) {
-            results = try localStore.write(group)
+            results = try localStore.write(group, obeying: cacheRules)
         } catch {
             return refuse(group, error)
         }
         var changes: [LocalChange] = []
         for (queued, result) in zip(group, results) {
             guard case .success(let batch) = result else { continue }
-            completions.add(queued.acknowledged, for: batch.id)
+            if batch.id != 0 { completions.add(queued.acknowledged, for: batch.id) }
             changes += batch.changes
         }
         release(group.count)
         apply(changes)
-        for (queued, result) in zip(group, results) { queued.committed(result.map { $0.id }) }
+        for (queued, result) in zip(group, results) {
+            queued.committed(result.map { $0.id })
+            // Not in the queue: local only, or without mutations.
+            if case .success((id: 0, _)) = result { queued.acknowledged(.success(())) }
+        }
         observers.pendingWrites.noteChange()
         if remote != nil { remoteStore.fillWritePipeline() }
     }
@@ -59,6 +63,7 @@ extension Engine {
         attempt(committed: group.map(\.batchID)) { (engine) throws(LarderError) in
             let changes = try engine.localStore.acknowledge(group)
             engine.refusedWork.backoff.reset()
+            engine.remoteStore.noteStored(group.map(\.batchID))
             for commit in group { engine.settle(commit.batchID, .success(())) }
             engine.finishWrites(changes)
         }

@@ -58,6 +58,8 @@ actor Engine {
     // The backend.
     var remoteStore: RemoteStore
     var streams = OpenStreams()
+    /// Commits writes once at a backend that does not keep their names; nil unless configured.
+    var markedWrites: MarkedWrites?
     var calls: [ID: ServerCall] = [:]
     var timers: [EngineTimer: @Sendable () -> Void] = [:]
     private var isPumping = false
@@ -84,6 +86,9 @@ actor Engine {
     nonisolated var remote: (any Remote)? { configuration.remote }
     nonisolated var session: Session { published.session.withLock { $0 } }
     nonisolated var localStore: LocalStore { session.localStore }
+    nonisolated var cacheRules: CacheRules { published.cacheRules.withLock { $0 } }
+    /// True if a cache rule evicts documents; needs no lock, because every read asks.
+    nonisolated var evictsByRules: Bool { published.evictsByRules.load(ordering: .relaxed) }
     nonisolated var runner: QueryRunner { session.runner }
     /// Whether the backend is reachable.
     nonisolated var networkState: NetworkState { published.networkState.withLock { $0 } }
@@ -96,7 +101,7 @@ actor Engine {
 
     init(
         _ store: Store, _ session: Session, _ configuration: ClientConfiguration,
-        _ inbox: Requests, journal: SharedJournal?, ownsStore: Bool
+        _ cacheRules: CacheRules, _ inbox: Requests, journal: SharedJournal?, ownsStore: Bool
     ) throws(LarderError) {
         self.store = store
         self.ownsStore = ownsStore
@@ -104,13 +109,21 @@ actor Engine {
         self.inbox = inbox
         // Without a remote a client is offline.
         views = ActiveViews(onlineState: configuration.remote == nil ? .offline : .unknown)
-        published = PublishedState(session, NetworkState(views.onlineState, .notAsked))
+        published = PublishedState(
+            session, NetworkState(views.onlineState, .notAsked), cacheRules)
         limbo = LimboResolver(limit: configuration.maxConcurrentLimboResolutions)
+        let clientName = try configuration.remote.map { _ throws(LarderError) in
+            try store.clientName(orMake: configuration.makeClientName)
+        }
+        if let clientName, let collection = configuration.markerCollection {
+            markedWrites = MarkedWrites(collection: collection, client: clientName)
+        }
         remoteStore = RemoteStore(
-            databaseID: configuration.databaseID,
+            databaseID: configuration.databaseID, maxDocumentBytes: store.maxDocumentBytes,
             online: OnlineStateTracker(
                 timeout: configuration.answerTimeout,
                 remembersOutages: configuration.remembersOutages),
+            clientName: clientName,
             writePipelineDepth: configuration.remote?.writePipelineDepth ?? 0,
             jitter: configuration.scheduler.random)
         indexing = try Indexing(store, makesIndexes: configuration.makesIndexes)
@@ -145,6 +158,8 @@ actor Engine {
                 } else {
                     $0.maintain()
                     $0.startSharing()
+                    $0.adopt($0.cacheRules)
+                    $0.collect()
                     if $0.remote != nil { $0.remoteStore.fillWritePipeline() }
                 }
             })
@@ -160,6 +175,11 @@ actor Engine {
 
     func publish(_ networkState: NetworkState) {
         published.networkState.withLock { $0 = networkState }
+    }
+
+    func publish(_ rules: CacheRules) {
+        published.cacheRules.withLock { $0 = rules }
+        published.evictsByRules.store(rules.evicts, ordering: .relaxed)
     }
 
     // MARK: Turns
@@ -186,6 +206,7 @@ actor Engine {
     private func serveCommands() {
         guard !commands.isEmpty else { return }
         remoteStore.now = scheduler.uptime
+        noteTime()
         var (writes, listeners) = ([QueuedWrite](), [QueuedListener]())
         for command in commands {
             switch command {
@@ -208,8 +229,7 @@ actor Engine {
                 pump()
                 receive(event, generation)
                 pump()
-            case .writeStream(let event, let generation):
-                remoteStore.handle(event, generation: generation)
+            case .writeStream(let event, let generation): receive(event, generation)
             }
         }
         commit(&writes)
@@ -281,9 +301,13 @@ actor Engine {
 private final class PublishedState: Sendable {
     let session: Mutex<Session>
     let networkState: Mutex<NetworkState>
+    let cacheRules: Mutex<CacheRules>
+    let evictsByRules: Atomic<Bool>
     let lastID = Atomic<Engine.ID>(0)
 
-    init(_ session: Session, _ networkState: NetworkState) {
+    init(_ session: Session, _ networkState: NetworkState, _ cacheRules: CacheRules) {
+        self.cacheRules = Mutex(cacheRules)
+        evictsByRules = Atomic(cacheRules.evicts)
         self.session = Mutex(session)
         self.networkState = Mutex(networkState)
     }

@@ -53,6 +53,15 @@ extension LocalStore {
         _ response: CommitResponse, to batch: MutationRow, in transaction: borrowing T,
         _ cached: inout CachedDocuments, using builder: RecordBuilder
     ) throws(LarderError) {
+        if let documents = response.documents {
+            for document in documents {
+                let known = try cached.document(at: document.path, in: transaction)
+                guard document.counts(over: known) else { continue }
+                cached.replace(
+                    document.path, with: document.document, readTime: document.version)
+            }
+            return
+        }
         let mutations = try MutationPayload(batch.payload).mutations
         guard response.results.count == mutations.count else {
             throw LarderError(

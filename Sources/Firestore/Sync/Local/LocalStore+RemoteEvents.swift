@@ -231,7 +231,7 @@ extension ReadableTransaction where Self: ~Copyable {
 
 extension DocumentReading {
     /// Whether the update replaces the cached document.
-    fileprivate func counts(over known: WorkingDocument) -> Bool {
+    func counts(over known: WorkingDocument) -> Bool {
         if case .nothing = known.state { return true }
         return isForgetting || version > known.version
             || version == known.version && known.hasCommittedMutations

@@ -10,9 +10,18 @@ extension LocalStore {
     /// longer holds (`aborted`). A mutation whose precondition does not hold in the local view is
     /// queued nevertheless and changes nothing here.
     ///
-    /// - Returns: for each write the batch's id, 0 without mutations, and the changed documents.
+    /// A write of documents that are local only by the cache rules is made at once, and is not
+    /// queued; one of which only some documents are fails with `invalidArgument`.
+    ///
+    /// - Returns: for each write the batch's id, 0 if it is not queued, and the changed documents.
     /// - Throws: the store's error if nothing was committed.
     package func write(_ writes: [QueuedWrite])
+        throws(LarderError) -> [Result<(id: Int64, changes: [LocalChange]), LarderError>]
+    {
+        try write(writes, obeying: CacheRules())
+    }
+
+    func write(_ writes: [QueuedWrite], obeying rules: CacheRules)
         throws(LarderError) -> [Result<(id: Int64, changes: [LocalChange]), LarderError>]
     {
         try begin(.writeMutations)
@@ -21,7 +30,16 @@ extension LocalStore {
             var outcomes: [Result<(id: Int64, changes: [LocalChange]), LarderError>] = []
             outcomes.reserveCapacity(writes.count)
             for write in writes {
-                let outcome = try append(write, to: &transaction, using: builder)
+                let outcome: Result<(id: Int64, changes: [LocalChange]), LarderError>
+                switch Result(catching: { () throws(LarderError) in
+                    try rules.isLocalOnly(write.mutations)
+                }) {
+                case .failure(let error): outcome = .failure(error)
+                case .success(true):
+                    outcome = try make(write, in: &transaction, using: builder)
+                case .success(false):
+                    outcome = try append(write, to: &transaction, using: builder)
+                }
                 if case .success(let batch) = outcome {
                     shared?.addBatch(batch.id, changing: batch.changes)
                 }
@@ -105,15 +123,7 @@ extension LocalStore {
     private func plan<T: ReadableTransaction & ~Copyable>(
         _ write: QueuedWrite, in transaction: borrowing T, using builder: RecordBuilder
     ) throws(LarderError) -> (payload: [UInt8], effects: [DocumentEffect]) {
-        for expectation in write.expectations {
-            guard
-                try transaction.document(at: expectation.path, asSeenBy: user)
-                    == expectation.document
-            else {
-                throw LarderError(
-                    .aborted, "the document '\(expectation.path)' has changed meanwhile")
-            }
-        }
+        try check(write.expectations, in: transaction)
         var (loaded, order) = ([DocumentPath: LoadedDocument](), [DocumentPath]())
         var working = WorkingSet(using: builder)
         for mutation in write.mutations where loaded[mutation.path] == nil {
@@ -145,9 +155,24 @@ extension LocalStore {
         return (payload, effects)
     }
 
+    /// Throws `aborted` unless documents are as they were read.
+    func check<T: ReadableTransaction & ~Copyable>(
+        _ expectations: [QueuedWrite.Expectation], in transaction: borrowing T
+    ) throws(LarderError) {
+        for expectation in expectations {
+            guard
+                try transaction.document(at: expectation.path, asSeenBy: user)
+                    == expectation.document
+            else {
+                throw LarderError(
+                    .aborted, "the document '\(expectation.path)' has changed meanwhile")
+            }
+        }
+    }
+
     /// Throws for a mutation that the backend would never accept, even if its precondition keeps
     /// it out of the local view.
-    private func check(_ mutation: Mutation) throws(LarderError) {
+    func check(_ mutation: Mutation) throws(LarderError) {
         if case .verify = mutation.operation {
             throw .invalidArgument("a check of '\(mutation.path)' is no write to be queued")
         }
@@ -164,7 +189,7 @@ extension LocalStore {
         }
     }
 
-    private func check(_ record: Record) throws(LarderError) {
+    func check(_ record: Record) throws(LarderError) {
         try record.checkLimits(maxDepth: store.maxDepth, maxBytes: store.maxDocumentBytes)
     }
 }

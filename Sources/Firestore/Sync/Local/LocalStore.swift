@@ -47,6 +47,14 @@ package struct LocalStore: Sendable {
         try guarding?(operation)
     }
 
+    /// Throws ``LarderCore/LarderError/leaseLost`` unless the client has the network of its store.
+    func requireLease() throws(LarderError) {
+        guard let journal else { return }
+        try store.read { (transaction) throws(LarderError) in
+            try journal.requireLease(in: transaction)
+        }
+    }
+
     /// Commits the changes of a closure, with their description for other clients.
     ///
     /// - Parameters:

@@ -63,8 +63,12 @@ package enum EngineTimer: String, Sendable, Hashable, CaseIterable {
     /// Fails a call that the backend has not answered.
     case callTimeout = "call_timeout"
     case transactionRetry = "transaction_retry"
+    /// Sends writes of a bulk writer that were held back.
+    case bulkWrites = "bulk_writes"
     /// Checks again for commits of another process.
     case following = "following"
+    /// Evicts documents that are too old for the cache rules.
+    case cacheRules = "cache_rules"
     /// Repeats work that the disk has refused.
     case recovery = "async_queue_retry"
 }

@@ -47,7 +47,7 @@ extension RemoteStore {
                 failWatchStream(LarderError(.internal, "a response before the stream was open"))
                 return
             }
-            watchStream.succeeded()
+            watchStream.succeeded(isProgress: false)
             updateAwaitedTargets(response)
             recordOutcome(
                 online.answered(at: now, awaitsMore: !awaitedTargets.isEmpty), of: .watch)
@@ -174,8 +174,13 @@ extension RemoteStore {
     mutating func receive(
         _ response: WatchResponse, _ remoteKeys: (Int32) -> TreeSet<DocumentPath>
     ) {
-        guard case .targets(let change) = response else {
-            return aggregate(response, remoteKeys)
+        let change: TargetChange
+        switch limited(response) {
+        case .targets(let received): change = received
+        case .unreadable(let path, let error, let targetIDs, let removedTargetIDs):
+            return endTargets(
+                of: path, error, in: targetIDs, leaving: removedTargetIDs, remoteKeys)
+        case let other: return aggregate(other, remoteKeys)
         }
         if case .removed(let error?) = change.kind {
             return rejectTargets(change.targetIDs, error)
@@ -202,6 +207,49 @@ extension RemoteStore {
         where targets.removeValue(forKey: id) != nil {
             aggregator.remove(id)
             effects.append(.rejectTarget(id, error))
+        }
+        releaseUnusedWatchStream()
+    }
+
+    /// A response, whose document is unreadable if it is too large for the store.
+    private func limited(_ response: WatchResponse) -> WatchResponse {
+        guard case .document(let reading, let targetIDs, let removedTargetIDs) = response,
+            case .found(let record, _) = reading.contents,
+            let size = record.sizeBytes(above: maxDocumentBytes)
+        else { return response }
+        let error = LarderError(
+            .resourceExhausted,
+            "it has \(size) bytes; this database accepts \(maxDocumentBytes)",
+            condition: .tooLarge)
+        return .unreadable(
+            reading.path, error, targetIDs: targetIDs, removedTargetIDs: removedTargetIDs)
+    }
+
+    /// Ends the targets that contain a document which cannot be taken, and no others.
+    private mutating func endTargets(
+        of path: DocumentPath?, _ error: LarderError, in targetIDs: [Int32],
+        leaving removedTargetIDs: [Int32], _ remoteKeys: (Int32) -> TreeSet<DocumentPath>
+    ) {
+        var ended = targetIDs
+        if let path {
+            aggregate(.removed(path, removedTargetIDs: removedTargetIDs), remoteKeys)
+        } else {
+            ended += removedTargetIDs
+        }
+        ended = withKnowledge(remoteKeys) { aggregator, knowledge in
+            ended.filter { aggregator.activeTarget($0, knowledge) != nil }
+        }
+        guard !ended.isEmpty else { return }
+        let name = path.map { "the document '\($0)'" } ?? "a document"
+        rejectTargets(
+            ended,
+            LarderError(
+                error.kind, "\(name) cannot be received: \(error.message)",
+                condition: error.condition, cause: error.cause))
+        // The backend watches them still.
+        for id in ended {
+            sendRemove(id)
+            stopAwaiting(id)
         }
         releaseUnusedWatchStream()
     }

@@ -59,12 +59,13 @@ extension RemoteStore {
             guard !writeStream.isOpen else { return }
             perform(writeStream.opened(), on: .write)
             effects.append(.sendWrite(.handshake))
-        case .handshake(let token):
+        case .handshake(let token, let keepsNames):
             guard writeStream.isOpen, writeToken == nil else {
                 failWriteStream(LarderError(.internal, "a handshake that was not asked for"))
                 return
             }
             writeToken = token
+            namesWrites = keepsNames
             // While writes keep failing, an answered handshake does not end the outage.
             if !isWritingInVain || pipeline.batches.isEmpty { recordWriteAnswer() }
             let (isFirst, steps) = writeStream.answered()
@@ -82,7 +83,7 @@ extension RemoteStore {
 
     mutating func closeWriteStream() {
         if let writeToken { send([], writeToken) }
-        writeToken = nil
+        endWriting()
         perform(writeStream.stop(), on: .write)
     }
 
@@ -118,27 +119,34 @@ extension RemoteStore {
 
     private mutating func send(_ batch: MutationBatch) {
         guard let writeToken else { return }
-        send(batch.mutations, writeToken)
+        send(batch.mutations, writeToken, once: namesWrites ? names?.token(for: batch) : nil)
         report(writeOnline.asked(), of: .write)
     }
 
-    private mutating func send(_ mutations: [Mutation], _ token: [UInt8]) {
+    private mutating func send(
+        _ mutations: [Mutation], _ token: [UInt8], once name: WriteToken? = nil
+    ) {
         perform(writeStream.markBusy(), on: .write)
-        effects.append(.sendWrite(.write(mutations, streamToken: token)))
+        effects.append(.sendWrite(.write(mutations, streamToken: token, once: name)))
+    }
+
+    /// The stream accepts no more writes, and those without an answer are sent again.
+    private mutating func endWriting() {
+        writeToken = nil
+        names?.endStream()
+    }
+
+    /// A commit has stored the answers to batches, which are not sent again.
+    package mutating func noteStored(_ batchIDs: [Int64]) {
+        names?.noteStored(batchIDs)
     }
 
     private mutating func acknowledge(_ response: CommitResponse, _ token: [UInt8]) {
         guard writeToken != nil, let batch = pipeline.batches.first else {
             return failWriteStream(LarderError(.internal, "an answer to no write"))
         }
-        guard response.results.count == batch.mutations.count else {
-            let counts = "\(response.results.count) for \(batch.mutations.count)"
-            return failWriteStream(LarderError(.internal, "\(counts) mutations were answered"))
-        }
         do throws(LarderError) {
-            for (mutation, result) in zip(batch.mutations, response.results) {
-                try mutation.checkFits(result)
-            }
+            if response.documents == nil { try batch.mutations.checkFit(response.results) }
         } catch {
             return failWriteStream(error)
         }
@@ -146,6 +154,7 @@ extension RemoteStore {
         writeStream.succeeded()
         isWritingInVain = false
         _ = pipeline.remove(batch.id)
+        if namesWrites { names?.receiveAnswer(to: batch) }
         recordWriteAnswer()
         effects.append(.acknowledge(batchID: batch.id, response))
         wantsWrites = true
@@ -154,7 +163,7 @@ extension RemoteStore {
     /// Fails the stream; the error concerns the first batch if that was sent.
     private mutating func failWriteStream(_ error: LarderError) {
         let wasSent = writeToken != nil
-        writeToken = nil
+        endWriting()
         perform(writeStream.fail(error), on: .write)
         guard let first = pipeline.batches.first else {
             return report(writeOnline.becameIdle(), of: .write)
@@ -172,9 +181,20 @@ extension RemoteStore {
     }
 }
 
+extension [Mutation] {
+    /// - Throws: `internal` for results that do not fit the mutations.
+    fileprivate func checkFit(_ results: [MutationResult]) throws(LarderError) {
+        guard results.count == count else {
+            throw LarderError(
+                .internal, "\(results.count) for \(count) mutations were answered")
+        }
+        for (mutation, result) in zip(self, results) { try mutation.checkFits(result) }
+    }
+}
+
 extension LarderError.Code {
     /// True if the same write would be rejected again.
-    fileprivate var isPermanentForWrites: Bool {
+    var isPermanentForWrites: Bool {
         switch self {
         case .invalidArgument, .notFound, .alreadyExists, .permissionDenied, .failedPrecondition,
             .outOfRange, .unimplemented, .dataLoss:

@@ -20,6 +20,8 @@ package struct RemoteStore: Sendable {
     package private(set) var offlineCauses: OfflineCauses = []
 
     let databaseID: DatabaseID
+    /// The size above which a document cannot be stored.
+    let maxDocumentBytes: Int64
     let jitter: @Sendable () -> Double
     var effects: [Effect] = []
 
@@ -34,6 +36,10 @@ package struct RemoteStore: Sendable {
     var pipeline: WritePipeline
     /// The write stream's last token; nil before its handshake is answered.
     var writeToken: [UInt8]?
+    /// The names of batches; nil without a name of the client.
+    var names: BatchNames?
+    /// Whether the write stream's backend commits each named batch once.
+    var namesWrites = false
     var wantsWrites = false
     /// Reachability by the write stream.
     var writeOnline: OnlineStateTracker
@@ -56,19 +62,26 @@ package struct RemoteStore: Sendable {
     /// Creates a machine without targets and writes, with the network enabled.
     ///
     /// - Parameters:
+    ///   - maxDocumentBytes: the maximum size of a document, as Firestore counts it.
     ///   - online: the initial reachability, with its timeout.
+    ///   - clientName: the name of the client's store, by which backends recognize batches that they
+    ///     have committed; nil for none.
     ///   - writePipelineDepth: the maximum number of batches under way.
     ///   - jitter: gives random numbers, each from 0 up to but not 1.
     package init(
         databaseID: DatabaseID, lastSnapshotVersion: SnapshotVersion = .none,
-        online: OnlineStateTracker = OnlineStateTracker(), writePipelineDepth: Int = 10,
+        maxDocumentBytes: Int64 = 1_048_576,
+        online: OnlineStateTracker = OnlineStateTracker(), clientName: String? = nil,
+        writePipelineDepth: Int = 10,
         jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
     ) {
         self.databaseID = databaseID
         self.lastSnapshotVersion = lastSnapshotVersion
+        self.maxDocumentBytes = maxDocumentBytes
         self.jitter = jitter
         self.online = online
         writeOnline = online
+        names = clientName.map(BatchNames.init(client:))
         pipeline = WritePipeline(depth: writePipelineDepth)
         aggregator = WatchAggregator(databaseID: databaseID)
     }

@@ -34,7 +34,8 @@ package struct WatchAggregator: Sendable {
         changedTargets.insert(targetID)
     }
 
-    /// Aggregates a response; the owner handles removals with an error by ``remove(_:)``.
+    /// Aggregates a response; the owner handles removals with an error, and unreadable documents, by
+    /// ``remove(_:)``.
     ///
     /// - Returns: the problem for which a part of the response was ignored, if any.
     @discardableResult
@@ -59,6 +60,7 @@ package struct WatchAggregator: Sendable {
             for id in removedTargetIDs {
                 remove(path, nil, from: id, knowledge)
             }
+        case .unreadable(_, let error, _, _): return error
         case .existenceFilter(let id, let count, let unchanged):
             return handleFilter(of: id, count, unchanged, knowledge)
         }

@@ -91,6 +91,9 @@ struct ViewComputation {
             } else if old.hasLocalMutations {
                 unconfirmedCommits[old.path] =
                     new.hasLocalMutations ? nil : UnconfirmedCommit(version: new.version)
+            } else if !new.hasLocalMutations, !old.hasTimes(of: new) {
+                // No change to listeners, but later snapshots have the backend's times.
+                edits.append((new.path, new))
             }
         }
     }
@@ -151,5 +154,11 @@ struct ViewComputation {
             mutatedKeys.remove(surplus.path)
             forgetCommit(of: surplus.path)
         }
+    }
+}
+
+extension Document {
+    fileprivate func hasTimes(of other: Document) -> Bool {
+        version == other.version && createTime == other.createTime
     }
 }

@@ -92,9 +92,10 @@ extension MessageCoder {
         var message = Google_Firestore_V1_WriteRequest()
         switch request {
         case .handshake: message.database = "\(database)"
-        case .write(let mutations, let streamToken):
+        case .write(let mutations, let streamToken, let name):
             message.writes = try encode(mutations)
             message.streamToken = Data(streamToken)
+            if let name { message.labels = name.labels }
         }
         return message
     }
@@ -102,8 +103,8 @@ extension MessageCoder {
     /// Decodes a request of a Write stream.
     ///
     /// - Parameter isFirst: whether it is the first request of its stream.
-    /// - Throws: `invalidArgument` for a first request with writes or of another database, and as
-    ///   ``decode(_:)-(Google_Firestore_V1_Write)``; `unimplemented` for the continuation of an
+    /// - Throws: `invalidArgument` for a first request with writes or of another database, for a
+    ///   name that is not valid, and as ``decode(_:)-(Google_Firestore_V1_Write)``; `unimplemented` for the continuation of an
     ///   earlier stream.
     package func decode(_ request: Google_Firestore_V1_WriteRequest, isFirst: Bool)
         throws(LarderError) -> WriteRequest
@@ -114,7 +115,8 @@ extension MessageCoder {
                 throw .invalidArgument("a stream token has \(request.streamToken.count) bytes")
             }
             return .write(
-                try decode(request.writes), streamToken: [UInt8](request.streamToken))
+                try decode(request.writes), streamToken: [UInt8](request.streamToken),
+                once: try WriteToken(labels: request.labels))
         }
         guard !request.database.isEmpty, request.writes.isEmpty else {
             throw .invalidArgument(
@@ -126,12 +128,15 @@ extension MessageCoder {
         return .handshake
     }
 
+    /// The ID of the write streams of servers that commit each named write once.
+    private static let namesStreamID = "larder-once-1"
+
     /// Encodes the response to the first request of a Write stream.
-    package func encode(handshake streamToken: [UInt8], streamID: String)
+    package func encode(handshake streamToken: [UInt8], keepsNames: Bool)
         -> Google_Firestore_V1_WriteResponse
     {
         var message = Google_Firestore_V1_WriteResponse()
-        message.streamID = streamID
+        if keepsNames { message.streamID = Self.namesStreamID }
         message.streamToken = Data(streamToken)
         return message
     }
@@ -162,7 +167,10 @@ extension MessageCoder {
                 throw .invalidArgument("a stream token has \(response.streamToken.count) bytes")
             }
             let token = [UInt8](response.streamToken)
-            if isFirst { return .handshake(streamToken: token) }
+            if isFirst {
+                let keepsNames = response.streamID == Self.namesStreamID
+                return .handshake(streamToken: token, keepsNames: keepsNames)
+            }
             guard response.hasCommitTime else {
                 throw .invalidArgument("the commit time is missing")
             }
@@ -170,6 +178,33 @@ extension MessageCoder {
             let results = try decode(response.writeResults, at: version)
             return .committed(
                 CommitResponse(commitVersion: version, results: results), streamToken: token)
+        }
+    }
+}
+
+/// The name of a write in the labels of its request.
+extension WriteToken {
+    private static let clientLabel = "larder-client"
+    private static let writeLabel = "larder-write"
+    private static let answeredLabel = "larder-answered"
+
+    fileprivate var labels: [String: String] {
+        var labels = [Self.clientLabel: client, Self.writeLabel: write]
+        if !answered.isEmpty { labels[Self.answeredLabel] = answered.joined(separator: "_") }
+        return labels
+    }
+
+    /// The name in the labels of a request; nil if there is none.
+    ///
+    /// - Throws: `invalidArgument` for a name that is not valid.
+    fileprivate init?(labels: [String: String]) throws(LarderError) {
+        guard let client = labels[Self.clientLabel], let write = labels[Self.writeLabel] else {
+            return nil
+        }
+        let answered = labels[Self.answeredLabel]?.split(separator: "_") ?? []
+        self.init(client: client, write: write, answered: answered.map(String.init))
+        guard isValid else {
+            throw .invalidArgument("the labels of a write have a name that is not valid")
         }
     }
 }

@@ -124,28 +124,6 @@ extension MessageCoder {
     }
 }
 
-// MARK: - Selections
-
-/// A query with an offset and a projection.
-package struct QuerySelection: Sendable {
-    package var query: Query
-    /// The number of documents to skip before the limit applies.
-    package var offset: Int
-    /// The fields to return; nil for all, empty for the name only.
-    package var mask: FieldMask?
-    /// Whether the limit is 0, which ``query`` cannot represent.
-    package var isEmpty: Bool
-
-    package init(
-        _ query: Query, offset: Int = 0, mask: FieldMask? = nil, isEmpty: Bool = false
-    ) {
-        self.query = query
-        self.offset = offset
-        self.mask = mask
-        self.isEmpty = isEmpty
-    }
-}
-
 extension LarderError {
     /// The error for a feature of Firestore that Larder lacks.
     static func unimplemented(_ what: String) -> LarderError {

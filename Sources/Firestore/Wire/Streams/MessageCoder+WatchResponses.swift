@@ -42,6 +42,7 @@ extension MessageCoder {
                 message.documentDelete.removedTargetIds = removedTargetIDs + targetIDs
                 message.documentDelete.readTime = .init(reading.version)
             }
+        case .unreadable(_, let error, _, _): throw error
         case .removed(let path, let removedTargetIDs):
             message.documentRemove.document = encode(path)
             message.documentRemove.removedTargetIds = removedTargetIDs
@@ -55,8 +56,10 @@ extension MessageCoder {
 
     /// Decodes a response of a Listen stream; bloom filters are not validated.
     ///
-    /// - Throws: `internal` for an unknown kind of message, a document without an update time, or
-    ///   invalid data.
+    /// An invalid or too large document is ``WatchResponse/unreadable(_:_:targetIDs:removedTargetIDs:)``:
+    /// it concerns its targets only.
+    ///
+    /// - Throws: `internal` for an unknown kind of message, or other invalid data.
     package func decode(_ response: Google_Firestore_V1_ListenResponse)
         throws(LarderError) -> WatchResponse
     {
@@ -64,10 +67,7 @@ extension MessageCoder {
             switch response.responseType {
             case nil: throw .invalidArgument("it is of an unknown kind")
             case .targetChange(let change): return .targets(try decode(change))
-            case .documentChange(let change):
-                return .document(
-                    try decode(found: change.document), targetIDs: change.targetIds,
-                    removedTargetIDs: change.removedTargetIds)
+            case .documentChange(let change): return try decode(change)
             case .documentDelete(let delete):
                 let reading = DocumentReading(
                     path: try decode(documentName: delete.document), contents: .absent,
@@ -87,6 +87,24 @@ extension MessageCoder {
                     unchanged: filter.hasUnchangedNames
                         ? BloomFilterBits(filter.unchangedNames) : nil)
             }
+        }
+    }
+
+    private func decode(_ change: Google_Firestore_V1_DocumentChange)
+        throws(LarderError) -> WatchResponse
+    {
+        do throws(LarderError) {
+            return .document(
+                try answer { () throws(LarderError) in try decode(found: change.document) },
+                targetIDs: change.targetIds, removedTargetIDs: change.removedTargetIds)
+        } catch {
+            // Anything else, such as exhausted memory, is no property of the document.
+            guard error.kind == .internal,
+                !change.targetIds.isEmpty || !change.removedTargetIds.isEmpty
+            else { throw error }
+            return .unreadable(
+                try? decode(documentName: change.document.name), error,
+                targetIDs: change.targetIds, removedTargetIDs: change.removedTargetIds)
         }
     }
 

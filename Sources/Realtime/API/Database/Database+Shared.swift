@@ -21,7 +21,8 @@ extension Database {
 
     /// The shared default database of the default application object.
     ///
-    /// Every call returns the same object until it is closed. The database is that of the URL
+    /// Every call returns the same object until it is closed. The database is that of
+    /// `FirebaseOptions.databaseURL`, otherwise of the URL
     /// `https://PROJECT-default-rtdb.firebaseio.com`. With ``isPersistenceEnabled`` its store is
     /// in `LARDER_DIRECTORY`, else in `larder` in `XDG_DATA_HOME`, else in
     /// `~/.local/share/larder`, followed by the project, the name of an application object other
@@ -37,7 +38,8 @@ extension Database {
 
     /// The shared default database of an application object.
     public static func database(app: FirebaseApp) -> Database {
-        shared(app, DatabaseLocation(project: app.projectID).url(of: .root), nil)
+        if let url = app.databaseURL { return database(app: app, url: url) }
+        return shared(app, DatabaseLocation(project: app.projectID).url(of: .root), nil)
     }
 
     /// The shared database of a URL and an application object.
@@ -64,6 +66,7 @@ extension Database {
         configuration.project = app.projectID
         configuration.url = url
         configuration.logger = .realtimeShared
+        configuration.isShared = true
         let namespace = (try? configuration.location.get())?.namespace ?? "invalid"
         configuration.defaultDirectory = StoreDirectory.path(
             app: app.name, in: app.projectID,

@@ -70,7 +70,7 @@ public final class Database: Sendable {
     }
 }
 
-extension Database: Hashable {
+extension Database: Hashable, ObjectComparable {
     /// True if both are the same object.
     public static func == (left: Database, right: Database) -> Bool { left === right }
 

@@ -43,8 +43,20 @@ public struct DatabaseConfiguration: Sendable {
         /// Every commit is on disk when it is reported and survives a power failure.
         case everyCommit
         /// Every commit survives the end of the process. After a power failure the store is intact,
-        /// but the last commit may be missing. Needs one disk flush per commit instead of two.
+        /// but the last commit may be missing. Costs what ``everyCommit`` does: one disk flush.
         case lastCommitAtRisk
+    }
+
+    /// The automatic repair of damaged data when a database is opened; it is logged.
+    ///
+    /// Data that was not closed is recovered from the write-ahead log in any case.
+    public enum Recovery: Hashable, Sendable {
+        /// Opening fails.
+        case fail
+        /// The files of a damaged store are moved, as they are, to a directory
+        /// `damaged-TIME` in the store's directory. A new store has everything that can be read of
+        /// them, pending writes first.
+        case quarantine
     }
 
     /// The size above which data that no observer needs is evicted.
@@ -104,6 +116,9 @@ public struct DatabaseConfiguration: Sendable {
     /// The failures that a locally committed write survives.
     public var durability = Durability.everyCommit
 
+    /// The automatic repair when the data in the directory is damaged.
+    public var recovery = Recovery.quarantine
+
     /// True if a write that is overwritten by the next one before it was sent is not sent.
     ///
     /// Only writes of the same location that follow each other directly are merged, and only if
@@ -130,6 +145,9 @@ public struct DatabaseConfiguration: Sendable {
 
     /// True if the database has, or will have once it is open, a backend.
     var hasBackend: Bool { backend != nil || connector != nil }
+
+    /// True for the database of an application object, which is told what it may have overlooked.
+    var isShared = false
 
     /// The address, or what is wrong with the URL.
     var location: Result<DatabaseLocation, LarderError> {
@@ -213,6 +231,7 @@ extension DatabaseConfiguration {
             case .memoryWithoutUnused: return nil
             }
             store.access = access
+            store.recovery = recovery == .fail ? .fail : .quarantine
             store.mapBytes = StoreConfiguration.modestMapBytes
             store.errorDomain = LarderError.realtimeDomain
             store.durability = durability == .everyCommit ? .everyCommit : .lastCommitAtRisk

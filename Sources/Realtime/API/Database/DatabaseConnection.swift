@@ -1,4 +1,5 @@
 import Dispatch
+import LarderApp
 import LarderCore
 import LarderRealtimeModel
 import LarderRealtimeSync
@@ -41,6 +42,7 @@ final class DatabaseConnection: Sendable {
             state.isStarted = true
             openedClient = client
             isOpened.store(true, ordering: .releasing)
+            state.configuration.noteOpening()
             return client
         }
     }
@@ -100,6 +102,17 @@ extension CallbackQueue {
     }
 }
 
+extension DatabaseConfiguration {
+    /// Logs what the application of a shared database may have overlooked.
+    fileprivate func noteOpening() {
+        guard isShared else { return }
+        logger.note(
+            OpeningNote.Circumstances(
+                project: project, hasBackend: hasBackend, namesHost: emulator != nil || url != nil,
+                emulatorVariable: "FIREBASE_DATABASE_EMULATOR_HOST"))
+    }
+}
+
 // MARK: - Answers
 
 extension Database {
@@ -130,10 +143,11 @@ extension Database {
 // MARK: - Logging
 
 extension Logger {
-    /// The logger of the shared databases, at warning or debug level.
+    /// The logger of the shared databases, at debug level or that of `FirebaseConfiguration`.
     static var realtimeShared: Logger {
         var logger = Logger(label: "larder.realtime")
-        logger.logLevel = isVerbose.load(ordering: .relaxed) ? .debug : .warning
+        logger.logLevel =
+            isVerbose.load(ordering: .relaxed) ? .debug : FirebaseConfiguration.shared.logLevel
         return logger
     }
 

@@ -135,3 +135,22 @@ extension Database {
             })
     }
 }
+
+extension Database.PendingWrite: CustomStringConvertible {
+    private static let listedCount = 3
+
+    /// The ID, the time, the kind and the first locations, on one line.
+    public var description: String {
+        var places = changes.prefix(Self.listedCount).map { $0.ref.pathText }
+            .joined(separator: ", ")
+        if changes.count > Self.listedCount {
+            places += " and \(changes.count - Self.listedCount) more"
+        }
+        return "pending write \(id) of \(writeTime): \(kind) \(places)" + (isSent ? "; sent" : "")
+    }
+}
+
+extension DatabaseReference {
+    /// The path with a leading slash; references of writes are valid.
+    fileprivate var pathText: String { (try? path.get())?.description ?? url }
+}

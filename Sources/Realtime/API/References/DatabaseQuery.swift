@@ -161,6 +161,9 @@ extension DatabaseQuery: Hashable {
             && (try? left.target.get()) == (try? right.target.get())
     }
 
+    /// True if the other object is a query and equal by `==`.
+    public func isEqual(_ object: Any?) -> Bool { (object as? DatabaseQuery) == self }
+
     /// Hashes the location and the parameters.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(ObjectIdentifier(owner))

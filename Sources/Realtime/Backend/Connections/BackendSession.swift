@@ -14,12 +14,21 @@ final class BackendSession {
     var cancelExpiration: (@Sendable () -> Void)?
     var listens: Set<ListenKey> = []
     /// The writes to make when the session ends.
-    var onDisconnect = OnDisconnectTree()
+    var operations = SessionOperations()
+    /// What the storage has of them.
+    var records: SessionRecords
 
     init(number: UInt64, id: String, channel: Channel) {
         self.number = number
         self.id = id
         self.channel = channel
+        records = SessionRecords(ofSession: id)
+    }
+
+    /// A session of an earlier run of the server, which has ended.
+    convenience init(_ stored: StoredSession) {
+        self.init(number: 0, id: stored.id, channel: Channel { _ in })
+        operations = stored.operations
     }
 }
 

@@ -39,15 +39,26 @@ extension TreeServer {
         case .put(let path, let node, let hash):
             return write(TreeWrite(path, node), hash: hash, of: session)
         case .merge(let path, let values): return write(TreeWrite(path, values), of: session)
+        case .once(let token, let write): return answer(write, once: token, of: session)
         case .onDisconnectPut(let path, let node):
             return register(TreeWrite(path, node), of: session)
         case .onDisconnectMerge(let path, let values):
             return register(TreeWrite(path, values), of: session)
         case .onDisconnectCancel(let path):
-            session.onDisconnect.forget(path)
+            apply(SessionOperation(change: .cancel(path), user: session.user), to: session)
             return RealtimeResponse(.ok)
         case .statistics: return RealtimeResponse(.ok)
         }
+    }
+
+    /// Makes a write, or answers it again if it was made.
+    private func answer(
+        _ write: RealtimeRequest, once token: WriteToken, of session: BackendSession
+    ) -> RealtimeResponse {
+        if madeWrites.contains(token) { return RealtimeResponse(.ok) }
+        let response = answer(write, of: session)
+        if response.status == .ok { madeWrites.insert(token, at: now) }
+        return response
     }
 
     // MARK: Ends

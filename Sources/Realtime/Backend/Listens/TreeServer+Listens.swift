@@ -13,7 +13,8 @@ extension TreeServer {
         if let refusal = refusal(of: key.query, session) { return refusal }
         if session.listens.insert(key).inserted { listens.insert(key, of: session) }
         let (path, content) = (key.query.path, content(of: key.query))
-        if content.hash != hash {
+        // The hash of large content that a client has nothing of is not computed.
+        if hash.isEmpty ? !content.isEmpty : content.hash != hash {
             send(.push(update(compoundHash, to: content, at: path, key.tag)), to: session.channel)
         }
         return securityRules?.missingIndex(of: key.query) == nil

@@ -88,7 +88,7 @@ extension TreeServer {
     }
 
     /// Delivers a result at the end of the turn, unless the turn is taken back.
-    private func deliverLater<Value: Sendable>(
+    func deliverLater<Value: Sendable>(
         _ result: Result<Value, LarderError>,
         _ completion: @escaping @Sendable (Result<Value, LarderError>) -> Void
     ) {

@@ -83,24 +83,26 @@ extension TreeServer {
         guard mayWrite(resolved, session.user, at: time, resolved.applied(to: tree)) else {
             return .permissionDenied
         }
-        session.onDisconnect.remember(write.path, write.values)
+        apply(SessionOperation(change: .write(write), user: session.user), to: session)
         return RealtimeResponse(.ok)
     }
 
-    /// Makes the writes that were left for the end of a session; what the rules deny by now is
-    /// left out.
+    /// Makes the writes that were left for the end of a session, each with the permissions of the
+    /// user who has registered it; what the rules deny by now is left out.
     func writeAfterDisconnect(of session: BackendSession) {
+        guard !session.operations.isEmpty else { return }
         let time = now
-        let present = tree
-        var (operations, hasWritten) = (session.onDisconnect, false)
-        for value in operations.take(at: time, existing: { present.node(at: $0) }) {
-            let write = TreeWrite(value.path, value.node)
-            let result = write.applied(to: tree)
-            if mayWrite(write, session.user, at: time, result) {
-                replaceTree(with: result, after: write)
-                hasWritten = true
+        for part in session.operations.parts {
+            let present = tree
+            var operations = part.tree
+            for value in operations.take(at: time, existing: { present.node(at: $0) }) {
+                let write = TreeWrite(value.path, value.node)
+                let result = write.applied(to: tree)
+                if mayWrite(write, part.user, at: time, result) {
+                    replaceTree(with: result, after: write)
+                }
             }
         }
-        if hasWritten { noteEndWritten(session) }
+        noteEndWritten(session)
     }
 }

@@ -20,6 +20,26 @@ extension Node {
         }
     }
 
+    /// Appends the text of ``exportedJSON``, which is not made.
+    package func appendExportedText(to bytes: inout [UInt8]) {
+        guard case .branch(let branch) = storage else {
+            return JSONWriter.append(exportedJSON, to: &bytes)
+        }
+        var separator = UInt8(ascii: "{")
+        for child in branch.children {
+            bytes.append(separator)
+            separator = UInt8(ascii: ",")
+            JSONWriter.append(child.key.text, to: &bytes)
+            bytes.append(UInt8(ascii: ":"))
+            child.node.appendExportedText(to: &bytes)
+        }
+        if let priority = branch.priority.leaf {
+            JSONWriter.append(raw: ",\".priority\":", to: &bytes)
+            JSONWriter.append(priority.json, to: &bytes)
+        }
+        bytes.append(UInt8(ascii: "}"))
+    }
+
     /// The node as applications see it: without priorities, and as an array where its keys are
     /// mostly consecutive numbers from 0 on.
     package var plainJSON: JSONValue {
@@ -75,7 +95,7 @@ extension Node: CustomStringConvertible {
     /// The node in the export format.
     @usableFromInline package var description: String {
         var bytes: [UInt8] = []
-        JSONWriter.append(exportedJSON, to: &bytes)
+        appendExportedText(to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -1,5 +1,5 @@
 /// How JSON is turned into a node.
-private struct NodeImport {
+struct NodeImport {
     /// True for data of an application, which is refused where it is invalid; false for data of a
     /// server or a store, of which invalid parts are left out.
     let isStrict: Bool
@@ -12,6 +12,16 @@ private struct NodeImport {
         var depth = 0
         var bytes = 0
         var path: TreePath
+
+        /// The place of what is written to a path.
+        init(writing path: TreePath) {
+            self.path = path
+            for key in path { self = child(key) }
+        }
+
+        private init(depth: Int, bytes: Int, path: TreePath) {
+            (self.depth, self.bytes, self.path) = (depth, bytes, path)
+        }
 
         func child(_ key: ChildKey) -> Place {
             let separator = depth == 0 ? 0 : 1
@@ -32,43 +42,52 @@ private struct NodeImport {
             }
             return Node(children: children, priority: try priority(inherited))
         case .object(let members):
-            return try node(of: members, in: json, priority: inherited, at: place)
+            return try node(of: members, priority: inherited, at: place)
         case .boolean, .integer, .double, .string:
             return Node(try leaf(json), priority: try priority(inherited))
         }
     }
 
     private func node(
-        of members: [JSONMember], in json: JSONValue, priority inherited: JSONValue?,
+        of members: [JSONMember], priority inherited: JSONValue?, at place: Place
+    ) throws(LarderError) -> Node {
+        var children: [Child] = []
+        var others: [JSONMember] = []
+        for member in members {
+            if member.name.utf8.first == UInt8(ascii: ".") {
+                others.append(member)
+            } else {
+                try check(key: member.name)
+                try add(ChildKey(member.name), member.value, at: place, to: &children)
+            }
+        }
+        return try node(children, others, priority: inherited, at: place)
+    }
+
+    /// The node of an object.
+    ///
+    /// - Parameter others: the members whose names begin with a dot.
+    func node(
+        _ children: [Child], _ others: [JSONMember], priority inherited: JSONValue? = nil,
         at place: Place
     ) throws(LarderError) -> Node {
+        let json = JSONValue.object(others)
         if let value = json[".sv"] {
-            let isAlone = members.count == 1
+            let isAlone = others.count == 1 && children.isEmpty
             guard isAlone || !isStrict else {
                 throw .invalidValue("a server value has other members beside '.sv'")
             }
             return Node(.deferred(try serverValue(value)), priority: try priority(inherited))
         }
+        let strange = others.first { $0.name != ".value" && $0.name != ".priority" }
         let ownPriority = json[".priority"] ?? inherited
         if let value = json[".value"], value != .null {
-            if isStrict, members.contains(where: { $0.name != ".value" && $0.name != ".priority" })
-            {
+            if isStrict, !children.isEmpty || strange != nil {
                 throw .invalidValue("an object with '.value' has children as well")
             }
             return try node(value, priority: ownPriority, at: place)
         }
-        var children: [Child] = []
-        for member in members {
-            if member.name.utf8.first == UInt8(ascii: ".") {
-                guard isStrict, member.name != ".priority", member.name != ".value" else {
-                    continue
-                }
-            }
-            if isStrict, let problem = ChildKey.problem(in: member.name) {
-                throw .invalidPath("the key '\(member.name)' \(problem)")
-            }
-            try add(ChildKey(member.name), member.value, at: place, to: &children)
-        }
+        if let strange { try check(key: strange.name) }
         return Node(children: children, priority: try priority(ownPriority))
     }
 
@@ -80,7 +99,15 @@ private struct NodeImport {
         children.append(Child(key, try node(json, priority: nil, at: place)))
     }
 
-    private func check(_ place: Place) throws(LarderError) {
+    /// Throws `invalidArgument` for a name that is no key.
+    func check(key name: String) throws(LarderError) {
+        if isStrict, let problem = ChildKey.problem(in: name) {
+            throw .invalidPath("the key '\(name)' \(problem)")
+        }
+    }
+
+    /// Throws `invalidArgument` for a place that is too deep.
+    func check(_ place: Place) throws(LarderError) {
         let maximumDepth = isStrict ? TreePath.maximumDepth : Self.maximumDepth
         guard place.depth <= maximumDepth else {
             throw .invalidValue(
@@ -148,9 +175,8 @@ extension Node {
     package init(
         validating json: JSONValue, priority: JSONValue? = nil, at path: TreePath = .root
     ) throws(LarderError) {
-        var place = NodeImport.Place(path: path)
-        for key in path { place = place.child(key) }
-        self = try NodeImport(isStrict: true).node(json, priority: priority, at: place)
+        self = try NodeImport(isStrict: true).node(
+            json, priority: priority, at: NodeImport.Place(writing: path))
     }
 
     /// The node of JSON in the export format, from a server or a store.
@@ -160,7 +186,7 @@ extension Node {
     /// - Throws: `invalidArgument` if the JSON is no such format or nested too deep.
     package init(exported json: JSONValue) throws(LarderError) {
         self = try NodeImport(isStrict: false).node(
-            json, priority: nil, at: NodeImport.Place(path: .root))
+            json, priority: nil, at: NodeImport.Place(writing: .root))
     }
 }
 

@@ -60,12 +60,13 @@
 
     /// A node with children in any order; the last of a key is kept, and empty nodes are ignored.
     package init(children: some Sequence<Child>, priority: Priority = .none) {
-        var kept: [Child] = []
-        var isSorted = true
-        for child in children {
-            if let last = kept.last, last.key >= child.key { isSorted = false }
-            kept.append(child)
-        }
+        self.init(children: Array(children), priority: priority)
+    }
+
+    /// A node with children in any order; the last of a key is kept, and empty nodes are ignored.
+    package init(children: [Child], priority: Priority = .none) {
+        var kept = children
+        let isSorted = kept.indices.dropFirst().allSatisfy { kept[$0 - 1].key < kept[$0].key }
         if !isSorted {
             // The sort is stable: children of one key stay in their order.
             var unique: [Child] = []
@@ -75,7 +76,7 @@
             }
             kept = unique
         }
-        kept.removeAll { $0.node.isEmpty }
+        if kept.contains(where: \.node.isEmpty) { kept.removeAll { $0.node.isEmpty } }
         self.init(sortedChildren: kept, priority: priority)
     }
 }

@@ -25,6 +25,19 @@ package struct OnDisconnectTree: Sendable {
         values.unfold(at: path)
     }
 
+    /// The server will write at a location for another reason: what it was to write there and
+    /// below is replaced, what it writes above stays.
+    package mutating func replace(at path: TreePath) {
+        values.removeSubtree(at: path)
+    }
+
+    /// What the server will write, in the order of the paths.
+    package var writes: [PathValue] {
+        var writes: [PathValue] = []
+        values.forEach { writes.append(PathValue($0, $1)) }
+        return writes.sorted { $0.path < $1.path }
+    }
+
     /// The connection has ended: takes what the server has written then, in the order of the
     /// paths.
     ///
@@ -34,12 +47,12 @@ package struct OnDisconnectTree: Sendable {
     package mutating func take(
         at time: Int64, existing: (TreePath) -> Node
     ) -> [PathValue] {
-        var taken: [PathValue] = []
-        values.forEach { path, node in
-            let resolved = node.resolvingServerValues(at: time) { existing(path) }
-            taken.append(PathValue(path, resolved))
+        let taken = writes.map { write in
+            PathValue(
+                write.path,
+                write.node.resolvingServerValues(at: time) { existing(write.path) })
         }
         values = PathTree()
-        return taken.sorted { $0.path < $1.path }
+        return taken
     }
 }

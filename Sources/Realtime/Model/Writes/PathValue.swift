@@ -42,15 +42,11 @@ extension [PathValue] {
         }
         self = []
         for member in members {
-            let place = try TreePath(validating: member.name, below: path, allowsPriority: true)
-            let relative = place.dropFirst(path.count)
-            guard !relative.isEmpty else {
-                throw .invalidPath("an update's path '\(member.name)' is empty")
-            }
+            let relative = try TreePath(updating: member.name, below: path)
             let node =
                 relative.isPriority
                 ? Node(try Priority(validating: member.value))
-                : try Node(validating: member.value, at: place)
+                : try Node(validating: member.value, at: path.appending(relative))
             append(PathValue(relative, node))
         }
         try checkDisjoint()
@@ -62,5 +58,14 @@ extension [PathValue] {
         for (path, next) in zip(paths, paths.dropFirst()) where path.isAncestorOrEqual(of: next) {
             throw .invalidPath("an update's path '\(path)' contains another, '\(next)'")
         }
+    }
+}
+
+extension TreePath {
+    /// The path of an update's value, relative to the location.
+    init(updating name: String, below location: TreePath) throws(LarderError) {
+        let place = try TreePath(validating: name, below: location, allowsPriority: true)
+        self = place.dropFirst(location.count)
+        guard !isEmpty else { throw .invalidPath("an update's path '\(name)' is empty") }
     }
 }

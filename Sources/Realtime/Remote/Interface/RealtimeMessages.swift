@@ -1,3 +1,4 @@
+package import LarderCore
 package import LarderRealtimeModel
 
 /// A client's request to a server.
@@ -23,6 +24,9 @@ package enum RealtimeRequest: Equatable, Sendable {
     case onDisconnectMerge(TreePath, [PathValue])
     /// Cancels what was to be written at or below a location when the connection ends.
     case onDisconnectCancel(TreePath)
+    /// A put or a merge that a server of ours makes once, however often it arrives; other servers
+    /// do not know the token.
+    indirect case once(WriteToken, RealtimeRequest)
     /// Reports counters of the client.
     case statistics([String: Int])
 }
@@ -84,4 +88,11 @@ package enum RealtimePush: Equatable, Sendable {
     case authenticationRevoked(ResponseStatus, reason: String)
     /// Text for the log that explains how the security rules were evaluated.
     case securityDebug(String)
+}
+
+extension RealtimeRequest {
+    /// The request without the token of its write.
+    package var content: RealtimeRequest {
+        if case .once(_, let request) = self { request } else { self }
+    }
 }

@@ -34,6 +34,8 @@ final class DatabaseDisk {
     private var transactions: [TransactionID: StoredWrite] = [:]
     private var refused: [WriteID: DeadWrite] = [:]
     private(set) var token: String?
+    /// The client's name, by which servers recognize its writes: that of its store.
+    let clientName: String
     private let log: @Sendable (String) -> Void
     private let guarding: (@Sendable () throws(LarderError) -> Void)?
 
@@ -54,14 +56,21 @@ final class DatabaseDisk {
         log = configuration.log
         guarding = configuration.guarding
         budget = configuration.storage?.budget ?? .unlimited
-        guard var storage = configuration.storage else { return }
+        guard var storage = configuration.storage else {
+            clientName = WriteToken.newClientName()
+            return
+        }
         // The client that keeps the cache evicts.
         if configuration.isShared { storage.evictsAutomatically = false }
         let opened: Store
         if let store { opened = store } else { opened = try Store(storage) }
-        let tree = try opened.write { (transaction) throws(LarderError) in
-            try transaction.obtainTree(named: Self.treeName)
+        let (tree, name) = try opened.write { (transaction) throws(LarderError) in
+            (
+                try transaction.obtainTree(named: Self.treeName),
+                try transaction.obtainClientName(Self.clientNameName)
+            )
         }
+        clientName = name
         let membership: StoreMembership?
         if configuration.isShared {
             let sharing: StoreSharing
@@ -99,6 +108,7 @@ final class DatabaseDisk {
     }
 
     fileprivate static let tokenName = "realtime.token"
+    private static let clientNameName = "realtime.client"
 
     /// The store; nil if everything is kept in memory.
     var store: Store? { stored?.store }

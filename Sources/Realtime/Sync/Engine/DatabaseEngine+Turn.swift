@@ -109,7 +109,8 @@ extension DatabaseEngine {
         guard machine.isReady else { return requests }
         planListens(&requests)
         while let next = outbox.next(number: newRequestNumber) {
-            requests.append(PlannedRequest(number: next.number, request: next.sending.request))
+            requests.append(
+                PlannedRequest(number: next.number, request: requestToSend(next.sending)))
             willSend(next.sending.id)
         }
         planGets(&requests)

@@ -173,11 +173,30 @@ extension DatabaseEngine {
         outboxChanged()
     }
 
+    /// The request that is sent: a write with a token, by which it is made once however often it is
+    /// sent.
+    func requestToSend(_ sending: RequestOutbox.Sending) -> RealtimeRequest {
+        guard case .write(let id)? = outboxWork[sending.id], let write = writes[id] else {
+            return sending.request
+        }
+        defer { answeredWrites = [] }
+        return .once(
+            WriteToken(
+                client: disk.clientName, write: Self.tokenName(of: id, write),
+                answered: answeredWrites),
+            sending.request)
+    }
+
+    private static func tokenName(of id: WriteID, _ write: OutgoingWrite) -> String {
+        WriteToken.name(ofWrite: id.rawValue, at: write.time)
+    }
+
     private func settle(_ id: WriteID, _ result: Result<Void, LarderError>) {
         guard let write = writes.removeValue(forKey: id) else { return }
         switch result {
         case .success:
             disk.noteAccepted(id.rawValue)
+            answeredWrites.append(Self.tokenName(of: id, write))
             deliver(later: tree.acknowledge(id))
         case .failure(let error):
             deliver(later: tree.revert(id))

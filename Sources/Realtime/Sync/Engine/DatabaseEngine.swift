@@ -46,6 +46,10 @@ actor DatabaseEngine {
     /// The origins of the outbox's requests.
     var outboxWork: [RequestOutbox.ID: OutboxWork] = [:]
     var writes: [WriteID: OutgoingWrite] = [:]
+    /// The names of writes that the server can forget, which the next write tells it.
+    ///
+    /// They are removed from the disk before that is sent.
+    var answeredWrites: [String] = []
     var transactions = Transactions()
     var transactionWork: [TransactionID: TransactionWork] = [:]
     /// The updates for transactions of an earlier run, by their location.

@@ -5,18 +5,24 @@ extension QueryView {
     ///
     /// - Parameter before: what was shown before the operation.
     ///
-    /// Complexity: O(k log n) for k changes among n children, and the count of the events.
+    /// Complexity: O(k log n) for k changes among n children, and the count of the events; changes
+    /// that no listener asks for are not looked at.
     func events(
         of changes: ChildChanges, since before: CachedNode, _ metadata: TreeEventMetadata
     ) -> [TreeEvent] {
         if listeners.isEmpty { return [] }
-        var all = childChanges(changes)
+        var all = childChanges(changes, since: before)
         if isValueRaised(changes, since: before) { all.append(.value(shown.node)) }
-        return all.flatMap { change in
-            listeners.filter { change.type.map($0.types.contains) ?? true }.map {
-                TreeEvent(listener: $0.id, query: query, change: change, metadata: metadata)
+        var events: [TreeEvent] = []
+        events.reserveCapacity(all.count)
+        for change in all {
+            for listener in listeners where change.type.map(listener.types.contains) ?? true {
+                events.append(
+                    TreeEvent(
+                        listener: listener.id, query: query, change: change, metadata: metadata))
             }
         }
+        return events
     }
 
     /// The events that bring a new listener up to date: each child, and the value if it is known.
@@ -47,25 +53,34 @@ extension QueryView {
         if !changes.isEmpty || !before.isComplete || shown.node.priority != before.node.priority {
             return true
         }
-        return shown.node.childCount == 0 && shown.node != before.node
+        return (changes.isReplaced || shown.node.childCount == 0) && shown.node != before.node
     }
 
-    /// The changes of children by type, and within a type in the order of the query.
-    private func childChanges(_ changes: ChildChanges) -> [TreeEvent.Change] {
+    /// The changes of children by type, and within a type in the order of the query; those of types
+    /// that no listener asks for are left out.
+    private func childChanges(
+        _ changes: ChildChanges, since before: CachedNode
+    ) -> [TreeEvent.Change] {
+        let types = TreeEventType.allCases.filter { type in
+            type != .value && listeners.contains { $0.types.contains(type) }
+        }
+        if types.isEmpty { return [] }
+        let index = query.parameters.index
         var ofType: [TreeEventType: [Child]] = [:]
-        for (key, change) in changes.changes {
+        func add(_ type: TreeEventType, _ key: ChildKey, _ node: Node) {
+            if types.contains(type) { ofType[type, default: []].append(Child(key, node)) }
+        }
+        changes.forEach(from: before.node, to: shown.node) { key, change in
             switch change {
-            case .removed(let old): ofType[.childRemoved, default: []].append(Child(key, old))
-            case .added(let new): ofType[.childAdded, default: []].append(Child(key, new))
+            case .removed(let old): add(.childRemoved, key, old)
+            case .added(let new): add(.childAdded, key, new)
             case .changed(let old, let new):
-                if query.parameters.index.isIndexedValueChanged(from: old, to: new) {
-                    ofType[.childMoved, default: []].append(Child(key, new))
-                }
-                ofType[.childChanged, default: []].append(Child(key, new))
+                if index.isIndexedValueChanged(from: old, to: new) { add(.childMoved, key, new) }
+                add(.childChanged, key, new)
             }
         }
-        return ofType.sorted { $0.key < $1.key }.flatMap { type, children in
-            children.sorted { query.parameters.index.order($0, $1) < 0 }.map { child in
+        return types.flatMap { type in
+            (ofType[type] ?? []).sorted { index.order($0, $1) < 0 }.map { child in
                 .child(type, child, after: type == .childRemoved ? nil : previousKey(of: child))
             }
         }

@@ -65,7 +65,7 @@ extension QueryView {
     mutating func showAll(_ context: Context, _ changes: inout ChildChanges) {
         layered = nil
         let content = content(context)
-        shown.node = filter.replacing(shown.node, withSelectionOf: content, &changes)
+        shown.node = filter.replacingAll(withSelectionOf: content, &changes)
         shown.isComplete = server.isComplete || context.writes.completeNode != nil
     }
 

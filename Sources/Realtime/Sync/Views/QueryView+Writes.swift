@@ -7,7 +7,7 @@ extension QueryView {
     ) {
         if path.isEmpty {
             layered = nil
-            shown.node = filter.replacing(shown.node, withSelectionOf: node, &changes)
+            shown.node = filter.replacingAll(withSelectionOf: node, &changes)
             shown.isComplete = true
         } else {
             mergeLocally(PathTree(node, at: path), context, &changes)

@@ -32,13 +32,10 @@ extension ViewFilter {
         return Node(children: window)
     }
 
-    /// Replaces a selection by that of other content of the location.
-    func replacing(
-        _ old: Node, withSelectionOf content: Node, _ changes: inout ChildChanges
-    ) -> Node {
-        let new = selection(of: content)
-        Node.forEachChangedChild(from: old, to: new) { changes.note($0, from: $1, to: $2) }
-        return new
+    /// Replaces all that is selected by the selection of other content of the location.
+    func replacingAll(withSelectionOf content: Node, _ changes: inout ChildChanges) -> Node {
+        changes.replaceAll()
+        return selection(of: content)
     }
 
     /// Replaces the priority of the location.

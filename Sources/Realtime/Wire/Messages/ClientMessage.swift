@@ -59,11 +59,18 @@ package struct RequestMessage: Equatable, Sendable {
 extension RequestMessage {
     /// The message of a request.
     package init(number: Int, _ request: RealtimeRequest) {
-        self.number = number
+        let (action, members) = Self.content(of: request)
+        self.init(number: number, action: action, body: .object(members))
+    }
+
+    private static func content(
+        of request: RealtimeRequest
+    ) -> (action: String, members: [JSONMember]) {
+        let action: String
         var members: [JSONMember] = []
         switch request {
         case .authenticate(let token):
-            action = Self.isWebToken(token) ? "auth" : "gauth"
+            action = isWebToken(token) ? "auth" : "gauth"
             members.add("cred", .string(token))
         case .unauthenticate: action = "unauth"
         case .listen(let query, let tag, let hash, let compoundHash):
@@ -89,13 +96,16 @@ extension RequestMessage {
             (action, members) = ("om", Self.members(path, values.json))
         case .onDisconnectCancel(let path):
             (action, members) = ("oc", Self.members(path, .null))
+        case .once(let token, let write):
+            (action, members) = content(of: write)
+            members.add("once", token.json)
         case .statistics(let counters):
             action = "s"
             let sorted = counters.sorted { $0.key < $1.key }
             members.add(
                 "c", .object(sorted.map { JSONMember($0.key, .integer(Int64($0.value))) }))
         }
-        body = .object(members)
+        return (action, members)
     }
 
     private static func members(of query: QuerySpec, _ tag: Int?) -> [JSONMember] {
@@ -147,9 +157,9 @@ extension RequestMessage {
             return .unlisten(query, tag: tag)
         case "g": return .get(try queryAndTag().query)
         case "p":
-            return .put(
-                try body.path("p"), try body.node("d"), hash: try body.optionalText("h"))
-        case "m": return .merge(try body.path("p"), try body.pathValues("d"))
+            return try once(
+                .put(try body.path("p"), try body.node("d"), hash: try body.optionalText("h")))
+        case "m": return try once(.merge(try body.path("p"), try body.pathValues("d")))
         case "o": return .onDisconnectPut(try body.path("p"), try body.node("d"))
         case "om": return .onDisconnectMerge(try body.path("p"), try body.pathValues("d"))
         case "oc": return .onDisconnectCancel(try body.path("p"))
@@ -157,6 +167,12 @@ extension RequestMessage {
         default:
             throw LarderError(realtime: .unimplemented, "unknown action '\(action.prefix(40))'")
         }
+    }
+
+    /// The write with its token; without one as it is.
+    private func once(_ write: RealtimeRequest) throws(LarderError) -> RealtimeRequest {
+        guard let json = body["once"], json != .null else { return write }
+        return .once(try WriteToken(json: json), write)
     }
 
     private func queryAndTag() throws(LarderError) -> (query: QuerySpec, tag: Int?) {
@@ -173,6 +189,26 @@ extension RequestMessage {
             counters[member.name] = Int(count)
         }
         return counters
+    }
+}
+
+extension WriteToken {
+    fileprivate var json: JSONValue {
+        var members = [JSONMember("c", .string(client)), JSONMember("w", .string(write))]
+        if !answered.isEmpty { members.add("a", .array(answered.map { .string($0) })) }
+        return .object(members)
+    }
+
+    fileprivate init(json: JSONValue) throws(LarderError) {
+        var answered: [String] = []
+        for element in json["a"] == nil ? [] : try json.elements("a") {
+            guard case .string(let write) = element else {
+                throw .invalidMessage("an element of 'a' is not a string")
+            }
+            answered.append(write)
+        }
+        self.init(client: try json.text("c"), write: try json.text("w"), answered: answered)
+        guard isValid else { throw .invalidMessage("'once' has a name that is not valid") }
     }
 }
 

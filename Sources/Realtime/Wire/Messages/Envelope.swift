@@ -10,7 +10,7 @@ enum Envelope {
     case control(String, JSONValue)
 
     /// How deep the JSON of a message may be nested: the levels of a path, and what is around.
-    private static let maximumDepth = 100
+    static let maximumDepth = 100
 
     /// Reads a message.
     ///
@@ -20,8 +20,15 @@ enum Envelope {
         do throws(JSONError) {
             message = try JSONValue(parsing: text, maximumDepth: Self.maximumDepth)
         } catch {
-            throw .invalidMessage("\(error.reason), at byte \(error.offset)")
+            throw .invalidMessage(error)
         }
+        try self.init(message)
+    }
+
+    /// The message of a text's JSON.
+    ///
+    /// - Throws: `invalidArgument` if that is no such object.
+    init(_ message: JSONValue) throws(LarderError) {
         let content = message["d"] ?? .null
         guard case .object = content else { throw .invalidMessage("'d' is not an object") }
         switch try message.text("t") {

@@ -6,6 +6,11 @@ extension LarderError {
     package static func invalidMessage(_ problem: String) -> LarderError {
         LarderError(realtime: .invalidArgument, "invalid message: \(problem)")
     }
+
+    /// A message that is no JSON.
+    static func invalidMessage(_ error: JSONError) -> LarderError {
+        .invalidMessage("\(error.reason), at byte \(error.offset)")
+    }
 }
 
 /// The fields of messages that a peer sent, which is not trusted.

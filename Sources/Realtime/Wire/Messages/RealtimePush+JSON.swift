@@ -3,8 +3,27 @@ import LarderRealtimeModel
 import LarderRealtimeRemote
 
 extension RealtimePush {
+    /// The text of the message.
+    var text: [UInt8] {
+        guard case .overwrite(let path, let node, let tag) = self else {
+            return Envelope.data(json).text
+        }
+        // Nodes can be large: no tree of the JSON is made of them.
+        var text: [UInt8] = []
+        JSONWriter.append(raw: #"{"t":"d","d":{"a":"d","b":{"p":"#, to: &text)
+        JSONWriter.append(path.text, to: &text)
+        JSONWriter.append(raw: #","d":"#, to: &text)
+        node.appendExportedText(to: &text)
+        if let tag {
+            JSONWriter.append(raw: #","t":"#, to: &text)
+            JSONWriter.append(Int64(tag), to: &text)
+        }
+        JSONWriter.append(raw: "}}}", to: &text)
+        return text
+    }
+
     /// The content of the message.
-    var json: JSONValue {
+    private var json: JSONValue {
         var members: [JSONMember] = []
         let action: String
         switch self {
@@ -42,12 +61,18 @@ extension RealtimePush {
 
     /// The push of an action; nil for an unknown one.
     ///
+    /// - Parameters:
+    ///   - body: the body, with null in place of its data.
+    ///   - text: the message's text, which has the data.
     /// - Throws: `invalidArgument` for an invalid body.
-    init?(action: String, _ body: JSONValue) throws(LarderError) {
-        switch action {
-        case "d":
+    init?(action: String, _ body: JSONValue, of text: ServerMessageText) throws(LarderError) {
+        guard action != "d" else {
             self = .overwrite(
-                try body.path("p"), try body.node("d"), tag: try body.optionalNumber("t"))
+                try body.path("p"), try text.node(), tag: try body.optionalNumber("t"))
+            return
+        }
+        let body = try text.completed(body)
+        switch action {
         case "m":
             self = .merge(
                 try body.path("p"), try body.pathValues("d"), tag: try body.optionalNumber("t"))

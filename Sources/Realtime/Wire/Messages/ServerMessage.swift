@@ -27,9 +27,13 @@ package enum ServerMessage: Equatable, Sendable {
     ///
     /// - Throws: `invalidArgument` if it is none of the protocol.
     package init(_ text: [UInt8]) throws(LarderError) {
-        switch try Envelope(text) {
-        case .control(let type, let content): try self.init(control: type, content)
-        case .data(let content): try self.init(data: content)
+        self = try text.withUnsafeBufferPointer { (bytes) throws(LarderError) in
+            let text = try ServerMessageText(UnsafeRawBufferPointer(bytes))
+            switch try Envelope(text.message) {
+            case .control(let type, let content):
+                return try ServerMessage(control: type, content)
+            case .data(let content): return try ServerMessage(data: content, of: text)
+            }
         }
     }
 
@@ -52,18 +56,19 @@ package enum ServerMessage: Equatable, Sendable {
         }
     }
 
-    private init(data content: JSONValue) throws(LarderError) {
+    private init(data content: JSONValue, of text: ServerMessageText) throws(LarderError) {
         let body = content["b"] ?? .null
         if content["r"] != nil {
             self = .response(
                 ResponseMessage(
                     number: Int(clamping: try content.number("r")),
-                    status: ResponseStatus(rawValue: try body.text("s")), data: body["d"] ?? .null))
+                    status: ResponseStatus(rawValue: try body.text("s")), data: try text.json()))
         } else if let error = content["error"] {
             self = .failure(Self.words(error))
         } else {
             let action = try content.text("a")
-            self = try RealtimePush(action: action, body).map { .push($0) } ?? .unknown(action)
+            let push = try RealtimePush(action: action, body, of: text)
+            self = push.map { .push($0) } ?? .unknown(action)
         }
     }
 
@@ -84,7 +89,7 @@ package enum ServerMessage: Equatable, Sendable {
         case .notice(let text): Envelope.control("e", .string(text)).text
         case .pong: Envelope.control("o", .null).text
         case .response(let response): Envelope.data(response.json).text
-        case .push(let push): Envelope.data(push.json).text
+        case .push(let push): push.text
         case .failure(let text): Envelope.data(.object([JSONMember("error", .string(text))])).text
         case .unknown(let type): Envelope.control(type, .null).text
         }

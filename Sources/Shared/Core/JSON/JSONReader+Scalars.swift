@@ -94,6 +94,22 @@ extension JSONReader {
         return string
     }
 
+    /// Skips a string, which must begin at the next byte.
+    mutating func skipString() throws(JSONError) {
+        offset += 1
+        while true {
+            offset = JSONText.plainText(text, from: offset).end
+            switch byte {
+            case UInt8(ascii: "\""):
+                offset += 1
+                return
+            case UInt8(ascii: "\\"): offset = min(offset + 2, text.count)
+            case nil: throw failure("the text ends inside a string")
+            default: throw failure("a control character in a string")
+            }
+        }
+    }
+
     /// Continues at the first byte of a string that is not literal text: an escape or the end.
     private mutating func readEscapedString(from start: Int) throws(JSONError) -> String {
         var bytes = Array(UnsafeRawBufferPointer(rebasing: text[start..<offset]))

@@ -138,6 +138,39 @@ package struct JSONReader {
         }
     }
 
+    /// Skips the next value, of which only strings and brackets are looked at.
+    ///
+    /// What is skipped need not be JSON. Complexity: linear, without recursion.
+    package mutating func skipValue() throws(JSONError) {
+        var openCount = 0
+        repeat {
+            guard let byte = peek() else { throw expectedValue() }
+            switch byte {
+            case UInt8(ascii: "\""): try skipString()
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                openCount += 1
+                offset += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ","), UInt8(ascii: ":"):
+                guard openCount > 0 else { throw expectedValue() }
+                if byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]") { openCount -= 1 }
+                offset += 1
+            default: skipWord()
+            }
+        } while openCount > 0
+    }
+
+    /// Skips a number, `true`, `false` or `null`.
+    private mutating func skipWord() {
+        while let byte {
+            switch byte {
+            case UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ","), UInt8(ascii: ":"), 0x20,
+                0x09, 0x0A, 0x0D:
+                return
+            default: offset += 1
+            }
+        }
+    }
+
     private mutating func open(_ bracket: UInt8) throws(JSONError) {
         guard byte == bracket else { throw expectedValue() }
         guard depth < maximumDepth else { throw failure("nested too deep") }

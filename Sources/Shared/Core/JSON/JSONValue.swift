@@ -80,6 +80,13 @@ extension JSONValue {
         try reader.finish()
     }
 
+    /// Reads the next value of a text, in which no object has a name twice.
+    package init(reading reader: inout JSONReader) throws(JSONError) {
+        var builder = JSONTreeBuilder(refusesDuplicates: true)
+        _ = reader.peek()
+        self = try builder.readValue(&reader)
+    }
+
     package init(
         parsing text: [UInt8], maximumDepth: Int = 100,
         duplicateNames: JSONDuplicateNames = .refused
@@ -139,34 +146,31 @@ private struct JSONTreeBuilder: ~Copyable {
             members.push(JSONMember(name, try readValue(&reader)))
         }
         let object = members.popArray(from: start)
-        if refusesDuplicates, let name = Self.duplicateName(in: object) {
+        if refusesDuplicates, let name = object.duplicateName {
             throw JSONError(offset: offset, reason: "duplicate name '\(name)'")
         }
         return object
     }
+}
 
-    private static func duplicateName(in members: [JSONMember]) -> String? {
-        guard members.count > 1 else { return nil }
-        if members.count <= 8 {
-            for last in 1..<members.count {
-                for first in 0..<last
-                where members[first].name.hasSameUTF8(as: members[last].name) {
-                    return members[last].name
+extension [JSONMember] {
+    /// The first name that an earlier member has, too; nil if all names differ.
+    ///
+    /// Complexity: linear in the count of members.
+    package var duplicateName: String? {
+        if count <= 8 {
+            for last in indices {
+                for first in 0..<last where self[first].name.hasSameUTF8(as: self[last].name) {
+                    return self[last].name
                 }
             }
             return nil
         }
         // Most large objects are sorted.
-        var sorted = 1
-        while sorted < members.count,
-            members[sorted - 1].name.utf8Order(to: members[sorted].name) < 0
-        {
-            sorted += 1
-        }
-        if sorted == members.count { return nil }
+        if zip(self, dropFirst()).allSatisfy({ $0.name.utf8Order(to: $1.name) < 0 }) { return nil }
         // Keyed by bytes; Swift's hashing is seeded, so that no sender can make names collide.
-        var seen = Set<UTF8Name>(minimumCapacity: members.count)
-        return members.first { !seen.insert(UTF8Name(string: $0.name)).inserted }?.name
+        var seen = Set<UTF8Name>(minimumCapacity: count)
+        return first { !seen.insert(UTF8Name(string: $0.name)).inserted }?.name
     }
 }
 

@@ -27,12 +27,15 @@ package final class MemoryLedger: Sendable {
 
     /// Opens an account; it must be closed.
     ///
-    /// - Parameter relieve: called on any thread if the account is the largest one at the limit;
-    ///   releases memory of the account and then calls its argument, now or later.
+    /// - Parameters:
+    ///   - address: the address of the client that holds the memory; empty if it has none.
+    ///   - relieve: called on any thread if the account is the largest one at the limit; releases
+    ///     memory of the account and then calls its argument, now or later.
     package func open(
+        for address: String = "",
         _ relieve: @escaping @Sendable (_ completion: @escaping @Sendable () -> Void) -> Void
     ) -> MemoryAccount {
-        let account = MemoryAccount(.ledger(self, relieve))
+        let account = MemoryAccount(.ledger(self, relieve), address)
         accounts.withLock { $0[ObjectIdentifier(account)] = account }
         return account
     }
@@ -73,11 +76,14 @@ package final class MemoryAccount: Sendable {
     /// The value of ``held`` once the account is closed.
     private static let closed = Int.min
 
+    /// The address of the client that holds the memory; empty if it has none.
+    package let address: String
     fileprivate let owner: Owner
     private let held = Atomic<Int>(0)
 
-    fileprivate init(_ owner: Owner) {
+    fileprivate init(_ owner: Owner, _ address: String) {
         self.owner = owner
+        self.address = address
     }
 
     deinit {
@@ -86,11 +92,17 @@ package final class MemoryAccount: Sendable {
 
     /// Opens an account whose memory is a part of this one's.
     package func open() -> MemoryAccount {
-        MemoryAccount(.account(self))
+        MemoryAccount(.account(self), address)
     }
 
     /// The bytes of the account and those below it; 0 once closed.
     package var heldBytes: Int { max(held.load(ordering: .relaxed), 0) }
+
+    /// True if the account, or one above it, is closed.
+    package var isClosed: Bool {
+        guard held.load(ordering: .relaxed) != Self.closed else { return true }
+        return if case .account(let account) = owner { account.isClosed } else { false }
+    }
 
     /// The limit of the ledger in bytes.
     package var limit: Int { ledger.limit }
@@ -103,6 +115,13 @@ package final class MemoryAccount: Sendable {
             ledger.heldBytes >= ledger.limit || heldBytes >= ledger.limit / 2
         case .account(let account): account.isExhausted
         }
+    }
+
+    /// True if the account holds a considerable part of the memory while the ledger exceeds its limit
+    /// by a quarter: accounts are not relieved fast enough, and the holder should stop by itself.
+    package var isOverdrawn: Bool {
+        let (limit, total) = (ledger.limit, ledger.heldBytes)
+        return total > limit && total - limit > limit / 4 && heldBytes > limit / 64
     }
 
     private var ledger: MemoryLedger {

@@ -3,7 +3,7 @@ public import Foundation
 /// An instant in nanoseconds since the Unix epoch, UTC, between the years 0001 and 9999.
 ///
 /// Firestore stores microseconds: see ``truncatedToMicroseconds``.
-public struct Timestamp: Hashable, Sendable {
+public struct Timestamp: Hashable, ObjectComparable, Sendable {
     /// Whole seconds since 1970-01-01T00:00:00Z; below 0 before that.
     public let seconds: Int64
 

@@ -1,5 +1,6 @@
 import Foundation
 import LarderDemo
+import LarderDemoPresence
 import LarderRealtime
 import LarderRealtimeBackend
 
@@ -28,7 +29,7 @@ struct PresenceStory {
 
         try await transcript.step("Ada connects; the server records what to write when she is gone")
         {
-            announce(ada)
+            ada.announceAda()
             _ = try await wait { $0.hasChild("connections") }
             return "Bob sees her online"
         }
@@ -51,20 +52,6 @@ struct PresenceStory {
             return "Bob sees her offline"
         }
         try await bob.close()
-    }
-
-    /// Adds an entry for this client whenever it is connected, which the server removes when the
-    /// connection ends.
-    private func announce(_ database: Database) {
-        let connections = database.reference(withPath: "users/ada/connections")
-        let lastOnline = database.reference(withPath: "users/ada/lastOnline")
-        database.reference(withPath: ".info/connected").observe(.value) { snapshot in
-            guard snapshot.value as? Bool ?? false else { return }
-            let connection = connections.childByAutoId()
-            connection.onDisconnectRemoveValue()
-            connection.setValue(true)
-            lastOnline.onDisconnectSetValue(ServerValue.timestamp())
-        }
     }
 
     private func open() throws -> Database {

@@ -9,15 +9,20 @@ struct CheckCommand: ParsableCommand {
         abstract: "Verifies all rows and the invariants between tables; changes nothing.",
         discussion: """
             Prints one line per problem: table, key, description. Exit status 1 if there are \
-            any.
+            any. --pages reads the files without opening the store, which always ends with an \
+            answer; 'larder recover' makes a new store of a damaged one.
 
             EXAMPLES
               larder check
+              larder check --pages
               larder check --json | jq .problemCount
             """)
 
     @Option(help: ArgumentHelp("The maximum number of problems to list.", valueName: "count"))
     var maxProblems = 1000
+
+    @Flag(help: "Verify the pages of the files and the rows' checksums instead of the tables.")
+    var pages = false
 
     @OptionGroup var options: StoreOptions
 
@@ -26,6 +31,14 @@ struct CheckCommand: ParsableCommand {
     }
 
     func run() throws {
+        if pages {
+            try PagesCheck(options: options, maxProblems: maxProblems).run()
+        } else {
+            try checkTables()
+        }
+    }
+
+    private func checkTables() throws {
         let output = Output.standard()
         let start = System.monotonicNanoseconds()
         var listed: [CheckProblem] = []

@@ -5,7 +5,8 @@ import LarderModel
 /// Imports documents in large commits.
 ///
 /// Reads the documents of a commit before its transaction begins, so that slow input does not block
-/// other writers.
+/// other writers. Of a file it reads ahead and sorts by path, because rows written in the order of
+/// their keys fill their pages; input of unknown size, such as a pipe, is written as it arrives.
 struct Importer {
     /// The outcome of an import.
     enum Ending {
@@ -44,10 +45,14 @@ struct Importer {
         var path: DocumentPath
         var record: Record
         var line: Int
+        /// The position in the input: of two documents with one path the later replaces the earlier.
+        var position: Int
     }
 
     /// The maximum size of a commit's documents.
     private static let maxBatchBytes = 16 * 1024 * 1024
+    /// The size of the documents that are sorted together.
+    private static let maxSortedBytes = 64 * 1024 * 1024
 
     /// Creates an import; `name` is the name of the input in messages, `totalBytes` its size if it
     /// is known.
@@ -87,14 +92,13 @@ struct Importer {
                 case .piece(let piece):
                     read(piece, builder)
                 }
-                if pending.count >= batchCount || pendingBytes >= Self.maxBatchBytes {
-                    try commit()
-                }
+                if isFull { try commit() }
                 if let maxErrors, errorCount > maxErrors {
                     try commit()
                     return .tooManyErrors
                 }
-                showProgress(input)
+                consumedBytes = input.consumedBytes
+                showProgress()
             }
         } catch let broken as DocumentInput.Broken {
             return end(
@@ -125,7 +129,8 @@ struct Importer {
             do throws(LarderError) {
                 let record = try builder.encode(fields)
                 pendingBytes += record.byteCount
-                pending.append(Pending(path: path, record: record, line: piece.line))
+                pending.append(
+                    Pending(path: path, record: record, line: piece.line, position: pending.count))
             } catch {
                 report(line: piece.line, error.message)
             }
@@ -144,19 +149,55 @@ struct Importer {
         Messages.line("larder: \(name), line \(line)\(column): \(reason)")
     }
 
-    private mutating func showProgress(_ input: DocumentInput) {
+    private mutating func showProgress() {
         let count = writtenCount + Int64(pending.count)
         let elapsed = bar.elapsedSeconds
         bar.update(
-            input.consumedBytes, of: totalBytes ?? 0,
+            consumedBytes, of: totalBytes ?? 0,
             note: "\(NumberText.count(Int64(Double(count) / max(elapsed, 0.001)))) documents/s")
     }
 
-    /// Commits the documents read.
+    private var isSorted: Bool { totalBytes != nil }
+
+    /// True if no more documents are to be read before a commit.
+    private var isFull: Bool {
+        isSorted
+            ? pendingBytes >= Self.maxSortedBytes
+            : pending.count >= batchCount || pendingBytes >= Self.maxBatchBytes
+    }
+
+    /// Commits the documents read, in one commit or more.
+    private mutating func commit() throws(LarderError) {
+        if isSorted {
+            pending.sort { left, right in
+                left.path == right.path ? left.position < right.position : left.path < right.path
+            }
+        }
+        let documents = pending
+        pending.removeAll(keepingCapacity: true)
+        pendingBytes = 0
+        var start = 0
+        while start < documents.count {
+            let batch = firstBatch(of: documents[start...])
+            try write(batch)
+            start = batch.endIndex
+            showProgress()
+        }
+    }
+
+    /// The documents of one commit.
+    private func firstBatch(of documents: ArraySlice<Pending>) -> ArraySlice<Pending> {
+        var byteCount = 0
+        return documents.prefix(batchCount).prefix { document in
+            defer { byteCount += document.record.byteCount }
+            return byteCount < Self.maxBatchBytes
+        }
+    }
+
+    /// Commits documents.
     ///
     /// A document rejected by the store is reported; the others are written.
-    private mutating func commit() throws(LarderError) {
-        guard !pending.isEmpty else { return }
+    private mutating func write(_ documents: ArraySlice<Pending>) throws(LarderError) {
         var added: Int64 = 0
         var replaced: Int64 = 0
         var refused: [(line: Int, reason: String)] = []
@@ -164,7 +205,7 @@ struct Importer {
         try store.write { txn throws(LarderError) in
             (added, replaced) = (0, 0)
             refused.removeAll()
-            for document in pending {
+            for document in documents {
                 let known = try txn.withDocument(at: document.path) { entry in
                     (isFound: entry.state == .found, createTime: entry.createTime)
                 }
@@ -183,7 +224,5 @@ struct Importer {
         addedCount += added
         replacedCount += replaced
         for refusal in refused { report(line: refusal.line, refusal.reason) }
-        pending.removeAll(keepingCapacity: true)
-        pendingBytes = 0
     }
 }

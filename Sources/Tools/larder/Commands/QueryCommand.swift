@@ -51,6 +51,7 @@ struct QueryCommand: AsyncParsableCommand {
             let documents = try await question.getDocuments(source: .cache).documents
                 .compactMap(\.document)
             print(documents, printer, to: output)
+            if documents.isEmpty, !options.json { printHints(parsed) }
             if let explanation {
                 let text = ExplanationText(explanation: explanation)
                 if options.json {
@@ -62,6 +63,15 @@ struct QueryCommand: AsyncParsableCommand {
             }
         }
         try output.flush()
+    }
+
+    /// Prints what may be wrong with a query without results.
+    private func printHints(_ query: ParsedQuery) {
+        for word in query.numberLikeWords {
+            Messages.line(
+                "larder: '\(word)' is not a number and is compared as a string; numbers are "
+                    + "written like 1000000 or 1e6")
+        }
     }
 
     private func print(_ documents: [Document], _ printer: DocumentPrinter, to output: Output) {

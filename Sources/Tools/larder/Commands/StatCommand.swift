@@ -17,6 +17,9 @@ struct StatCommand: ParsableCommand {
             pending and refused writes are in 'mutations'. Each tree is listed with its tracked \
             queries and writes.
 
+            Cache rules are stored; the documents and bytes of each are listed, without those of \
+            collections that have a more specific rule.
+
             EXAMPLES
               larder stat
               larder stat --json | jq .totalBytes
@@ -43,16 +46,22 @@ struct StatCommand: ParsableCommand {
 
 struct StoreFigures {
     let statistics: StoreStatistics
+    private let opening: StoreOpening
+    private let quarantines: [String]
     private let dictionaries: [CompressionDictionary]
     private let indexes: [IndexInfo]
     private let trees: [TreeSummary]
+    private let cacheRules: [CacheRuleUsage]
 
     /// Reads the statistics as of the newest commit.
     init(_ store: Store) throws(LarderError) {
-        (statistics, dictionaries, indexes, trees) = try store.read { txn throws(LarderError) in
+        opening = store.opening
+        quarantines = store.quarantines
+        (statistics, dictionaries, indexes, trees, cacheRules) = try store.read {
+            txn throws(LarderError) in
             (
                 try txn.statistics(), try txn.dictionaries(), try txn.indexes(),
-                try txn.treeSummaries()
+                try txn.treeSummaries(), try txn.cacheRules()
             )
         }
     }
@@ -74,6 +83,7 @@ struct StoreFigures {
     /// Sections with aligned columns.
     var lines: [String] {
         var lines = contents.lines + [""] + usage.lines + [""] + file.lines
+        if !cacheRules.isEmpty { lines += [""] + ruleTable.lines }
         if !trees.isEmpty { lines += [""] + treeTable.lines }
         if !indexes.isEmpty { lines += [""] + indexTable.lines }
         if !dictionaries.isEmpty { lines += [""] + dictionaryTable.lines }
@@ -132,6 +142,23 @@ struct StoreFigures {
         table.add("other readers", NumberText.count(otherReaderCount))
         table.add("field name sets", NumberText.count(statistics.shapeCount))
         table.add("format", "\(statistics.formatVersion)")
+        table.add(
+            "opened", opening.state.rawValue,
+            opening.recoveredCommitCount > 0
+                ? "\(opening.recoveredCommitCount) commits from the log" : "")
+        for directory in quarantines { table.add("damaged files", "", "in " + directory) }
+        return table
+    }
+
+    private var ruleTable: TextTable {
+        var table = TextTable([
+            ("cache rule", .left), ("documents", .right), ("size", .right), ("", .left),
+        ])
+        for usage in cacheRules {
+            table.add(
+                usage.rule.selectorText, NumberText.count(usage.documentCount),
+                ByteSize(usage.sizeBytes).text, usage.rule.propertiesText)
+        }
         return table
     }
 
@@ -210,10 +237,31 @@ struct StoreFigures {
             "otherReaderCount": .integer(otherReaderCount),
             "shapeCount": .integer(statistics.shapeCount),
             "formatVersion": .integer(statistics.formatVersion),
+            "opening": [
+                "state": .string(opening.state.rawValue),
+                "recoveredCommitCount": .integer(
+                    Int64(clamping: opening.recoveredCommitCount)),
+            ],
+            "quarantines": .array(quarantines.map { .string($0) }),
             "dictionaryID": statistics.dictionaryID.map { .integer(Int64($0)) } ?? .null,
+            "cacheRules": .array(cacheRules.map(Self.report)),
             "trees": .array(trees.map(Self.report)),
             "indexes": .array(indexes.map(Self.report)),
             "dictionaries": .array(dictionaries.map(Self.report)),
+        ]
+    }
+
+    private static func report(_ usage: CacheRuleUsage) -> JSONReport {
+        let rule = usage.rule
+        return [
+            "selector": .string(rule.selectorText),
+            "isPinned": .boolean(rule.isPinned),
+            "isNeverCached": .boolean(rule.isNeverCached),
+            "isLocalOnly": .boolean(rule.isLocalOnly),
+            "maximumBytes": rule.maximumBytes.map { .integer($0) } ?? .null,
+            "maximumAgeSeconds": rule.maximumAge.map { .integer($0.components.seconds) } ?? .null,
+            "documentCount": .integer(usage.documentCount),
+            "sizeBytes": .integer(usage.sizeBytes),
         ]
     }
 
@@ -243,5 +291,26 @@ struct StoreFigures {
             "sizeBytes": .integer(dictionary.sizeBytes),
             "recordCount": .integer(dictionary.recordCount),
         ]
+    }
+}
+
+extension CacheRule {
+    /// The path of a collection, or a group's ID in the form of a pattern.
+    fileprivate var selectorText: String {
+        switch selector {
+        case .collection(let path): path
+        case .collectionGroup(let id): "**/\(id)"
+        }
+    }
+
+    /// The properties, such as "pinned" or "at most 20 MiB, 7d".
+    fileprivate var propertiesText: String {
+        var parts: [String] = []
+        if isPinned { parts.append("pinned") }
+        if isNeverCached { parts.append("never cached") }
+        if isLocalOnly { parts.append("local only") }
+        if let maximumBytes { parts.append("at most \(ByteSize(maximumBytes).text)") }
+        if let maximumAge { parts.append("unused for at most \(maximumAge.components.seconds) s") }
+        return parts.isEmpty ? "as without a rule" : parts.joined(separator: ", ")
     }
 }

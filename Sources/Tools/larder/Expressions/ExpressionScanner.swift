@@ -9,6 +9,9 @@ struct ExpressionScanner {
     /// The position of the next token, before blanks.
     private(set) var position = 0
 
+    /// Bare words that begin like numbers and are strings, such as `1M`.
+    private(set) var numberLikeWords: [String] = []
+
     /// The maximum nesting of lists and parentheses.
     static let maxDepth = 50
 
@@ -127,7 +130,10 @@ struct ExpressionScanner {
         if take("ref:") { return try reference(try takeText(), at: start) }
         if take("time:") { return try time(try takeText(), at: start) }
         let word = try takeBareWord()
-        return isID ? .string(word) : Self.value(ofWord: word)
+        if isID { return .string(word) }
+        let value = Self.value(ofWord: word)
+        if case .string = value, Self.beginsLikeNumber(word) { numberLikeWords.append(word) }
+        return value
     }
 
     private mutating func takeList(
@@ -215,6 +221,16 @@ struct ExpressionScanner {
             let number = try? TypedJSONReader.readValue(word)
         else { return .string(word) }
         return number
+    }
+
+    /// True for a word such as `1M`: digits, and then a letter, `_`, `.` or the end; false for a date.
+    private static func beginsLikeNumber(_ word: String) -> Bool {
+        let unsigned = word.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") }
+        let digits = unsigned.prefix(while: isDigit)
+        guard !digits.isEmpty else { return false }
+        return unsigned[digits.endIndex...].first.map {
+            isLetter($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: ".")
+        } ?? true
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool {

@@ -97,10 +97,11 @@ struct QueryOptions: ParsableArguments {
         }
         var query = ParsedQuery(collection: collection, isGroup: group)
         for text in conditions {
-            query.conditions.append(
-                try expression("--where", text) { () throws(ExpressionFailure) in
-                    try WhereExpression(text, database: databaseID)
-                })
+            let condition = try expression("--where", text) { () throws(ExpressionFailure) in
+                try WhereExpression(
+                    text, database: databaseID, numberLikeWords: &query.numberLikeWords)
+            }
+            query.conditions.append(condition)
         }
         for text in orders {
             query.orders.append(
@@ -186,6 +187,8 @@ struct ParsedQuery {
     let collection: String
     let isGroup: Bool
     var conditions: [WhereExpression] = []
+    /// The strings of the conditions that may have been meant as numbers, such as `1M`.
+    var numberLikeWords: [String] = []
     var orders: [OrderArgument] = []
     var limit: Limit?
     var startAt: [Value]?

@@ -35,7 +35,16 @@ indirect enum WhereExpression: Equatable {
 
     /// Parses a condition.
     init(_ text: String, database: DatabaseID) throws(ExpressionFailure) {
+        var words: [String] = []
+        self = try Self(text, database: database, numberLikeWords: &words)
+    }
+
+    /// Parses a condition, and collects its bare words that begin like numbers and are strings.
+    init(
+        _ text: String, database: DatabaseID, numberLikeWords: inout [String]
+    ) throws(ExpressionFailure) {
         var scanner = ExpressionScanner(text, database: database)
+        defer { numberLikeWords += scanner.numberLikeWords }
         self = try Self.condition(&scanner, depth: 0)
         guard scanner.isAtEnd else {
             throw scanner.failure(

@@ -141,4 +141,29 @@ struct FirestoreDecoderTests {
             try JSONEncoder().encode(FieldValue.delete())
         }
     }
+
+    @Test("Data of any shape is decoded: arrays, single values, and values of fields")
+    func shapes() throws {
+        let decoder = FirestoreDecoder()
+        let fields: [String: Any] = ["numbers": [1, 2], "box": ["value": "x"], "null": NSNull()]
+        #expect(try decoder.decode([Int].self, from: fields["numbers"] as Any) == [1, 2])
+        #expect(try decoder.decode(Box<String>.self, from: fields["box"] as Any).value == "x")
+        #expect(try decoder.decode(Int.self, from: 5) == 5)
+        #expect(try decoder.decode(Int?.self, from: fields["none"] as Any) == nil)
+        #expect(try decoder.decode(Int?.self, from: fields["null"] as Any) == nil)
+        #expect(throws: DecodingError.self) {
+            try decoder.decode(Int.self, from: fields["none"] as Any)
+        }
+    }
+
+    @Test("Values that only Firestore's coders support fail by case with others")
+    func unsupported() throws {
+        let reference = try memoryDatabase().document("a/b")
+        do {
+            _ = try JSONEncoder().encode([reference])
+            Issue.record("encoded")
+        } catch FirestoreEncodingError.encodingIsNotSupported(let text) {
+            #expect(text.contains("DocumentReference"))
+        }
+    }
 }

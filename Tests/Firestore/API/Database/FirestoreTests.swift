@@ -225,16 +225,4 @@ struct FirestoreTests {
         #expect(path(["LARDER_DIRECTORY": "/l", "XDG_DATA_HOME": "/d"]) == "/l/shop/a%2Fb")
         #expect(path([:], app: "two") == "/home/me/.local/share/larder/shop/two/a%2Fb")
     }
-
-    @Test("The project is read from the environment")
-    func projects() {
-        func project(_ environment: [String: String]) -> String? {
-            FirebaseOptions.fromEnvironment(environment).projectID
-        }
-        #expect(project([:]) == "demo-larder")
-        #expect(project(["GCLOUD_PROJECT": "b"]) == "b")
-        #expect(project(["GOOGLE_CLOUD_PROJECT": "a", "GCLOUD_PROJECT": "b"]) == "a")
-        #expect(project(["FIREBASE_CONFIG": #"{"projectId": "c"}"#, "GCLOUD_PROJECT": "b"]) == "c")
-        #expect(project(["FIREBASE_CONFIG": "no JSON", "FIREBASE_PROJECT_ID": "d"]) == "d")
-    }
 }

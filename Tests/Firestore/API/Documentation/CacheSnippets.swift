@@ -18,6 +18,19 @@ enum CacheSnippets {
         return pin
     }
 
+    static func rules(_ configuration: inout FirestoreConfiguration) {
+        // snippet: rules
+        configuration.cacheRules = [
+            CacheRule(.collection("menus"), isPinned: true),
+            CacheRule(
+                .collectionGroup("messages"), maximumBytes: 20 << 20, maximumAge: .seconds(604_800)),
+            CacheRule(.collection("rooms/lobby/messages")),  // as without a rule
+            CacheRule(.collection("sessions"), isNeverCached: true),
+            CacheRule(.collection("drafts"), isLocalOnly: true),
+        ]
+        // end
+    }
+
     static func evict(_ db: Firestore) async throws -> EvictionReport {
         // snippet: evict
         let report = try await db.collection("logs").whereField("level", isEqualTo: "debug").evict()
@@ -125,15 +138,6 @@ enum DurabilitySnippets {
         try await write.committedLocally()  // durable here, visible to every read and listener
         try await write.acknowledged()  // the backend has it; suspends while offline
         // end
-    }
-
-    static func loose(_ directory: String) throws -> Firestore {
-        // snippet: last-commit-at-risk
-        var configuration = FirestoreConfiguration(directory: directory)
-        configuration.durability = .lastCommitAtRisk
-        let db = try Firestore(configuration: configuration)
-        // end
-        return db
     }
 
     static func group(_ db: Firestore) async throws {

@@ -1,5 +1,6 @@
 import Foundation
 import Larder
+import LarderBackend
 import LarderTestSupport
 import Testing
 
@@ -70,7 +71,7 @@ import Testing
     @Test("Durability: a write is pending once it is committed, and found again by the next start")
     func durability() async throws {
         let directory = try TemporaryDirectory()
-        let db = try DurabilitySnippets.loose(directory.file("store"))
+        let db = try diskDatabase(directory)
         let id = try await DurabilitySnippets.stages(db)
         try await DurabilitySnippets.group(db)
         try await db.terminate()
@@ -125,6 +126,24 @@ import Testing
         let explanation = try await IndexSnippets.explain(db)
         #expect(explanation.plan.hasSuffix("reversed, in order"))
         #expect(explanation.documentsScanned == 3)
+    }
+
+    @Test("TestingApplications: two clients, outages, refusals and restarts")
+    func testingApplications() async throws {
+        let café = try TestingSnippets.Café()
+        #expect(try await TestingSnippets.online(café) == "tea")
+        #expect(try await TestingSnippets.listen(café.client()) == 1)
+        let (item, counts) = try await TestingSnippets.inspect(café)
+        #expect(item == .string("tea"))
+        #expect(counts == [1, 1, 0])
+        let (waiting, after) = try await TestingSnippets.offline(café.client())
+        #expect(waiting == 1)
+        #expect(after == 0)
+        let reasons = try await TestingSnippets.refused()
+        #expect(reasons.count == 1)
+        #expect(reasons.first?.contains("nobody is signed in") == true)
+        let directory = try TemporaryDirectory()
+        #expect(try await TestingSnippets.restart(directory.file("restart")) == 1)
     }
 
     @Test("OfflineSemantics: the sources without a network") func sources() async throws {
@@ -207,6 +226,17 @@ import Testing
 
     @Test("OfflineAndBack: a backend, the network's state, refused writes")
     func offlineAndBack() async throws {
+        var past = BackendConfiguration(project: "past")
+        past.clock = { Timestamp(seconds: 1, nanoseconds: 0) }
+        let old = try Backend(past)
+        var configuration = FirestoreConfiguration.inMemory
+        configuration.project = past.project
+        configuration.backend = old.connection
+        let client = try Firestore(configuration: configuration)
+        try await client.document("cities/gone").setData(["population": 0])
+        try await client.document("cities/gone").delete()
+        #expect(try BackendSnippets.forgetDeletes(of: old) == 1)
+        try await client.terminate()
         let db = try BackendSnippets.open()
         try await db.document("cities/SF").setData(["population": 860_000])
         #expect(try await BackendSnippets.disable(db).reason == .disabled)

@@ -90,6 +90,14 @@ enum BackendSnippets {
         return db
     }
 
+    static func forgetDeletes(of backend: Backend) throws -> Int {
+        // snippet: forget-deletes
+        let moment = Timestamp(date: Date(timeIntervalSinceNow: -30 * 86_400))
+        let forgottenCount = try backend.forgetDeletes(before: moment)
+        // end
+        return forgottenCount
+    }
+
     static func disable(_ db: Firestore) async throws -> NetworkState {
         // snippet: network-state
         try await db.disableNetwork()

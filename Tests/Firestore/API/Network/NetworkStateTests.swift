@@ -96,6 +96,10 @@ import Testing
         #expect(!settings.isEqual(db.settings))
         db.settings = settings
         #expect(db.settings.serverWait == .atMost(.zero))
+        settings.writeMarkerCollection = "clients"
+        #expect(!settings.isEqual(db.settings))
+        db.settings = settings
+        #expect(db.settings.writeMarkerCollection == "clients")
         let asked = Awaited(false)
         db.useBackend(RemoteConnection(SilentRemote { asked.change { $0 = true } }))
         let listener = db.collection("towns").addSnapshotListener { _, _ in }

@@ -15,7 +15,7 @@ struct OfflineLifeTests {
         let seed = random.seed
         var written = 0
         for _ in 0..<3 {
-            let child = try ChildProcess([store, "\(seed)", "\(written)"])
+            let child = try TestChild("LarderTestChild", [store, "\(seed)", "\(written)"])
             let lines = try #require(child.kill(after: 1 + random.below(100)))
             let reported = lines.compactMap { Int($0) }.max() ?? 0
             let left = try await readBack(store, seed)
@@ -24,12 +24,12 @@ struct OfflineLifeTests {
         }
         let expected = WriteScript.state(after: written, seed: seed)
 
-        let online = try ChildProcess(["online", store, backend])
-        let lines = try #require(online.finish(), "\(random)")
-        #expect(lines.first == "pending \(written)")
+        let online = try TestChild("LarderTestChild", ["online", store, backend])
+        #expect(online.finish() == 0, "\(random)")
+        #expect(online.lines.first == "pending \(written)")
         // Updates of documents that are not there change nothing at the backend, either.
         let refused = Self.refusedCount(written, seed)
-        #expect(lines.last == "refused \(refused)", "\(random)")
+        #expect(online.lines.last == "refused \(refused)", "\(random)")
 
         // Another client, which has nothing of its own, sees the same.
         let server = try Backend(

@@ -7,7 +7,7 @@ import Testing
 /// What the tests of values share.
 enum Sample {
     static let database = DatabaseID(project: "demo")
-    static let reader = UserDataReader(databaseID: database)
+    static let reader = UserDataReader(databaseID: database, maxDocumentBytes: 1_048_576)
 
     static func path(_ text: String = "c/d") throws -> DocumentPath { try DocumentPath(text) }
 

@@ -38,6 +38,9 @@ import Testing
         #expect(letter.error.kind == .permissionDenied)
         #expect(letter.error.message.contains("it is a secret"))
         #expect(letter.documents == [db.document("secret/x")])
+        #expect(
+            "\(letter)" == "dead letter \(id) of \(letter.writeTime): set secret/x; rejected at "
+                + "\(letter.rejectionTime): \(letter.error.message)")
         #expect(letter.changes.map(\.kind) == [.set])
         let fields = try #require(letter.changes.first?.fields)
         #expect(fields[FieldPath(["n"])] as? Int == 1)

@@ -20,6 +20,43 @@ struct WriteHandleTests {
         #expect(try await db.pendingWrites().count == 1)
     }
 
+    @Test("A pending write is described on one line, with its first changes and its last error")
+    func descriptions() async throws {
+        let world = try World()
+        let db = try world.database()
+        try await db.disableNetwork()
+        let batch = db.batch()
+        batch.setData(["n": 1], forDocument: db.document("a/1"))
+        batch.setData(["n": 1], forDocument: db.document("a/2"), merge: true)
+        batch.updateData(["n": 1], forDocument: db.document("a/1"))
+        try await batch.enqueueCommit().committedLocally()
+        batchOfDeletes(5, db).enqueueCommit()
+        let pending = try await db.pendingWrites()
+        #expect(
+            pending.map(\.description) == [
+                "pending write \(pending[0].id) of \(pending[0].writeTime): "
+                    + "set a/1, merge a/2, update a/1",
+                "pending write \(pending[1].id) of \(pending[1].writeTime): "
+                    + "delete a/1, delete a/2, delete a/3 and 2 more",
+            ])
+        world.network.refuseWrites(
+            with: Array(repeating: LarderError(.unavailable, "busy"), count: 100))
+        var updates = db.pendingWriteUpdates.makeAsyncIterator()
+        try await db.enableNetwork()
+        var first = pending[0]
+        while first.attemptCount == 0, let next = try await updates.next() { first = next[0] }
+        let attempts =
+            first.attemptCount == 1 ? "1 failed attempt" : "\(first.attemptCount) failed attempts"
+        #expect("\(first)".hasSuffix("update a/1; \(attempts); last error: busy"), "\(first)")
+        try await db.terminate()
+    }
+
+    private func batchOfDeletes(_ count: Int, _ db: Firestore) -> WriteBatch {
+        let batch = db.batch()
+        for number in 1...count { batch.deleteDocument(db.document("a/\(number)")) }
+        return batch
+    }
+
     @Test("A cancelled write has no effect")
     func cancelling() async throws {
         let db = try memoryDatabase()
@@ -172,5 +209,23 @@ struct LettingGoTests {
                 await Task.yield()
             }
         }
+    }
+
+    @Test("coded values are written with handles: added, and field by field")
+    func codedValues() async throws {
+        struct City: Codable {
+            var name: String
+            var population: Int
+        }
+        let db = try memoryDatabase()
+        let (document, write) = try db.collection("cities")
+            .enqueueAddDocument(from: City(name: "San Francisco", population: 1))
+        try await write.committedLocally()
+        let change = City(name: "other", population: 2)
+        try await document.enqueueSetData(from: change, mergeFields: ["population"])
+            .committedLocally()
+        let city = try await document.getDocument(as: City.self, source: .cache)
+        #expect(city.name == "San Francisco" && city.population == 2)
+        try await db.terminate()
     }
 }

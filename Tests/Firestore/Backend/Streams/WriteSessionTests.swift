@@ -17,7 +17,7 @@ struct WriteSessionTests {
             state.withLock { state in
                 switch event {
                 case .opened: state.events.append("opened")
-                case .handshake(let token):
+                case .handshake(let token, _):
                     state = (state.events + ["handshake"], token)
                 case .committed(let response, let token):
                     state = (state.events + ["committed \(response.results.count)"], token)

@@ -131,4 +131,23 @@ struct ReadSetTests {
             #expect(end == .invalidArgument)
         }
     }
+
+    @Test("Queries and values are counted with what was read, and each document once")
+    func bytes() throws {
+        var reads = ReadSet()
+        let version = SnapshotVersion(Timestamp(seconds: 1, nanoseconds: 0))
+        for _ in 0..<2 { reads.add(try DocumentPath("c/a"), version) }
+        var more = ReadSet()
+        more.add(try DocumentPath("c/a"), version)
+        reads.formUnion(more, at: version)
+        #expect((80..<100).contains(reads.bytes))
+        let text = Value.string(String(repeating: "x", count: 10_000))
+        var query = all
+        query.filters = [.field(FieldFilter(try FieldPath("n"), .equal, text))]
+        reads.add(query, [])
+        #expect((10_000..<11_000).contains(reads.bytes))
+        more.add(query, [.maximum(try FieldPath("n")): text])
+        reads.formUnion(more, at: version)
+        #expect((30_000..<33_000).contains(reads.bytes))
+    }
 }

@@ -130,6 +130,26 @@ struct WorkingDocumentTests {
         #expect(document.version == version(4) && document.hasCommittedMutations)
     }
 
+    @Test("a committed create determines the create time, and only a create does")
+    func createTimes() throws {
+        let fields = try Record(["a": 1])
+        func created(_ document: WorkingDocument, _ precondition: Precondition) throws
+            -> Timestamp?
+        {
+            var document = document
+            try document.apply(
+                Mutation(.set(fields), at: path, precondition: precondition),
+                committedAs: MutationResult(version: version(3)), using: builder)
+            return document.createTime
+        }
+        let made = Timestamp(seconds: 1, nanoseconds: 0)
+        #expect(try created(WorkingDocument(nil), .exists(false)) == version(3).timestamp)
+        // The cached document was deleted by another client.
+        #expect(try created(found(["a": 0]), .exists(false)) == version(3).timestamp)
+        #expect(try created(WorkingDocument(nil), .none) == nil)
+        #expect(try created(found(["a": 0]), .none) == made)
+    }
+
     @Test("a committed patch that does not fit the cached document leaves unknown fields")
     func unknown() throws {
         var document = WorkingDocument(nil)

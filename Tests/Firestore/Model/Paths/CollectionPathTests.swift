@@ -6,7 +6,10 @@ struct CollectionPathTests {
     @Test("a collection path with an even number of segments is refused")
     func parity() throws {
         #expect(try CollectionPath("a/b/c").id == "c")
-        #expect(throws: LarderError.self) { try CollectionPath("a/b") }
+        let two = #expect(throws: LarderError.self) { try CollectionPath("a/b") }
+        #expect(two?.message.contains("has 2 segments, which is not an odd number") == true)
+        let one = #expect(throws: LarderError.self) { try DocumentPath("a") }
+        #expect(one?.message.contains("has 1 segment, which is not an even number") == true)
         #expect(throws: LarderError.self) { try CollectionPath("") }
     }
 

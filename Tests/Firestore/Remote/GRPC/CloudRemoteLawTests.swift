@@ -7,7 +7,8 @@ import Testing
 
 @Suite("The laws of a remote: a backend over sockets")
 struct CloudRemoteLawTests {
-    @Test("each law", .timeLimit(.minutes(10)), arguments: RemoteLaw.allCases)
+    // Those of other calls are tried on the server itself, with the tests of sockets.
+    @Test("each law", .timeLimit(.minutes(10)), arguments: RemoteLaw.ofEngineCalls)
     func each(law: RemoteLaw) async throws {
         let server = try await TestServer.started()
         let cloud = try server.client()
@@ -21,7 +22,7 @@ struct CloudRemoteLawTests {
         let server = try await TestServer.started()
         let cloud = try server.client()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for law in RemoteLaw.allCases {
+            for law in RemoteLaw.ofEngineCalls {
                 group.addTask {
                     try await law.check(
                         cloud.connection.remote, DatabaseID(project: TestServer.project))

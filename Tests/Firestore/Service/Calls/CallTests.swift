@@ -29,8 +29,8 @@ struct CallTests {
             testDescription: "another scheme", headers: [":scheme": "ftp"],
             ending: ["grpc-status": "3"]),
         Refused(
-            testDescription: "an encoding", headers: ["grpc-encoding": "gzip"],
-            ending: ["grpc-status": "12", "grpc-accept-encoding": "identity"]),
+            testDescription: "gRPC-Web", headers: ["content-type": "application/grpc-web+proto"],
+            ending: [":status": "415"]),
         Refused(
             testDescription: "another call", method: "Dance", ending: ["grpc-status": "12"]),
         Refused(testDescription: "no token", ending: ["grpc-status": "16"]),
@@ -69,12 +69,33 @@ struct CallTests {
         #expect(try await client.sent().isEmpty && client.ledger.heldBytes == 0)
     }
 
-    @Test("Calls with the token, and with identity encoding, are served")
+    @Test("Calls with the token, with any encoding and in any format of gRPC, are served")
     func admitted() async throws {
-        let client = try await TestConnection(token: BearerToken("secret"))
-        try await client.open(
-            "Listen", ["authorization": "Bearer secret", "grpc-encoding": "identity", "x": "y"])
-        #expect(client.stream.withLock { $0.method } == "Listen")
+        for (encoding, format) in [("identity", ""), ("gzip", "+proto"), ("gzip", ";x=y")] {
+            let client = try await TestConnection(token: BearerToken("secret"))
+            let fields: HPACKHeaders = [
+                "authorization": "Bearer secret", "grpc-encoding": encoding, "x": "y",
+                "content-type": "application/grpc\(format)",
+            ]
+            try await client.open("Listen", fields)
+            try await client.send(TestConnection.framed([1]))
+            #expect(client.stream.withLock { $0.method } == "Listen")
+            #expect(client.stream.withLock { $0.requests } == [[1]])
+        }
+    }
+
+    @Test(
+        "A compressed message ends the call",
+        arguments: [(nil, "13"), ("identity", "13"), ("gzip", "12")])
+    func compressed(encoding: String?, status: String) async throws {
+        let client = try await TestConnection()
+        try await client.open("Listen", encoding.map { ["grpc-encoding": $0] } ?? [:])
+        try await client.send(TestConnection.framed([1]) + [1, 0, 0, 0, 1, 1])
+        let ending = try #require(try await client.ending())
+        #expect(ending["grpc-status"] == [status])
+        #expect(ending["grpc-accept-encoding"] == (status == "12" ? ["identity"] : []))
+        #expect(client.stream.withLock { $0.requests } == [[1]])
+        #expect(client.ledger.heldBytes == 0)
     }
 
     @Test("Requests and answers pass both ways, and a status ends the call")
@@ -216,5 +237,37 @@ struct CallTests {
         for _ in 0..<8 { try await client.send(message) }
         #expect(try await credits(client, .rootStream) == window)
         #expect(try await credits(client, 1) == window)
+    }
+
+    @Test("Requests that are announced and do not come hold up no other client")
+    func announced() async throws {
+        let client = try await TestConnection(memory: 44 << 20)
+        for number in 0..<24 {
+            let id = HTTP2StreamID(2 * number + 1)
+            try await client.open("Listen", on: id)
+            // 11 MiB, of which nothing follows.
+            try await client.send([0, 0, 0xb0, 0, 0], on: id)
+        }
+        #expect(client.ledger.heldBytes < 100_000)
+        try await client.open("Commit", on: 101)
+        let message = TestConnection.message(400_000)
+        for piece in stride(from: 0, to: message.count, by: 16_384) {
+            let end = min(piece + 16_384, message.count)
+            try await client.send(message[piece..<end], on: 101, isLast: end == message.count)
+        }
+        #expect(client.stream.withLock { $0.requests.map(\.count) } == [400_000 - 5])
+    }
+
+    @Test("A refused call keeps nothing of a request of which a part has come")
+    func refusedPart() async throws {
+        let client = try await TestConnection()
+        try await client.open("Listen")
+        try await client.send([0, 0, 1, 0, 0] + [UInt8](repeating: 1, count: 30_000))
+        #expect(client.ledger.heldBytes > 30_000)
+        try await client.onLoop { call in
+            call.refuse(StreamRefusal.memory)
+            #expect(call.partBytes == 0)
+        }
+        #expect(client.ledger.heldBytes == 0)
     }
 }

@@ -7,9 +7,11 @@ import Testing
 @Suite("Server: messages in the bytes of a call")
 struct MessageReaderTests {
     private func steps(
-        _ bytes: [UInt8], maxBytes: Int = 1_000, every size: Int = .max
+        _ bytes: [UInt8], maxBytes: Int = 1_000, every size: Int = .max,
+        encoding: String? = nil
     ) throws -> [MessageReader.Step] {
         var reader = MessageReader(maxBytes: maxBytes)
+        reader.encoding = encoding
         var steps: [MessageReader.Step] = []
         var (rest, buffer) = (bytes[...], ByteBuffer())
         while !rest.isEmpty {
@@ -36,9 +38,11 @@ struct MessageReaderTests {
         #expect(error?.code == .invalidArgument)
     }
 
-    @Test("are not compressed", arguments: [1, 2, 255] as [UInt8])
-    func compressed(flag: UInt8) {
-        let error = #expect(throws: RPCError.self) { try steps([flag, 0, 0, 0, 0]) }
-        #expect(error?.code == .internalError)
+    @Test("are not compressed", arguments: [1, 2, 255] as [UInt8], [nil, "gzip"])
+    func compressed(flag: UInt8, encoding: String?) {
+        let error = #expect(throws: RPCError.self) {
+            try steps([flag, 0, 0, 0, 0], encoding: encoding)
+        }
+        #expect(error?.code == (flag == 1 && encoding != nil ? .unimplemented : .internalError))
     }
 }

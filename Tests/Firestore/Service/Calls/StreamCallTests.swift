@@ -330,6 +330,26 @@ struct StreamCallTests {
         #expect(names.filter { $0 != "/" } == ["2", "3", "4"])
     }
 
+    @Test("A target is charged until it is removed")
+    func targetMemory() async throws {
+        let client = try await connect()
+        try await client.open("Listen")
+        let large = try target(1, fields: [String(repeating: "x", count: 1_400)])
+        try await client.send(large)
+        try await untilCurrent(client)
+        await client.loop.run()
+        let held = client.ledger.heldBytes
+        #expect((1_400...10_000).contains(held), "\(held)")
+        try await client.send(removal(1))
+        let _: [Listened] = try await responses(client) {
+            $0.targetChange.targetChangeType == .remove
+        }
+        #expect(client.ledger.heldBytes < held - 1_400)
+        try await client.send([], isLast: true)
+        _ = try await client.answer()
+        #expect(client.ledger.heldBytes == 0)
+    }
+
     // MARK: Write
 
     @Test(

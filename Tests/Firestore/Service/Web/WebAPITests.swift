@@ -18,10 +18,10 @@ struct WebAPITests {
         configuration.allowedHosts = allowed
         let web = WebAPI(
             admin: AdminAPI(databases: test.databases, streams: StreamCount(limit: 1)),
-            json: JSONAPI(calls: EncodedCalls(test.service)), token: BearerToken(token),
-            access: configuration.webAccess)
+            json: JSONAPI(calls: EncodedCalls(test.service)), token: BearerToken(token))
+        let front = HTTPFront(configuration.webAccess, [web])
         let reply = CollectedReply()
-        await web.respond(to: HTTPRequest(method: method, target: target, fields: fields), reply)
+        await front.respond(to: HTTPRequest(method: method, target: target, fields: fields), reply)
         #expect(reply.isWhole)
         return reply
     }

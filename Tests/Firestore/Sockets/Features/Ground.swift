@@ -12,7 +12,7 @@ final class Ground: Sendable {
     let proxy: Proxy
     private let server: WireServer?
     private let port: Int
-    private let project = "wire-\(UInt64.random(in: 0 ... .max))"
+    let project = "wire-\(UInt64.random(in: 0 ... .max))"
 
     private init(_ server: WireServer?, port: Int) async throws {
         self.server = server

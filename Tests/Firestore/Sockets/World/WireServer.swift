@@ -8,7 +8,6 @@ import Synchronization
 /// The server itself, in this process, which a test can stop and start again where it was.
 final class WireServer: Sendable {
     private struct State {
-        var port = 0
         var token = "first"
         var task: Task<Void, any Error>?
     }
@@ -16,10 +15,14 @@ final class WireServer: Sendable {
     private let storage: ServerConfiguration.Storage
     private let limits: ServerConfiguration.Limits
     private let state = Mutex(State())
+    private let reservedPort: ReservedPort
 
-    private init(_ storage: ServerConfiguration.Storage, _ limits: ServerConfiguration.Limits) {
+    private init(
+        _ storage: ServerConfiguration.Storage, _ limits: ServerConfiguration.Limits
+    ) throws {
         self.storage = storage
         self.limits = limits
+        reservedPort = try ReservedPort()
     }
 
     /// A server that listens at a port that is free.
@@ -31,13 +34,13 @@ final class WireServer: Sendable {
         // Clients of tests ask often whether it is there.
         limits.pingInterval = .zero
         limits.grace = .milliseconds(100)
-        let server = WireServer(storage, limits)
+        let server = try WireServer(storage, limits)
         try await server.start()
         return server
     }
 
-    /// Where it listens, or did last.
-    var port: Int { state.withLock { $0.port } }
+    /// The port at which it listens, also after a restart.
+    var port: Int { reservedPort.number }
     /// Bearer token that clients must present.
     var token: String { state.withLock { $0.token } }
     /// Whether it serves.
@@ -51,11 +54,8 @@ final class WireServer: Sendable {
         let server = try Server(
             configuration, logger: Logger(label: "server") { _ in SwiftLogNoOpLogHandler() })
         let task = Task { try await server.run() }
-        guard let port = await server.port else { return try await task.value }
-        state.withLock { state in
-            state.port = port
-            state.task = task
-        }
+        guard await server.port != nil else { return try await task.value }
+        state.withLock { $0.task = task }
     }
 
     /// Ends all streams, closes the databases and listens no more.

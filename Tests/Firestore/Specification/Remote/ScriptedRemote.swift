@@ -1,12 +1,13 @@
 import LarderModel
 import LarderQuery
 import LarderRemote
+import LarderTestSupport
 import Synchronization
 
 /// A backend that says what a test makes it say, and remembers what it was asked.
 ///
 /// It has at most one stream of each kind open, as every client has.
-final class ScriptedRemote: Remote {
+final class ScriptedRemote: RemoteWithoutDirectCalls {
     /// What clients have asked of it.
     struct Asked: Sendable {
         /// What was last asked for each target that is watched: until the client ends it, the

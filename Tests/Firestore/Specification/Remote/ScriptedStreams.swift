@@ -67,7 +67,7 @@ final class ScriptedWriteStream: WriteStream {
                 state.write?.isHandshakeDone = true
                 let token = state.nextToken()
                 return { handler(.handshake(streamToken: token)) }
-            case .write(let mutations, let streamToken):
+            case .write(let mutations, let streamToken, _):
                 if state.write?.isHandshakeDone == false {
                     state.asked.violations.append("a write before the handshake")
                 }

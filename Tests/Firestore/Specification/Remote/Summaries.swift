@@ -17,7 +17,7 @@ extension WriteRequest {
     var summary: String {
         switch self {
         case .handshake: "handshake"
-        case .write(let mutations, _): "\(mutations.count) of \(mutations.map(\.path.string))"
+        case .write(let mutations, _, _): "\(mutations.count) of \(mutations.map(\.path.string))"
         }
     }
 }

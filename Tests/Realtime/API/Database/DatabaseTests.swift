@@ -73,7 +73,7 @@ struct DatabaseTests {
             database.reference(withPath: "a").observe(.value) { _ in }
             try await database.reference(withPath: "a").enqueueSetValue(1).committedLocally()
         }
-        try await withDeadline(.seconds(20)) {
+        try await withDeadline(.seconds(60)) {
             while true {
                 do {
                     let again = try Database(configuration: configuration)

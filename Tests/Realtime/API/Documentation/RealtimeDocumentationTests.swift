@@ -31,7 +31,7 @@ struct RealtimeDocumentationTests {
         #expect(database.connectionState.reason == .noBackend)
         try await database.close()
         let synchronized = try Start.synchronize()
-        try await withDeadline(.seconds(20)) {
+        try await withDeadline(.seconds(60)) {
             try await synchronized.reference(withPath: "a").setValue(1)
             #expect(synchronized.connectionState.status == .connected)
             #expect(try await synchronized.reference(withPath: "a").getData().value as? Int == 1)
@@ -45,7 +45,7 @@ struct RealtimeDocumentationTests {
         configuration.callbackQueue = DispatchQueue(label: "documentation")
         try Start.enforceRules(&configuration)
         let database = try Database(configuration: configuration)
-        try await withDeadline(.seconds(20)) {
+        try await withDeadline(.seconds(60)) {
             try await database.reference(withPath: "players/ada").setValue(["score": 1])
             for (path, value) in [("players/ada", ["score": "x"]), ("players/bob", ["score": "1"])]
             {
@@ -60,7 +60,7 @@ struct RealtimeDocumentationTests {
     @Test("GettingStarted: writing, observing, querying, transactions and models")
     func gettingStarted() async throws {
         let database = try Start.synchronize()
-        try await withDeadline(.seconds(20)) {
+        try await withDeadline(.seconds(60)) {
             let ada = Start.write(database)
             let data = try await ada.getData()
             #expect(data.childSnapshot(forPath: "score").value as? Int == 50)

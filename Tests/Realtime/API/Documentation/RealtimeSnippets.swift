@@ -250,7 +250,6 @@ enum RealtimeOfflineSnippets {
     static func durable(_ directory: String) throws -> Database {
         // snippet: realtime-durability
         var configuration = DatabaseConfiguration(directory: directory)
-        configuration.durability = .lastCommitAtRisk
         configuration.cacheSize = .unlimited
         let database = try Database(configuration: configuration)
         // end

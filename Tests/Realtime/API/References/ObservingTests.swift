@@ -143,7 +143,7 @@ struct ObservingSequencesTests {
         let database = try database()
         let place = database.reference(withPath: "a")
         place.enqueueSetValue(["x": 1])
-        try await withDeadline(.seconds(20)) {
+        try await withDeadline(.seconds(60)) {
             var values = place.values.makeAsyncIterator()
             let first = try await values.next()
             #expect((first?.value as? [String: Int]) == ["x": 1])
@@ -163,7 +163,7 @@ struct ObservingSequencesTests {
     func awaiting() async throws {
         let database = try database()
         let place = database.reference(withPath: "a")
-        try await withDeadline(.seconds(20)) {
+        try await withDeadline(.seconds(60)) {
             let id = try await place.enqueueSetValue(7).committedLocally()
             #expect(id != nil)
             #expect(await place.observeSingleEvent(of: .value).value as? Int == 7)
@@ -182,7 +182,7 @@ struct ObservingSequencesTests {
     func cancellation() async throws {
         let database = try database()
         let place = database.reference(withPath: "a")
-        try await withDeadline(.seconds(20)) {
+        try await withDeadline(.seconds(60)) {
             let task = Task {
                 for try await _ in place.values {}
                 return await place.observeSingleEvent(of: .value).metadata.isComplete

@@ -198,7 +198,7 @@ struct RealtimeLawTests {
         let directory = try TemporaryDirectory()
         let database = try Database(
             configuration: DatabaseConfiguration(directory: directory.file("store")))
-        try await withDeadline(.seconds(30)) {
+        try await withDeadline(.seconds(60)) {
             for number in 0..<5 {
                 let place = database.reference(withPath: "a/\(number)")
                 try await place.enqueueSetValue(number).committedLocally()

@@ -33,7 +33,7 @@ struct RealtimeProcessTests {
         for round in 0..<Self.rounds {
             let names = (1...3).map { "\(round)-\($0)" }
             let children = try names.map {
-                try WritingProcess(directory.file("database"), $0)
+                try TestChild(writing: directory.file("database"), $0)
             }
             // The first ones end while others write and may replace them.
             var reported: [Int] = []
@@ -49,7 +49,7 @@ struct RealtimeProcessTests {
     @Test("An open directory is shared by all processes or by none")
     func exclusion() async throws {
         let database = try open(.shared)
-        let child = try WritingProcess(directory.file("database"), "child")
+        let child = try TestChild(writing: directory.file("database"), "child")
         try child.wait(for: 1)
         let alone = #expect(throws: DatabaseError.self) { try open(.exclusive) }
         #expect(alone?.kind == .failedPrecondition)
@@ -83,48 +83,26 @@ struct RealtimeProcessTests {
     }
 }
 
-/// A process that writes until it is killed.
-private final class WritingProcess {
-    private let process = Process()
-    private let output = Pipe()
-    private var text = ""
-
-    init(_ directory: String, _ name: String) throws {
-        process.executableURL = Bundle.main.executableURL?.deletingLastPathComponent()
-            .appendingPathComponent("LarderRealtimeTestChild")
-        process.arguments = [directory, name]
-        process.standardOutput = output
-        try process.run()
-    }
-
-    deinit {
-        if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
+extension TestChild {
+    /// Starts a child that writes until it is killed.
+    fileprivate convenience init(writing directory: String, _ name: String) throws {
+        try self.init("LarderRealtimeTestChild", [directory, name])
     }
 
     /// Waits until a number of writes is durable.
-    func wait(for count: Int) throws {
-        while last < count {
-            let data = output.fileHandleForReading.availableData
-            try #require(!data.isEmpty, "it has ended after: \(text.suffix(200))")
-            text += String(decoding: data, as: UTF8.self)
-        }
+    fileprivate func wait(for count: Int) throws {
+        while last < count { try #require(read(), "it has ended after: \(lines.suffix(5))") }
     }
 
     /// Kills it once a number of writes is durable.
     ///
     /// - Returns: the last one that it reported.
-    func kill(after count: Int) throws -> Int {
+    fileprivate func kill(after count: Int) throws -> Int {
         try wait(for: count)
-        Foundation.kill(process.processIdentifier, SIGKILL)
-        text += String(
-            decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
+        kill()
         return last
     }
 
     /// The number in the last whole line.
-    private var last: Int {
-        let lines = text.split(separator: "\n").dropLast(text.hasSuffix("\n") ? 0 : 1)
-        return lines.last.flatMap { Int($0) } ?? 0
-    }
+    private var last: Int { lines.last.flatMap { Int($0) } ?? 0 }
 }

@@ -281,6 +281,13 @@ struct SynchronizationTests {
                 await (try? database.pendingWrites()) ?? []
             }
             #expect(pending.count == (isWanted ? 4 : 6))
+            #expect(
+                pending.map(\.description).suffix(2) == [
+                    "pending write \(pending[pending.count - 2].id) of "
+                        + "\(pending[pending.count - 2].writeTime): set /b",
+                    "pending write \(pending[pending.count - 1].id) of "
+                        + "\(pending[pending.count - 1].writeTime): set /a",
+                ])
             client.observe(place, [.value])
             #expect(client.read() == ["value 9"])
             client.database.goOnline()

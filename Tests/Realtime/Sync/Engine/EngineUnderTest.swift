@@ -221,6 +221,7 @@ extension RealtimeRequest {
         case .onDisconnectMerge(let path, let values):
             "onDisconnect merge \(path) "
                 + values.map { "\($0.path.text)=\($0.node.text)" }.joined(separator: " ")
+        case .once(_, let write): write.text
         case .onDisconnectCancel(let path): "onDisconnect cancel \(path)"
         case .statistics: "statistics"
         }

@@ -70,7 +70,7 @@ final class SwitchedRemote: RealtimeRemote {
 
         func send(_ request: RealtimeRequest, number: Int) {
             guard isOpen.withLock({ $0 }) else { return }
-            if case .put(_, let node, hash: nil) = request,
+            if case .put(_, let node, hash: nil) = request.content,
                 case .number(let value)? = node.leafValue, let value = value.integer
             {
                 sent(value)

@@ -22,6 +22,11 @@ struct SyncWorld {
     private var activeListens: [WindowServer.Key: Int] = [:]
     private var lastRequest = 0
     private var unanswered: Set<WindowServer.Key> = []
+    /// The plain listens that were ended, for each end that the server has not answered: changes of
+    /// theirs may follow.
+    private var endings: [WindowServer.Key] = []
+    /// The hashes of listens that were served while changes of ended ones could follow, by number.
+    private var disturbedHashes: [Int: String] = [:]
     private var nextListener: UInt = 1
     private(set) var failures: [String] = []
     private(set) var log: [String] = []
@@ -114,9 +119,14 @@ extension SyncWorld {
                     failures.append("not there: \(query)")
                 }
                 unanswered.remove(key)
-                requests.append(.unlisten(query, tag: tag))
+                end(key)
             }
         }
+    }
+
+    private mutating func end(_ key: WindowServer.Key) {
+        if key.tag == nil { endings.append(key) }
+        requests.append(.unlisten(key.query, tag: key.tag))
     }
 
     private mutating func request(_ key: WindowServer.Key) {
@@ -141,6 +151,8 @@ extension SyncWorld {
         server.disconnect()
         answers = []
         requests = []
+        endings = []
+        disturbedHashes = [:]
         for (key, _) in activeListens.sorted(by: { $0.value < $1.value }) { request(key) }
         requests += tree.writes.pending.map { .write($0) }
     }
@@ -158,6 +170,8 @@ extension SyncWorld {
         server.disconnect()
         answers = []
         requests = []
+        endings = []
+        disturbedHashes = [:]
         activeListens = [:]
         unanswered = []
         tree = SyncTree(cache.start())
@@ -204,6 +218,9 @@ extension SyncWorld {
             note("serve listen \(query)")
             // Hashes are those of the moment at which the listen is sent.
             let (hash, compound) = tree.hashes(of: query)
+            if endings.contains(where: { $0.query.path.overlaps(query.path) }) {
+                disturbedHashes[number] = hash
+            }
             answers.append(
                 (
                     server.listen(
@@ -214,6 +231,8 @@ extension SyncWorld {
             receiveAll()
         case .unlisten(let query, let tag):
             server.unlisten(query, tag: tag)
+            let key = WindowServer.Key(query: query, tag: tag)
+            if tag == nil { answers.append(([.ended(key)], server.truth)) }
         case .write(let write):
             if random.oneIn(5) {
                 note("refuse \(write.id)")
@@ -250,9 +269,18 @@ extension SyncWorld {
                 take(tree.serverRangeMerge(path, merges, tag: tag))
             case .completed(let key, let number):
                 // Answers to listens that ended in the meantime are ignored.
+                let disturbedHash = disturbedHashes.removeValue(forKey: number)
                 guard activeListens[key] == number else { continue }
+                // The server may have confirmed what the client had before: as ServerListens says.
+                if let disturbedHash, tree.hashes(of: key.query).hash != disturbedHash {
+                    end(key)
+                    request(key)
+                    continue
+                }
                 unanswered.remove(key)
                 take(tree.listenCompleted(key.query.path, tag: key.tag))
+            case .ended(let key):
+                if let index = endings.firstIndex(of: key) { endings.remove(at: index) }
             case .accepted(let id): take(tree.acknowledge(id))
             case .refused(let id): take(tree.revert(id))
             }

@@ -10,6 +10,7 @@ struct WindowServer {
         case merge(TreePath, [PathValue], tag: Int?)
         case rangeMerge(TreePath, [RangeMerge], tag: Int?)
         case completed(Key, number: Int)
+        case ended(Key)
         case accepted(WriteID)
         case refused(WriteID)
     }

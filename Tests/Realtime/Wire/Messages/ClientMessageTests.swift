@@ -49,6 +49,18 @@ import Testing
             .put(TreePath("n"), Node(.integer(2)), hash: "YPVfR2bXt/lcDjiQZ8pOkAd3qkQ="),
             #"{"r":7,"a":"p","b":{"p":"/n","d":2,"h":"YPVfR2bXt/lcDjiQZ8pOkAd3qkQ="}}"#
         ),
+        (
+            .once(
+                WriteToken(client: "c-1", write: "7-1", answered: ["5-1", "6-1"]),
+                .put(TreePath("n"), Node(.integer(2)), hash: nil)),
+            #"{"r":7,"a":"p","b":{"p":"/n","d":2,"once":{"c":"c-1","w":"7-1","a":["5-1","6-1"]}}}"#
+        ),
+        (
+            .once(
+                WriteToken(client: "c", write: "7"),
+                .merge(.root, [PathValue(TreePath("a"), .empty)])),
+            #"{"r":7,"a":"m","b":{"p":"/","d":{"a":null},"once":{"c":"c","w":"7"}}}"#
+        ),
         (.put(TreePath("n"), .empty, hash: ""), #"{"r":7,"a":"p","b":{"p":"/n","d":null,"h":""}}"#),
         (
             .merge(
@@ -132,7 +144,10 @@ import Testing
         ("q", #"{"p":"/a","ch":{"hs":["",""],"ps":[1]}}"#),
         ("m", #"{"p":"/a","d":1}"#), ("m", #"{"p":"/a","d":{"b":1,"b/c":2}}"#),
         ("p", #"{"p":"/a","d":{".sv":"x"}}"#), ("s", "{}"), ("s", #"{"c":{"a":"b"}}"#),
-        ("auth", "{}"), ("g", "[]"), ("o", "null"),
+        ("auth", "{}"), ("g", "[]"), ("o", "null"), ("p", #"{"p":"/a","once":1}"#),
+        ("p", #"{"p":"/a","once":{"c":"a/b","w":"1"}}"#),
+        ("p", #"{"p":"/a","once":{"c":"","w":"1"}}"#),
+        ("m", #"{"p":"/a","d":{},"once":{"c":"a","w":"1","a":[1]}}"#),
     ])
     func `invalid bodies are refused, and their numbers are known`(
         action: String, body: String

@@ -1,3 +1,4 @@
+import LarderSharedTestSupport
 import Testing
 
 @testable import LarderCore
@@ -141,6 +142,47 @@ struct JSONValueTests {
                     maximumDepth: .max)
             }
             #expect(error?.reason == "nested too deep")
+        }
+    }
+
+    @Test("a value that is skipped ends where it ends when it is read")
+    func skipping() throws {
+        var random = SeededRandom()
+        let texts = [
+            #"{"a":[1,-2.5e3,"x\"]}"],"b":{"c\\\\":null,"d":[[],{}]}}"#, #""a\u00e9\\""#, "true",
+            "-1",
+            " [ ] ", #"["é",{"":0}]"#,
+        ]
+        for _ in 0..<5000 {
+            var text = Array(random.pick(texts).utf8)
+            if random.oneIn(2) { text.remove(at: random.below(text.count)) }
+            let rest = random.oneIn(2) ? Array(",1]".utf8) : []
+            let skipped = end(of: text + rest) { (reader) throws(JSONError) in
+                try reader.skipValue()
+            }
+            let read = end(of: text + rest) { (reader) throws(JSONError) in
+                _ = try JSONValue(reading: &reader)
+            }
+            // More texts can be skipped than are JSON.
+            if let read { try #require(skipped == read, "\(text), \(random)") }
+        }
+        let open = Array(String(repeating: "[", count: 1_000_000).utf8)
+        #expect(end(of: open) { (reader) throws(JSONError) in try reader.skipValue() } == nil)
+    }
+
+    /// The offset after the first value of a text; nil if it is refused.
+    private func end(
+        of text: [UInt8], _ read: (inout JSONReader) throws(JSONError) -> Void
+    ) -> Int? {
+        text.withUnsafeBytes { text in
+            var reader = JSONReader(text)
+            _ = reader.peek()
+            do throws(JSONError) {
+                try read(&reader)
+                return reader.offset
+            } catch {
+                return nil
+            }
         }
     }
 

@@ -107,4 +107,28 @@ struct MemoryLedgerTests {
         #expect(second.isExhausted)
         for account in [first, second] { account.close() }
     }
+
+    @Test(
+        "A large holder stops by itself once the limit is exceeded by a quarter, a small one does not"
+    )
+    func overdrawn() {
+        let ledger = MemoryLedger(limit: 6_400)
+        let (large, small) = (ledger.open { _ in }, ledger.open { _ in })
+        let query = large.open()
+        small.change(by: 100)
+        query.change(by: 7_900)
+        #expect(!query.isOverdrawn && !small.isOverdrawn)
+        query.change(by: 1)
+        #expect(query.isOverdrawn && large.isOverdrawn && !small.isOverdrawn)
+        for account in [large, small] { account.close() }
+    }
+
+    @Test("An account is closed with the one above it, and has its client's address")
+    func closed() {
+        let connection = MemoryLedger(limit: 100).open(for: "10.0.0.1") { $0() }
+        let call = connection.open()
+        #expect(call.address == "10.0.0.1" && !call.isClosed)
+        connection.close()
+        #expect(call.isClosed && connection.isClosed)
+    }
 }

@@ -110,6 +110,7 @@ extension SimulatedDatabase {
     /// Finds the record of a request that is sent, and checks that requests are sent in order on
     /// each connection.
     func willSend(_ request: RealtimeRequest, _ link: SimulatedLink) -> RequestRecord? {
+        let request = request.content
         switch request {
         case .put(_, _, hash: nil), .merge, .onDisconnectPut, .onDisconnectMerge,
             .onDisconnectCancel:

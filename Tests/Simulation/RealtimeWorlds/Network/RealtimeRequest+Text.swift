@@ -38,6 +38,7 @@ extension RealtimeRequest {
         case .merge(let path, let values): "merge \(path) \(values.text)"
         case .onDisconnectPut(let path, let node): "arm \(path) \(node)"
         case .onDisconnectMerge(let path, let values): "arm \(path) \(values.text)"
+        case .once(_, let write): write.text
         case .onDisconnectCancel(let path): "disarm \(path)"
         case .statistics: "statistics"
         }

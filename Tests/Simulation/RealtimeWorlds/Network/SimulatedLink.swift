@@ -32,7 +32,7 @@ final class SimulatedLink: RealtimeConnection, @unchecked Sendable {
     /// The name of the session, once the server has sent it.
     private(set) var sessionID: String?
     /// The onDisconnect operations of the session.
-    var armed = OnDisconnectTree()
+    var armed = ArmedWrites()
     /// The order of the last request of the application that was sent.
     var lastOrder = 0
     /// The listens that the client has requested and not ended.

@@ -2,13 +2,13 @@ import LarderRealtimeBackend
 import LarderRealtimeModel
 import SimulationSupport
 
-/// Storage of a world's backend: a tree in memory that can refuse commits.
+/// Storage of a world's backend: trees and records in memory that can refuse commits.
 final class LedgerStorage: TreeStorage, @unchecked Sendable {
     // One thread runs a world.
 
     private let ledger: TreeLedger
     private let journal: Journal
-    private var stored: [String: Node] = [:]
+    private var stored: [String: StoredTree] = [:]
     /// True if commits are refused.
     var isFailing = false
 
@@ -16,23 +16,16 @@ final class LedgerStorage: TreeStorage, @unchecked Sendable {
         (self.ledger, self.journal) = (ledger, journal)
     }
 
-    func trees() throws(LarderError) -> [String: Node] { stored }
+    func trees() throws(LarderError) -> [String: StoredTree] { stored }
 
-    func commit(_ values: PathTree<Node>, to namespace: String) throws(LarderError) {
+    func commit(_ changes: TreeCommit, to namespace: String) throws(LarderError) {
         if isFailing {
             journal.note(.storageFailure)
             ledger.turnFailed()
             throw LarderError(realtime: .unavailable, "the server's disk refuses")
         }
-        var tree = stored[namespace] ?? .empty
-        if let root = values.value { tree = root }
-        var nodes: [PathValue] = []
-        values.forEach { path, node in
-            if !path.isEmpty { nodes.append(PathValue(path, node)) }
-        }
-        if !nodes.isEmpty { tree = tree.setting(nodes) }
-        stored[namespace] = tree
-        ledger.turnCommitted(tree)
+        stored[namespace, default: StoredTree()].apply(changes)
+        ledger.turnCommitted(stored[namespace]?.tree ?? .empty)
     }
 
     func close(_ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void) {

@@ -38,8 +38,11 @@ final class TreeLedger: @unchecked Sendable {
     private var sessions: [SimulatedLink] = []
     /// onDisconnect writes of sessions that ended since the last commit, and those that the storage
     /// has refused.
-    private var ended: [OnDisconnectTree] = []
-    private var unwritten: [OnDisconnectTree] = []
+    private var ended: [ArmedWrites] = []
+    private var unwritten: [ArmedWrites] = []
+    /// The writes with a token that were made, and those of them that are stored.
+    private var made: Set<WriteToken> = []
+    private var committedMade: Set<WriteToken> = []
     /// Called when a conditional put was accepted.
     var transactionsApplied: (_ client: Int, TreePath, Node, Node) -> Void = { _, _, _, _ in }
 
@@ -68,12 +71,14 @@ final class TreeLedger: @unchecked Sendable {
     func turnCommitted(_ stored: Node) {
         journal.expect(stored == tree, "the storage has \(stored), not \(tree)")
         committedCount = versions.count
+        committedMade = made
         ended = []
     }
 
     /// The storage has refused the writes of a turn: they are not made, and all sessions end.
     func turnFailed() {
         versions.removeSubrange(committedCount...)
+        made = committedMade
         unwritten += ended + sessions.map(\.armed).filter { !$0.isEmpty }
         (sessions, ended) = ([], [])
     }
@@ -127,21 +132,22 @@ final class TreeLedger: @unchecked Sendable {
     }
 
     /// Applies the onDisconnect writes of a session.
-    private func write(_ operations: OnDisconnectTree) {
-        let present = tree
+    private func write(_ operations: ArmedWrites) {
         let time = questions.first?.request.milliseconds ?? 0
-        var (rest, hasWritten) = (operations, false)
-        for value in rest.take(at: time, existing: { present.node(at: $0) }) {
-            journal.note(.disconnectWrites, "\(value.path)")
-            guard let question = takeQuestion(about: value.path) else { return }
-            let result = tree.setting(value.path, to: value.node)
-            expect(question, result)
-            if question.denial == nil {
-                advance(to: result, "end of a session")
-                hasWritten = true
+        if !operations.isEmpty { ended.append(operations) }
+        for part in operations.parts {
+            let present = tree
+            var rest = part.tree
+            for value in rest.take(at: time, existing: { present.node(at: $0) }) {
+                journal.note(.disconnectWrites, "\(value.path)")
+                guard let question = takeQuestion(about: value.path) else { return }
+                let result = tree.setting(value.path, to: value.node)
+                expect(question, result)
+                journal.expect(
+                    question.request.user == part.user, "\(value.path) is written as another user")
+                if question.denial == nil { advance(to: result, "end of a session") }
             }
         }
-        if hasWritten { ended.append(operations) }
     }
 
     private func takeQuestion(about path: TreePath) -> Question? {
@@ -168,6 +174,15 @@ final class TreeLedger: @unchecked Sendable {
         _ request: RealtimeRequest, of link: SimulatedLink, _ record: RequestRecord?
     ) {
         switch request {
+        case .once(let token, let write):
+            let name = WriteToken(client: token.client, write: token.write)
+            if made.contains(name) {
+                // The server asks no rules.
+                return journal.note(.answeredAgain)
+            }
+            let version = lastVersion
+            serve(write, of: link, record)
+            if lastVersion > version { made.insert(name) }
         case .put(let path, let node, let hash):
             if write([PathValue(path, node)], hash: hash, path, record), hash != nil {
                 transactionsApplied(
@@ -224,13 +239,13 @@ final class TreeLedger: @unchecked Sendable {
         advance(to: result, "\(record?.description ?? "transaction at \(path)")")
         record?.applications += 1
         record?.version = lastVersion
-        if record?.applications == 2 { journal.note(.appliedTwice) }
         return true
     }
 
     private func arm(_ values: [PathValue], _ link: SimulatedLink, _ record: RequestRecord?) {
+        let user = questions.first?.request.user
         guard allowedResult(of: values, record) != nil else { return }
-        link.armed.remember(.root, values)
+        link.armed.remember(values, as: user)
         record?.applications += 1
     }
 }

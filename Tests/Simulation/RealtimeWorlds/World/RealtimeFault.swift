@@ -31,7 +31,7 @@ package enum RealtimeFault: String, WorldFault {
     case diskFailure = "a disk refuses a commit"
     case writeUncommitted = "a write is not made because the disk refuses it"
     case sentAgain = "a write is sent again"
-    case appliedTwice = "a write is applied twice"
+    case answeredAgain = "a write that was made is answered again"
     case writeCancelled = "a pending write is cancelled"
     case purged = "all pending writes are cancelled"
     case merged = "a write is replaced by a later one before it is sent"

@@ -6,18 +6,19 @@ import LarderSync
 /// A client's disk before a work item, to be restored.
 struct Checkpoint {
     private let states: [(record: WriteRecord, state: WriteRecord.State)]
-    private let file: String
-    private let contents: Data
+    /// The data file and its write-ahead log, with what they held.
+    private let files: [(path: String, contents: Data)]
     private let commitNumber: UInt64
 
     /// The state of a client's store; nil if it cannot be read.
     init?(of client: Client, _ records: [WriteRecord], _ directory: String) {
-        file = directory + "/data.mdb"
-        guard let number = try? client.usage().commitNumber,
-            let contents = FileManager.default.contents(atPath: file)
-        else { return nil }
+        let files = ["data.mdb", "data.wal"].compactMap { name in
+            let path = directory + "/" + name
+            return FileManager.default.contents(atPath: path).map { (path: path, contents: $0) }
+        }
+        guard let number = try? client.usage().commitNumber, files.count == 2 else { return nil }
         states = records.map { ($0, $0.state) }
-        self.contents = contents
+        self.files = files
         commitNumber = number
     }
 
@@ -32,8 +33,13 @@ struct Checkpoint {
         for (record, state) in states { record.state = state }
     }
 
-    /// Restores the store's file.
+    /// Puts files with the former contents in place of the store's.
+    ///
+    /// What the process that ended has open stays as it is: a thread of it may be writing a
+    /// checkpoint, which ends with a real process.
     func restoreFile() throws {
-        try contents.write(to: URL(fileURLWithPath: file))
+        for (path, contents) in files {
+            try contents.write(to: URL(fileURLWithPath: path), options: .atomic)
+        }
     }
 }

@@ -10,7 +10,7 @@ extension SimulatedClient {
         journal.note("client \(number) opens as '\(user)'")
         do throws(LarderError) {
             let running = try ClientProcess(
-                events: events, chance: chance, configuration,
+                events: events, chance: chance, try configuration,
                 willStep: { [weak self] in self?.willStep() },
                 didStep: { [weak self] in self?.didStep() })
             self.running = running
@@ -22,18 +22,28 @@ extension SimulatedClient {
     }
 
     private var configuration: ClientConfiguration {
-        var storage = StoreConfiguration(directory: directory)
-        storage.durability = .lastCommitAtRisk
-        storage.log = { [journal, number] in journal.note("client \(number) logs \($0): \($1)") }
-        var configuration = ClientConfiguration(storage: storage, databaseID: databaseID)
-        configuration.user = user
-        configuration.remote = network
-        configuration.maxConcurrentLimboResolutions = chance.pick([1, 2, 100])
-        configuration.guarding = { [disk] (operation) throws(LarderError) in
-            try disk.begin(operation)
+        get throws(LarderError) {
+            var storage = StoreConfiguration(directory: directory)
+            storage.durability = .lastCommitAtRisk
+            storage.log = { [journal, number] level, message in
+                // How much the log still has depends on a thread that no seed determines.
+                let text = message.hasPrefix("the store was not closed") ? "a recovery" : message
+                journal.note("client \(number) logs \(level): \(text)")
+            }
+            var configuration = ClientConfiguration(storage: storage, databaseID: databaseID)
+            configuration.user = user
+            configuration.remote = network
+            configuration.makeClientName = { [chance, number] in
+                "\(number)-\(chance.below(.max))"
+            }
+            if isMarking { configuration.markerCollection = try CollectionPath(World.markers) }
+            configuration.maxConcurrentLimboResolutions = chance.pick([1, 2, 100])
+            configuration.guarding = { [disk] (operation) throws(LarderError) in
+                try disk.begin(operation)
+            }
+            configuration.clock = { [weak self] in self?.time() ?? .epoch }
+            return configuration
         }
-        configuration.clock = { [weak self] in self?.time() ?? .epoch }
-        return configuration
     }
 
     private func observe(_ running: ClientProcess) {

@@ -18,6 +18,8 @@ final class SimulatedClient: @unchecked Sendable {
     let rules: RuleBook
     let disk: Disk
     let databaseID: DatabaseID
+    /// Whether its writes are committed with markers.
+    let isMarking: Bool
     let directory: String
 
     /// The client's process; nil while none runs.
@@ -46,9 +48,11 @@ final class SimulatedClient: @unchecked Sendable {
         chance = world.chance.fork()
         network = FaultyNetwork(
             events: events, chance: world.chance.fork(), journal: journal, faults: faults,
-            backend: world.backend, audit: audit, number: number)
+            backend: world.backend, audit: audit, keepsNames: world.recognition == .names,
+            number: number)
         disk = Disk(chance: world.chance.fork(), journal: journal)
         databaseID = world.databaseID
+        isMarking = world.recognition == .markers
         self.directory = directory
         user = UserID(world.chance.pick(World.users))
     }

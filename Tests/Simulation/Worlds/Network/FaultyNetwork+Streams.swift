@@ -40,7 +40,7 @@ extension FaultyNetwork {
             loss: { [self] event in
                 guard case .response(let response) = event else { return nil }
                 switch response {
-                case .document, .removed: isAmidSnapshot = true
+                case .document, .unreadable, .removed: isAmidSnapshot = true
                 case .targets(let change) where change.targetIDs.isEmpty:
                     if !change.readTime.isNone {
                         noteSnapshot(change.readTime)
@@ -72,8 +72,13 @@ extension FaultyNetwork {
         let stream = WriteAudit.Stream(client: number, userID: credentials.userID)
         return Connection.Kind(
             name: "write",
-            open: { [backend] handler in
-                let stream = backend.remote.openWriteStream(as: credentials, handler)
+            open: { [backend, keepsNames] handler in
+                let stream = backend.remote.openWriteStream(as: credentials) { event in
+                    guard !keepsNames, case .handshake(let token, _) = event else {
+                        return handler(event)
+                    }
+                    handler(.handshake(streamToken: token))
+                }
                 return Connection.BackendEnd(send: stream.send, close: stream.close)
             }, closed: { .closed($0) },
             isEnd: { if case .closed = $0 { true } else { false } },
@@ -137,7 +142,7 @@ extension Journal {
                     "\(error)")
             default: break
             }
-        case .document, .removed: break
+        case .document, .unreadable, .removed: break
         }
     }
 }

@@ -1,13 +1,14 @@
 import LarderModel
 import LarderQuery
 import LarderRemote
+import LarderTestSupport
 import SimulationSupport
 
 /// The network between one client and the backend; a remote to the client.
 ///
 /// Latencies are random. A stream keeps its order; streams overtake each other, and calls overtake
 /// streams.
-final class FaultyNetwork: Remote, LineCarrier, @unchecked Sendable {
+final class FaultyNetwork: RemoteWithoutDirectCalls, LineCarrier, @unchecked Sendable {
     // One thread runs a world.
 
     let events: EventQueue
@@ -16,6 +17,8 @@ final class FaultyNetwork: Remote, LineCarrier, @unchecked Sendable {
     let faults: FaultPlan
     let backend: SimulatedBackend
     let audit: WriteAudit
+    /// Whether the client learns that the backend keeps the names of writes.
+    let keepsNames: Bool
     /// The client's number.
     let number: Int
     /// The last snapshot that the client has received.
@@ -30,10 +33,11 @@ final class FaultyNetwork: Remote, LineCarrier, @unchecked Sendable {
     /// The network between a backend and a client.
     init(
         events: EventQueue, chance: Chance, journal: Journal, faults: FaultPlan,
-        backend: SimulatedBackend, audit: WriteAudit, number: Int
+        backend: SimulatedBackend, audit: WriteAudit, keepsNames: Bool, number: Int
     ) {
         (self.events, self.chance, self.journal, self.faults) = (events, chance, journal, faults)
         (self.backend, self.audit, self.number) = (backend, audit, number)
+        self.keepsNames = keepsNames
         conditions = NetworkConditions(events: events, chance: chance)
         conditions.observer = { [weak self] in self?.changed($0) }
     }

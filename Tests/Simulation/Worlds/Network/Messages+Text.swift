@@ -41,6 +41,8 @@ extension WatchEvent {
             "\(change.kind) \(change.targetIDs) \(change.resumeToken.text) \(change.readTime)"
         case .response(.document(let reading, let ids, let removed)):
             "document \(reading.text) in \(ids) not in \(removed)"
+        case .response(.unreadable(let path, let error, let ids, let removed)):
+            "unreadable \(path?.string ?? "document") in \(ids) not in \(removed): \(error)"
         case .response(.removed(let path, let removed)): "removed \(path) from \(removed)"
         case .response(.existenceFilter(let id, let count, let bits)):
             "filter of \(id): \(count), \(bits == nil ? "no" : "\(bits?.bitmap.count ?? 0)") bytes"
@@ -61,7 +63,7 @@ extension WriteRequest {
     var text: String {
         switch self {
         case .handshake: "handshake"
-        case .write(let mutations, _): "\(mutations.map(\.summary))"
+        case .write(let mutations, _, _): "\(mutations.map(\.summary))"
         }
     }
 }

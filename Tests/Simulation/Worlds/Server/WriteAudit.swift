@@ -6,9 +6,9 @@ import SimulationSupport
 ///
 /// Guarantees: an acknowledged write was committed; a write that was acknowledged or refused is
 /// never sent again; on one stream a write is sent once, in order. A write without an answer is
-/// sent again on the next stream, and a backend does not recognise it: a write whose stream breaks
-/// between its commit and its acknowledgement is committed twice. That is visible for increments,
-/// unions and timestamps; the protocol cannot prevent it.
+/// sent again on the next stream: a backend that keeps names commits it once and gives the same
+/// answer again, and with markers no backend commits it twice. Otherwise it is committed twice,
+/// which is visible for increments, unions and timestamps.
 final class WriteAudit: @unchecked Sendable {
     // One thread runs a world.
 
@@ -19,7 +19,7 @@ final class WriteAudit: @unchecked Sendable {
         let client: Int
         let userID: String
         /// Writes that have reached the backend and have no answer.
-        fileprivate var unanswered: [[Mutation]] = []
+        fileprivate var unanswered: [(mutations: [Mutation], name: WriteToken?)] = []
         fileprivate var lastSent: WriteRecord?
 
         /// A stream on which nothing was sent.
@@ -31,13 +31,18 @@ final class WriteAudit: @unchecked Sendable {
 
     let ledger: Ledger
     private let journal: Journal
+    private let isOnce: Bool
     private var records: [Int: WriteRecord] = [:]
+    /// The answers to the writes with a name that were committed.
+    private var answers: [WriteToken: CommitResponse] = [:]
     /// The last commit of a client to a document.
     private var lastCommits: [Int: [DocumentPath: SnapshotVersion]] = [:]
 
     /// No writes yet.
-    init(journal: Journal) {
-        self.journal = journal
+    ///
+    /// - Parameter isOnce: whether each write of a queue must be committed once.
+    init(journal: Journal, isOnce: Bool) {
+        (self.journal, self.isOnce) = (journal, isOnce)
         ledger = Ledger(journal: journal)
     }
 
@@ -52,12 +57,13 @@ final class WriteAudit: @unchecked Sendable {
 
     /// A client has sent a request.
     func sent(_ request: WriteRequest, on stream: Stream) {
-        guard case .write(let mutations, _) = request, let record = record(of: mutations) else {
+        guard case .write(let mutations, _, _) = request, let record = record(of: mutations) else {
             return
         }
         record.sendCount += 1
         journal.expect(record.isPending, "\(record) was sent again")
-        journal.expect(record.mutations == mutations, "\(record) was sent as \(mutations)")
+        let written = mutations.filter { !$0.isMarker }
+        journal.expect(record.mutations == written, "\(record) was sent as \(mutations)")
         journal.expect(
             record.userID == stream.userID, "\(record) was sent as \(stream.userID)'s")
         if let last = stream.lastSent {
@@ -68,7 +74,9 @@ final class WriteAudit: @unchecked Sendable {
 
     /// A request has reached the backend.
     func arrived(_ request: WriteRequest, on stream: Stream) {
-        if case .write(let mutations, _) = request { stream.unanswered.append(mutations) }
+        guard case .write(let mutations, _, let token) = request else { return }
+        let name = token.map { WriteToken(client: $0.client, write: $0.write) }
+        stream.unanswered.append((mutations, name))
     }
 
     /// The backend has answered.
@@ -79,9 +87,18 @@ final class WriteAudit: @unchecked Sendable {
             guard !stream.unanswered.isEmpty else {
                 return journal.fail("the backend answers what was not asked")
             }
-            committed(stream.unanswered.removeFirst(), response, by: stream.client)
+            let (mutations, name) = stream.unanswered.removeFirst()
+            if let name, let earlier = answers[name] {
+                journal.note(.answeredAgain)
+                return journal.expect(
+                    earlier == response, "\(name) was answered with \(response), not \(earlier)")
+            }
+            if let name { answers[name] = response }
+            committed(mutations, response, by: stream.client)
+            guard isOnce, let record = record(of: mutations) else { return }
+            journal.expect(record.commits.count == 1, "\(record) was committed twice")
         case .closed(let error?) where !stream.unanswered.isEmpty:
-            refused(stream.unanswered.removeFirst(), error)
+            refused(stream.unanswered.removeFirst().mutations, error)
         case .closed:
             return
         }
@@ -119,4 +136,9 @@ final class WriteAudit: @unchecked Sendable {
         }
         record(of: mutations)?.refusalCount += 1
     }
+}
+
+extension Mutation {
+    /// Whether the mutation is a client's marker.
+    fileprivate var isMarker: Bool { path.string.hasPrefix(World.markers + "/") }
 }

@@ -30,6 +30,7 @@ package enum Fault: String, WorldFault {
     case targetDenied = "rules deny a target"
     case limboDenied = "rules deny a document in limbo"
     case limbo = "a backend is asked for a document in limbo"
+    case answeredAgain = "a write that was committed is answered again"
     case committedTwice = "a write is committed twice"
     // Clients.
     case crash = "a client ends between two steps"

@@ -17,12 +17,15 @@ final class World: SimulatedWorld {
     let chance: Chance
     let journal: Journal
     let faults: FaultPlan
+    let recognition: Recognition
     let audit: WriteAudit
     let backend: SimulatedBackend
     private(set) var clients: [SimulatedClient] = []
     var lastOperation: Duration?
     let tempo: Duration
     var writeCount = 0
+    /// The collection of the clients' markers.
+    static let markers = "markers"
     static let aftermath = Duration.seconds(3600)
 
     /// A world of a seed, with its files in a directory.
@@ -31,7 +34,8 @@ final class World: SimulatedWorld {
         chance = Chance(seed: seed)
         journal = Journal(of: events, isPrinting: isPrinting, isHashing: isHashing)
         faults = FaultPlan(chance: chance.fork())
-        audit = WriteAudit(journal: journal)
+        recognition = chance.pick([.names, .names, .markers, .none])
+        audit = WriteAudit(journal: journal, isOnce: recognition != .none)
         backend = try SimulatedBackend(
             databaseID: databaseID, directory: "\(directory)/backend", events: events,
             chance: chance.fork())
@@ -54,4 +58,14 @@ final class World: SimulatedWorld {
     func begin() {
         for client in clients { client.open() }
     }
+}
+
+/// How writes that are sent again are recognized.
+enum Recognition {
+    /// Their backend keeps their names.
+    case names
+    /// Clients commit markers with them.
+    case markers
+    /// They are not.
+    case none
 }

@@ -135,6 +135,41 @@ package final class UnreliableRemote: Remote {
         call(completion) { base.aggregate(aggregates, over: target, as: credentials, completion) }
     }
 
+    package func run(
+        _ selection: QuerySelection, as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<SelectedDocuments, LarderError>) -> Void
+    ) {
+        call(completion) { base.run(selection, as: credentials, completion) }
+    }
+
+    package func listCollectionIDs(
+        below parent: DocumentPath?, as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<[String], LarderError>) -> Void
+    ) {
+        call(completion) { base.listCollectionIDs(below: parent, as: credentials, completion) }
+    }
+
+    package func listDocuments(
+        in collection: CollectionPath, as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<[DocumentPath], LarderError>) -> Void
+    ) {
+        call(completion) { base.listDocuments(in: collection, as: credentials, completion) }
+    }
+
+    package func list(
+        _ page: SubtreePage, as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<[DocumentPath], LarderError>) -> Void
+    ) {
+        call(completion) { base.list(page, as: credentials, completion) }
+    }
+
+    package func commitEach(
+        _ mutations: [Mutation], as credentials: Credentials,
+        _ completion: @escaping @Sendable (Result<[MutationOutcome], LarderError>) -> Void
+    ) {
+        call(completion) { base.commitEach(mutations, as: credentials, completion) }
+    }
+
     package func invalidateToken() { base.invalidateToken() }
 
     private func call<Value: Sendable>(

@@ -104,7 +104,7 @@ final class UnreliableWriteStream: WriteStream, UnreliableStream {
     }
 
     func send(_ request: WriteRequest) {
-        guard case .write(let mutations, _) = request, !mutations.isEmpty else {
+        guard case .write(let mutations, _, _) = request, !mutations.isEmpty else {
             base?.send(request)
             return
         }

@@ -6,7 +6,7 @@ import LarderTestSupport
 import Synchronization
 
 /// A backend that agrees to everything, notes what it is asked, and says what a test says.
-final class ConformanceRemote: Remote {
+final class ConformanceRemote: RemoteWithoutDirectCalls {
     /// Writes of streams, and commits, in order.
     let writes = Awaited<[[Mutation]]>([])
     /// Targets that clients watch, with what to tell them.
@@ -164,7 +164,7 @@ private final class WriteSide: WriteStream {
         let event: WriteEvent =
             switch request {
             case .handshake: .handshake(streamToken: [1])
-            case .write(let mutations, _):
+            case .write(let mutations, _, _):
                 .committed(remote.accept(mutations), streamToken: [2])
             }
         remote.queue.async { [self] in

@@ -1,5 +1,6 @@
 import Larder
 import LarderGRPC
+import LarderLifecycle
 import Logging
 import ServiceLifecycle
 
@@ -80,9 +81,9 @@ enum RemoteSnippets {
         return hub
     }
 
-    static func serve(_ cloud: CloudFirestore, _ logger: Logger) async throws {
+    static func serve(_ cloud: CloudFirestore, _ db: Firestore, _ logger: Logger) async throws {
         // snippet: service-group
-        let group = ServiceGroup(services: [cloud], logger: logger)
+        let group = ServiceGroup(services: [cloud, db], logger: logger)
         try await group.run()
         // end
     }

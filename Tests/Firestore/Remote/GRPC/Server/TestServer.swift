@@ -40,7 +40,7 @@ final class TestServer: Sendable {
     private let gate = Mutex<@Sendable (Call) throws -> Void>({ _ in })
     private let script = Mutex<ListenScript?>(nil)
     private let running = Mutex<Run?>(nil)
-    private let lastPort = Atomic<Int>(0)
+    private let reservedPort: ReservedPort
     private let breakers = Mutex<[UInt64: AsyncStream<RPCError?>.Continuation]>([:])
     private let lastBreaker = Atomic<UInt64>(0)
 
@@ -59,21 +59,22 @@ final class TestServer: Sendable {
         let task: Task<Void, any Error>
     }
 
-    private init(_ backend: Backend) {
+    private init(_ backend: Backend) throws {
         self.backend = backend
+        reservedPort = try ReservedPort()
     }
 
     /// Starts a server with an empty backend, on a port that is free.
     static func started(security: HTTP2ServerTransport.Posix.TransportSecurity = .plaintext)
         async throws -> TestServer
     {
-        let server = TestServer(try Backend(BackendConfiguration(project: project)))
-        try await server.start(port: 0, security)
+        let server = try TestServer(try Backend(BackendConfiguration(project: project)))
+        try await server.start(security)
         return server
     }
 
-    /// Where it listens, or did last.
-    var port: Int { lastPort.load(ordering: .relaxed) }
+    /// The port at which it listens, also after a restart.
+    var port: Int { reservedPort.number }
 
     /// A connection to it.
     func client(_ change: (inout CloudFirestoreConfiguration) -> Void = { _ in }) throws
@@ -135,7 +136,7 @@ final class TestServer: Sendable {
 
     /// Starts again where it listened before.
     func restart() async throws {
-        try await start(port: port, .plaintext)
+        try await start(.plaintext)
     }
 
     /// Breaks all connections, and listens no more.
@@ -153,7 +154,7 @@ final class TestServer: Sendable {
     }
 
     private func start(
-        port: Int, _ security: HTTP2ServerTransport.Posix.TransportSecurity
+        _ security: HTTP2ServerTransport.Posix.TransportSecurity
     ) async throws {
         let connections = OpenConnections()
         let transport = HTTP2ServerTransport.Posix(
@@ -170,11 +171,10 @@ final class TestServer: Sendable {
             })
         let server = GRPCServer(transport: transport, services: [TestService(server: self)])
         let task = Task { try await server.serve() }
-        guard let address = try await server.listeningAddress?.ipv4 else {
+        guard try await server.listeningAddress?.ipv4 != nil else {
             _ = await task.result
             throw RPCError(code: .internalError, message: "the server listens nowhere")
         }
-        lastPort.store(address.port, ordering: .relaxed)
         running.withLock { $0 = Run(server: server, connections: connections, task: task) }
     }
 

@@ -146,9 +146,9 @@ struct TestService: RegistrableRPCService {
             isFirst = false
             stream.send(request)
             switch (await iterator.next(), request) {
-            case (.handshake(let token), _):
-                try await writer.write(coder.encode(handshake: token, streamID: "s"))
-            case (.committed(let response, let token), .write(let mutations, _)):
+            case (.handshake(let token, let keepsNames), _):
+                try await writer.write(coder.encode(handshake: token, keepsNames: keepsNames))
+            case (.committed(let response, let token), .write(let mutations, _, _)):
                 try await writer.write(
                     try coder.encode(response, of: mutations, streamToken: token))
             case (.closed(let error), _): return try rethrow(error)

@@ -1,0 +1,401 @@
+/*
+ * guard.c - LMDB's calls, which a damaged file cannot end the process with.
+ *
+ * LMDB 0.9 believes its pages. Where they are wrong it calls its assertion handler and aborts, or
+ * reads behind the end of the file (SIGBUS) or of the map (SIGSEGV). Around each call a thread
+ * notes where to go on: the assertion handler, or ours for the two signals, goes there, and the
+ * call ends with MDB_CORRUPTED. In a read transaction nothing of LMDB's is held meanwhile. A write
+ * transaction can only be aborted afterwards, and the environment takes no other: what LMDB had
+ * begun to change is not whole. The same holds behind an error by which LMDB says that a page is
+ * damaged, because changes believe what is beside it.
+ *
+ * The signals of other code go to the handlers that were there before ours.
+ *
+ * Rows are read after LMDB's call has ended, by callers, too. So the place and size that LMDB
+ * returns are compared with the file's: a page that is damaged gives sizes of up to 4 GiB.
+ *
+ * Heap damage cannot be caught: a page that LMDB copies to change it can make it write behind its
+ * own memory. So the pages of a change are looked at before it (verify.c).
+ *
+ * Rejected: reading with pread (a system call a page, and LMDB's interface has no place for it);
+ * zeros mapped over what cannot be read (LMDB's assertions would still end the process).
+ */
+#include "guard.h"
+
+#include "verify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef __APPLE__
+#include <sys/ucontext.h>
+#else
+#include <ucontext.h>
+#endif
+
+typedef struct guard {
+    sigjmp_buf place;
+    MDB_env *mdb; /* known before the call: afterwards its transaction may not be whole */
+    char what[160];
+} guard;
+
+static _Thread_local guard *current;
+
+/* ---- what ends a call ---- */
+
+static struct sigaction earlier[2]; /* SIGSEGV, SIGBUS */
+static pthread_once_t handlers_once = PTHREAD_ONCE_INIT;
+
+static void on_assert(MDB_env *env, const char *message) {
+    guard *g = current;
+    (void)env;
+    if (g == NULL) return; /* LMDB aborts */
+    size_t size = strnlen(message, sizeof g->what - 1);
+    memcpy(g->what, message, size);
+    g->what[size] = '\0';
+    siglongjmp(g->place, 1);
+}
+
+static void on_signal(int number, siginfo_t *info, void *context) {
+    guard *g = current;
+    if (g != NULL) {
+        static const char text[] = "it refers to what is not there";
+        memcpy(g->what, text, sizeof text);
+        /* Going on elsewhere skips the end of the handler, which would unblock its signals. */
+        pthread_sigmask(SIG_SETMASK, &((const ucontext_t *)context)->uc_sigmask, NULL);
+        siglongjmp(g->place, 1);
+    }
+    const struct sigaction *before = &earlier[number == SIGBUS];
+    if ((before->sa_flags & SA_SIGINFO) != 0)
+        before->sa_sigaction(number, info, context);
+    else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN)
+        before->sa_handler(number);
+    else
+        sigaction(number, before, NULL); /* the instruction runs again, and ends the process */
+}
+
+static void set_handlers(void) {
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGSEGV, &action, &earlier[0]);
+    sigaction(SIGBUS, &action, &earlier[1]);
+}
+
+void larder__guard_attach(larder_env *env) {
+    pthread_once(&handlers_once, set_handlers);
+    mdb_env_set_userctx(env->mdb, env);
+    mdb_env_set_assert(env->mdb, on_assert);
+}
+
+/* For the process that opens the store next: opening does not read all pages. */
+static void leave_note(const larder_env *env) {
+    char path[4352];
+    if ((env->flags & (LARDER_OPEN_READ_ONLY | LARDER_OPEN_IN_MEMORY)) != 0) return;
+    snprintf(path, sizeof path, "%s/%s", env->path, LARDER__DAMAGE_NOTE);
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (file >= 0) close(file);
+}
+
+static void note_damage(MDB_env *mdb, const char *what) {
+    larder_env *env = mdb_env_get_userctx(mdb);
+    if (env == NULL || atomic_exchange(&env->is_damaged, true)) return;
+    leave_note(env);
+    larder__log(env, LARDER_LOG_ERROR,
+                "a page of the data file is damaged (%s): writes are refused from here on", what);
+}
+
+static int give_up(guard *g) {
+    current = NULL;
+    note_damage(g->mdb, g->what);
+    return MDB_CORRUPTED;
+}
+
+/* What LMDB itself found wrong. A change would spread it. */
+static int look_at(MDB_env *mdb, int code) {
+    if (code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND || code == MDB_CURSOR_FULL ||
+        code == MDB_PAGE_FULL)
+        note_damage(mdb, mdb_strerror(code));
+    return code;
+}
+
+/* ---- before a change ---- */
+
+static bool is_sound(guard *g, const larder__finding *finding) {
+    if (finding->what == NULL) return true;
+    snprintf(g->what, sizeof g->what, "page %llu: %s", (unsigned long long)finding->page,
+             finding->what);
+    give_up(g);
+    return false;
+}
+
+/* Whether the pages that a change can reach are sound. */
+static inline bool look_before(guard *g, larder_env *env, MDB_txn *txn, MDB_dbi dbi,
+                               const MDB_val *key, larder__effect effect) {
+    larder__finding finding;
+    if (env == NULL || env->verified == NULL) return true;
+    larder__verify_change(env, txn, dbi, larder__bytes(key->mv_data, key->mv_size), effect,
+                          &finding);
+    return is_sound(g, &finding);
+}
+
+/* The same of a change in LMDB's table of tables. */
+static bool look_before_open(guard *g, larder_env *env, MDB_txn *txn, unsigned flags) {
+    larder__finding finding;
+    if (env == NULL || env->verified == NULL || (flags & MDB_CREATE) == 0) return true;
+    larder__verify_tables(env, txn, &finding);
+    return is_sound(g, &finding);
+}
+
+/* ---- LMDB's calls ---- */
+
+/* Between: calls of LMDB, which have no call of ours in them, or a read of the map. The handlers look
+ * at current, and the compiler may not move what is between to where it is not set. */
+#define GUARDED(env_of, call)                                                                      \
+    guard g;                                                                                       \
+    g.mdb = env_of;                                                                                \
+    if (sigsetjmp(g.place, 0) != 0) return give_up(&g);                                            \
+    guard **place = &current;                                                                      \
+    *place = &g;                                                                                   \
+    atomic_signal_fence(memory_order_seq_cst);                                                     \
+    int code = call;                                                                               \
+    atomic_signal_fence(memory_order_seq_cst);                                                     \
+    *place = NULL;                                                                                 \
+    return code == 0 ? 0 : look_at(g.mdb, code)
+
+/* A call that changes the row under key. */
+#define CHANGE(txn, dbi, key, effect, call)                                                        \
+    MDB_env *mdb = mdb_txn_env(txn);                                                               \
+    larder_env *env = mdb_env_get_userctx(mdb);                                                    \
+    if (env != NULL && !larder__verify_prepare(env)) return ENOMEM;                                \
+    GUARDED(mdb, look_before(&g, env, txn, dbi, key, effect) ? call : MDB_CORRUPTED)
+
+/* Of a put. */
+static larder__effect effect_of(unsigned flags) {
+    if ((flags & (MDB_NOOVERWRITE | MDB_APPEND)) != 0) return LARDER__ADDS;
+    return (flags & MDB_CURRENT) != 0 ? LARDER__REPLACES : LARDER__MAY_SHRINK;
+}
+
+int larder__mdb_txn_begin(MDB_env *env, MDB_txn *parent, unsigned flags, MDB_txn **txn) {
+    GUARDED(env, mdb_txn_begin(env, parent, flags, txn));
+}
+
+int larder__mdb_txn_renew(MDB_txn *txn) { GUARDED(mdb_txn_env(txn), mdb_txn_renew(txn)); }
+
+static int end(MDB_txn *txn) { GUARDED(mdb_txn_env(txn), (mdb_txn_abort(txn), 0)); }
+
+/* LMDB ends a transaction whose commit fails, but not one that it was taken out of. */
+static int end_damaged(MDB_txn *txn, guard *g) {
+    int code = give_up(g);
+    end(txn);
+    return code;
+}
+
+int larder__mdb_txn_commit(MDB_txn *txn) {
+    guard g;
+    g.mdb = mdb_txn_env(txn);
+    larder_env *env = mdb_env_get_userctx(g.mdb);
+    uint64_t commit = mdb_txn_id(txn);
+    if (sigsetjmp(g.place, 0) != 0) return end_damaged(txn, &g);
+    current = &g;
+    int code = mdb_txn_commit(txn);
+    current = NULL;
+    if (code == 0 && env != NULL) larder__verify_committed(env, commit);
+    return look_at(g.mdb, code);
+}
+
+void larder__mdb_txn_abort(MDB_txn *txn) {
+    if (txn != NULL) end(txn);
+}
+
+int larder__mdb_dbi_open(MDB_txn *txn, const char *name, unsigned flags, MDB_dbi *dbi) {
+    larder_env *env = mdb_env_get_userctx(mdb_txn_env(txn));
+    if (env != NULL && (flags & MDB_CREATE) != 0 && !larder__verify_prepare(env)) return ENOMEM;
+    GUARDED(mdb_txn_env(txn), look_before_open(&g, env, txn, flags)
+                                  ? mdb_dbi_open(txn, name, flags, dbi)
+                                  : MDB_CORRUPTED);
+}
+
+int larder__mdb_stat(MDB_txn *txn, MDB_dbi dbi, MDB_stat *stat) {
+    GUARDED(mdb_txn_env(txn), mdb_stat(txn, dbi, stat));
+}
+
+int larder__mdb_get(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *value) {
+    GUARDED(mdb_txn_env(txn), mdb_get(txn, dbi, key, value));
+}
+
+int larder__mdb_put(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *value, unsigned flags) {
+    CHANGE(txn, dbi, key, effect_of(flags), mdb_put(txn, dbi, key, value, flags));
+}
+
+int larder__mdb_del(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *value) {
+    CHANGE(txn, dbi, key, LARDER__MAY_SHRINK, mdb_del(txn, dbi, key, value));
+}
+
+int larder__mdb_cursor_open(MDB_txn *txn, MDB_dbi dbi, MDB_cursor **cursor) {
+    GUARDED(mdb_txn_env(txn), mdb_cursor_open(txn, dbi, cursor));
+}
+
+int larder__mdb_cursor_get(MDB_cursor *cursor, MDB_val *key, MDB_val *value, MDB_cursor_op op) {
+    GUARDED(mdb_txn_env(mdb_cursor_txn(cursor)), mdb_cursor_get(cursor, key, value, op));
+}
+
+static int get_rows(MDB_cursor *cursor, MDB_cursor_op op, larder__mdb_row *rows, size_t count,
+                    size_t *taken) {
+    int code = 0;
+    while (*taken < count) {
+        larder__mdb_row *row = &rows[*taken];
+        code = mdb_cursor_get(cursor, &row->key, &row->value, op);
+        if (code != 0) break;
+        ++*taken;
+    }
+    return code;
+}
+
+int larder__mdb_cursor_get_rows(MDB_cursor *cursor, MDB_cursor_op op, larder__mdb_row *rows,
+                                size_t count, size_t *taken) {
+    *taken = 0;
+    GUARDED(mdb_txn_env(mdb_cursor_txn(cursor)), get_rows(cursor, op, rows, count, taken));
+}
+
+/* A cursor stays on a page where its first and last keys say that a key is there. Damaged keys can say
+ * that of a page that no search leads to and that was not looked at. So in a table that was not looked at
+ * as a whole a change searches from the root. */
+static bool may_stay(const larder_env *env, MDB_cursor *cursor) {
+    return env == NULL || larder__verify_is_done(env, mdb_cursor_dbi(cursor));
+}
+
+/* MDB_CURRENT is left out: a cursor that did not make the search before is on another row. */
+static int put_at(const larder_env *env, MDB_cursor *cursor, MDB_val *key, MDB_val *value,
+                  unsigned flags) {
+    flags &= ~(unsigned)MDB_CURRENT;
+    if (may_stay(env, cursor)) return mdb_cursor_put(cursor, key, value, flags);
+    return mdb_put(mdb_cursor_txn(cursor), mdb_cursor_dbi(cursor), key, value, flags);
+}
+
+/* Deletes the row that a cursor is on, which has to be the one that a search finds. */
+static int delete_at(const larder_env *env, MDB_cursor *cursor, const MDB_val *key,
+                     unsigned flags) {
+    MDB_val searched = *key, found, row_key, row;
+    if (may_stay(env, cursor)) return mdb_cursor_del(cursor, flags);
+    int code = mdb_get(mdb_cursor_txn(cursor), mdb_cursor_dbi(cursor), &searched, &found);
+    if (code == 0) code = mdb_cursor_get(cursor, &row_key, &row, MDB_GET_CURRENT);
+    if (code == MDB_NOTFOUND || (code == 0 && found.mv_data != row.mv_data)) return MDB_CORRUPTED;
+    return code == 0 ? mdb_cursor_del(cursor, flags) : code;
+}
+
+int larder__mdb_cursor_put(MDB_cursor *cursor, MDB_val *key, MDB_val *value, unsigned flags) {
+    /* Above each key of a table: they begin with a number, a kind or two 32-bit numbers (key.h). */
+    static uint8_t above_all[] = {255, 255, 255, 255, 255, 255, 255, 255, 255};
+    /* LMDB takes the last page for a row that is appended, whatever its key. */
+    bool is_appended = (flags & MDB_APPEND) != 0;
+    MDB_val last = {sizeof above_all, above_all};
+    CHANGE(mdb_cursor_txn(cursor), mdb_cursor_dbi(cursor), is_appended ? &last : key,
+           effect_of(flags), put_at(env, cursor, key, value, flags));
+}
+
+int larder__mdb_cursor_del(MDB_cursor *cursor, const MDB_val *key, unsigned flags) {
+    CHANGE(mdb_cursor_txn(cursor), mdb_cursor_dbi(cursor), key, LARDER__MAY_SHRINK,
+           delete_at(env, cursor, key, flags));
+}
+
+static bool visit_row(MDB_val row, larder__page_function visit, void *context) {
+    const uint8_t *at = row.mv_data;
+    size_t most = row.mv_size / 8, count = most == 0 ? 0 : (size_t)larder__load64(at);
+    bool goes_on = true;
+    for (size_t i = 1; i <= count && i < most && goes_on; i++)
+        goes_on = visit(context, larder__load64(at + 8 * i));
+    return goes_on;
+}
+
+/* The row may end behind the file. */
+static int look_at_row(MDB_txn *txn, MDB_val row, larder__page_function visit, void *context,
+                       bool *goes_on) {
+    GUARDED(mdb_txn_env(txn), (*goes_on = visit_row(row, visit, context), 0));
+}
+
+int larder__mdb_each_free(MDB_txn *txn, uint64_t commit, larder__page_function visit,
+                          void *context) {
+    MDB_cursor *cursor;
+    MDB_val key = {sizeof commit, &commit}, value;
+    bool goes_on = true;
+    int code = larder__mdb_cursor_open(txn, 0, &cursor); /* the table's number */
+    if (code != 0) return code;
+    code = larder__mdb_cursor_get(cursor, &key, &value, commit != 0 ? MDB_SET_KEY : MDB_FIRST);
+    while (code == 0 && goes_on) {
+        code = look_at_row(txn, value, visit, context, &goes_on);
+        if (code != 0 || commit != 0) break;
+        code = larder__mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+    }
+    mdb_cursor_close(cursor);
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+/* ---- what callers read ---- */
+
+#define PAGE_HEADER 16
+#define PAGE_FLAGS_AT 10
+#define PAGE_IS_OVERFLOW 4
+#define PAGE_COUNT_AT 12 /* of a value's pages */
+#define META_MAGIC UINT32_C(0xBEEFC0DE)
+
+/* What may lie behind the file's end, read as LMDB would. */
+static int read_number(MDB_env *mdb, const uint8_t *at, uint64_t *number) {
+    GUARDED(mdb, (*number = larder__load64(at), 0));
+}
+
+bool larder__guard_find_map(larder_env *env, MDB_val value) {
+    MDB_envinfo info;
+    MDB_stat pages;
+    uint64_t number, magic;
+    mdb_env_info(env->mdb, &info);
+    mdb_env_stat(env->mdb, &pages);
+    if (pages.ms_psize != (uint32_t)sysconf(_SC_PAGESIZE)) return true; /* places are not known */
+    uintptr_t page = (uintptr_t)value.mv_data & ~(uintptr_t)(pages.ms_psize - 1);
+    if (read_number(env->mdb, (const uint8_t *)page, &number) != 0 || number < 2 ||
+        number > info.me_last_pgno)
+        return false;
+    const uint8_t *first = (const uint8_t *)(page - (uintptr_t)(number * pages.ms_psize));
+    if (read_number(env->mdb, first + PAGE_HEADER, &magic) != 0 || (uint32_t)magic != META_MAGIC)
+        return false;
+    env->map_begin = (uintptr_t)first;
+    atomic_store(&env->map_filled, (number + 1) * pages.ms_psize);
+    return true;
+}
+
+void larder__guard_forget_map(larder_env *env) { env->map_begin = 0; }
+
+/* The file may have grown since it was looked at. */
+static bool is_filled(larder_env *env, uint64_t end) {
+    struct stat info;
+    int file;
+    if (mdb_env_get_fd(env->mdb, &file) != 0 || fstat(file, &info) != 0) return false;
+    atomic_store(&env->map_filled, (uint64_t)info.st_size);
+    return end <= (uint64_t)info.st_size;
+}
+
+/* Of a writer's own pages, which lie in memory: a value that fits no page has some of its own, and
+ * their header in front of it. */
+static bool fits_own_pages(MDB_env *mdb, const uint8_t *data, size_t size_bytes) {
+    MDB_stat pages;
+    mdb_env_stat(mdb, &pages);
+    if (size_bytes <= pages.ms_psize / 2) return true;
+    const uint8_t *page = data - PAGE_HEADER;
+    uint64_t page_count = larder__load32(page + PAGE_COUNT_AT);
+    return (page[PAGE_FLAGS_AT] & PAGE_IS_OVERFLOW) != 0 &&
+           page_count * pages.ms_psize >= PAGE_HEADER + size_bytes;
+}
+
+bool larder__guard_look(const larder_txn *txn, const void *data, size_t size_bytes) {
+    larder_env *env = txn->env;
+    uint64_t at = (uintptr_t)data - env->map_begin, end = at + size_bytes;
+    if (env->map_begin == 0 || size_bytes == 0) return true;
+    bool is_own = txn->is_write && at >= env->map_bytes;
+    if (is_own ? fits_own_pages(env->mdb, data, size_bytes) : end >= at && is_filled(env, end))
+        return true;
+    note_damage(env->mdb, "a row that ends behind its pages");
+    return false;
+}

@@ -1,0 +1,84 @@
+import LarderDocumentStore
+package import LarderModel
+
+/// Lists of what the cache has, with pending writes.
+///
+/// All run on the calling thread, on the newest commit, and are linear in the number of collections
+/// and of pending writes.
+extension Client {
+    /// The IDs of the collections below a document, or at the root for nil, that have documents or
+    /// descendants of documents, in order.
+    package func collectionIDs(below parent: DocumentPath?) throws(LarderError) -> [String] {
+        try checkOpen()
+        let user = engine.session.user
+        let ids = try store.read { (transaction) throws(LarderError) in
+            try transaction.firstSegments(below: parent.map { $0.string + "/" } ?? "", of: user)
+        }
+        return ids.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    /// The documents of a collection, including missing ones that have descendants, in order.
+    package func documents(in collection: CollectionPath)
+        throws(LarderError) -> [DocumentPath]
+    {
+        try checkOpen()
+        let user = engine.session.user
+        return try store.read { (transaction) throws(LarderError) in
+            var paths = Set<DocumentPath>()
+            for id in try transaction.firstSegments(below: collection.string + "/", of: user) {
+                paths.insert(try collection.document(id))
+            }
+            try transaction.documents(
+                in: .collection(collection), options: .names(of: user)
+            ) { entry throws(LarderError) in
+                paths.insert(entry.path)
+                return .continue
+            }
+            return paths.sorted()
+        }
+    }
+}
+
+extension ReadTransaction {
+    /// The first segments after a prefix in the paths of collections that have documents.
+    fileprivate borrowing func firstSegments(below prefix: String, of user: UserID)
+        throws(LarderError) -> Set<String>
+    {
+        var names = Set<String>()
+        for collection in try collectionPaths(of: user) {
+            guard collection.string.utf8.starts(with: prefix.utf8),
+                let first = collection.string.utf8.dropFirst(prefix.utf8.count)
+                    .split(separator: UInt8(ascii: "/")).first
+            else { continue }
+            let name = String(Substring(first))
+            guard !names.contains(name) else { continue }
+            var isEmpty = true
+            try documents(in: .collection(collection), options: .names(of: user)) { _ in
+                isEmpty = false
+                return .stop
+            }
+            if !isEmpty { names.insert(name) }
+        }
+        return names
+    }
+
+    /// The collections of cached documents and of pending writes.
+    private borrowing func collectionPaths(of user: UserID)
+        throws(LarderError) -> Set<CollectionPath>
+    {
+        var paths = Set(try allCollections().map(\.path))
+        var last: Int64 = 0
+        while let batch = try nextMutationBatch(after: last, of: user) {
+            for document in batch.documents { paths.insert(document.path.parent) }
+            last = batch.id
+        }
+        return paths
+    }
+}
+
+extension ScanOptions {
+    /// The names of the documents that a user sees.
+    fileprivate static func names(of user: UserID) -> ScanOptions {
+        ScanOptions(readsNamesOnly: true, user: user)
+    }
+}

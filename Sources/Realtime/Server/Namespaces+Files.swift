@@ -1,0 +1,65 @@
+import Foundation
+import LarderHTTP
+import LarderRealtimeBackend
+import LarderRealtimeModel
+import Logging
+
+extension Namespaces {
+    /// Fills the namespaces of files that have no data; others are left as they are.
+    ///
+    /// - Parameter path: a file `NAMESPACE.json`, or a directory of such files.
+    /// - Throws: `invalidArgument` for files that cannot be read; as opening a namespace and writing
+    ///   to it throw. Namespaces of earlier files stay filled.
+    func importTrees(from path: String, _ logger: Logger) async throws(LarderError) {
+        let files = try await openers.run { () throws(LarderError) in
+            try TreeFiles.files(at: path)
+        }
+        for file in files {
+            let use = try await use(file.namespace)
+            guard use.namespace.backend.tree(of: file.namespace).isEmpty else {
+                logger.notice(
+                    "a namespace has data and is not imported",
+                    metadata: ["namespace": "\(file.namespace)", "file": "\(file.path)"])
+                continue
+            }
+            let tree = try await openers.run { () throws(LarderError) in
+                try TreeFiles.read(
+                    file, temporaryDirectory: try self.temporaryDirectory(),
+                    progress: self.configuration.importProgress)
+            }
+            try await write(tree, to: use.namespace)
+            logger.notice(
+                "a namespace was imported",
+                metadata: ["namespace": "\(file.namespace)", "file": "\(file.path)"])
+        }
+    }
+
+    private func write(_ tree: Node, to namespace: Namespace) async throws(LarderError) {
+        let result: Result<WriteResult, LarderError> = await withLoopContinuation { continuation in
+            namespace.backend.write(
+                TreeWrite(.root, tree), as: .administrator, in: namespace.name
+            ) { continuation.resume(returning: $0) }
+        }
+        if case .invalid(let reason) = try result.get() {
+            throw LarderError(realtime: .invalidArgument, reason)
+        }
+    }
+
+    /// Writes the trees of all namespaces on disk to files, except those that were exported.
+    ///
+    /// Blocks; only once all namespaces are closed.
+    func exportClosed(_ exported: Set<String>) throws(LarderError) {
+        guard case .directory(let directory) = configuration.storage else { return }
+        let folders = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        for name in folders.compactMap(FolderName.name).sorted() where !exported.contains(name) {
+            let backend = try openAndClose(name, at: try path(of: name))
+            try export(backend.tree(of: name), of: name)
+        }
+    }
+
+    /// Writes a tree to a file if the server exports; nothing for an empty one.
+    func export(_ tree: Node, of namespace: String) throws(LarderError) {
+        guard let directory = configuration.exportDirectory, !tree.isEmpty else { return }
+        try TreeFiles.write(tree, of: namespace, to: directory)
+    }
+}

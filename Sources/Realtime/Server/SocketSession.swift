@@ -1,0 +1,121 @@
+import LarderHTTP
+import LarderRealtimeBackend
+import LarderRealtimeModel
+import LarderRealtimeRemote
+import LarderRealtimeService
+import Logging
+import Metrics
+import NIOCore
+import Synchronization
+
+/// A client's session on a WebSocket: feeds the machine of the session, and performs its actions
+/// on a connection of the backend.
+///
+/// Confined to the event loop of the socket.
+final class SocketSession: WebSocketSession {
+    private let use: NamespaceUse
+    private let request: ConnectRequest
+    private let logger: Logger
+    private let count: SessionCount
+    private let loop: any EventLoop
+    private let start: NIODeadline
+    private let events: LoopEvents<ConnectionEvent>
+    private var machine: SessionMachine
+    private var connection: (any RealtimeConnection)?
+    private var wake: () -> Void = {}
+
+    /// - Parameter host: the host by which the client has reached the server.
+    init(
+        _ use: NamespaceUse, _ address: SessionAddress, host: String,
+        _ configuration: SessionConfiguration, _ logger: Logger, _ count: SessionCount,
+        on loop: any EventLoop
+    ) {
+        self.use = use
+        self.logger = logger
+        self.count = count
+        self.loop = loop
+        request = address.request
+        start = loop.now
+        events = LoopEvents(loop)
+        machine = SessionMachine(
+            configuration, host: host, pushFrames: use.namespace.pushFrames, at: .zero)
+    }
+
+    /// The time since the beginning.
+    private var now: Duration { Duration(loop.now - start) }
+
+    func begin(_ wake: @escaping () -> Void) {
+        self.wake = wake
+        count.change(by: 1)
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        // The listener refers to the session until ``close()``.
+        events.listen { bound.value.receiveEvents() }
+        let namespace = use.namespace
+        connection = namespace.backend.remote(namespace.name).connect(request) { [events] event in
+            events.add(event)
+        }
+    }
+
+    private func receiveEvents() {
+        for event in events.take() { perform(machine.received(event)) }
+        wake()
+    }
+
+    func receive(_ text: [UInt8]) {
+        perform(machine.received(text, at: now))
+    }
+
+    func receiveOther() {
+        machine.receivedOther(at: now)
+    }
+
+    func next() -> WebSocketOutput? {
+        switch machine.next() {
+        case .frame(let text): .text(text)
+        case .close: .close
+        case nil: nil
+        }
+    }
+
+    var wantsInput: Bool { machine.wantsInput }
+
+    var heldBytes: Int { machine.heldBytes }
+
+    var deadline: NIODeadline? { machine.deadline.map { start + TimeAmount($0) } }
+
+    func reachDeadline() {
+        perform(machine.checkSilence(at: now))
+    }
+
+    func close() {
+        perform(machine.closed())
+        events.close()
+        wake = {}
+        count.change(by: -1)
+    }
+
+    private func perform(_ actions: [SessionMachine.Action]) {
+        for action in actions {
+            switch action {
+            case .request(let request, let number): connection?.send(request, number: number)
+            case .disconnect:
+                connection?.close()
+                connection = nil
+            case .log(let message):
+                logger.debug(
+                    "a session ends",
+                    metadata: ["namespace": "\(use.namespace.name)", "reason": "\(message)"])
+            }
+        }
+    }
+}
+
+/// The number of open sessions of a server.
+final class SessionCount: Sendable {
+    private let count = Atomic<Int>(0)
+    private let gauge = Gauge(label: "larder_realtime_sessions")
+
+    func change(by change: Int) {
+        gauge.record(count.wrappingAdd(change, ordering: .relaxed).newValue)
+    }
+}

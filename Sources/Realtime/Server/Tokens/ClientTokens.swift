@@ -1,0 +1,80 @@
+import LarderCore
+import LarderHTTP
+import LarderRealtimeBackend
+
+/// The tokens that clients of a server authenticate with.
+struct ClientTokens: Sendable {
+    /// The token of an emulator's administrator.
+    private static let owner = "owner"
+    /// What issuers of Firebase's tokens begin with; the name of the project follows.
+    private static let firebaseIssuer = "https://securetoken.google.com/"
+    /// How far clocks of issuers may be ahead.
+    private static let leeway = 300
+
+    private let secret: BearerToken?
+    private let keys: AuthKeys?
+    private let clock: @Sendable () -> Timestamp
+
+    /// - Parameters:
+    ///   - secret: the token of administrators.
+    ///   - keys: the keys that sign tokens of users. Without them and a secret the tokens are those of
+    ///     the Firebase emulator: `owner` for administrators, and JSON web tokens, of which the claims
+    ///     are read and the signature is not checked.
+    init(
+        secret: String?, keys: AuthKeys?,
+        clock: @escaping @Sendable () -> Timestamp = { .now() }
+    ) {
+        self.secret = BearerToken(secret)
+        self.keys = keys
+        self.clock = clock
+    }
+
+    func check(_ token: String) -> RealtimeBackend.TokenDecision {
+        if let secret, secret.admits("Bearer \(token)") { return .valid(.administrator) }
+        if let keys { return check(token, keys) }
+        return secret == nil ? checkUnsigned(token) : .invalid(reason: "the token is wrong")
+    }
+
+    private func checkUnsigned(_ text: String) -> RealtimeBackend.TokenDecision {
+        if text == Self.owner { return .valid(.administrator) }
+        guard let user = WebToken(text)?.user else {
+            return .invalid(reason: "the token is neither 'owner' nor a JSON web token of a user")
+        }
+        return .valid(user)
+    }
+
+    /// The backend compares the time of expiration with its clock.
+    private func check(_ text: String, _ keys: AuthKeys) -> RealtimeBackend.TokenDecision {
+        guard let token = WebToken(text) else {
+            return .invalid(reason: "the token is no JSON web token")
+        }
+        guard keys.areSigners(of: token) else {
+            return .invalid(reason: "the token is not signed by a key of this server")
+        }
+        guard token.expiration != nil else {
+            return .invalid(reason: "the token does not say when it expires")
+        }
+        let latest = clock().seconds + Int64(Self.leeway)
+        for name in ["iat", "nbf"] {
+            if let time = token.time(name), time.seconds > latest {
+                return .invalid(reason: "the token is not valid yet")
+            }
+        }
+        if let reason = refusal(ofIssuer: token, keys.project) { return .invalid(reason: reason) }
+        guard let user = token.user else { return .invalid(reason: "the token names no user") }
+        return .valid(user)
+    }
+
+    /// Google signs the tokens of all projects with the same keys: those of other projects are
+    /// refused, and all of them by a server without a project.
+    private func refusal(ofIssuer token: WebToken, _ project: String?) -> String? {
+        guard let issuer = token.text("iss"), issuer.hasPrefix(Self.firebaseIssuer) else {
+            return nil
+        }
+        guard let project else { return "the server has no --auth-project" }
+        guard issuer == Self.firebaseIssuer + project, token.text("aud") == project else {
+            return "the token is of another project than '\(project)'"
+        }
+        return nil
+    }
+}

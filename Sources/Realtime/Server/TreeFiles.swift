@@ -1,0 +1,120 @@
+import Foundation
+import LarderCore
+import LarderHTTP
+import LarderRealtimeModel
+
+/// Namespaces as JSON files, `NAMESPACE.json` each, in the export format.
+///
+/// A directory may be that of an export of Firebase's emulators, which has them in
+/// `database_export`.
+struct TreeFiles {
+    private static let exportFolder = "database_export"
+    private static let suffix = ".json"
+
+    /// A namespace with the file that has it.
+    struct File: Equatable {
+        let namespace: String
+        let path: String
+    }
+
+    /// The files at a path: a file, or those of a directory, in the order of their names.
+    ///
+    /// - Throws: `invalidArgument` if there is none.
+    static func files(at path: String) throws(LarderError) -> [File] {
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
+            throw LarderError(realtime: .invalidArgument, "'\(path)' does not exist")
+        }
+        guard isDirectory.boolValue else {
+            let name = URL(fileURLWithPath: path).lastPathComponent
+            guard let namespace = namespace(ofFile: name) else {
+                throw LarderError(
+                    realtime: .invalidArgument, "'\(path)' is not named NAMESPACE\(suffix)")
+            }
+            return [File(namespace: namespace, path: path)]
+        }
+        let export = "\(path)/\(exportFolder)"
+        let directory = FileManager.default.fileExists(atPath: export) ? export : path
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        let files = names.sorted().compactMap { name in
+            namespace(ofFile: name).map { File(namespace: $0, path: "\(directory)/\(name)") }
+        }
+        guard !files.isEmpty else {
+            throw LarderError(
+                realtime: .invalidArgument, "'\(directory)' has no files NAMESPACE\(suffix)")
+        }
+        return files
+    }
+
+    private static func namespace(ofFile name: String) -> String? {
+        guard name.hasSuffix(suffix), !name.hasPrefix("."),
+            name != "firebase-export-metadata.json"
+        else { return nil }
+        let text = String(name.dropLast(suffix.count))
+        return FolderName.name(of: text) ?? text
+    }
+
+    /// Reads a tree.
+    ///
+    /// - Parameters:
+    ///   - directory: that of temporary files.
+    ///   - progress: called with the path, the bytes that are read, and those of the file.
+    /// - Throws: `invalidArgument` with the line and the column of what is no JSON, and for data that
+    ///   is no tree.
+    static func read(
+        _ file: File, temporaryDirectory directory: String,
+        progress: RealtimeServerConfiguration.ImportProgress? = nil
+    ) throws(LarderError) -> Node {
+        let copy = try TemporaryFile(copying: file.path, in: directory)
+        let result = try copy.withText { text in
+            Result { () throws(LarderError) in try node(of: text, in: file, progress) }
+        }
+        return try result.get()
+    }
+
+    private static func node(
+        of text: MappedText, in file: File, _ progress: RealtimeServerConfiguration.ImportProgress?
+    ) throws(LarderError) -> Node {
+        let count = text.bytes.count
+        var shown = 0
+        do throws(NodeTextError) {
+            let node = try Node(parsing: text.bytes) { offset in
+                text.passed(offset)
+                guard offset - shown >= 1 << 20 else { return }
+                shown = offset
+                progress?(file.path, offset, count)
+            }
+            progress?(file.path, count, count)
+            return node
+        } catch {
+            switch error {
+            case .text(let error):
+                let place = error.place(in: text.bytes)
+                throw LarderError(
+                    realtime: .invalidArgument,
+                    "\(file.path), line \(place.line), column \(place.column): \(error.reason)")
+            case .data(let error):
+                throw LarderError(
+                    realtime: .invalidArgument, "\(file.path): \(error.message)", cause: error)
+            }
+        }
+    }
+
+    /// Writes a tree to the folder of exports in a directory, in place of an earlier file.
+    static func write(
+        _ tree: Node, of namespace: String, to directory: String
+    ) throws(LarderError) {
+        let folder = "\(directory)/\(exportFolder)"
+        let path = "\(folder)/\(try FolderName.folder(of: namespace))\(suffix)"
+        var bytes: [UInt8] = []
+        JSONWriter.append(tree.exportedJSON, to: &bytes)
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true)
+            try Data(bytes).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw LarderError(
+                realtime: .unavailable, "'\(path)' cannot be written: \(error)", cause: error)
+        }
+    }
+}

@@ -1,0 +1,274 @@
+import LarderCore
+import NIOCore
+import NIOWebSocket
+
+/// Serves a WebSocket connection (RFC 6455): frames on one side, a session on the other.
+///
+///     open --end of the session, fault--> closing --close frame, time--> closed
+///      \----- end of the connection, client that takes nothing, memory -----^
+///
+/// A client is read from while its session wants input, and is disconnected when it takes nothing
+/// for ``HTTPLimits/writeTime``. What waits for it is charged to the ledger.
+final class WebSocketHandler: ChannelDuplexHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias OutboundIn = Never
+    typealias OutboundOut = WebSocketFrame
+
+    /// The size of the largest frame and of the largest fragmented message: protocols that divide
+    /// their messages into frames need no more, and less than a frame is not charged.
+    static let frameBytes = 64 << 10
+    /// Written bytes are flushed at the latest after so many.
+    private static let flushBytes = 64 << 10
+    /// The change from which the account is charged.
+    private static let chargeStep = 4 << 10
+    /// The time that a client has to answer the end.
+    private static let patience = TimeAmount.seconds(5)
+
+    private enum State { case open, closing, closed }
+
+    private let session: any WebSocketSession
+    private let ledger: MemoryLedger
+    private let writeTime: TimeAmount
+    private var state = State.open
+    private var context: ChannelHandlerContext?
+    private var memory: MemoryAccount?
+    private var chargedBytes = 0
+    private var unflushedBytes = 0
+    /// The beginning of a fragmented message.
+    private var fragments: (opcode: WebSocketOpcode, bytes: ByteBuffer)?
+    /// True if the channel is to be read from once the session wants input.
+    private var isReadPending = false
+    private var isPumping = false
+    private var timer: (scheduled: Scheduled<Void>, time: NIODeadline)?
+    /// Set while the client takes nothing, and at the end.
+    private var stall: Scheduled<Void>?
+
+    init(_ session: any WebSocketSession, _ ledger: MemoryLedger, writeTime: TimeAmount) {
+        self.session = session
+        self.ledger = ledger
+        self.writeTime = writeTime
+    }
+
+    // MARK: Connection
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        let (bound, loop) = (NIOLoopBound(self, eventLoop: context.eventLoop), context.eventLoop)
+        // The account refers to the handler until ``finish()``.
+        memory = ledger.open { completion in
+            loop.execute {
+                bound.value.closeChannel()
+                completion()
+            }
+        }
+        session.begin { [weak self] in self?.pump() }
+        pump()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        finish()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        finish()
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        switch error as? NIOWebSocketError {
+        case .invalidFrameLength: fail(.messageTooLarge)
+        case .fragmentedControlFrame, .multiByteControlFrameLength: fail(.protocolError)
+        case nil: closeChannel()
+        }
+    }
+
+    private func finish() {
+        guard context != nil else { return }
+        (state, context, fragments) = (.closed, nil, nil)
+        timer?.scheduled.cancel()
+        stall?.cancel()
+        session.close()
+        memory?.close()
+        memory = nil
+    }
+
+    private func closeChannel() {
+        state = .closed
+        context?.close(promise: nil)
+    }
+
+    // MARK: Receiving
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        switch state {
+        case .open: receive(frame)
+        case .closing: if frame.opcode == .connectionClose { closeChannel() }
+        case .closed: break
+        }
+    }
+
+    private func receive(_ frame: WebSocketFrame) {
+        // Clients mask what they send, and no extension is agreed on.
+        guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3 else {
+            return fail(.protocolError)
+        }
+        switch frame.opcode {
+        case .text, .binary:
+            guard fragments == nil else { return fail(.protocolError) }
+            receive(frame.opcode, frame.unmaskedData, isLast: frame.fin)
+        case .continuation:
+            guard let (opcode, bytes) = fragments else { return fail(.protocolError) }
+            fragments = nil
+            var (message, rest) = (bytes, frame.unmaskedData)
+            message.writeBuffer(&rest)
+            receive(opcode, message, isLast: frame.fin)
+        case .ping:
+            session.receiveOther()
+            // A client that sends pings without reading the answers is not answered.
+            if context?.channel.isWritable == true { write(.pong, frame.unmaskedData) }
+        case .pong: session.receiveOther()
+        case .connectionClose: answerEnd()
+        default: fail(.protocolError)
+        }
+    }
+
+    private func receive(_ opcode: WebSocketOpcode, _ bytes: ByteBuffer, isLast: Bool) {
+        guard bytes.readableBytes <= Self.frameBytes else { return fail(.messageTooLarge) }
+        guard isLast else {
+            fragments = (opcode, bytes)
+            return
+        }
+        if opcode == .text {
+            session.receive(Array(bytes.readableBytesView))
+        } else {
+            session.receiveOther()
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        pump()
+        context.fireChannelReadComplete()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if session.wantsInput || state != .open {
+            context.read()
+        } else {
+            isReadPending = true
+        }
+    }
+
+    // MARK: Sending
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable {
+            stall?.cancel()
+            stall = nil
+            pump()
+        } else {
+            setStall(writeTime)
+        }
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// Sends what waits, as far as the client takes it, and follows the session's wishes.
+    private func pump() {
+        guard let context, state == .open, !isPumping else { return flush() }
+        isPumping = true
+        while state == .open, context.channel.isWritable, let output = session.next() {
+            switch output {
+            case .text(let text): write(.text, ByteBuffer(bytes: text))
+            case .close: end(with: .goingAway)
+            }
+            if unflushedBytes >= Self.flushBytes { flush() }
+        }
+        isPumping = false
+        flush()
+        settle()
+        setTimer()
+        if isReadPending, session.wantsInput {
+            isReadPending = false
+            context.read()
+        }
+    }
+
+    private func write(
+        _ opcode: WebSocketOpcode, _ data: ByteBuffer, _ written: EventLoopPromise<Void>? = nil
+    ) {
+        guard let context else {
+            written?.fail(ChannelError.ioOnClosedChannel)
+            return
+        }
+        unflushedBytes += data.readableBytes + 1
+        let frame = WebSocketFrame(fin: true, opcode: opcode, data: data)
+        context.write(wrapOutboundOut(frame), promise: written)
+    }
+
+    private func flush() {
+        guard unflushedBytes > 0 else { return }
+        unflushedBytes = 0
+        context?.flush()
+    }
+
+    /// Ends the connection of a client that violates the protocol.
+    private func fail(_ code: WebSocketErrorCode) {
+        guard state == .open else { return }
+        end(with: code)
+        flush()
+    }
+
+    /// Sends the end and waits for the client's.
+    private func end(with code: WebSocketErrorCode, _ written: EventLoopPromise<Void>? = nil) {
+        state = .closing
+        fragments = nil
+        var data = ByteBuffer()
+        data.write(webSocketErrorCode: code)
+        write(.connectionClose, data, written)
+        setStall(Self.patience)
+        // What the client sends from now on is read for its end alone.
+        if isReadPending { context?.read() }
+    }
+
+    /// Answers the end that the client has sent, and closes the connection.
+    private func answerEnd() {
+        guard let context else { return }
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenComplete { [weak self] _ in self?.closeChannel() }
+        end(with: .normalClosure, written)
+        flush()
+    }
+
+    // MARK: Memory and time
+
+    /// Charges what waits for the client.
+    private func settle() {
+        let held = session.heldBytes
+        let change = held - chargedBytes
+        guard abs(change) >= Self.chargeStep || held == 0, change != 0 else { return }
+        chargedBytes = held
+        memory?.change(by: change)
+    }
+
+    private func setStall(_ time: TimeAmount) {
+        stall?.cancel()
+        stall = context?.eventLoop.assumeIsolated().scheduleTask(in: time) { [weak self] in
+            self?.closeChannel()
+        }
+    }
+
+    /// Sets the timer unless it fires early enough: it is not moved with every frame.
+    private func setTimer() {
+        guard let context, state == .open, let deadline = session.deadline else { return }
+        if let timer, timer.time <= deadline { return }
+        timer?.scheduled.cancel()
+        let scheduled = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
+            [weak self] in
+            guard let self else { return }
+            timer = nil
+            session.reachDeadline()
+            pump()
+        }
+        timer = (scheduled, deadline)
+    }
+}

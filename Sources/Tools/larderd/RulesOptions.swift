@@ -1,0 +1,41 @@
+import ArgumentParser
+import Foundation
+import LarderModel
+import LarderRealtimeRules
+import LarderRealtimeServer
+
+/// The security rules of Realtime Databases.
+struct RulesOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Security rules of Realtime Databases (JSON): of all, or of one after its name, as in "
+                + "demo=rules.json. Repeatable. Without rules everything is allowed, with a token "
+                + "nothing without it.",
+            valueName: "file"))
+    var rules: [String] = []
+
+    /// Compiles the rules.
+    func apply(to configuration: inout RealtimeServerConfiguration) throws {
+        for argument in rules {
+            let parts = argument.split(
+                separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let rules = try Self.read(String(parts.count > 1 ? parts[1] : parts[0]))
+            if parts.count > 1 {
+                configuration.namespaceRules[String(parts[0])] = rules
+            } else {
+                configuration.rules = rules
+            }
+        }
+    }
+
+    private static func read(_ path: String) throws -> SecurityRules {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+            throw LarderError(.invalidArgument, "the file '\(path)' cannot be read")
+        }
+        do {
+            return try SecurityRules(text)
+        } catch {
+            throw LarderError(.invalidArgument, "'\(path)': \(error.message)", cause: error)
+        }
+    }
+}

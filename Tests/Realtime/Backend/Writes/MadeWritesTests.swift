@@ -1,0 +1,119 @@
+import LarderRealtimeModel
+import LarderRealtimeRemote
+import LarderRealtimeTestSupport
+import LarderSharedTestSupport
+import Synchronization
+import Testing
+
+@testable import LarderRealtimeBackend
+
+@Suite("Writes that arrive again")
+struct MadeWritesTests {
+    private let storage = MemoryStorage()
+
+    private func increment(
+        _ write: String, of client: String = "c", answered: [String] = []
+    ) -> RealtimeRequest {
+        .once(
+            WriteToken(client: client, write: write, answered: answered),
+            .put(TreePath("n"), Node(.deferred(.increment(LeafNumber(1)))), hash: nil))
+    }
+
+    @Test("are answered and not made again, on this connection and the next ones")
+    func again() throws {
+        let backend = TestBackend()
+        let client = backend.connect()
+        _ = (client.received(), client.listen("n"))
+        #expect(client.send(increment("1")) == ["d /n 1", "2 ok"])
+        #expect(client.send(increment("1")) == ["3 ok"])
+        #expect(client.send(increment("1", of: "d")) == ["d /n 2", "4 ok"])
+        client.close()
+        let next = backend.connect()
+        #expect(next.send(increment("1")) == ["hello z-2", "1 ok"])
+        #expect(next.send(increment("2")) == ["2 ok"])
+        #expect(backend.tree.description == #"{"n":3}"#)
+    }
+
+    @Test("are known after a kill: the commit of a write has its name")
+    func kill() throws {
+        let backend = try TestBackend(storage: storage)
+        _ = backend.connect().send(increment("1"))
+        _ = backend.connect().send(increment("2"))
+        #expect(storage.state.withLock { $0.commits.count } == 2)
+        let reopened = try TestBackend(storage: storage)
+        let client = reopened.connect()
+        _ = client.received()
+        #expect(client.send(increment("2")) == ["1 ok"])
+        #expect(client.send(increment("1")) == ["2 ok"])
+        #expect(client.send(increment("3")) == ["3 ok"])
+        #expect(reopened.tree.description == #"{"n":3}"#)
+    }
+
+    @Test("are made if the storage has refused them, or the rules have denied them")
+    func refusals() throws {
+        let allows = Box(false)
+        let backend = try TestBackend(storage: storage) {
+            $0.rules = { _ in allows.withLock { $0 } ? .allow : .deny }
+        }
+        let client = backend.connect()
+        _ = client.received()
+        #expect(client.send(increment("1")) == ["1 permission_denied"])
+        allows.withLock { $0 = true }
+        storage.state.withLock { $0.error = LarderError(.resourceExhausted, "full", domain: "x") }
+        #expect(client.send(increment("1")) == ["closed resourceExhausted"])
+        storage.state.withLock { $0.error = nil }
+        let next = backend.connect()
+        #expect(next.send(increment("1")) == ["hello z-2", "1 ok"])
+        #expect(backend.tree.description == #"{"n":1}"#)
+    }
+
+    @Test("are forgotten once the client has their answers")
+    func answered() throws {
+        let backend = try TestBackend(storage: storage)
+        let client = backend.connect()
+        for number in 1...5 {
+            _ = client.send(increment("\(number)", answered: number > 2 ? ["\(number - 2)"] : []))
+        }
+        #expect(
+            storage.records == [
+                "client/c": [#"{"time":1700000000000,"writes":["4","5"]}"#]
+            ])
+    }
+
+    @Test("are made again for clients that have not written for the longest time")
+    func clients() throws {
+        var writes = MadeWrites()
+        func token(_ client: Int, _ write: Int = 1) -> WriteToken {
+            WriteToken(client: "c\(client)", write: "\(write)")
+        }
+        for client in 0..<MadeWrites.maxClients {
+            writes.insert(token(client), at: Int64(client))
+        }
+        writes.insert(token(0, 2), at: Int64(MadeWrites.maxClients))
+        writes.confirm()
+        #expect(writes.contains(token(0)) && writes.contains(token(1)))
+        writes.insert(token(-1), at: Int64(MadeWrites.maxClients))
+        #expect(writes.contains(token(-1)) && writes.contains(token(0)))
+        #expect(!writes.contains(token(1)) && writes.contains(token(MadeWrites.maxClients / 5)))
+        var commit = TreeCommit()
+        writes.addChanges(to: &commit)
+        #expect(commit.records[RecordOwner(.client, "c1")]?.values.isEmpty == true)
+        #expect(commit.records.count == 1 + MadeWrites.maxClients / 10)
+        writes.revert()
+        #expect(!writes.contains(token(-1)) && writes.contains(token(1)))
+        for write in 0..<MadeWrites.maxWrites { writes.insert(token(7, 10 + write), at: 1) }
+        #expect(!writes.contains(token(7)) && writes.contains(token(7, 9 + MadeWrites.maxWrites)))
+    }
+
+    @Test("a record that cannot be read is an error")
+    func damage() throws {
+        for text in ["", "{}", #"{"time":1,"writes":[1]}"#] {
+            let owner = RecordOwner(.client, "x")
+            storage.state.withLock {
+                $0.trees["default"] = StoredTree(records: [owner: [Array(text.utf8)]])
+            }
+            let error = #expect(throws: LarderError.self) { try TestBackend(storage: storage) }
+            #expect(error?.kind == .dataLoss)
+        }
+    }
+}
