@@ -21,6 +21,13 @@ let cSettings: [CSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+extension Target.Dependency {
+    /// A product that only what talks to a network, or serves it, is built on.
+    static func networking(_ name: String, _ package: String) -> Target.Dependency {
+        .product(name: name, package: package, condition: .when(traits: ["Networking"]))
+    }
+}
+
 let package = Package(
     name: "larder",
     // Untried: the first version that has everything the sources use, such as immediate tasks.
@@ -41,11 +48,22 @@ let package = Package(
         .executable(name: "larder", targets: ["LarderTool"]),
         .executable(name: "larderd", targets: ["LarderDaemon"]),
     ],
+    // Without a trait, SwiftPM does not fetch the packages that only the trait's products need.
+    traits: [
+        .default(enabledTraits: ["Networking", "Tools"]),
+        .trait(
+            name: "Networking",
+            description: "LarderGRPC, LarderServer, LarderRealtimeWebSocket, LarderLifecycle"),
+        .trait(
+            name: "Tools", description: "the programs larder and larderd",
+            enabledTraits: ["Networking"]),
+    ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
-        // For what talks to a network alone: neither the product Larder nor the tool builds these.
+        // For the trait Tools.
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        // For the trait Networking.
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
         .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
         .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
@@ -111,19 +129,19 @@ let package = Package(
             dependencies: [
                 "CNGHTTP2", "LarderCore",
                 .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOWebSocket", package: "swift-nio"),
-                .product(name: "NIOHPACK", package: "swift-nio-http2"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .networking("NIOCore", "swift-nio"),
+                .networking("NIOPosix", "swift-nio"),
+                .networking("NIOHTTP1", "swift-nio"),
+                .networking("NIOWebSocket", "swift-nio"),
+                .networking("NIOHPACK", "swift-nio-http2"),
+                .networking("NIOHTTP2", "swift-nio-http2"),
+                .networking("NIOSSL", "swift-nio-ssl"),
             ],
             path: "Sources/Shared/HTTP", swiftSettings: swiftSettings),
         // The tokens that clients authenticate with: providers, cache, service accounts.
         .target(
             name: "LarderCredentials",
-            dependencies: ["LarderCore", .product(name: "JWTKit", package: "jwt-kit")],
+            dependencies: ["LarderCore", .networking("JWTKit", "jwt-kit")],
             path: "Sources/Shared/Credentials", swiftSettings: swiftSettings),
         // Firestore's tables in a store: documents, scans, overlays, mutations, targets, indexes.
         .target(
@@ -170,9 +188,9 @@ let package = Package(
             name: "LarderWire",
             dependencies: [
                 "LarderModel", "LarderQuery", "LarderRemote",
-                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
-                .product(name: "GRPCCore", package: "grpc-swift-2"),
-                .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
+                .networking("SwiftProtobuf", "swift-protobuf"),
+                .networking("GRPCCore", "grpc-swift-2"),
+                .networking("GRPCProtobuf", "grpc-swift-protobuf"),
             ],
             path: "Sources/Firestore/Wire", exclude: ["Protos", "generate"],
             swiftSettings: swiftSettings),
@@ -183,17 +201,17 @@ let package = Package(
                 "LarderCore", "LarderHTTP", "LarderModel", "LarderQuery", "LarderPlanning",
                 "LarderRemote", "LarderBackend", "LarderWire",
                 .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
-                .product(name: "GRPCCore", package: "grpc-swift-2"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHPACK", package: "swift-nio-http2"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .networking("SwiftProtobuf", "swift-protobuf"),
+                .networking("GRPCCore", "grpc-swift-2"),
+                .networking("NIOCore", "swift-nio"),
+                .networking("NIOPosix", "swift-nio"),
+                .networking("NIOHPACK", "swift-nio-http2"),
+                .networking("NIOHTTP2", "swift-nio-http2"),
+                .networking("NIOSSL", "swift-nio-ssl"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .networking("Metrics", "swift-metrics"),
+                .networking("Tracing", "swift-distributed-tracing"),
+                .networking("ServiceLifecycle", "swift-service-lifecycle"),
             ],
             path: "Sources/Firestore/Service", swiftSettings: swiftSettings),
         // The local server `larderd`.
@@ -202,11 +220,13 @@ let package = Package(
             dependencies: [
                 "LarderCore", "LarderHTTP", "LarderModel", "LarderServer", "LarderRealtimeRules",
                 "LarderRealtimeServer",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(
+                    name: "ArgumentParser", package: "swift-argument-parser",
+                    condition: .when(traits: ["Tools"])),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .networking("Metrics", "swift-metrics"),
+                .networking("ServiceLifecycle", "swift-service-lifecycle"),
+                .networking("UnixSignals", "swift-service-lifecycle"),
             ],
             path: "Sources/Tools/larderd", swiftSettings: swiftSettings),
         // Cloud Firestore, or what serves its protocol, over gRPC: streams, calls, credentials.
@@ -216,18 +236,18 @@ let package = Package(
                 "LarderCore", "LarderCredentials", "LarderModel", "LarderQuery", "LarderRemote",
                 "LarderWire",
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "GRPCCore", package: "grpc-swift-2"),
-                .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
-                .product(name: "GRPCNIOTransportHTTP2", package: "grpc-swift-nio-transport"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+                .networking("Metrics", "swift-metrics"),
+                .networking("Tracing", "swift-distributed-tracing"),
+                .networking("ServiceLifecycle", "swift-service-lifecycle"),
+                .networking("GRPCCore", "grpc-swift-2"),
+                .networking("GRPCProtobuf", "grpc-swift-protobuf"),
+                .networking("GRPCNIOTransportHTTP2", "grpc-swift-nio-transport"),
+                .networking("NIOCore", "swift-nio"),
+                .networking("NIOPosix", "swift-nio"),
+                .networking("NIOHTTP1", "swift-nio"),
+                .networking("NIOHTTP2", "swift-nio-http2"),
+                .networking("NIOSSL", "swift-nio-ssl"),
+                .networking("SwiftProtobuf", "swift-protobuf"),
             ],
             path: "Sources/Firestore/Remote/GRPC", swiftSettings: swiftSettings),
         // What applications import: the Firestore API.
@@ -268,11 +288,11 @@ let package = Package(
                 "LarderCore", "LarderRealtimeModel", "LarderRealtimeRemote", "LarderRealtimeWire",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOWebSocket", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .networking("NIOCore", "swift-nio"),
+                .networking("NIOPosix", "swift-nio"),
+                .networking("NIOHTTP1", "swift-nio"),
+                .networking("NIOWebSocket", "swift-nio"),
+                .networking("NIOSSL", "swift-nio-ssl"),
             ],
             path: "Sources/Realtime/Remote/WebSocket", swiftSettings: swiftSettings),
         // Sync tree, write tree, transactions, and the engine that feeds them.
@@ -315,11 +335,11 @@ let package = Package(
                 "LarderCore", "LarderHTTP", "LarderRealtimeModel", "LarderRealtimeRules",
                 "LarderRealtimeRemote", "LarderRealtimeBackend", "LarderRealtimeREST",
                 "LarderRealtimeService",
-                .product(name: "JWTKit", package: "jwt-kit"),
+                .networking("JWTKit", "jwt-kit"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "NIOCore", package: "swift-nio"),
+                .networking("Metrics", "swift-metrics"),
+                .networking("NIOCore", "swift-nio"),
             ],
             path: "Sources/Realtime/Server", swiftSettings: swiftSettings),
         // What applications import: the Realtime Database API.
@@ -336,7 +356,7 @@ let package = Package(
             name: "LarderLifecycle",
             dependencies: [
                 "Larder", "LarderRealtime",
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .networking("ServiceLifecycle", "swift-service-lifecycle"),
             ],
             path: "Sources/Lifecycle", swiftSettings: swiftSettings),
         // The command-line tool `larder`.
@@ -345,7 +365,9 @@ let package = Package(
             dependencies: [
                 "Larder", "LarderCore", "LarderModel", "LarderDocumentStore", "LarderRealtime",
                 "LarderRealtimeRules", "LarderRealtimeStore", "LarderRealtimeBackend",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(
+                    name: "ArgumentParser", package: "swift-argument-parser",
+                    condition: .when(traits: ["Tools"])),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Tools/larder", swiftSettings: swiftSettings),

@@ -10,7 +10,7 @@ let package = Package(
         .library(name: "FirebaseFirestore", targets: ["FirebaseFirestore"]),
         .library(name: "FirebaseDatabase", targets: ["FirebaseDatabase"]),
     ],
-    dependencies: [.package(name: "larder", path: "..")],
+    dependencies: [.package(name: "larder", path: "..", traits: [])],
     targets: [
         // Application objects and options, and the types that both databases share.
         .target(

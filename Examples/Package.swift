@@ -6,7 +6,7 @@ import PackageDescription
 let package = Package(
     name: "larder-examples",
     dependencies: [
-        .package(name: "larder", path: ".."),
+        .package(name: "larder", path: "..", traits: ["Networking"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),

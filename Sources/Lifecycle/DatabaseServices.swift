@@ -2,6 +2,10 @@ public import Larder
 public import LarderRealtime
 public import ServiceLifecycle
 
+#if !Networking
+    #error("this product needs the trait Networking of the package larder")
+#endif
+
 /// A database in a `ServiceGroup`; see `Firestore.run()`.
 extension Firestore: Service {
     /// Waits for the service group's graceful shutdown or the task's cancellation, then terminates

@@ -21,6 +21,12 @@ without "$1/debug/Consumer" 'LarderRealtime[A-Za-z]*'
 without "$1/debug/RealtimeConsumer" \
     'Larder|Larder(Model|DocumentStore|Query|Planning|Remote|Sync|Backend)'
 
+# Without traits, packages that only other products need are not even fetched.
+if ls "$1/checkouts" | grep -vE '^swift-(collections|log)$'; then
+    echo "the products fetch packages that only the tool or a remote needs" >&2
+    exit 1
+fi
+
 # Nothing that only the command-line tool or a remote needs may have been compiled.
 if find "$1"/debug/ -name '*.o' | grep -E '/(ArgumentParser|LarderTool|LarderWire|LarderServer|SwiftProtobuf|GRPC|NIO)[A-Za-z]*\.build/'
 then
@@ -29,5 +35,5 @@ then
 fi
 
 # The server needs all of that, and no client: in a scratch path of its own.
-swift run --scratch-path "$1/server" ServerConsumer
+swift run --scratch-path "$1/server" --traits Server ServerConsumer
 without "$1/server/debug/ServerConsumer" 'Larder|LarderSync|LarderGRPC|LarderRealtime[A-Za-z]*'

@@ -15,7 +15,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "Documentation/Tutorial.md"
-URL = '.package(url: "https://github.com/OWNER/larder", branch: "main")'
+URL = 'url: "https://github.com/OWNER/larder", branch: "main"'
 MARK = "-- end of a command --"
 
 
@@ -43,7 +43,7 @@ def main():
     page = PAGE.read_text()
     if URL not in page or "8080" not in page:
         sys.exit(f"{PAGE.name} does not name Larder's package and the port as expected")
-    page = page.replace(URL, f'.package(name: "larder", path: "{ROOT}")')
+    page = page.replace(URL, f'name: "larder", path: "{ROOT}"')
     page = page.replace("8080", free_port())
     # Job control, for %larderd.
     shell = subprocess.Popen(

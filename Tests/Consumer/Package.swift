@@ -5,8 +5,11 @@ import PackageDescription
 
 let package = Package(
     name: "consumer",
+    traits: [.trait(name: "Server", description: "the program ServerConsumer")],
     dependencies: [
-        .package(name: "larder", path: "../.."),
+        .package(
+            name: "larder", path: "../..",
+            traits: [.trait(name: "Networking", condition: .when(traits: ["Server"]))]),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     ],
     targets: [
@@ -21,7 +24,8 @@ let package = Package(
         .executableTarget(
             name: "ServerConsumer",
             dependencies: [
-                .product(name: "LarderServer", package: "larder"),
+                .product(
+                    name: "LarderServer", package: "larder", condition: .when(traits: ["Server"])),
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .executableTarget(

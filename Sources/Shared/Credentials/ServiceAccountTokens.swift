@@ -2,6 +2,10 @@ package import Foundation
 import JWTKit
 package import LarderCore
 
+#if !Networking
+    #error("this product needs the trait Networking of the package larder")
+#endif
+
 /// Signs tokens with the key of a service account, without a network.
 ///
 /// Google's services accept a JSON web token that the account has signed itself (RS256) in place of

@@ -2,6 +2,10 @@ import ArgumentParser
 import LarderCore
 import LarderModel
 
+#if !Tools
+    #error("this program needs the trait Tools of the package larder")
+#endif
+
 /// The command-line tool `larder`.
 @main
 struct LarderTool: AsyncParsableCommand {

@@ -10,6 +10,10 @@ import Metrics
 import ServiceLifecycle
 import UnixSignals
 
+#if !Tools
+    #error("this program needs the trait Tools of the package larder")
+#endif
+
 /// The program `larderd`: runs a ``LarderServer/Server`` until it receives SIGTERM or SIGINT.
 @main
 struct LarderDaemon: AsyncParsableCommand {
