@@ -281,7 +281,103 @@ static void no_row_is_appended_to_a_damaged_page(void) {
     release(&f);
 }
 
+/* ---- a cursor on a page whose keys are damaged, and that no search leads to ---- */
+
+enum { KEY = 6 }; /* the collection's number, and five digits */
+
+static MDB_val key_of(int number, char text[KEY + 1]) {
+    snprintf(text, KEY + 1, "\1%05d", number);
+    return (MDB_val){KEY, text};
+}
+
+/* A writer's cursor on the row of a document. */
+typedef struct editing {
+    files f;
+    larder_env *env;
+    larder_txn *txn;
+    MDB_cursor *cursor;
+    MDB_val value; /* under the cursor */
+} editing;
+
+static bool begin_at(editing *e, int number) {
+    char text[KEY + 1];
+    MDB_val key = key_of(number, text);
+    prepare(&e->f);
+    e->env = open_whole(&e->f);
+    e->txn = store_write(e->env);
+    return larder__mdb_cursor_open(e->txn->mdb, e->env->dbis[LARDER__DOCUMENTS], &e->cursor) == 0 &&
+           larder__mdb_cursor_get(e->cursor, &key, &e->value, MDB_SET) == 0;
+}
+
+static void end(editing *e) {
+    mdb_cursor_close(e->cursor);
+    larder_txn_abort(e->txn);
+    CHECK_OK(larder_env_close(e->env, &test_error));
+    release(&e->f);
+}
+
+/* The row that a search from the root finds; of no bytes: none. */
+static MDB_val row_of(const editing *e, int number) {
+    char text[KEY + 1];
+    MDB_val key = key_of(number, text), row;
+    int code = larder__mdb_get(e->txn->mdb, e->env->dbis[LARDER__DOCUMENTS], &key, &row);
+    return code == 0 ? row : (MDB_val){0, NULL};
+}
+
+/* Replaces the end of a key, in the file. */
+static void replace_end(const editing *e, const uint8_t *key_end, const char *with) {
+    size_t count = strlen(with);
+    off_t at = (off_t)((uintptr_t)key_end - count - e->env->map_begin);
+    CHECK_EQ(pwrite(e->f.file, with, count, at), count);
+}
+
+/* The page's last key reads as larger than all others, so LMDB takes the page for that of any key
+ * above its first. */
+static void a_row_is_put_where_a_search_finds_it(void) {
+    static char content[] = "a row";
+    editing e;
+    char text[KEY + 1];
+    REQUIRE(begin_at(&e, 100));
+    const uint8_t *page = e.f.bytes + ((uintptr_t)e.value.mv_data - e.env->map_begin) / PAGE * PAGE;
+    const uint8_t *last_slot = page + (page[12] | page[13] << 8) - 2;
+    off_t last = page - e.f.bytes + (last_slot[0] | last_slot[1] << 8) + 8;
+    replace_end(&e, (const uint8_t *)e.env->map_begin + last + KEY, "\2zzzzz");
+    MDB_val key = key_of(650, text), row = {sizeof content, content};
+    CHECK_EQ(larder__mdb_cursor_put(e.cursor, &key, &row, 0), 0);
+    row = row_of(&e, 650);
+    CHECK(row.mv_size == sizeof content && memcmp(row.mv_data, content, sizeof content) == 0);
+    end(&e);
+}
+
+/* Its key reads as that of a row on another page. */
+static void a_row_that_no_search_finds_is_not_deleted(void) {
+    editing e;
+    char text[KEY + 1];
+    REQUIRE(begin_at(&e, 103));
+    replace_end(&e, e.value.mv_data, "00652");
+    MDB_val key = key_of(652, text), before = row_of(&e, 652);
+    CHECK(before.mv_size > 0);
+    CHECK_EQ(larder__mdb_cursor_del(e.cursor, &key, 0), MDB_CORRUPTED);
+    CHECK(row_of(&e, 652).mv_data == before.mv_data);
+    CHECK(atomic_load(&e.env->is_damaged));
+    end(&e);
+}
+
+static void a_row_under_a_cursor_is_deleted(void) {
+    editing e;
+    char text[KEY + 1];
+    REQUIRE(begin_at(&e, 103));
+    MDB_val key = key_of(103, text);
+    CHECK_EQ(larder__mdb_cursor_del(e.cursor, &key, 0), 0);
+    CHECK_EQ(row_of(&e, 103).mv_size, 0);
+    CHECK(!atomic_load(&e.env->is_damaged));
+    end(&e);
+}
+
 static const test_case cases[] = {
+    {"a row is put where a search finds it", a_row_is_put_where_a_search_finds_it},
+    {"a row that no search finds is not deleted", a_row_that_no_search_finds_is_not_deleted},
+    {"a row under a cursor is deleted", a_row_under_a_cursor_is_deleted},
     {"no row is appended to a damaged page", no_row_is_appended_to_a_damaged_page},
     {"no change reaches a damaged page", no_change_reaches_a_damaged_page},
     {"reading goes on", reading_goes_on},
