@@ -5,8 +5,8 @@ extension QueryView {
     ///
     /// - Parameter before: what was shown before the operation.
     ///
-    /// Complexity: O(k log n) for k changes among n children, and the count of the events; changes
-    /// that no listener asks for are not looked at.
+    /// Complexity: O(k log n) for k changes among n children, O(n) if they are many, and the count
+    /// of the events; changes that no listener asks for are not looked at.
     func events(
         of changes: ChildChanges, since before: CachedNode, _ metadata: TreeEventMetadata
     ) -> [TreeEvent] {
@@ -79,15 +79,32 @@ extension QueryView {
                 add(.childChanged, key, new)
             }
         }
-        return types.flatMap { type in
-            (ofType[type] ?? []).sorted { index.order($0, $1) < 0 }.map { child in
-                .child(type, child, after: type == .childRemoved ? nil : previousKey(of: child))
-            }
+        return types.flatMap { type -> [TreeEvent.Change] in
+            let children = (ofType[type] ?? []).sorted { index.order($0, $1) < 0 }
+            if type == .childRemoved { return children.map { .child(type, $0, after: nil) } }
+            return zip(children, previousKeys(of: children)).map { .child(type, $0, after: $1) }
         }
     }
 
-    private func previousKey(of child: Child) -> ChildKey? {
+    /// The key of the sibling before each of some shown children, which are in the order of the
+    /// query.
+    ///
+    /// Few are searched for. Of many, one walk through the children finds all.
+    private func previousKeys(of children: [Child]) -> [ChildKey?] {
         let index = query.parameters.index
-        return shown.node.children(by: index).last(before: index.position(of: child))?.key
+        let siblings = shown.node.children(by: index)
+        func search(for child: Child) -> ChildKey? {
+            siblings.last(before: index.position(of: child))?.key
+        }
+        if children.count < shown.node.childCount / 8 { return children.map(search) }
+        var keys: [ChildKey?] = []
+        keys.reserveCapacity(children.count)
+        var previous: ChildKey?
+        for sibling in siblings {
+            if keys.count == children.count { break }
+            if sibling.key == children[keys.count].key { keys.append(previous) }
+            previous = sibling.key
+        }
+        return keys + children[keys.count...].map(search)
     }
 }

@@ -24,6 +24,44 @@ struct QueryViewTests {
         PendingWrite(tree.newWriteID(), at: TreePath(path), .overwrite(node))
     }
 
+    // MARK: Children
+
+    /// The events of children as their keys, each behind that of the sibling before it.
+    private func children(_ events: [TreeEvent]) -> [String] {
+        events.compactMap { event in
+            guard case .child(_, let child, let previous) = event.change else { return nil }
+            return "\(previous?.text ?? "-") \(child.key.text)"
+        }
+    }
+
+    @Test("many children at once name the siblings before them as few do", arguments: [1, 7, 40])
+    func manyChildren(changedEvery step: Int) throws {
+        // Later keys have smaller values.
+        let query = QuerySpec(path, try QueryBuilder().ordered(by: .value).parameters)
+        let numbers = Array(10..<90)
+        func node(adding addend: Int) -> Node {
+            Node(
+                children: numbers.map { number in
+                    let added = number % step == 0 ? addend : 0
+                    return Child(
+                        ChildKey("k\(number)"), Node(.integer(Int64(1000 - number + added))))
+                })
+        }
+        var tree = SyncTree()
+        _ = try tree.listen(to: query, Listener(ListenerID(1), [.childAdded, .childChanged]))
+        let added = tree.serverOverwrite(path, node(adding: 0))
+        #expect(
+            children(added)
+                == numbers.reversed().map { $0 == 89 ? "- k89" : "k\($0 + 1) k\($0)" })
+
+        // To the end, in the order that they had among themselves.
+        let changed = tree.serverOverwrite(path, node(adding: 1000))
+        let moved = numbers.filter { $0 % step == 0 }.reversed()
+        let lastOfOthers = numbers.first { $0 % step != 0 }.map { "k\($0)" } ?? "-"
+        let before = [lastOfOthers] + moved.map { "k\($0)" }
+        #expect(children(changed) == zip(before, moved).map { "\($0) k\($1)" })
+    }
+
     // MARK: Windows
 
     /// A tree with a query for one child, tag 1, after a plain listen of the location has ended.
