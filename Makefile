@@ -246,7 +246,7 @@ THREAD_TARGETS = $(patsubst %,Larder%Tests, \
 	RealtimeSync RealtimeBackend RealtimeWebSocket RealtimeREST RealtimeService Realtime) \
 	LarderTests
 MEMORY_TARGETS = $(patsubst %,Larder%Tests, \
-	Core Model Storage DocumentStore Query Planning Sync Wire Backend \
+	Core Model DocumentJSON Storage DocumentStore Query Planning Sync Wire Backend \
 	RealtimeModel RealtimeStore RealtimeSync RealtimeWire RealtimeRules RealtimeBackend Realtime)
 # Random tests of machines that one thread drives: the address sanitizer runs them.
 single_threaded := --skip PlanningDifferentialTests --skip ViewsRandomTests \

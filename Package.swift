@@ -122,6 +122,11 @@ let package = Package(
         .target(
             name: "LarderModel", dependencies: ["CLarder", "LarderCore"],
             path: "Sources/Firestore/Model", swiftSettings: swiftSettings),
+        // Documents as lines of JSON, which the tool and the server exchange: the notation of values
+        // that JSON lacks, and the division of large texts. Clients build without it.
+        .target(
+            name: "LarderDocumentJSON", dependencies: ["LarderCore", "LarderModel"],
+            path: "Sources/Firestore/JSON", swiftSettings: swiftSettings),
         // What servers stand on: listener, HTTP/1.1 and HTTP/2, WebSockets, request budget, blocking
         // work.
         .target(
@@ -199,7 +204,7 @@ let package = Package(
             name: "LarderServer",
             dependencies: [
                 "LarderCore", "LarderHTTP", "LarderModel", "LarderQuery", "LarderPlanning",
-                "LarderRemote", "LarderBackend", "LarderWire",
+                "LarderRemote", "LarderBackend", "LarderWire", "LarderDocumentJSON",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .networking("SwiftProtobuf", "swift-protobuf"),
                 .networking("GRPCCore", "grpc-swift-2"),
@@ -363,8 +368,9 @@ let package = Package(
         .executableTarget(
             name: "LarderTool",
             dependencies: [
-                "Larder", "LarderCore", "LarderModel", "LarderDocumentStore", "LarderRealtime",
-                "LarderRealtimeRules", "LarderRealtimeStore", "LarderRealtimeBackend",
+                "Larder", "LarderCore", "LarderModel", "LarderDocumentJSON", "LarderDocumentStore",
+                "LarderRealtime", "LarderRealtimeRules", "LarderRealtimeStore",
+                "LarderRealtimeBackend",
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser",
                     condition: .when(traits: ["Tools"])),
@@ -568,6 +574,10 @@ let package = Package(
         .testTarget(
             name: "LarderModelTests", dependencies: ["LarderModel", "LarderTestSupport"],
             path: "Tests/Firestore/Model", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderDocumentJSONTests",
+            dependencies: ["LarderCore", "LarderModel", "LarderDocumentJSON"],
+            path: "Tests/Firestore/JSON", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderStorageTests",
             dependencies: ["LarderModel", "LarderDocumentStore", "LarderTestSupport"],

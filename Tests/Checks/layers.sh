@@ -31,6 +31,7 @@ Shared/HTTP                 LarderCore
 Shared/Credentials          LarderCore
 Shared/Storage              CLarder|LarderCore
 Firestore/Model             CLarder|LarderCore
+Firestore/JSON              LarderCore|LarderModel
 Firestore/Store             CLarder|LarderModel|LarderStorage
 Firestore/Query             LarderModel
 Firestore/Planning          LarderModel|LarderDocumentStore|LarderQuery
@@ -39,7 +40,7 @@ Firestore/Sync              LarderCore|LarderRuntime|LarderModel|LarderDocumentS
 Firestore/Backend           LarderCore|LarderModel|LarderDocumentStore|LarderQuery|LarderPlanning|LarderRemote
 Firestore/Wire              LarderModel|LarderQuery|LarderRemote
 Firestore/Remote/GRPC       LarderCore|LarderCredentials|LarderModel|LarderQuery|LarderRemote|LarderWire
-Firestore/Service           LarderBackend|LarderCore|LarderHTTP|LarderModel|LarderPlanning|LarderQuery|LarderRemote|LarderWire
+Firestore/Service           LarderBackend|LarderCore|LarderDocumentJSON|LarderHTTP|LarderModel|LarderPlanning|LarderQuery|LarderRemote|LarderWire
 Firestore/API               LarderApp|LarderModel|LarderPlanning|LarderQuery|LarderRemote|LarderRuntime|LarderDocumentStore|LarderSync
 Realtime/Model              LarderCore
 Realtime/Rules              LarderCore|LarderRealtimeModel
@@ -54,7 +55,7 @@ Realtime/Service            LarderCore|LarderRealtimeModel|LarderRealtimeRemote|
 Realtime/Server             LarderCore|LarderHTTP|LarderRealtimeModel|LarderRealtimeRules|LarderRealtimeRemote|LarderRealtimeBackend|LarderRealtimeREST|LarderRealtimeService
 Realtime/API                LarderApp|LarderCore|LarderRuntime|LarderStorage|LarderRealtimeModel|LarderRealtimeStore|LarderRealtimeRemote|LarderRealtimeSync
 Lifecycle                   Larder|LarderRealtime
-Tools/larder                LarderCore|Larder|LarderModel|LarderDocumentStore|LarderRealtime|LarderRealtimeRules|LarderRealtimeStore|LarderRealtimeBackend
+Tools/larder                LarderCore|Larder|LarderModel|LarderDocumentJSON|LarderDocumentStore|LarderRealtime|LarderRealtimeRules|LarderRealtimeStore|LarderRealtimeBackend
 Tools/larderd               LarderCore|LarderHTTP|LarderModel|LarderServer|LarderRealtimeRules|LarderRealtimeServer
 Tools/demo/Story            Larder
 Tools/demo/Local            LarderDemo|LarderBackend

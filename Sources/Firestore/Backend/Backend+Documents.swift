@@ -90,7 +90,7 @@ extension BackendCore {
 
 extension Store {
     /// The paths of existing documents, up to a limit.
-    fileprivate func somePaths(limit: Int) throws(LarderError) -> [DocumentPath] {
+    func somePaths(limit: Int) throws(LarderError) -> [DocumentPath] {
         try read { (transaction) throws(LarderError) in
             var paths: [DocumentPath] = []
             for collection in try transaction.allCollections() where paths.count < limit {

@@ -51,6 +51,7 @@ actor BackendCore {
     /// Opens a backend's store; blocks for the disk.
     init(_ configuration: BackendConfiguration) throws(LarderError) {
         let store = try Store(configuration.storage)
+        try store.discardPartialImport()
         let now = configuration.clock()
         // A new store's first snapshot needs a version; a clock that was set back is tolerated.
         let (clock, identity) = try store.write { transaction throws(LarderError) in
@@ -247,6 +248,12 @@ actor BackendCore {
 
     /// Rejects all further requests, and closes the store when reads have ended.
     func close(_ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void) {
+        stop()
+        store.closeWhenIdle(completion)
+    }
+
+    /// Rejects all further requests, without closing the store.
+    func stop() {
         isClosed = true
         transactions.close()
         history.dropAll()
@@ -258,7 +265,6 @@ actor BackendCore {
         writeSessions = [:]
         for request in waiting { request.completion(.failure(Self.closed)) }
         waiting = []
-        store.closeWhenIdle(completion)
     }
 }
 

@@ -20,6 +20,11 @@ extension ReadableTransaction where Self: ~Copyable {
         else { return nil }
         return bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
     }
+
+    /// True from the beginning of an import to its end.
+    func isImporting() throws(LarderError) -> Bool {
+        try namedValue(.global, BackendNames.importing) != nil
+    }
 }
 
 extension WriteTransaction {
@@ -39,10 +44,20 @@ extension WriteTransaction {
             .global, BackendNames.identity,
             (0..<8).map { UInt8(truncatingIfNeeded: identity >> (8 * $0)) })
     }
+
+    /// Records whether documents are being imported, see ``Backend/beginImport()``.
+    mutating func putImporting(_ isImporting: Bool) throws(LarderError) {
+        if isImporting {
+            try putNamedValue(.global, BackendNames.importing, [])
+        } else {
+            try removeNamedValue(.global, BackendNames.importing)
+        }
+    }
 }
 
 private enum BackendNames {
     static let commitVersion = "backend.commitVersion"
     static let forgottenDeletes = "backend.forgottenDeletes"
     static let identity = "backend.identity"
+    static let importing = "backend.importing"
 }

@@ -14,7 +14,7 @@ import Synchronization
 /// documents, and another database needs its place. Reads of a database that does not exist create
 /// nothing.
 final class Databases: Sendable {
-    private typealias Failures = [(id: DatabaseID, error: LarderError)]
+    typealias Failures = [(id: DatabaseID, error: LarderError)]
 
     private struct Entry {
         let names: DatabaseNames
@@ -42,6 +42,8 @@ final class Databases: Sendable {
         var latest: Entry?
         /// A backend without documents, whose store is read in place of databases that do not exist.
         var empty: Backend?
+        /// The directory that they are exported to when they are closed; nil for none.
+        var exportDirectory: String?
         /// The task that closes them, once requested.
         var closing: Task<Failures, Never>?
     }
@@ -49,7 +51,7 @@ final class Databases: Sendable {
     /// The number of commits whose snapshots are kept for reads in the past.
     private static let historyCount = 32
 
-    private let storage: ServerConfiguration.Storage
+    let storage: ServerConfiguration.Storage
     private let limit: Int
     private let limitPerAddress: Int
     private let ledger: MemoryLedger?
@@ -60,7 +62,8 @@ final class Databases: Sendable {
     private let gauge = Gauge(label: "larder_server_databases")
     private let state = Mutex(State())
     /// Databases are opened one at a time.
-    private let openers = WorkPool("larder.server.open", limit: 1)
+    let openers = WorkPool("larder.server.open", limit: 1)
+    let exporters = WorkPool("larder.server.export", limit: 4)
 
     /// - Parameters:
     ///   - limit: the maximum number of open databases.
@@ -156,9 +159,16 @@ final class Databases: Sendable {
         return backend
     }
 
+    /// Determines the directory that the documents are written to when the databases are closed,
+    /// unless that has begun.
+    func export(to directory: String) {
+        state.withLock { $0.exportDirectory = directory }
+    }
+
     /// Closes all databases: acknowledged writes are on disk, later calls are refused.
     ///
-    /// Further calls wait for the first and return the same.
+    /// After ``export(to:)`` the documents of all databases are written to files. Further calls wait
+    /// for the first and return the same.
     ///
     /// - Returns: the errors, by database.
     func close() async -> [(id: DatabaseID, error: LarderError)] {
@@ -175,24 +185,37 @@ final class Databases: Sendable {
         let closed = try? await openers.run { () throws(LarderError) in
             self.state.withLock { state in
                 defer { (state.open, state.latest, state.empty) = ([:], nil, nil) }
-                return (state.open, state.empty)
+                return (open: state.open, empty: state.empty, directory: state.exportDirectory)
             }
         }
-        try? await closed?.1?.close()
-        return await withTaskGroup(of: Failures.self) { group in
-            for (id, entry) in closed?.0 ?? [:] {
+        guard let closed else { return [] }
+        try? await closed.empty?.close()
+        var failures = await withTaskGroup(of: Failures.self) { group in
+            for (id, entry) in closed.open {
                 group.addTask {
+                    var failures: Failures = []
+                    if let directory = closed.directory {
+                        do throws(LarderError) {
+                            try await self.export(entry.backend, of: id, to: directory)
+                        } catch {
+                            failures.append((id, error))
+                        }
+                    }
                     do throws(LarderError) {
                         try await entry.backend.close()
                         entry.removeUnusedFolder()
-                        return []
                     } catch {
-                        return [(id, error)]
+                        failures.append((id, error))
                     }
+                    return failures
                 }
             }
-            return await group.reduce(into: []) { $0 += $1 }
+            return await group.reduce(into: Failures()) { $0 += $1 }
         }
+        if let directory = closed.directory {
+            failures += await exportClosed(Set(closed.open.keys), to: directory)
+        }
+        return failures
     }
 
     /// Creates the directory of a database.
@@ -332,7 +355,7 @@ final class Databases: Sendable {
         }
     }
 
-    private func configuration(of id: DatabaseID) throws(LarderError) -> BackendConfiguration {
+    func configuration(of id: DatabaseID) throws(LarderError) -> BackendConfiguration {
         // Names are checked for databases in memory, too, for consistency with those on disk.
         let folder = try DatabaseFolder(id)
         var configuration =

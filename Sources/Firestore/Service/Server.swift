@@ -131,7 +131,7 @@ public final class Server: Service {
         _ = consume directory
         for (id, error) in failures {
             logger.error(
-                "a database could not be closed",
+                "a database could not be closed or exported",
                 metadata: ["database": "\(id)", "reason": "\(error)"])
         }
         if let failure { throw failure }
@@ -164,17 +164,36 @@ public final class Server: Service {
         }
     }
 
-    /// Starts the services that are served besides Firestore, and serves.
+    /// Imports documents, starts the services that are served besides Firestore, and serves.
     ///
     /// - Returns: the error that ended it.
     private func startAndServe() async -> LarderError? {
         do throws(LarderError) {
+            try await importDocuments()
             for service in services { try await service.start() }
         } catch {
             transport.endListening()
             return error
         }
         return await serve()
+    }
+
+    /// Fills databases from files if the configuration says so, until the shutdown.
+    private func importDocuments() async throws(LarderError) {
+        guard let path = configuration.importPath else { return }
+        let isCancelled = AtomicFlag()
+        let result: Result<Void, LarderError> = await withGracefulShutdownHandler {
+            do throws(LarderError) {
+                try await databases.importDocuments(
+                    from: path, configuration.importProgress, isCancelled: isCancelled, logger)
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        } onGracefulShutdown: {
+            isCancelled.set()
+        }
+        try result.get()
     }
 
     /// Serves until the shutdown.
@@ -205,7 +224,8 @@ public final class Server: Service {
         }
     }
 
-    /// The listening port, once the server listens; nil if it never does.
+    /// The listening port, once the server listens; nil if it never does, or if the task is cancelled
+    /// before.
     public var port: Int? {
         get async {
             await transport.address?.port
@@ -215,6 +235,8 @@ public final class Server: Service {
     /// Refuses calls, ends all streams, and after the grace period closes remaining connections.
     private func stop() {
         health.stop()
+        // Before the end of service, after which the databases are closed.
+        if let directory = configuration.exportDirectory { databases.export(to: directory) }
         transport.stop()
         let (databases, connections, grace) = (databases, connections, configuration.limits.grace)
         // Closing a connection ends its queries, which closing a database waits for.

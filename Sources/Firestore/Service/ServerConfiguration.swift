@@ -120,6 +120,16 @@ public struct ServerConfiguration: Sendable {
     /// The response to `GET /metrics` in Prometheus's text format, see ``PrometheusMetrics``; nil
     /// for no such endpoint.
     public var metricsText: (@Sendable () -> String)?
+    /// A file `PROJECT/DATABASE.ndjson`, or a directory with a folder `document_export` of such files,
+    /// that fills databases without documents when the server starts; nil for none.
+    package var importPath: String?
+    /// Shows how far a file is imported; called on any thread.
+    package typealias ImportProgress =
+        @Sendable (_ path: String, _ doneBytes: Int, _ totalBytes: Int) -> Void
+    /// Shows how far ``importPath`` is imported; nil for nothing.
+    package var importProgress: ImportProgress?
+    /// The directory that all databases are written to when the server has stopped; nil for none.
+    package var exportDirectory: String?
     /// The limits.
     public var limits = Limits()
 
@@ -134,6 +144,15 @@ public struct ServerConfiguration: Sendable {
 // MARK: - Validation
 
 extension ServerConfiguration {
+    /// True if a path is the file of a database, or a directory with such files, for
+    /// ``importPath``.
+    ///
+    /// - Throws: `invalidArgument` if there is nothing at the path, and for a file whose name is not
+    ///   that of a database.
+    package static func hasImports(at path: String) throws(LarderError) -> Bool {
+        try !DocumentFiles.files(at: path).isEmpty
+    }
+
     /// Throws for a server that is reachable from other machines without TLS and a token.
     func checkExposure() throws(LarderError) {
         guard !WebAccess.isLoopback(host), !allowsInsecure else { return }

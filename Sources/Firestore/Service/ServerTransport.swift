@@ -36,9 +36,18 @@ final class ServerTransport: Sendable {
         endListening()
     }
 
-    /// The listening address, once it listens; nil if it never does.
+    /// The listening address, once it listens; nil if it never does, or if the task is cancelled
+    /// before.
     var address: SocketAddress? {
-        get async { (try? await bound.futureResult.get()).flatMap { $0 } }
+        get async {
+            let address = bound.futureResult.eventLoop.makePromise(of: SocketAddress?.self)
+            bound.futureResult.cascade(to: address)
+            return await withTaskCancellationHandler {
+                (try? await address.futureResult.get()).flatMap { $0 }
+            } onCancel: {
+                address.succeed(nil)
+            }
+        }
     }
 
     /// Serves until the shutdown begins, and then until all calls and connections have ended.

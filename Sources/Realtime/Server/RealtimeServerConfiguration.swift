@@ -75,6 +75,11 @@ package struct RealtimeServerConfiguration: Sendable {
         self.storage = storage
     }
 
+    /// True if a path is a file, or a directory with files of namespaces, for ``importPath``.
+    package static func hasImports(at path: String) -> Bool {
+        TreeFiles.arePresent(at: path)
+    }
+
     /// The security rules of a namespace; nil to allow everything.
     func rules(of namespace: String) -> SecurityRules? {
         namespaceRules[namespace] ?? rules

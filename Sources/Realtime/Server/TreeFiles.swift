@@ -17,6 +17,15 @@ struct TreeFiles {
         let path: String
     }
 
+    /// True unless a path is a directory without files of namespaces.
+    static func arePresent(at path: String) -> Bool {
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory),
+            isDirectory.boolValue
+        else { return true }
+        return (try? files(at: path)) != nil
+    }
+
     /// The files at a path: a file, or those of a directory, in the order of their names.
     ///
     /// - Throws: `invalidArgument` if there is none.
@@ -29,7 +38,8 @@ struct TreeFiles {
             let name = URL(fileURLWithPath: path).lastPathComponent
             guard let namespace = namespace(ofFile: name) else {
                 throw LarderError(
-                    realtime: .invalidArgument, "'\(path)' is not named NAMESPACE\(suffix)")
+                    realtime: .invalidArgument,
+                    "'\(path)' is not named NAMESPACE\(suffix) or PROJECT/DATABASE.ndjson")
             }
             return [File(namespace: namespace, path: path)]
         }

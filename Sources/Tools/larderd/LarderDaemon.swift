@@ -123,9 +123,10 @@ struct LarderDaemon: AsyncParsableCommand {
         ProcessLimits.raiseFiles()
         let deadline = ShutdownDeadline(
             [SIGTERM, SIGINT], .seconds(Self.shutdownSeconds)
-        ) { [logger, readyFile] in
+        ) { [logger, readyFile, exports = files.abandonedText] in
             logger.error(
-                "the shutdown took too long and is abandoned; acknowledged writes are on disk")
+                "the shutdown took too long and is abandoned; acknowledged writes are on disk\(exports)"
+            )
             if let readyFile { unlink(readyFile) }
             _exit(EXIT_FAILURE)
         }
@@ -163,6 +164,7 @@ struct LarderDaemon: AsyncParsableCommand {
         configuration.allowsInsecure = security.insecure
         configuration.allowedHosts = security.allowedHosts
         limits.apply(to: &configuration.limits)
+        try files.apply(to: &configuration)
         return configuration
     }
 }

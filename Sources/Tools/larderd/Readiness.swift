@@ -13,7 +13,9 @@ struct Readiness: Service {
     let manager = ServiceManager()
 
     func run() async throws {
-        if let port = await server.port { try report(port) }
+        // A shutdown during the start must not wait for its end: the server receives it after this.
+        let port = await cancelWhenGracefulShutdown { await server.port }
+        if let port { try report(port) }
         // The group shuts down when a service returns.
         try? await gracefulShutdown()
         manager.report(.stopping)

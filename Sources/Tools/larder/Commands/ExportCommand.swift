@@ -1,5 +1,6 @@
 import ArgumentParser
 import LarderCore
+import LarderDocumentJSON
 import LarderDocumentStore
 import LarderModel
 
@@ -110,11 +111,6 @@ struct ExportCommand: ParsableCommand {
 
 /// Writes documents of one snapshot as lines of JSON.
 struct Exporter {
-    /// The name of the member that holds a document's path.
-    static let nameKey = "$name"
-    /// The name of the member that holds the fields if they include a `$name`.
-    static let fieldsKey = "$fields"
-
     /// Documents written so far.
     private(set) var documentCount: Int64 = 0
     /// Collections with at least one document written.
@@ -180,30 +176,8 @@ struct Exporter {
                 hint: "choose another name with --id, or omit it")
         }
         output.append { bytes in
-            Self.appendLine(path, fields, idField: idField, to: &bytes)
+            DocumentLine.append(path, fields, idField: idField, to: &bytes)
         }
         documentCount += 1
-    }
-
-    static func appendLine(
-        _ path: DocumentPath, _ fields: MapValue, idField: String?, to bytes: inout [UInt8]
-    ) {
-        JSONWriter.append(raw: "{", to: &bytes)
-        JSONWriter.append(idField ?? nameKey, to: &bytes)
-        JSONWriter.append(raw: ":", to: &bytes)
-        JSONWriter.append(idField == nil ? path.string : path.id, to: &bytes)
-        var fields = fields
-        if let idField {
-            // Equal to the ID (see above), which is already included.
-            fields[idField] = nil
-        } else if fields[nameKey] != nil || fields[fieldsKey] != nil {
-            JSONWriter.append(raw: ",\"\(fieldsKey)\":", to: &bytes)
-            JSONWriter.append(fields, to: &bytes)
-            JSONWriter.append(raw: "}\n", to: &bytes)
-            return
-        }
-        var isFirst = false
-        JSONWriter.appendEntries(fields, isFirst: &isFirst, to: &bytes)
-        JSONWriter.append(raw: "}\n", to: &bytes)
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderDocumentJSON
 import LarderDocumentStore
 import LarderModel
 
@@ -124,8 +125,9 @@ struct ImportCommand: ParsableCommand {
                 try index.define(in: store, group: collection?.id ?? "")
             }
             let input = DocumentInput(
-                descriptor: descriptor, layout: DocumentInput.Layout(rawValue: format.rawValue),
-                prefersJSON: file.hasSuffix(".json"))
+                layout: DocumentInput.Layout(rawValue: format.rawValue),
+                prefersJSON: file.hasSuffix(".json")
+            ) { try System.read(descriptor, into: $0) }
             var importer = Importer(
                 store: store, reader: documentReader(collection), batchCount: batch,
                 maxErrors: maxErrors, name: file == "-" ? "standard input" : file,

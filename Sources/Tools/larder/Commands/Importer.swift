@@ -1,4 +1,5 @@
 import LarderCore
+import LarderDocumentJSON
 import LarderDocumentStore
 import LarderModel
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import LarderCore
+import LarderDocumentJSON
 import LarderDocumentStore
 import LarderModel
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Larder
 import LarderCore
+import LarderDocumentJSON
 import LarderModel
 
 /// `larder set`: a document's fields, as a pending write.

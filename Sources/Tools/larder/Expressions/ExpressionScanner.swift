@@ -1,4 +1,5 @@
 import LarderCore
+import LarderDocumentJSON
 import LarderModel
 
 /// A scanner of expressions: fields, operators, values.

@@ -1,5 +1,6 @@
 import Larder
 import LarderCore
+import LarderDocumentJSON
 import LarderModel
 
 /// Prints documents as a table or as lines of JSON.
@@ -29,7 +30,7 @@ struct DocumentPrinter {
 
     /// Appends a document as a line of JSON in the export format.
     func append(_ document: Document, to bytes: inout [UInt8]) {
-        Exporter.appendLine(document.path, fields(of: document), idField: nil, to: &bytes)
+        DocumentLine.append(document.path, fields(of: document), to: &bytes)
     }
 
     /// A document's fields as one line of JSON without its name.

@@ -11,9 +11,9 @@
 /// Supports three layouts: one object per line (NDJSON), an array of objects, an object of objects
 /// by ID. The text is only split here; ``TypedJSONReader`` parses each piece, so a malformed
 /// document does not affect the others.
-final class DocumentInput {
+package final class DocumentInput {
     /// The layout of documents in the text.
-    enum Layout: String, CaseIterable {
+    package enum Layout: String, CaseIterable {
         /// One object per line.
         case ndjson
         /// An array of objects, or an object with documents by ID.
@@ -21,38 +21,42 @@ final class DocumentInput {
     }
 
     /// One document's text; the bytes are valid until the next call.
-    struct Piece {
-        let text: UnsafeBufferPointer<UInt8>
+    package struct Piece {
+        package let text: UnsafeBufferPointer<UInt8>
         /// The document's ID as JSON text, if the layout has one.
-        let key: UnsafeBufferPointer<UInt8>?
+        package let key: UnsafeBufferPointer<UInt8>?
         /// The line number of the text, from 1.
-        let line: Int
+        package let line: Int
     }
 
     /// The next piece, or its absence.
-    enum Next {
+    package enum Next {
         case piece(Piece)
-        /// A piece larger than ``maxPieceBytes``, which was skipped.
+        /// A piece larger than ``maxBytes``, which was skipped.
         case tooLarge(line: Int)
         case end
     }
 
     /// Text that does not match the layout; nothing after it can be read.
-    struct Broken: Error {
-        let line: Int
-        let reason: String
+    package struct Broken: Error {
+        package let line: Int
+        package let reason: String
     }
 
+    /// Reads into a buffer from its beginning; returns the number of bytes, 0 at the end of the input.
+    package typealias Read = (UnsafeMutableRawBufferPointer) throws -> Int
+
     /// A document is limited to 1 MiB; as JSON, with every character escaped, to six times that.
-    static let maxPieceBytes = 8 * 1024 * 1024
+    package static let maxPieceBytes = 8 * 1024 * 1024
 
     /// The number of bytes consumed, for progress.
-    private(set) var consumedBytes: Int64 = 0
+    package private(set) var consumedBytes: Int64 = 0
 
     /// The layout; known after the first piece.
-    private(set) var layout: Layout?
+    package private(set) var layout: Layout?
 
-    private let descriptor: Int32
+    private let read: Read
+    private let maxBytes: Int
     private let prefersJSON: Bool
     private var buffer: UnsafeMutableBufferPointer<UInt8>
     /// The unconsumed bytes are `start..<end` of the buffer.
@@ -70,13 +74,20 @@ final class DocumentInput {
         case finished
     }
 
-    /// Creates an input from a descriptor, which the caller closes.
+    /// Creates an input.
     ///
     /// Without a layout, it is detected: `[` starts an array; an object that is complete on the
     /// first line is NDJSON, unless nothing follows and `prefersJSON` is true because the file's
     /// name ends in `.json`.
-    init(descriptor: Int32, layout: Layout?, prefersJSON: Bool) {
-        self.descriptor = descriptor
+    ///
+    /// - Parameters:
+    ///   - maxBytes: the maximum size of a piece.
+    ///   - read: reads the text.
+    package init(
+        layout: Layout?, prefersJSON: Bool, maxBytes: Int = maxPieceBytes, read: @escaping Read
+    ) {
+        self.read = read
+        self.maxBytes = maxBytes
         self.layout = layout
         self.prefersJSON = prefersJSON
         buffer = .allocate(capacity: 256 * 1024)
@@ -88,8 +99,8 @@ final class DocumentInput {
 
     /// The next document's text.
     ///
-    /// - Throws: ``Broken`` or `SystemFailure`.
-    func next() throws -> Next {
+    /// - Throws: ``Broken``, and errors of reading.
+    package func next() throws -> Next {
         switch place {
         case .beginning:
             try begin()
@@ -156,7 +167,7 @@ final class DocumentInput {
                 if isAtEnd { break }
                 // A first line of this size would be rejected as a document, so it must be an
                 // object of documents.
-                if available >= Self.maxPieceBytes { return false }
+                if available >= maxBytes { return false }
                 try fill()
             }
         }
@@ -171,7 +182,7 @@ final class DocumentInput {
                 if !Self.isBlank(buffer[start + position]) { return true }
                 position += 1
             }
-            if isAtEnd || available >= Self.maxPieceBytes { return false }
+            if isAtEnd || available >= maxBytes { return false }
             try fill()
         }
     }
@@ -184,7 +195,7 @@ final class DocumentInput {
             var newline = find(UInt8(ascii: "\n"), from: 0)
             while newline == nil && !isAtEnd {
                 scanned = available
-                if scanned > Self.maxPieceBytes { return try skipLongLine() }
+                if scanned > maxBytes { return try skipLongLine() }
                 try fill()
                 newline = find(UInt8(ascii: "\n"), from: scanned)
             }
@@ -197,7 +208,7 @@ final class DocumentInput {
             let number = line
             consume(newline == nil ? size : size + 1)
             line += 1
-            if size > Self.maxPieceBytes { return .tooLarge(line: number) }
+            if size > maxBytes { return .tooLarge(line: number) }
             if !text.allSatisfy(Self.isBlank) {
                 return .piece(Piece(text: text, key: nil, line: number))
             }
@@ -301,7 +312,7 @@ final class DocumentInput {
     // MARK: Scanning
 
     /// The size of the JSON value at an offset; nil if the text ends first or the value is larger
-    /// than ``maxPieceBytes``.
+    /// than ``maxBytes``.
     private func valueSize(from offset: Int) throws -> Int? {
         var scanner = ValueScanner()
         var position = offset
@@ -310,13 +321,13 @@ final class DocumentInput {
                 UnsafeBufferPointer(rebasing: buffer[start + position..<end]))
             {
                 let size = position + count - offset
-                return size <= Self.maxPieceBytes ? size : nil
+                return size <= maxBytes ? size : nil
             }
             position = available
             if isAtEnd {
                 return scanner.isWord ? position - offset : nil
             }
-            if position - offset > Self.maxPieceBytes { return nil }
+            if position - offset > maxBytes { return nil }
             try fill()
         }
     }
@@ -362,7 +373,7 @@ final class DocumentInput {
                 if !Self.isBlank(buffer[start + offset]) { return offset }
                 offset += 1
             }
-            if isAtEnd || available > 2 * Self.maxPieceBytes { return offset }
+            if isAtEnd || available > 2 * maxBytes { return offset }
             try fill()
         }
     }
@@ -395,7 +406,7 @@ final class DocumentInput {
     }
 
     /// Reads more input; moves and grows the buffer as needed.
-    private func fill() throws(SystemFailure) {
+    private func fill() throws {
         if end == buffer.count {
             if start >= buffer.count / 2, let base = buffer.baseAddress {
                 base.update(from: base + start, count: available)
@@ -410,7 +421,7 @@ final class DocumentInput {
             start = 0
         }
         let room = UnsafeMutableBufferPointer(rebasing: buffer[end...])
-        let count = try System.read(descriptor, into: UnsafeMutableRawBufferPointer(room))
+        let count = try read(UnsafeMutableRawBufferPointer(room))
         end += count
         isAtEnd = count == 0
     }
@@ -419,7 +430,7 @@ final class DocumentInput {
 /// Finds the end of a JSON value by counting brackets outside of strings, without parsing it.
 ///
 /// Keeps its state between pieces of a text.
-struct ValueScanner {
+package struct ValueScanner {
     private var depth = 0
     private var state = State.before
 
@@ -432,10 +443,12 @@ struct ValueScanner {
     }
 
     /// Whether the value is a number or keyword, which also ends at the end of the text.
-    var isWord: Bool { state == .word }
+    package var isWord: Bool { state == .word }
+
+    package init() {}
 
     /// Scans a piece and returns the size up to the value's end; nil if it is not in this piece.
-    mutating func scan(_ text: UnsafeBufferPointer<UInt8>) -> Int? {
+    package mutating func scan(_ text: UnsafeBufferPointer<UInt8>) -> Int? {
         var position = 0
         while position < text.count {
             let byte = text[position]

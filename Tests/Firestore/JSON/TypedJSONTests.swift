@@ -2,7 +2,7 @@ import LarderCore
 import LarderModel
 import Testing
 
-@testable import LarderTool
+@testable import LarderDocumentJSON
 
 /// A value as JSON.
 private func text(of value: Value) -> String {

@@ -1,6 +1,6 @@
 import Foundation
-import LarderCore
-import LarderModel
+package import LarderCore
+package import LarderModel
 
 /// The JSON notation of values that JSON lacks.
 ///
@@ -14,7 +14,7 @@ import LarderModel
 ///     {"$map": {"$bytes": 1}}                     a map that looks like one of these forms
 ///
 /// Doubles always have a point or an exponent, so that 1.0 stays a double.
-enum TypedJSON {
+package enum TypedJSON {
     static let timestamp = "$timestamp"
     static let bytes = "$bytes"
     static let reference = "$reference"
@@ -125,7 +125,7 @@ enum TypedJSON {
 /// Values of documents as JSON.
 extension JSONWriter {
     /// Appends a value; in the notation of ``TypedJSON`` if JSON has none.
-    static func append(_ value: Value, to bytes: inout [UInt8]) {
+    package static func append(_ value: Value, to bytes: inout [UInt8]) {
         switch value {
         case .null: append(raw: "null", to: &bytes)
         case .boolean(let flag): append(flag, to: &bytes)
@@ -166,7 +166,7 @@ extension JSONWriter {
     }
 
     /// Appends the entries of a map as an object.
-    static func append(_ map: MapValue, to bytes: inout [UInt8]) {
+    package static func append(_ map: MapValue, to bytes: inout [UInt8]) {
         append(raw: "{", to: &bytes)
         var isFirst = true
         appendEntries(map, isFirst: &isFirst, to: &bytes)
@@ -174,7 +174,8 @@ extension JSONWriter {
     }
 
     /// Appends the entries of a map without braces, each preceded by a comma except the first.
-    static func appendEntries(_ map: MapValue, isFirst: inout Bool, to bytes: inout [UInt8]) {
+    package static func appendEntries(_ map: MapValue, isFirst: inout Bool, to bytes: inout [UInt8])
+    {
         for (name, value) in map {
             if !isFirst { append(raw: ",", to: &bytes) }
             isFirst = false
@@ -185,7 +186,7 @@ extension JSONWriter {
     }
 
     /// Appends a number with a point or an exponent, or in the notation for NaN and infinities.
-    static func appendTyped(_ double: Double, to bytes: inout [UInt8]) {
+    package static func appendTyped(_ double: Double, to bytes: inout [UInt8]) {
         if double.isFinite {
             append(double, to: &bytes)
         } else {

@@ -1,7 +1,6 @@
-import Foundation
 import Testing
 
-@testable import LarderTool
+@testable import LarderDocumentJSON
 
 /// What an input gives for a text, a line each: the number, the key, the text.
 private func pieces(
@@ -11,13 +10,16 @@ private func pieces(
 }
 
 private func pieces(
-    bytes: [UInt8], layout: DocumentInput.Layout? = nil, prefersJSON: Bool = false
+    bytes: [UInt8], layout: DocumentInput.Layout? = nil, prefersJSON: Bool = false,
+    maxBytes: Int = DocumentInput.maxPieceBytes, partBytes: Int = .max
 ) throws -> [String] {
-    let folder = try TemporaryFolder()
-    let file = try folder.file("input", bytes: bytes)
-    let descriptor = try System.openToRead(file)
-    defer { System.close(descriptor) }
-    let input = DocumentInput(descriptor: descriptor, layout: layout, prefersJSON: prefersJSON)
+    var rest = bytes[...]
+    let input = DocumentInput(layout: layout, prefersJSON: prefersJSON, maxBytes: maxBytes) {
+        let part = rest.prefix(min(partBytes, $0.count))
+        $0.copyBytes(from: part)
+        rest = rest.dropFirst(part.count)
+        return part.count
+    }
     var found: [String] = []
     while true {
         switch try input.next() {
@@ -111,9 +113,20 @@ private func pieces(
         #expect(try pieces("{}\n" + huge) == ["1: {}", "2: too large"])
     }
 
-    @Test func `cuts between reads of a pipe change nothing`() throws {
-        let text = generatedLines(0..<2000)
-        let expected = text.split(separator: "\n").enumerated().map { "\($0 + 1): \($1)" }
-        #expect(try pieces(text) == expected)
+    @Test func `the bound can be chosen`() throws {
+        let text = Array("{\"a\":\"bcd\"}\n{\"a\":\"b\"}\n".utf8)
+        #expect(try pieces(bytes: text, layout: .ndjson, maxBytes: 11).count == 2)
+        #expect(
+            try pieces(bytes: text, layout: .ndjson, maxBytes: 10) == [
+                "1: too large", "2: {\"a\":\"b\"}",
+            ])
+    }
+
+    @Test(arguments: [1, 7, 4096])
+    func `cuts between reads of a pipe change nothing`(partBytes: Int) throws {
+        let lines = (0..<2000).map { "{\"id\":\"d\($0)\",\"n\":\($0)}" }
+        let expected = lines.enumerated().map { "\($0 + 1): \($1)" }
+        let text = Array(lines.joined(separator: "\n").utf8)
+        #expect(try pieces(bytes: text, partBytes: partBytes) == expected)
     }
 }

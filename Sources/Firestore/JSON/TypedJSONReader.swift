@@ -1,26 +1,28 @@
-import LarderCore
-import LarderModel
+package import LarderCore
+package import LarderModel
 
 /// Parses JSON text directly to values of documents.
 ///
 /// Numbers without fraction and exponent that fit in 64 bits become integers, all others doubles.
 /// ``TypedJSON`` describes the objects for other types.
-struct TypedJSONReader {
+package struct TypedJSONReader {
     /// The options for types that JSON lacks.
-    struct Options {
+    package struct Options: Sendable {
         /// Whether RFC 3339 strings become timestamps.
-        var readsTimestamps = false
+        package var readsTimestamps = false
         /// Whether objects such as `{"$bytes": ...}` and geo points are converted.
-        var readsTypedForms = true
+        package var readsTypedForms = true
         /// A member of the document that is always a map.
-        var plainMember: String?
+        package var plainMember: String?
+
+        package init() {}
     }
 
     private let options: Options
 
     /// Parses an object; returns its entries in order, possibly with duplicate names, which
     /// ``map(of:at:)`` rejects.
-    static func readObject(
+    package static func readObject(
         _ text: UnsafeBufferPointer<UInt8>, options: Options
     ) throws(JSONError) -> [MapValue.Element] {
         var json = JSONReader(UnsafeRawBufferPointer(text))
@@ -33,7 +35,7 @@ struct TypedJSONReader {
     }
 
     /// Parses a quoted string.
-    static func readString(_ text: UnsafeBufferPointer<UInt8>) throws(JSONError) -> String {
+    package static func readString(_ text: UnsafeBufferPointer<UInt8>) throws(JSONError) -> String {
         var json = JSONReader(UnsafeRawBufferPointer(text))
         _ = json.peek()
         let string = try json.readString()
@@ -41,7 +43,7 @@ struct TypedJSONReader {
         return string
     }
 
-    static func readValue(_ text: String) throws(JSONError) -> Value {
+    package static func readValue(_ text: String) throws(JSONError) -> Value {
         try Array(text.utf8).withUnsafeBufferPointer { (bytes) throws(JSONError) in
             var json = JSONReader(UnsafeRawBufferPointer(bytes))
             let value = try TypedJSONReader(options: Options()).readValue(&json)
@@ -51,7 +53,7 @@ struct TypedJSONReader {
     }
 
     /// The map of an object's entries; throws for duplicate names.
-    static func map(
+    package static func map(
         of entries: [MapValue.Element], at offset: Int
     ) throws(JSONError) -> MapValue {
         let map = MapValue(entries)
@@ -140,7 +142,7 @@ struct TypedJSONReader {
 }
 
 /// Converts JSON objects to documents.
-struct DocumentReader {
+package struct DocumentReader: Sendable {
     /// The target collection; nil if each document contains its path.
     let collection: CollectionPath?
     let idField: String?
@@ -150,7 +152,7 @@ struct DocumentReader {
     /// Creates a reader.
     ///
     /// Without `idField`, `$name` contains the ID, or without `collection` the whole path.
-    init(
+    package init(
         collection: CollectionPath?, idField: String?, keepsIDField: Bool,
         json: TypedJSONReader.Options
     ) {
@@ -158,23 +160,24 @@ struct DocumentReader {
         self.idField = idField
         self.keepsIDField = keepsIDField
         var json = json
-        if idField == nil { json.plainMember = Exporter.fieldsKey }
+        if idField == nil { json.plainMember = DocumentLine.fieldsKey }
         self.json = json
     }
 
     /// Reads a document; `key` is its ID as JSON text if the layout has one.
-    func read(
+    package func read(
         _ text: UnsafeBufferPointer<UInt8>, key: UnsafeBufferPointer<UInt8>?
     ) throws(JSONError) -> (path: DocumentPath, fields: MapValue) {
         var entries = try TypedJSONReader.readObject(text, options: json)
         var name: String?
-        if idField == nil, let position = entries.firstIndex(where: { $0.name == Exporter.nameKey })
+        if idField == nil,
+            let position = entries.firstIndex(where: { $0.name == DocumentLine.nameKey })
         {
             guard case .string(let string) = entries.remove(at: position).value else {
-                throw JSONError(offset: 0, reason: "\(Exporter.nameKey) is not a string")
+                throw JSONError(offset: 0, reason: "\(DocumentLine.nameKey) is not a string")
             }
             name = string
-            if entries.count == 1, entries[0].name == Exporter.fieldsKey,
+            if entries.count == 1, entries[0].name == DocumentLine.fieldsKey,
                 case .map(let fields) = entries[0].value
             {
                 entries = Array(fields)
@@ -189,7 +192,8 @@ struct DocumentReader {
             guard let name else {
                 throw JSONError(
                     offset: 0,
-                    reason: "no \(Exporter.nameKey): specify the target with --collection")
+                    reason: "no \(DocumentLine.nameKey) with the document's path, which only "
+                        + "'larder import --collection' replaces")
             }
             path = try Self.named { () throws(LarderError) in try DocumentPath(name) }
         }

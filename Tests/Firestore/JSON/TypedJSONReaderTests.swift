@@ -2,7 +2,7 @@ import LarderCore
 import LarderModel
 import Testing
 
-@testable import LarderTool
+@testable import LarderDocumentJSON
 
 /// The entries of a text as a map.
 func read(
