@@ -111,20 +111,20 @@ struct TreeFiles {
     }
 
     /// Writes a tree to the folder of exports in a directory, in place of an earlier file.
+    ///
+    /// - Throws: `unavailable` or `resourceExhausted` if the file cannot be written, in which case
+    ///   an earlier one is kept.
     static func write(
         _ tree: Node, of namespace: String, to directory: String
     ) throws(LarderError) {
-        let folder = "\(directory)/\(exportFolder)"
-        let path = "\(folder)/\(try FolderName.folder(of: namespace))\(suffix)"
-        var bytes: [UInt8] = []
-        JSONWriter.append(tree.exportedJSON, to: &bytes)
-        do {
-            try FileManager.default.createDirectory(
-                atPath: folder, withIntermediateDirectories: true)
-            try Data(bytes).write(to: URL(fileURLWithPath: path), options: .atomic)
+        let name = try FolderName.folder(of: namespace) + suffix
+        let file = try ExportFile("\(directory)/\(exportFolder)/\(name)")
+        do throws(LarderError) {
+            try file.append { JSONWriter.append(tree.exportedJSON, to: &$0) }
+            try file.finish()
         } catch {
-            throw LarderError(
-                realtime: .unavailable, "'\(path)' cannot be written: \(error)", cause: error)
+            file.discard()
+            throw error
         }
     }
 }

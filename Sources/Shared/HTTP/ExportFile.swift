@@ -1,11 +1,11 @@
 import Foundation
-import LarderModel
+package import LarderCore
 
 /// A file that takes the place of an earlier one once it is complete and on disk.
 ///
 /// Until then it has the name `.NAME.tmp`. A process that is killed leaves it behind for the next
 /// export to overwrite.
-final class ExportFile {
+package final class ExportFile {
     private static let partBytes = 64 << 10
 
     private let path: String
@@ -17,7 +17,7 @@ final class ExportFile {
     /// Creates the file, and its folder if that does not exist.
     ///
     /// - Throws: `unavailable` or `resourceExhausted` for system errors.
-    init(_ path: String) throws(LarderError) {
+    package init(_ path: String) throws(LarderError) {
         let url = URL(fileURLWithPath: path)
         folder = url.deletingLastPathComponent().path
         self.path = path
@@ -38,13 +38,13 @@ final class ExportFile {
     }
 
     /// Appends what a closure appends to bytes.
-    func append(_ body: (inout [UInt8]) -> Void) throws(LarderError) {
+    package func append(_ body: (inout [UInt8]) -> Void) throws(LarderError) {
         body(&buffer)
         if buffer.count >= Self.partBytes { try flush() }
     }
 
     /// Replaces the earlier file.
-    func finish() throws(LarderError) {
+    package func finish() throws(LarderError) {
         try flush()
         guard fsync(descriptor) == 0, rename(temporaryPath, path) == 0 else {
             throw Self.failure(path, errno)
@@ -57,7 +57,7 @@ final class ExportFile {
     }
 
     /// Removes an incomplete file.
-    func discard() {
+    package func discard() {
         unlink(temporaryPath)
     }
 
