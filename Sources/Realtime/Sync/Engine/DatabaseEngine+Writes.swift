@@ -228,12 +228,17 @@ extension DatabaseEngine {
         loseTransactions(put)
     }
 
-    /// Transactions whose answers were lost end, unless a server with their names is there, which
-    /// tells whether it has made them.
+    /// Ends transactions whose answers were lost, unless a server with their names is there.
+    ///
+    /// That server tells whether it has made them. Others are not sent again, so that their names
+    /// can be forgotten.
     ///
     /// - Parameter namesID: what identifies the server's names; nil for none.
     func loseUnknownRequests(besides namesID: String? = nil) {
-        for place in outbox.removeUnknown(besides: namesID) { loseRequest(place) }
+        for place in outbox.removeUnknown(besides: namesID) {
+            if case .transactions(_, let name)? = outboxWork[place] { answeredWrites.append(name) }
+            loseRequest(place)
+        }
     }
 
     /// A request is about to be sent.

@@ -201,6 +201,7 @@ struct LostTransactionTests {
         arguments: [true, false], [true, false])
     func offline(isApplication: Bool, isConnected: Bool) throws {
         let engine = try sent()
+        let put = try #require(try puts(engine).first)
         if !isConnected {
             try lose(engine)
             engine.advance(by: .seconds(40))
@@ -215,6 +216,10 @@ struct LostTransactionTests {
         engine.scheduler.drain()
         try engine.connect(session: "s2", namesID: "k")
         #expect(try puts(engine).isEmpty && engine.read().isEmpty)
+        // It is not sent again: the server can forget its name.
+        try engine.set("a", .integer(1))
+        let answered = try #require(try puts(engine).first?.token?.answered)
+        #expect(answered == [try #require(put.token?.write)])
     }
 
     @Test("It ends when the client is closed, and is a dead letter of the next run")
