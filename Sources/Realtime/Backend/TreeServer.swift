@@ -37,6 +37,8 @@ actor TreeServer {
     private var unwrittenSessions: [BackendSession]
     /// The writes that may arrive again.
     var madeWrites: MadeWrites
+    /// Identifies what is kept of them.
+    let namesID: String
     /// The security rules before the turn, if it has replaced them.
     private var formerSecurityRules: SecurityRules??
     private var isDeliveryScheduled = false
@@ -61,7 +63,6 @@ actor TreeServer {
     ) {
         self.namespace = namespace
         self.tree = tree
-        self.madeWrites = madeWrites
         unwrittenSessions = sessions.map(BackendSession.init)
         self.configuration = configuration
         self.settings = settings
@@ -70,6 +71,9 @@ actor TreeServer {
         scheduler = configuration.scheduler
         executor = configuration.scheduler.executor
         identity = configuration.makeIdentity()
+        var madeWrites = madeWrites
+        namesID = madeWrites.identify(by: String(identity, radix: 36))
+        self.madeWrites = madeWrites
         if !sessions.isEmpty { perform { $0.writeUnwritten() } }
     }
 

@@ -87,6 +87,30 @@ struct RemoteLawTests {
         }
     }
 
+    /// A conditional write to an empty node.
+    private func namedPut(_ value: Int64, _ name: String) -> RealtimeRequest {
+        .once(
+            WriteToken(client: "c", write: name),
+            .put(TreePath("n"), Node(.integer(value)), hash: ""))
+    }
+
+    @Test(
+        "a conditional write with a name that arrives on the next connection is made once",
+        arguments: Way.allCases)
+    func namedConditions(_ way: Way) async throws {
+        try await withRemote(way) { remote in
+            let client = await LawClient(remote)
+            #expect(await client.send(namedPut(1, "t1-1")) == ["ok"])
+            try await client.put("n", "5")
+            client.close()
+            let next = await LawClient(remote, lastSession: client.session)
+            #expect(next.namesID != nil && next.namesID == client.namesID)
+            #expect(await next.send(namedPut(1, "t1-1")) == ["ok"])
+            #expect(await next.send(namedPut(1, "t2-1")) == ["datastale"])
+            #expect(await next.get("n") == ["ok 5"])
+        }
+    }
+
     @Test("a window is sent what enters and what leaves it", arguments: Way.allCases)
     func windows(_ way: Way) async throws {
         try await withRemote(way) { remote in

@@ -1,3 +1,4 @@
+import Foundation
 import LarderCore
 import LarderRealtimeBackend
 import LarderRealtimeModel
@@ -10,7 +11,7 @@ import LarderSharedTestSupport
 import Testing
 
 private let hello =
-    #"{"t":"c","d":{"t":"h","d":{"ts":1700000000000,"v":"5","h":"localhost:9000","s":"z-1"}}}"#
+    #"{"t":"c","d":{"t":"h","d":{"ts":1700000000000,"v":"5","h":"localhost:9000","s":"z-1","once":"z"}}}"#
 
 @Suite("Sessions of the service")
 struct SessionMachineTests {
@@ -40,6 +41,27 @@ struct SessionMachineTests {
                     #"{"t":"d","d":{"a":"m","b":{"p":"scores","d":{"b":null,"d":99},"t":1}}}"#,
                     #"{"t":"d","d":{"r":4,"b":{"s":"ok","d":""}}}"#,
                 ])
+    }
+
+    @Test("a conditional write with a name is answered again, and its greeting says so")
+    func named() throws {
+        let world = SessionWorld()
+        let put = { (number: Int, name: String) in
+            #"{"t":"d","d":{"r":\#(number),"a":"p","b":{"p":"/n","d":2,"h":"","once":{"c":"c","w":"\#(name)"}}}}"#
+        }
+        let first = world.connect()
+        #expect(first.received() == [hello])
+        #expect(first.send(put(1, "1")) == [#"{"t":"d","d":{"r":1,"b":{"s":"ok","d":""}}}"#])
+        first.breakSocket()
+        let second = world.connect(lastSession: "z-1")
+        #expect(second.received() == [hello.replacingOccurrences(of: "z-1", with: "z-2")])
+        #expect(second.send(put(2, "1")) == [#"{"t":"d","d":{"r":2,"b":{"s":"ok","d":""}}}"#])
+        #expect(
+            second.send(put(3, "2"))
+                == [
+                    #"{"t":"d","d":{"r":3,"b":{"s":"datastale","d":"Transaction hash does not match"}}}"#
+                ])
+        #expect(world.backend.tree().description == #"{"n":2}"#)
     }
 
     @Test("a conditional write of stale data is preceded by the present data")

@@ -20,6 +20,14 @@ extension ConnectionEvent {
     }
 }
 
+extension ConnectionEvent {
+    /// What identifies the names of a server that greets a client; nil without names, and for other
+    /// events.
+    package var namesID: String? {
+        if case .opened(let hello) = self { hello.namesID } else { nil }
+    }
+}
+
 extension RealtimeResponse {
     fileprivate var text: String {
         switch payload {

@@ -62,11 +62,16 @@ package final class ScriptedConnection: RealtimeConnection {
     // MARK: Messages
 
     /// Accepts the connection.
-    package func open(at milliseconds: Int64 = 1_700_000_000_000, session: String = "s1") {
+    ///
+    /// - Parameter namesID: what identifies the names of writes that the server keeps; nil for none.
+    package func open(
+        at milliseconds: Int64 = 1_700_000_000_000, session: String = "s1", namesID: String? = nil
+    ) {
         handler(
             .opened(
                 ServerHello(
-                    serverTimeMilliseconds: milliseconds, host: "localhost", sessionID: session)))
+                    serverTimeMilliseconds: milliseconds, host: "localhost", sessionID: session,
+                    namesID: namesID)))
     }
 
     /// Answers a request.

@@ -7,7 +7,8 @@ extension Database {
     /// Stops using the network until ``goOnline()``.
     ///
     /// Observers receive local events meanwhile, and writes wait. The server performs the
-    /// operations for the end of the connection.
+    /// operations for the end of the connection. A transaction that was sent and is not answered
+    /// fails with the code 9999: it may have been applied.
     public func goOffline() {
         withOpenClient { $0.goOffline() }
     }

@@ -11,7 +11,9 @@ extension DatabaseReference {
     /// result is shown to observers, and written if the server's data is what the block was given.
     /// Otherwise the block is called again with the server's data, up to 25 times. Offline, the
     /// transaction waits like other writes, also over a restart; see
-    /// ``resumeTransactions(_:)``.
+    /// ``resumeTransactions(_:)``. One that was on its way when the connection was lost learns from
+    /// `larderd` and backends of Larder whether it was applied; with other servers it fails, and may
+    /// have been.
     ///
     /// The block runs on the database's own queue. It must have no other side effects and must not
     /// wait for another operation of the database.

@@ -13,7 +13,7 @@ extension TreeServer {
         }
         let hello = ServerHello(
             serverTimeMilliseconds: now, host: configuration.host,
-            sessionID: addSession(channel).id)
+            sessionID: addSession(channel).id, namesID: namesID)
         send(.opened(hello), to: channel)
     }
 
@@ -51,7 +51,7 @@ extension TreeServer {
         }
     }
 
-    /// Makes a write, or answers it again if it was made.
+    /// Makes a write, or answers it again if it was made, whatever the present node.
     private func answer(
         _ write: RealtimeRequest, once token: WriteToken, of session: BackendSession
     ) -> RealtimeResponse {

@@ -52,6 +52,8 @@ package struct RecordOwner: Hashable, Sendable {
         case session
         /// A client, with its writes that may arrive again.
         case client
+        /// The namespace, with what identifies the names of its clients' writes.
+        case names
         /// The namespace, with security rules that replaced the configured ones.
         case rules
     }

@@ -3,7 +3,7 @@ import LarderRealtimeRemote
 
 /// The writes of a namespace whose clients may send them again: each is made once.
 ///
-/// A client's writes are kept until it has their answers. Those of the last `maxClients` clients
+/// A client's writes, and the puts of its transactions, are kept until it has their answers. Those of the last `maxClients` clients
 /// and the last `maxWrites` of each are kept; a client has far fewer on their way.
 struct MadeWrites: Sendable {
     static let maxClients = 10_000
@@ -18,11 +18,22 @@ struct MadeWrites: Sendable {
         var time: Int64
     }
 
+    /// Identifies the names, and lasts as long as they do; nil until it is known.
+    private(set) var id: String?
+    /// True if a commit has stored the identifier.
+    private var isIDStored = false
     private var clients: [String: Client] = [:]
     /// The clients that the turn has changed, as they were before.
     private var former: [String: Client?] = [:]
 
     init() {}
+
+    /// Sets the identifier unless there is one, and returns it.
+    mutating func identify(by newID: String) -> String {
+        let id = id ?? newID
+        self.id = id
+        return id
+    }
 
     /// True if a write was made.
     func contains(_ token: WriteToken) -> Bool {
@@ -60,10 +71,14 @@ struct MadeWrites: Sendable {
             let record = clients[id].map { [$0.json.bytes] } ?? []
             commit.replaceRecords(of: RecordOwner(.client, id), with: record)
         }
+        guard !former.isEmpty, !isIDStored, let id else { return }
+        let json = JSONValue.object([JSONMember("id", .string(id))])
+        commit.replaceRecords(of: Self.idOwner, with: [json.bytes])
     }
 
     /// The turn is stored.
     mutating func confirm() {
+        if !former.isEmpty { isIDStored = true }
         former = [:]
     }
 
@@ -93,8 +108,15 @@ extension MadeWrites.Client {
 // MARK: - JSON
 
 extension MadeWrites {
+    private static let idOwner = RecordOwner(.names, "current")
+
     /// What a namespace has records of.
     init(_ stored: StoredTree) throws(LarderError) {
+        if let record = stored.records[Self.idOwner]?.first {
+            guard let json = try? JSONValue(parsing: record), case .string(let id)? = json["id"]
+            else { throw .unreadableRecord }
+            (self.id, isIDStored) = (id, true)
+        }
         for (owner, records) in stored.records where owner.kind == .client {
             guard let record = records.first else { continue }
             clients[owner.id] = try Client(record: record)

@@ -25,7 +25,8 @@ package enum RealtimeRequest: Equatable, Sendable {
     /// Cancels what was to be written at or below a location when the connection ends.
     case onDisconnectCancel(TreePath)
     /// A put or a merge that a server of ours makes once, however often it arrives; other servers
-    /// do not know the token.
+    /// do not know the token. One with a hash that was made is answered as accepted, whatever the
+    /// present node.
     indirect case once(WriteToken, RealtimeRequest)
     /// Reports counters of the client.
     case statistics([String: Int])

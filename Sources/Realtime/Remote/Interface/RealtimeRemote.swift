@@ -60,11 +60,18 @@ package struct ServerHello: Hashable, Sendable {
     package var host: String
     /// The name of the session, for ``ConnectRequest/lastSessionID``.
     package var sessionID: String
+    /// Identifies the names of writes that the server keeps; nil for a server that keeps none.
+    ///
+    /// A server that has lost names that it kept sends another value; see `WriteToken`.
+    package var namesID: String?
 
-    package init(serverTimeMilliseconds: Int64, host: String, sessionID: String) {
+    package init(
+        serverTimeMilliseconds: Int64, host: String, sessionID: String, namesID: String? = nil
+    ) {
         self.serverTimeMilliseconds = serverTimeMilliseconds
         self.host = host
         self.sessionID = sessionID
+        self.namesID = namesID
     }
 }
 

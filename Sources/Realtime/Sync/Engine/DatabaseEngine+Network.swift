@@ -23,6 +23,7 @@ enum RoundTrip {
 extension DatabaseEngine {
     func goOffline() {
         performAll(machine.interrupt(.user))
+        loseUnknownRequests()
     }
 
     func goOnline() {
@@ -141,7 +142,7 @@ extension DatabaseEngine {
         for key in serverListens.current { noteConfirmed(key.query) }
         tree.connectionLost()
         serverListens.disconnect()
-        let (answers, lost) = outbox.disconnect()
+        let (answers, lost) = outbox.disconnect(namesID: namesID)
         for answer in answers { receive(answer) }
         for id in lost { loseRequest(id) }
         performDisconnectOperations()
@@ -172,6 +173,8 @@ extension DatabaseEngine {
             setServerTimeOffset(
                 .milliseconds(
                     hello.serverTimeMilliseconds - configuration.clock().milliseconds))
+            namesID = hello.namesID
+            loseUnknownRequests(besides: namesID)
             performAll(machine.greeted(session: hello.sessionID, attempt: attempt, at: now))
         case .response(let number, let response): receive(response, to: number, attempt)
         case .push(let push): receive(push, attempt)
@@ -179,6 +182,7 @@ extension DatabaseEngine {
         case .shutdown(let reason):
             log("the server asks its clients to stay away: \(reason)")
             performAll(machine.interrupt(.serverShutdown))
+            loseUnknownRequests()
         case .closed(let error):
             let error = error ?? LarderError(realtime: .unavailable, "the connection was closed")
             performAll(machine.closed(error, attempt: attempt, at: now, jitter: jitter))

@@ -58,7 +58,7 @@ extension DatabaseEngine {
         case .put(let put, let path, let node, let hash):
             let place = outbox.add(
                 RequestOutbox.Entry(.put(path, node, hash: hash), isSentOnce: true))
-            outboxWork[place] = .transactions(put)
+            outboxWork[place] = .transactions(put, name: name(of: put))
         case .complete(let id, let outcome): complete(id, outcome)
         case .save(let saved):
             transactionWork[saved.id]?.saved = saved
@@ -66,6 +66,15 @@ extension DatabaseEngine {
         case .forget(let id): disk.forget(id)
         case .requestUpdate(let id, let path): requestUpdate(of: id, at: path)
         }
+    }
+
+    /// The name of a put, by which a server of ours makes it once.
+    ///
+    /// The put's number is unique in this run. A run that has a transaction of the same number, be
+    /// it an earlier or a later one, makes its put at another time. No write's name has a letter.
+    private func name(of put: TransactionPutID) -> String {
+        let first = transactions.sentTransactions(put).first?.rawValue ?? 0
+        return "t\(put.rawValue)-" + WriteToken.name(ofWrite: first, at: configuration.clock())
     }
 
     private func run(_ id: TransactionID, _ node: Node) {
@@ -138,7 +147,7 @@ extension DatabaseEngine {
         performTransactions()
     }
 
-    /// The connection has ended after a put of transactions was sent, whose fate is unknown.
+    /// A put of transactions was sent, whose fate is unknown and stays so.
     func loseTransactions(_ put: TransactionPutID) {
         transactions.answered(put, .refused(.disconnected), &tree)
         performTransactions()

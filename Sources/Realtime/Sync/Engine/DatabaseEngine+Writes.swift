@@ -7,7 +7,8 @@ import LarderRuntime
 /// The origin of a request of the outbox.
 enum OutboxWork {
     case write(WriteID)
-    case transactions(TransactionPutID)
+    /// The put has a name, by which servers of ours recognize it.
+    case transactions(TransactionPutID, name: String)
     case disconnect(DisconnectOperation, Completion<Void>)
 
     func fail(_ error: LarderError) {
@@ -164,7 +165,9 @@ extension DatabaseEngine {
             isAccepted ? .success(()) : .failure(answer.response.error)
         switch outboxWork.removeValue(forKey: answer.id) {
         case .write(let id): settle(id, result)
-        case .transactions(let put): settle(put, answer.response)
+        case .transactions(let put, let name):
+            if isAccepted, namesID != nil { answeredWrites.append(name) }
+            settle(put, answer.response)
         case .disconnect(let operation, let completion):
             if isAccepted { disconnectRecorded(operation) }
             call(later: { completion(result) })
@@ -174,16 +177,19 @@ extension DatabaseEngine {
     }
 
     /// The request that is sent: a write with a token, by which it is made once however often it is
-    /// sent.
+    /// sent; the put of transactions with one if the server keeps names.
     func requestToSend(_ sending: RequestOutbox.Sending) -> RealtimeRequest {
-        guard case .write(let id)? = outboxWork[sending.id], let write = writes[id] else {
-            return sending.request
+        let name: String
+        switch outboxWork[sending.id] {
+        case .write(let id):
+            guard let write = writes[id] else { return sending.request }
+            name = Self.tokenName(of: id, write)
+        case .transactions(_, let putName) where namesID != nil: name = putName
+        case .transactions, .disconnect, nil: return sending.request
         }
         defer { answeredWrites = [] }
         return .once(
-            WriteToken(
-                client: disk.clientName, write: Self.tokenName(of: id, write),
-                answered: answeredWrites),
+            WriteToken(client: disk.clientName, write: name, answered: answeredWrites),
             sending.request)
     }
 
@@ -216,13 +222,28 @@ extension DatabaseEngine {
 
     /// A request that is not sent twice was lost with its connection.
     func loseRequest(_ place: RequestOutbox.ID) {
-        guard case .transactions(let put)? = outboxWork.removeValue(forKey: place) else { return }
+        guard case .transactions(let put, _)? = outboxWork.removeValue(forKey: place) else {
+            return
+        }
         loseTransactions(put)
+    }
+
+    /// Ends transactions whose answers were lost, unless a server with their names is there.
+    ///
+    /// That server tells whether it has made them. Others are not sent again, so that their names
+    /// can be forgotten.
+    ///
+    /// - Parameter namesID: what identifies the server's names; nil for none.
+    func loseUnknownRequests(besides namesID: String? = nil) {
+        for place in outbox.removeUnknown(besides: namesID) {
+            if case .transactions(_, let name)? = outboxWork[place] { answeredWrites.append(name) }
+            loseRequest(place)
+        }
     }
 
     /// A request is about to be sent.
     func willSend(_ place: RequestOutbox.ID) {
-        guard case .transactions(let put)? = outboxWork[place] else { return }
+        guard case .transactions(let put, _)? = outboxWork[place] else { return }
         for id in transactions.sentTransactions(put) { disk.noteSent(id) }
     }
 }

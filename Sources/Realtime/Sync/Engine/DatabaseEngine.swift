@@ -50,6 +50,8 @@ actor DatabaseEngine {
     ///
     /// They are removed from the disk before that is sent.
     var answeredWrites: [String] = []
+    /// Identifies the names that the server of the last connection keeps; nil for one without.
+    var namesID: String?
     var transactions = Transactions()
     var transactionWork: [TransactionID: TransactionWork] = [:]
     /// The updates for transactions of an earlier run, by their location.

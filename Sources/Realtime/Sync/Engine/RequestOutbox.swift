@@ -5,8 +5,8 @@ package import LarderRealtimeRemote
 ///
 /// A pure machine. Puts, merges, transactions and operations for the end of the connection share
 /// one order, so that what was armed before a write reaches the server before it. A request stays
-/// until it is answered, and goes out again on the next connection unless it may only be sent
-/// once. Answers are withheld while listens are unanswered: the server's data precedes the answer
+/// until it is answered, and goes out again on the next connection; one that may only be made once
+/// does so only if the server can tell whether it was. Answers are withheld while listens are unanswered: the server's data precedes the answer
 /// to the write that led to it.
 package struct RequestOutbox: Sendable {
     /// The place of a request in the order.
@@ -16,8 +16,12 @@ package struct RequestOutbox: Sendable {
     package struct Entry: Sendable {
         /// The request.
         package var request: RealtimeRequest
-        /// True if the request is not sent again when the connection ends before its answer.
+        /// True if the request is sent again, when the connection ends before its answer, only to a
+        /// server that keeps its name.
         package var isSentOnce: Bool
+        /// The names of the server that may have made the request, whose answer was lost; nil if it
+        /// was not made.
+        fileprivate var namesID: String?
 
         package init(_ request: RealtimeRequest, isSentOnce: Bool = false) {
             self.request = request
@@ -139,18 +143,38 @@ extension RequestOutbox {
     }
 
     /// The connection has ended: what was sent is sent again on the next one, except what may only
-    /// be sent once.
+    /// be sent once if the server keeps no names.
     ///
+    /// - Parameter namesID: what identifies the names that the server keeps; nil for none.
     /// - Returns: the requests that may only be sent once and have no answer, in order; they are
     ///   removed. Withheld answers, which are valid, come first.
-    package mutating func disconnect() -> (answers: [Answer], lost: [ID]) {
+    package mutating func disconnect(namesID: String? = nil) -> (answers: [Answer], lost: [ID]) {
         let answers = deliverWithheld()
-        let lost = sentIDs.filter { entries[$0]?.isSentOnce == true }.sorted()
+        var lost: [ID] = []
+        for id in sentIDs where entries[id]?.isSentOnce == true {
+            if let namesID { entries[id]?.namesID = namesID } else { lost.append(id) }
+        }
+        lost.sort()
         for id in lost { entries[id] = nil }
         inFlight.removeAll()
         sentIDs.removeAll()
         nextID = firstID
         return (answers, lost)
+    }
+
+    /// Removes the requests that may only be sent once and whose answers were lost, unless a server
+    /// with their names is there.
+    ///
+    /// Complexity: O(n log n) for n requests.
+    ///
+    /// - Parameter namesID: what identifies the names of the server; nil for none.
+    /// - Returns: the removed requests, in order.
+    package mutating func removeUnknown(besides namesID: String? = nil) -> [ID] {
+        let unknown = entries.filter { id, entry in
+            entry.namesID != nil && entry.namesID != namesID && !sentIDs.contains(id)
+        }
+        for id in unknown.keys { entries[id] = nil }
+        return unknown.keys.sorted()
     }
 
     /// Removes everything, in order, withheld answers first.

@@ -43,7 +43,7 @@ package enum ServerMessage: Equatable, Sendable {
             self = .hello(
                 ServerHello(
                     serverTimeMilliseconds: try content.number("ts"), host: try content.text("h"),
-                    sessionID: try content.text("s")))
+                    sessionID: try content.text("s"), namesID: ServerHello.namesID(content)))
         case "r":
             guard case .string(let host) = content else {
                 throw .invalidMessage("the host of a reset is not a string")
@@ -101,11 +101,18 @@ extension ServerHello {
     private static let version = "5"
 
     fileprivate var json: JSONValue {
-        .object([
+        var members = [
             JSONMember("ts", .integer(serverTimeMilliseconds)),
             JSONMember("v", .string(Self.version)), JSONMember("h", .string(host)),
             JSONMember("s", .string(sessionID)),
-        ])
+        ]
+        members.add("once", namesID.map { .string($0) })
+        return .object(members)
+    }
+
+    /// What only servers of ours send: anything else in its place is none of it.
+    fileprivate static func namesID(_ content: JSONValue) -> String? {
+        if case .string(let id)? = content["once"] { id } else { nil }
     }
 }
 

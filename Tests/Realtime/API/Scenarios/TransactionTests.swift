@@ -160,7 +160,7 @@ struct RealtimeTransactionTests {
     }
 
     @Test(
-        "One that was sent ends with the connection, one that was not survives it",
+        "One that was sent is answered on the next connection, one that was not is sent there",
         arguments: TestStorage.allCases)
     func lostConnection(_ storage: TestStorage) throws {
         let world = DatabaseWorld(storage)
@@ -175,10 +175,35 @@ struct RealtimeTransactionTests {
         #expect(world.read(client) == ["sent sees 1", "value 2"])
         world.dropConnections()
         world.backend.holdResponses(false)
-        #expect(world.read(client).last == "sent failed 9999 -")
+        #expect(world.read(client) == [], "its output stays")
         run(place, client, as: "waiting")
+        #expect(world.read(client) == ["waiting sees 2", "value 3"])
         world.advance(by: .seconds(2))
-        #expect(world.read(client).last == "waiting true 3", "the first one was applied")
+        #expect(world.read(client) == ["sent true 2", "waiting true 3"])
+        #expect(world.data(at: "n") == "3")
+    }
+
+    @Test(
+        "One that was sent ends when the application goes offline, and may have been applied",
+        arguments: TestStorage.allCases, [true, false])
+    func sentBeforeGoingOffline(_ storage: TestStorage, isConnected: Bool) throws {
+        let world = DatabaseWorld(storage)
+        try world.put("n", .integer(1))
+        let client = try world.client()
+        let place = client.database.reference(withPath: "n")
+        client.observe(place, [.value])
+        _ = world.read(client)
+        world.backend.holdResponses(true)
+        world.drain()
+        run(place, client, as: "sent")
+        #expect(world.read(client) == ["sent sees 1", "value 2"])
+        if !isConnected { world.dropConnections() }
+        client.database.goOffline()
+        world.backend.holdResponses(false)
+        #expect(world.read(client).last == "sent failed 9999 -")
+        client.database.goOnline()
+        run(place, client, as: "next")
+        #expect(world.read(client).last == "next true 3", "the first one was applied")
     }
 
     @Test("A transaction is given up after twenty-five attempts", arguments: TestStorage.allCases)

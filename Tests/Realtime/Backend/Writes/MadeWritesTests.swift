@@ -1,3 +1,4 @@
+import Foundation
 import LarderRealtimeModel
 import LarderRealtimeRemote
 import LarderRealtimeTestSupport
@@ -76,8 +77,105 @@ struct MadeWritesTests {
         }
         #expect(
             storage.records == [
-                "client/c": [#"{"time":1700000000000,"writes":["4","5"]}"#]
+                "client/c": [#"{"time":1700000000000,"writes":["4","5"]}"#],
+                "names/current": [#"{"id":"z"}"#],
             ])
+    }
+
+    // MARK: Conditional writes
+
+    private func put(
+        _ value: Int, ifHash hash: String, _ write: String
+    ) -> RealtimeRequest {
+        .once(
+            WriteToken(client: "c", write: write),
+            .put(TreePath("n"), Node(.integer(Int64(value))), hash: hash))
+    }
+
+    @Test("a conditional one that was made is accepted again, whatever the node is by then")
+    func conditional() throws {
+        let backend = TestBackend()
+        let client = backend.connect()
+        _ = client.received()
+        #expect(client.send(put(1, ifHash: "", "1")) == ["1 ok"])
+        try backend.set("n", "5")
+        #expect(client.send(put(1, ifHash: "", "1")) == ["2 ok"])
+        #expect(backend.tree.description == #"{"n":5}"#)
+        // One that was not made is compared with the present node, as often as it arrives.
+        #expect(client.send(put(6, ifHash: "", "2")) == ["3 datastale"])
+        #expect(client.send(put(6, ifHash: "", "2")) == ["4 datastale"])
+        let hash = backend.tree.child(ChildKey("n")).hash
+        #expect(client.send(put(6, ifHash: hash, "2")) == ["5 ok"])
+        #expect(client.send(put(6, ifHash: hash, "2")) == ["6 ok"])
+        #expect(client.send(put(7, ifHash: hash, "3")) == ["7 datastale"])
+        #expect(backend.tree.description == #"{"n":6}"#)
+    }
+
+    @Test("a conditional one is known after its files were closed and opened again, or copied")
+    func files() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("trees")
+        let backend = try TestBackend(storage: try StoredTrees(directory: path))
+        let client = backend.connect()
+        _ = client.received()
+        #expect(client.send(put(1, ifHash: "", "1")) == ["1 ok"])
+        try backend.set("n", "5")
+        // What a kill leaves.
+        let copy = directory.file("copy")
+        try FileManager.default.copyItem(atPath: path, toPath: copy)
+        backend.perform { $0.close { _ in } }
+        for path in [path, copy] {
+            let reopened = try TestBackend(storage: try StoredTrees(directory: path)) {
+                $0.makeIdentity = { 36 }
+            }
+            let client = reopened.connect()
+            #expect(client.receivedEvents().compactMap(\.namesID) == ["z"])
+            #expect(client.send(put(1, ifHash: "", "1")) == ["1 ok"])
+            #expect(client.send(put(2, ifHash: "", "2")) == ["2 datastale"])
+            #expect(reopened.tree.description == #"{"n":5}"#)
+            reopened.perform { $0.close { _ in } }
+        }
+    }
+
+    @Test("their names are identified by the greeting as long as they are kept")
+    func identity() throws {
+        func namesID(_ storage: MemoryStorage?, identity: UInt64, writes: Bool) throws -> String? {
+            let change = { (configuration: inout RealtimeBackendConfiguration) in
+                configuration.makeIdentity = { identity }
+            }
+            let backend =
+                if let storage { try TestBackend(storage: storage, change) } else {
+                    TestBackend(change)
+                }
+            let client = backend.connect()
+            let id = client.receivedEvents().compactMap(\.namesID).first
+            if writes { _ = client.send(increment("1")) }
+            return id
+        }
+        #expect(try namesID(nil, identity: 1, writes: true) == "1")
+        #expect(try namesID(nil, identity: 2, writes: true) == "2", "a tree in memory has no names")
+        #expect(try namesID(storage, identity: 1, writes: false) == "1")
+        #expect(try namesID(storage, identity: 2, writes: true) == "2", "no name was kept")
+        #expect(try namesID(storage, identity: 3, writes: true) == "2")
+        #expect(try namesID(storage, identity: 4, writes: false) == "2")
+        storage.state.withLock { state in
+            state.trees["default"]?.records[RecordOwner(.names, "current")] = nil
+        }
+        #expect(try namesID(storage, identity: 5, writes: true) == "5")
+    }
+
+    @Test("a commit that fails does not store what identifies the names; the next one does")
+    func failingIdentity() throws {
+        let backend = try TestBackend(storage: storage)
+        storage.state.withLock { $0.error = LarderError(.resourceExhausted, "full", domain: "x") }
+        _ = backend.connect().send(increment("1"))
+        #expect(storage.records.isEmpty)
+        storage.state.withLock { $0.error = nil }
+        _ = backend.connect().send(increment("1"))
+        #expect(storage.records["names/current"] == [#"{"id":"z"}"#])
+        #expect(storage.state.withLock { $0.commits.last?.contains("current replaced 1") } == true)
+        _ = backend.connect().send(increment("2"))
+        #expect(storage.state.withLock { $0.commits.last?.contains("current") } == false)
     }
 
     @Test("are made again for clients that have not written for the longest time")
@@ -107,13 +205,14 @@ struct MadeWritesTests {
 
     @Test("a record that cannot be read is an error")
     func damage() throws {
-        for text in ["", "{}", #"{"time":1,"writes":[1]}"#] {
-            let owner = RecordOwner(.client, "x")
-            storage.state.withLock {
-                $0.trees["default"] = StoredTree(records: [owner: [Array(text.utf8)]])
+        for text in ["", "{}", #"{"time":1,"writes":[1]}"#, #"{"id":1}"#] {
+            for owner in [RecordOwner(.client, "x"), RecordOwner(.names, "current")] {
+                storage.state.withLock {
+                    $0.trees["default"] = StoredTree(records: [owner: [Array(text.utf8)]])
+                }
+                let error = #expect(throws: LarderError.self) { try TestBackend(storage: storage) }
+                #expect(error?.kind == .dataLoss)
             }
-            let error = #expect(throws: LarderError.self) { try TestBackend(storage: storage) }
-            #expect(error?.kind == .dataLoss)
         }
     }
 }

@@ -74,6 +74,47 @@ import Testing
         try await server.close()
     }
 
+    @Test func `a transaction whose answer is lost with its connection is committed once`()
+        async throws
+    {
+        let backend = RealtimeBackend()
+        let server = try await LoopbackServer { backend.remote($0) }
+        let url = "http://127.0.0.1:\(server.port)?ns=demo"
+        let (database, other) = (try database(url), try database(url))
+        let counter = database.reference(withPath: "n")
+        let seen = values(counter)
+        await seen.wait { $0.last?.contains("null") == true }
+        _ = try await other.reference(withPath: "n").setValue(1)
+        await seen.wait { $0.last == "1" }
+
+        backend.holdResponses(true)
+        let outcomes = Awaited<[String]>([])
+        counter.runTransactionBlock(
+            { data in
+                data.value = ((data.value as? Int) ?? 0) + 1
+                return .success(withValue: data)
+            },
+            andCompletionBlock: { error, isCommitted, snapshot in
+                let text = "\(isCommitted) \(snapshot?.value ?? "nothing") \(error == nil)"
+                outcomes.change { $0.append(text) }
+            })
+        let tree = { backend.tree(of: "demo").child(ChildKey("n")) }
+        while tree() != Node(.integer(2)) { await Task.yield() }
+        #expect(outcomes.value.isEmpty)
+        backend.dropConnections(LarderError(realtime: .unavailable, "cut"))
+        backend.holdResponses(false)
+        // The data has changed by the time the transaction arrives again.
+        _ = try await other.reference(withPath: "n").setValue(7)
+        await outcomes.wait { !$0.isEmpty }
+        await seen.wait { $0.last == "7" }
+        #expect(outcomes.value == ["true 2 true"] && tree() == Node(.integer(7)))
+        try await database.close()
+        try await other.close()
+        #expect(outcomes.value.count == 1)
+        try await backend.close()
+        try await server.close()
+    }
+
     @Test func `refusals of the rules and of tokens arrive`() async throws {
         var configuration = RealtimeBackendConfiguration()
         configuration.tokens = {

@@ -9,14 +9,18 @@ final class LawClient: Sendable {
     private let connection: any RealtimeConnection
     private let events = Awaited<[String]>([])
     private let lastNumber = Atomic<Int>(0)
+    /// What identifies the names of writes that the server keeps; nil for none.
+    let namesID: String?
 
     /// Connects, and waits for the server's greeting.
     init(_ remote: any RealtimeRemote, lastSession: String? = nil) async {
-        let events = events
+        let (events, namesID) = (events, Box<String?>(nil))
         connection = remote.connect(ConnectRequest(lastSessionID: lastSession)) { event in
+            if let id = event.namesID { namesID.withLock { $0 = id } }
             events.change { $0.append(event.text) }
         }
         await events.wait { !$0.isEmpty }
+        self.namesID = namesID.withLock { $0 }
     }
 
     /// The name of the session; nil if the server has not greeted the client.

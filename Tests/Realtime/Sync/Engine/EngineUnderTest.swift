@@ -62,8 +62,8 @@ final class EngineUnderTest {
     }
 
     /// Accepts the newest connection.
-    func connect(session: String = "s1") throws {
-        try connection.open(session: session)
+    func connect(session: String = "s1", namesID: String? = nil) throws {
+        try connection.open(session: session, namesID: namesID)
         scheduler.drain()
     }
 
@@ -118,6 +118,25 @@ final class EngineUnderTest {
         client.write(
             .overwrite(path, try Node(validating: json, at: path)), committed: { _ in },
             acknowledged: { _ in })
+        scheduler.drain()
+    }
+
+    /// Increments a number in a transaction, whose inputs and outcome are recorded.
+    func increment(_ path: String, as name: String) {
+        let log = log
+        client.runTransaction(
+            at: TreePath(path), localEvents: true,
+            { (node) throws(LarderError) in
+                log.withLock { $0.append("\(name) sees \(node.text)") }
+                guard case .number(let number)? = node.leafValue, let count = number.integer else {
+                    return Node(.integer(1))
+                }
+                return Node(.integer(count + 1))
+            },
+            completion: { result in
+                let text = (try? result.get()).map { "committed \($0.node.text)" } ?? ""
+                log.withLock { $0.append(name + " " + result.text(text)) }
+            })
         scheduler.drain()
     }
 

@@ -61,6 +61,33 @@ struct RequestOutboxTests {
         #expect(third < later)
     }
 
+    @Test("What was sent once is kept for a server with its names, and removed without it")
+    func names() {
+        var outbox = RequestOutbox()
+        var once = put("b")
+        once.isSentOnce = true
+        let first = outbox.add(put("a"))
+        let transaction = outbox.add(once)
+        #expect(send(&outbox) == [first, transaction])
+        let unsent = outbox.add(once)
+        var lost = outbox.disconnect(namesID: "k").lost + outbox.removeUnknown(besides: "k")
+        #expect(lost.isEmpty)
+        #expect(send(&outbox, from: 3) == [first, transaction, unsent])
+        lost = outbox.removeUnknown()
+        #expect(lost.isEmpty, "what is on its way on this connection may be answered")
+        outbox.takeBack(5)
+        lost = outbox.disconnect(namesID: "k").lost
+        #expect(lost.isEmpty)
+        lost = outbox.removeUnknown(besides: "l")
+        #expect(lost == [transaction])
+        #expect(send(&outbox, from: 6) == [first, unsent])
+        lost = outbox.disconnect(namesID: "l").lost
+        #expect(lost.isEmpty)
+        lost = outbox.removeUnknown()
+        #expect(lost == [unsent])
+        #expect(send(&outbox, from: 8) == [first])
+    }
+
     @Test("Answers are withheld until all listens are answered, and precede a disconnection")
     func withholding() {
         var outbox = RequestOutbox()

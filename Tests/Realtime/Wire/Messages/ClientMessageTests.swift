@@ -57,6 +57,12 @@ import Testing
         ),
         (
             .once(
+                WriteToken(client: "c-1", write: "t1-8-1-0", answered: ["7-1"]),
+                .put(TreePath("n"), Node(.integer(2)), hash: "YPVf=")),
+            #"{"r":7,"a":"p","b":{"p":"/n","d":2,"h":"YPVf=","once":{"c":"c-1","w":"t1-8-1-0","a":["7-1"]}}}"#
+        ),
+        (
+            .once(
                 WriteToken(client: "c", write: "7"),
                 .merge(.root, [PathValue(TreePath("a"), .empty)])),
             #"{"r":7,"a":"m","b":{"p":"/","d":{"a":null},"once":{"c":"c","w":"7"}}}"#

@@ -16,6 +16,12 @@ import Testing
                     sessionID: "sess1")),
             #"{"t":"c","d":{"t":"h","d":{"ts":1760000000000,"v":"5","h":"127.0.0.1:9000","s":"sess1"}}}"#
         ),
+        (
+            .hello(
+                ServerHello(
+                    serverTimeMilliseconds: 1, host: "h", sessionID: "s", namesID: "k-1")),
+            #"{"t":"c","d":{"t":"h","d":{"ts":1,"v":"5","h":"h","s":"s","once":"k-1"}}}"#
+        ),
         (.reset(host: "s2.example:1"), #"{"t":"c","d":{"t":"r","d":"s2.example:1"}}"#),
         (.shutdown(reason: "gone"), #"{"t":"c","d":{"t":"s","d":"gone"}}"#),
         (.notice("hm"), #"{"t":"c","d":{"t":"e","d":"hm"}}"#),
@@ -137,10 +143,13 @@ import Testing
     @Test func `unknown actions and members are ignored`() throws {
         let push = #"{"t":"d","d":{"a":"apc","b":{"s":"x"}},"z":1}"#
         #expect(try ServerMessage(Array(push.utf8)) == .unknown("apc"))
-        let hello = #"{"t":"c","d":{"t":"h","d":{"ts":1.5e3,"h":"h","s":"s","x":[]}}}"#
-        #expect(
-            try ServerMessage(Array(hello.utf8))
-                == .hello(ServerHello(serverTimeMilliseconds: 1500, host: "h", sessionID: "s")))
+        for member in [#""x":[]"#, #""once":1"#, #""once":null"#, #""once":{"c":"s"}"#] {
+            let hello = #"{"t":"c","d":{"t":"h","d":{"ts":1.5e3,"h":"h","s":"s",\#(member)}}}"#
+            #expect(
+                try ServerMessage(Array(hello.utf8))
+                    == .hello(ServerHello(serverTimeMilliseconds: 1500, host: "h", sessionID: "s")),
+                "\(member)")
+        }
     }
 
     @Test(arguments: [

@@ -54,7 +54,7 @@ extension SimulatedDatabase {
             let (old, new) = (before.node(at: path), after.node(at: path))
             let added = TransactionRecord.numbers(in: new)
                 .subtracting(TransactionRecord.numbers(in: old)).sorted()
-            if added.isEmpty { continue }
+            // Also where nothing is added: a transaction that is made again finds its own number.
             journal.expect(
                 TransactionRecord.count(of: new)
                     == TransactionRecord.count(of: old) + Int64(added.count),
@@ -68,6 +68,16 @@ extension SimulatedDatabase {
                 record.version = ledger.lastVersion
                 journal.expect(record.applications == 1, "\(record) is applied again")
             }
+        }
+    }
+
+    /// The server's storage has refused the versions from a number on: what they have applied was
+    /// not made.
+    func noteReverted(from first: Int) {
+        for record in transactions.values {
+            guard let version = record.version, version >= first else { continue }
+            record.applications -= 1
+            record.version = nil
         }
     }
 

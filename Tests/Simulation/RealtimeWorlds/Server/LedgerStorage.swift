@@ -28,6 +28,14 @@ final class LedgerStorage: TreeStorage, @unchecked Sendable {
         ledger.turnCommitted(stored[namespace]?.tree ?? .empty)
     }
 
+    /// Loses the names of clients' writes, as an export and import of the trees does.
+    func forgetNames() {
+        for (namespace, tree) in stored {
+            let records = tree.records.filter { $0.key.kind != .client && $0.key.kind != .names }
+            stored[namespace] = StoredTree(tree.tree, records: records)
+        }
+    }
+
     func close(_ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void) {
         completion(.success(()))
     }

@@ -67,12 +67,19 @@ final class SimulatedServer: @unchecked Sendable {
     }
 
     /// Closes the backend and opens it again.
-    func restart() throws(LarderError) {
+    ///
+    /// - Parameter keepsNames: false to lose the names of the writes that were made.
+    func restart(keepsNames: Bool) throws(LarderError) {
         journal.note(.serverRestarted)
         storage.isFailing = false
         process.settle()
         perform(.close) { $0.close { _ in } }
         process.settle()
+        if !keepsNames {
+            journal.note(.namesLost)
+            storage.forgetNames()
+            ledger.forgetNames()
+        }
         backend = try RealtimeBackend(configuration, storage: storage)
     }
 

@@ -46,6 +46,9 @@ final class TreeLedger: @unchecked Sendable {
     /// Called when a conditional put was accepted.
     var transactionsApplied: (_ client: Int, TreePath, Node, Node) -> Void = { _, _, _, _ in }
 
+    /// Called when the storage has refused the versions from a number on.
+    var versionsReverted: (_ first: Int) -> Void = { _ in }
+
     init(journal: Journal, rules: TreeRules) {
         (self.journal, self.rules) = (journal, rules)
     }
@@ -79,8 +82,14 @@ final class TreeLedger: @unchecked Sendable {
     func turnFailed() {
         versions.removeSubrange(committedCount...)
         made = committedMade
+        versionsReverted(committedCount)
         unwritten += ended + sessions.map(\.armed).filter { !$0.isEmpty }
         (sessions, ended) = ([], [])
+    }
+
+    /// The server is closed, and opened again without the names of the writes that were made.
+    func forgetNames() {
+        (made, committedMade) = ([], [])
     }
 
     // MARK: Work items
@@ -178,6 +187,7 @@ final class TreeLedger: @unchecked Sendable {
             let name = WriteToken(client: token.client, write: token.write)
             if made.contains(name) {
                 // The server asks no rules.
+                if case .put(_, _, hash: _?) = write { journal.note(.transactionAnsweredAgain) }
                 return journal.note(.answeredAgain)
             }
             let version = lastVersion

@@ -14,6 +14,7 @@ package enum RealtimeFault: String, WorldFault {
     // Servers.
     case connectionsDropped = "the server drops all connections"
     case serverRestarted = "the server is closed and opened again"
+    case namesLost = "the server loses the names of writes"
     case storageFailure = "the server's storage refuses a commit"
     case takeover = "a connection ends the client's earlier session"
     case tokenExpired = "a token expires"
@@ -37,6 +38,7 @@ package enum RealtimeFault: String, WorldFault {
     case merged = "a write is replaced by a later one before it is sent"
     case transactionCommitted = "a transaction is committed"
     case transactionLost = "a transaction ends with its connection"
+    case transactionAnsweredAgain = "a transaction that was made is answered again"
     case transactionOverridden = "a transaction is overridden"
     case transactionResumed = "a transaction of an earlier run is run again"
     case armed = "an operation is left for the end of a session"

@@ -33,7 +33,7 @@ extension RealtimeWorld {
         (3, { world, _ in world.changeRules() }),
         (1, { world, _ in world.server.expireTokens() }),
         (1, { world, _ in world.server.dropConnections() }),
-        (1, { world, _ in try world.server.restart() }),
+        (1, { world, _ in try world.server.restart(keepsNames: !world.chance.oneIn(4)) }),
         (1, { world, _ in world.failStorage() }),
     ]
 

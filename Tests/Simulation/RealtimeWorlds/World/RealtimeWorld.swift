@@ -37,6 +37,9 @@ final class RealtimeWorld: SimulatedWorld {
         server.ledger.transactionsApplied = { [weak self] client, path, before, after in
             self?.clients[client - 1].noteApplied(at: path, before, after)
         }
+        server.ledger.versionsReverted = { [weak self] first in
+            for client in self?.clients ?? [] { client.noteReverted(from: first) }
+        }
         for client in clients {
             client.nextTransaction = { [unowned self] in nextTransaction() }
         }
