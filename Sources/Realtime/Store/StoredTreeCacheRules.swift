@@ -11,6 +11,19 @@ package struct TreeCacheRuleUsage: Hashable, Sendable {
     /// The space in bytes of the rows that hold nothing but data that the rule applies to; what
     /// its maximum size limits.
     package let sizeBytes: Int64
+
+    // The rule in values that do not need the model.
+
+    /// The rule's location with a slash in front of each component.
+    package var path: String { rule.path.description }
+    /// True if the rule pins.
+    package var isPinned: Bool { rule.isPinned }
+    /// True if the rule evicts what nothing uses.
+    package var isNeverCached: Bool { rule.isNeverCached }
+    /// The rule's maximum size in bytes; nil for none.
+    package var maximumBytes: Int64? { rule.maximumBytes }
+    /// The rule's maximum time since the last use; nil for none.
+    package var maximumAge: Duration? { rule.maximumAge }
 }
 
 extension ReadableTransaction where Self: ~Copyable {

@@ -70,7 +70,11 @@ extension DatabaseEngine {
 
     func cacheRuleUsage(_ completion: @escaping Completion<[TreeCacheRuleUsage]>) {
         guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
-        let result = Result { () throws(LarderError) in try disk.cacheRuleUsage() }
+        let result = Result { () throws(LarderError) in
+            // The rules and queries of this turn count, too.
+            try disk.commit()
+            return try disk.cacheRuleUsage()
+        }
         call(later: { completion(result) })
     }
 }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import LarderDocumentStore
 import LarderModel
-import LarderRealtimeModel
 import LarderRealtimeStore
 
 /// `larder stat`: the statistics of the store.
@@ -191,9 +190,9 @@ struct StoreFigures {
         for tree in trees {
             for usage in treeRules[tree.name] ?? [] {
                 table.add(
-                    usage.rule.path.description, tree.name,
+                    usage.path, tree.name,
                     NumberText.count(Int64(usage.trackedQueryCount)),
-                    ByteSize(usage.sizeBytes).text, usage.rule.propertiesText)
+                    ByteSize(usage.sizeBytes).text, usage.propertiesText)
             }
         }
         return table
@@ -289,13 +288,12 @@ struct StoreFigures {
     }
 
     private static func report(_ usage: TreeCacheRuleUsage) -> JSONReport {
-        let rule = usage.rule
-        return [
-            "path": .string(rule.path.description),
-            "isPinned": .boolean(rule.isPinned),
-            "isNeverCached": .boolean(rule.isNeverCached),
-            "maximumBytes": rule.maximumBytes.map { .integer($0) } ?? .null,
-            "maximumAgeSeconds": rule.maximumAge.map { .integer($0.components.seconds) } ?? .null,
+        [
+            "path": .string(usage.path),
+            "isPinned": .boolean(usage.isPinned),
+            "isNeverCached": .boolean(usage.isNeverCached),
+            "maximumBytes": usage.maximumBytes.map { .integer($0) } ?? .null,
+            "maximumAgeSeconds": usage.maximumAge.map { .integer($0.components.seconds) } ?? .null,
             "trackedQueryCount": .integer(usage.trackedQueryCount),
             "sizeBytes": .integer(usage.sizeBytes),
         ]
@@ -349,7 +347,7 @@ extension CacheRule {
     }
 }
 
-extension TreeCacheRule {
+extension TreeCacheRuleUsage {
     fileprivate var propertiesText: String {
         rulePropertiesText(
             isPinned: isPinned, isNeverCached: isNeverCached, isLocalOnly: false,
