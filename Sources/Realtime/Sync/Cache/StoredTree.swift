@@ -285,7 +285,13 @@ extension StoredTree {
 
     /// Removes queries that rules do not keep; what no other query keeps of their data is deleted
     /// by the next sweep.
+    ///
+    /// Queries below a location that was complete keep their data, and are complete on their own.
     mutating func forget(_ queries: [TrackedQuery]) {
+        for query in queries where query.isComplete && query.query.isDefault {
+            tracked.completeLocation(query.query.path)
+        }
+        saveQueries()
         for query in queries {
             tracked.remove(query.query)
             record(.removeQuery(query.id))

@@ -237,6 +237,24 @@ struct DatabaseCacheRulesTests {
         #expect(try store.check().isClean)
     }
 
+    @Test("what is in use below a location that goes stays known as a whole")
+    func belowEvicted() throws {
+        let node = try Node(
+            validating: .object([JSONMember("x", .integer(1)), JSONMember("y", .integer(2))]),
+            at: .root)
+        try engine.fetch("a", node)
+        engine.client.goOffline()
+        engine.scheduler.drain()
+        engine.listen("a/x")
+        _ = engine.read()
+        try engine.setRules(
+            TreeCacheRule(TreePath("a"), isNeverCached: true), TreeCacheRule(TreePath("a/x")))
+        #expect(try store.content(at: "a").text == #"{"x":1}"#)
+        let second = try reopen(engine)
+        #expect(second.complete("a", "a/x", "a/y") == ["a/x"])
+        #expect(try store.check().isClean)
+    }
+
     @Test("keepSynced keeps what is otherwise never cached")
     func keptInSync() throws {
         try engine.setRules(TreeCacheRule(TreePath("a"), isNeverCached: true))
