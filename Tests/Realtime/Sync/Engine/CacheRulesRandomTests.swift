@@ -23,8 +23,13 @@ struct CacheRulesRandomTests {
 }
 
 private struct CacheRulesRun {
-    private static let places = ["", "a", "a/x", "a/x/1", "a/x/2", "a/y", "b", "b/x", "b/y", "c"]
-    private static let leaves = ["a/x/1", "a/x/2", "a/y", "b/x", "b/y", "c"]
+    private static let places = [
+        "", "a", "a/x", "a/x/1", "a/x/2", "a/y", "b", "b/1", "b/2", "b/3", "b/4",
+        "b/5", "c",
+    ]
+    private static let leaves = [
+        "a/x/1", "a/x/2", "a/y", "b/1", "b/2", "b/3", "b/4", "b/5", "c",
+    ]
 
     private var random: SeededRandom
     private let store: Store
@@ -123,9 +128,10 @@ private struct CacheRulesRun {
 
     private mutating func replaceRules() throws {
         rules = []
-        for place in Self.places where random.oneIn(3) {
+        let isForSizes = random.oneIn(2)
+        for place in Self.places where random.oneIn(isForSizes ? 6 : 3) {
             let path = TreePath(place)
-            switch random.below(5) {
+            switch isForSizes && place.count < 2 ? 4 : random.below(5) {
             case 0: rules.append(TreeCacheRule(path, isPinned: true))
             case 1: rules.append(TreeCacheRule(path, isNeverCached: true))
             case 2: rules.append(TreeCacheRule(path))
@@ -133,7 +139,7 @@ private struct CacheRulesRun {
                 let age = Duration.seconds(2 + random.below(40))
                 rules.append(TreeCacheRule(path, maximumAge: age))
             default:
-                let size = Int64(1 + random.below(25_000))
+                let size = Int64(1_000 + random.below(30_000))
                 rules.append(TreeCacheRule(path, maximumBytes: size))
             }
         }
