@@ -81,6 +81,76 @@ static void queries_go_in_the_order_of_their_use(void) {
     end(&w);
 }
 
+static void pinned_queries_stay_until_they_are_not(void) {
+    world w;
+    begin(&w);
+    node_kit_track(w.env, w.tree, 1, "b/c", LARDER_NODE_QUERY_PINNED);
+    node_kit_track(w.env, w.tree, 2, "b", 0);
+    node_kit_evict(w.env);
+    CHECK(has(&w, "b/c/k0004") && !has(&w, "a") && !has(&w, "b/d"));
+    CHECK(has_query(&w, 1) && !has_query(&w, 2));
+    store_check(w.env);
+    node_kit_track(w.env, w.tree, 1, "b/c", 0);
+    node_kit_evict(w.env);
+    CHECK(!has(&w, "") && !has_query(&w, 1));
+    end(&w);
+}
+
+/* Returns the count of steps. */
+static int sweep_through(world *w, int64_t max_count) {
+    larder_lru_result result = {.struct_bytes = sizeof result};
+    int32_t status = LARDER_MORE;
+    int step = 0;
+    for (; step < 10000 && status == LARDER_MORE; step++) {
+        status = larder_lru_sweep(w->env, max_count, 0, &result, &test_error);
+        CHECK_EQ(result.query_count, 0);
+    }
+    CHECK_OK(status);
+    return step;
+}
+
+static void a_sweep_deletes_what_no_query_keeps_and_evicts_nothing(void) {
+    for (int64_t max_count = 0; max_count < 2; max_count++) {
+        world w;
+        begin(&w);
+        node_kit_track(w.env, w.tree, 1, "a", 0);
+        node_kit_track(w.env, w.tree, 2, "b", 0);
+        node_kit_track(w.env, w.tree, 3, "b/d", 0);
+        sweep_through(&w, max_count);
+        CHECK(has(&w, "a/k0001") && has(&w, "b/c/k0004") && has(&w, "b/d"));
+        larder_txn *txn = store_write(w.env);
+        CHECK_OK(larder_node_query_remove(txn, w.tree, 2, &test_error));
+        CHECK_OK(larder_txn_commit(txn, &test_error));
+        CHECK(has(&w, "b/c/k0004"));
+        CHECK(sweep_through(&w, max_count) > 0);
+        CHECK(has(&w, "a/k0001") && !has(&w, "b/c") && has(&w, "b/d"));
+        CHECK(has_query(&w, 1) && !has_query(&w, 2) && has_query(&w, 3));
+        store_check(w.env);
+        CHECK_EQ(sweep_through(&w, max_count), 1);
+        end(&w);
+    }
+}
+
+static void a_sweep_waits_for_a_pin(void) {
+    world w;
+    begin(&w);
+    CHECK_OK(larder_node_pin(w.env, w.tree, test_text("b"), &test_error));
+    node_kit_track(w.env, w.tree, 1, "a", 0);
+    node_kit_track(w.env, w.tree, 2, "b", 0);
+    larder_txn *txn = store_write(w.env);
+    CHECK_OK(larder_node_query_remove(txn, w.tree, 1, &test_error));
+    CHECK_OK(larder_node_query_remove(txn, w.tree, 2, &test_error));
+    CHECK_OK(larder_txn_commit(txn, &test_error));
+    sweep_through(&w, 0);
+    CHECK(!has(&w, "a") && has(&w, "b/c/k0004"));
+    CHECK_OK(larder_node_unpin(w.env, w.tree, test_text("b"), &test_error));
+    sweep_through(&w, 0);
+    CHECK(!has(&w, "b"));
+    larder_lru_result result = {.struct_bytes = sizeof result};
+    CHECK_EQ(larder_lru_sweep(w.env, -1, 0, &result, &test_error), LARDER_E_INVALID_ARGUMENT);
+    end(&w);
+}
+
 static void an_evicted_query_can_be_put_again(void) {
     world w;
     larder_lru_result result = {.struct_bytes = sizeof result};
@@ -178,6 +248,10 @@ static const test_case cases[] = {
     {"active queries keep their path", active_queries_keep_their_path},
     {"keyed queries keep their keys", keyed_queries_keep_their_keys},
     {"queries go in the order of their use", queries_go_in_the_order_of_their_use},
+    {"pinned queries stay until they are not", pinned_queries_stay_until_they_are_not},
+    {"a sweep deletes what no query keeps and evicts nothing",
+     a_sweep_deletes_what_no_query_keeps_and_evicts_nothing},
+    {"a sweep waits for a pin", a_sweep_waits_for_a_pin},
     {"an evicted query can be put again", an_evicted_query_can_be_put_again},
     {"pins keep what lies at and below them", pins_keep_what_lies_at_and_below_them},
     {"the root can be pinned", the_root_can_be_pinned},

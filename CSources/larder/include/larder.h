@@ -1169,7 +1169,8 @@ LARDER_API int32_t larder_node_merge(larder_txn *txn, uint64_t tree, larder_byte
 enum {
     LARDER_NODE_QUERY_COMPLETE = 1, /* the caller's: all its data is here */
     LARDER_NODE_QUERY_ACTIVE = 2,   /* never evicted */
-    LARDER_NODE_QUERY_KEYED = 4     /* keeps its tracked keys only; otherwise the whole path */
+    LARDER_NODE_QUERY_KEYED = 4,    /* keeps its tracked keys only; otherwise the whole path */
+    LARDER_NODE_QUERY_PINNED = 8    /* never evicted, also when it is not active */
 };
 typedef struct larder_node_query {
     size_t struct_bytes;
@@ -1347,6 +1348,13 @@ typedef struct larder_lru_result {
  * more can go. */
 LARDER_API int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documents,
                                    int64_t max_us, larder_lru_result *result, larder_error *error);
+
+/* One write transaction of its own that deletes nodes which no tracked query keeps any more, since
+ * a query or a tracked key was removed: what would be the first to go over budget. Nothing else
+ * is evicted. max_count (0: 500) rows are examined; the rest is as for larder_lru_step, also
+ * LARDER_MORE. */
+LARDER_API int32_t larder_lru_sweep(larder_env *env, int64_t max_count, int64_t max_us,
+                                    larder_lru_result *result, larder_error *error);
 
 /* The number of the last commit in which this handle evicted something, 0 before the first:
  * what was read from an earlier commit may have been evicted since. */

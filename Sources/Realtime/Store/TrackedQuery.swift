@@ -24,6 +24,8 @@ package struct TrackedQuery: Equatable, Sendable {
     package var isComplete: Bool
     /// True while listeners, `keepSynced` or a get use the query; such data is not evicted.
     package var isActive: Bool
+    /// True if a cache rule keeps the query; such data is not evicted, either.
+    package var isPinned: Bool
     /// When the server has last confirmed the data, in milliseconds since the Unix epoch by the
     /// local clock; nil if it has not.
     ///
@@ -32,13 +34,14 @@ package struct TrackedQuery: Equatable, Sendable {
 
     package init(
         _ id: TrackedQueryID, _ query: QuerySpec, lastUse: Int64, isComplete: Bool = false,
-        isActive: Bool = false, confirmed: Int64? = nil
+        isActive: Bool = false, isPinned: Bool = false, confirmed: Int64? = nil
     ) {
         self.id = id
         self.query = query
         self.lastUse = lastUse
         self.isComplete = isComplete
         self.isActive = isActive
+        self.isPinned = isPinned
         self.confirmed = confirmed
     }
 }

@@ -60,7 +60,7 @@ extension WriteTransaction {
     ///
     /// Counts as a use.
     ///
-    /// A query that is not active is evicted when it was not used for the longest time, with the
+    /// A query that is neither active nor pinned is evicted when it was not used for the longest time, with the
     /// data that no other query keeps. A complete filtered query keeps its tracked keys, any other
     /// one the whole content of its location.
     ///
@@ -170,7 +170,8 @@ extension TrackedQuery {
             TrackedQueryID(row.query_id), QuerySpec(path, parameters),
             lastUse: row.last_use.milliseconds,
             isComplete: row.flags & UInt32(LARDER_NODE_QUERY_COMPLETE) != 0,
-            isActive: row.flags & UInt32(LARDER_NODE_QUERY_ACTIVE) != 0, confirmed: confirmed)
+            isActive: row.flags & UInt32(LARDER_NODE_QUERY_ACTIVE) != 0,
+            isPinned: row.flags & UInt32(LARDER_NODE_QUERY_PINNED) != 0, confirmed: confirmed)
     }
 
     /// The name of the time of confirmation, beside those of the parameters.
@@ -188,6 +189,7 @@ extension TrackedQuery {
         var flags = 0
         if isComplete { flags |= LARDER_NODE_QUERY_COMPLETE }
         if isActive { flags |= LARDER_NODE_QUERY_ACTIVE }
+        if isPinned { flags |= LARDER_NODE_QUERY_PINNED }
         if isComplete && !query.isDefault { flags |= LARDER_NODE_QUERY_KEYED }
         return UInt32(flags)
     }

@@ -254,8 +254,7 @@ static int32_t put_query(larder_txn *txn, uint64_t tree, const larder_node_query
         (row.flags & LARDER_NODE_QUERY_KEYED) != 0)
         status = larder__sweep_make(txn, tree, query->path, error);
     if (status == LARDER_OK && is_new) txn->counters.query_count++;
-    if ((old.flags & ~row.flags & LARDER_NODE_QUERY_ACTIVE) != 0)
-        larder__env_released_rows(txn->env);
+    if ((old.flags & ~row.flags & LARDER__QUERY_STAYS) != 0) larder__env_released_rows(txn->env);
     return status == LARDER_OK ? note_use(txn, tree, id, is_logged, error) : status;
 }
 

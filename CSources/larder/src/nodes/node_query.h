@@ -31,7 +31,10 @@
 
 /* Of a caller's flags. */
 #define LARDER__QUERY_FLAGS                                                                        \
-    (LARDER_NODE_QUERY_COMPLETE | LARDER_NODE_QUERY_ACTIVE | LARDER_NODE_QUERY_KEYED)
+    (LARDER_NODE_QUERY_COMPLETE | LARDER_NODE_QUERY_ACTIVE | LARDER_NODE_QUERY_KEYED |             \
+     LARDER_NODE_QUERY_PINNED)
+/* Of those of a query that is not evicted. */
+#define LARDER__QUERY_STAYS (LARDER_NODE_QUERY_ACTIVE | LARDER_NODE_QUERY_PINNED)
 
 enum { LARDER__QUERY_ROW = 0, LARDER__SWEEP_ROW = 1 };
 

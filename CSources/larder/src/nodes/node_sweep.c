@@ -305,7 +305,7 @@ static int32_t visit(larder__lru_step *step, uint64_t tree, uint64_t id,
     if (status != LARDER_OK) return status;
     bool is_query = row.kind == LARDER__QUERY_ROW;
     if (larder__node_is_pinned(txn->env, tree, row.path) ||
-        (is_query && (row.flags & LARDER_NODE_QUERY_ACTIVE) != 0)) {
+        (is_query && (row.flags & LARDER__QUERY_STAYS) != 0)) {
         step->result->pinned_count++;
         *outcome = LARDER__LRU_KEPT;
         return LARDER_OK;
@@ -350,8 +350,13 @@ static int32_t visit_query(larder__lru_step *step, const larder__lru_entry *entr
     return status;
 }
 
+static bool is_made_sweep(const larder__lru_entry *entry) {
+    return id_of(entry) >= LARDER__SWEEP_ID;
+}
+
 const larder__lru_rows larder__lru_node_queries = {
     .count = query_count,
     .epoch = query_epoch,
+    .is_unkept = is_made_sweep,
     .visit = visit_query,
 };

@@ -26,9 +26,17 @@ static bool is_spent(const larder__lru_step *s) {
 }
 
 static bool is_reached(const larder__lru_step *s, uint32_t epoch) {
+    if (s->only_unkept) return epoch > 0;
     if (s->by_rules) return !larder__rules_want_any(s->txn, epoch);
     return larder__counters_total(&s->txn->counters) + (int64_t)s->txn->lru_log.size_bytes <=
            s->goal;
+}
+
+/* Whether the walk is not about an entry. */
+static bool is_passed_by(larder__lru_step *s, const larder__lru_entry *entry, uint32_t epoch) {
+    const larder__lru_rows *rows = larder__lru_rows_of(entry->kind);
+    if (s->by_rules) return !larder__rules_want(s->txn, entry, epoch);
+    return s->only_unkept && (rows->is_unkept == NULL || !rows->is_unkept(entry));
 }
 
 static int32_t look_at(larder__lru_step *s, const larder__lru_entry *entry, uint32_t epoch,
@@ -66,7 +74,7 @@ static int32_t walk_row(larder__lru_step *s, larder__lru_position *from, larder_
         const uint8_t *entry_at = at;
         larder__lru_outcome outcome;
         if (!larder__lru_entry_read(&at, end, &entry)) break; /* what follows is lost */
-        if (s->by_rules && !larder__rules_want(s->txn, &entry, epoch)) {
+        if (is_passed_by(s, &entry, epoch)) {
             has_memory = larder__buffer_append(kept, entry.begin, entry.size_bytes);
             continue;
         }
@@ -163,6 +171,13 @@ static int32_t free_unused(larder__lru_step *s, bool *has_unused, larder_error *
     return status < 0 ? status : LARDER_OK;
 }
 
+/* What nothing keeps goes. */
+static int32_t walk_unkept(larder__lru_step *s, bool *is_through, larder_error *error) {
+    int32_t status = walk(s, &s->txn->env->lru->unkept_from, is_through, error);
+    *is_through = *is_through || s->is_met;
+    return status;
+}
+
 static int32_t check_step(const larder_env *env, int64_t max_documents, int64_t max_us,
                           const larder_lru_result *result, larder_error *error) {
     if (env == NULL || result == NULL || result->struct_bytes < sizeof *result)
@@ -173,12 +188,71 @@ static int32_t check_step(const larder_env *env, int64_t max_documents, int64_t 
     return LARDER_OK;
 }
 
+/* The walks of a step. *is_through: the one to the goal has looked at everything; *has_more: another
+ * step may free more, whatever the goal. */
+static int32_t make_walks(larder__lru_step *s, bool has_released, bool *is_through, bool *has_more,
+                          larder_error *error) {
+    larder__lru_state *state = s->txn->env->lru;
+    bool has_unused = false, is_met = true;
+    *is_through = false;
+    int32_t status = larder__lru_flush_touches(s->txn, error);
+    /* Before the walk, which writes entries of other epochs. */
+    if (status == LARDER_OK)
+        status = larder__lru_write_log(s->txn, larder__lru_epoch(s->txn), error);
+    if (status == LARDER_OK) status = free_unused(s, &has_unused, error);
+    if (status == LARDER_OK)
+        status = s->only_unkept ? walk_unkept(s, &is_met, error)
+                                : walk_by_rules(s, has_released, &is_met, error);
+    *has_more = !is_met || (s->only_unkept && has_unused);
+    if (status == LARDER_OK && !s->only_unkept && !has_unused && is_met)
+        status = walk(s, &state->from, is_through, error);
+    return status == LARDER_OK ? end_rows(s, error) : status;
+}
+
+static int32_t make_step(larder_env *env, larder__lru_step *s, larder_error *error) {
+    larder_lru_result blank = {.struct_bytes = s->result->struct_bytes};
+    *s->result = blank;
+    int32_t status = larder_txn_begin_write(env, &s->txn, error);
+    if (status != LARDER_OK) return status;
+    s->started_us = thread_us();
+    s->txn->reclaiming = true;
+    larder__lru_state *state = env->lru;
+    bool is_through, has_more, has_released = larder__lru_begin_step(env);
+    bool starts_over = state->from.key.size_bytes == 0 && state->from.skip_bytes == 0;
+    if (starts_over && !s->only_unkept) state->pinned_bytes = 0;
+    status = make_walks(s, has_released, &is_through, &has_more, error);
+    if (status < 0) {
+        larder__lru_reset(env);
+        larder__txn_note(s->txn, status);
+        larder_txn_abort(s->txn);
+        *s->result = blank;
+        return status;
+    }
+    if (s->removed_log_row) larder__lru_begin_epoch(s->txn);
+    s->result->total_bytes = larder__counters_total(&s->txn->counters);
+    bool is_over = s->result->total_bytes > s->goal;
+    uint64_t commit = s->txn->commit;
+    status = larder_txn_commit(s->txn, error);
+    s->result->elapsed_us = thread_us() - s->started_us;
+    if (status != LARDER_OK) {
+        larder__lru_reset(env);
+        *s->result = blank;
+        return status;
+    }
+    atomic_fetch_add(&env->evicted_count, s->result->evicted_count);
+    atomic_fetch_add(&env->evicted_bytes, s->result->freed_bytes);
+    if (s->removed_holder || s->result->evicted_count + s->result->target_count > 0)
+        atomic_store(&env->eviction_commit, commit);
+    if (is_through) atomic_store(&env->pinned_bytes, state->pinned_bytes);
+    /* Rows that the walk passed may go now that what kept them went (larder__env_released_rows). */
+    bool can_go_on = is_over && !s->only_unkept && (!is_through || s->removed_holder);
+    return can_go_on || has_more ? LARDER_MORE : LARDER_OK;
+}
+
 int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documents, int64_t max_us,
                         larder_lru_result *result, larder_error *error) {
     int32_t status = check_step(env, max_documents, max_us, result, error);
     if (status != LARDER_OK) return status;
-    larder_lru_result blank = {.struct_bytes = result->struct_bytes};
-    *result = blank;
     larder__lru_step s = {.goal = goal_bytes,
                           .max_documents = max_documents == 0 ? STEP_DOCUMENTS : max_documents,
                           .max_us = max_us == 0 ? STEP_US : max_us,
@@ -187,49 +261,18 @@ int32_t larder_lru_step(larder_env *env, int64_t goal_bytes, int64_t max_documen
         s.goal = atomic_load(&env->budget_bytes);
         if (s.goal == LARDER_BUDGET_UNLIMITED) s.goal = INT64_MAX;
     }
-    status = larder_txn_begin_write(env, &s.txn, error);
+    return make_step(env, &s, error);
+}
+
+int32_t larder_lru_sweep(larder_env *env, int64_t max_count, int64_t max_us,
+                         larder_lru_result *result, larder_error *error) {
+    int32_t status = check_step(env, max_count, max_us, result, error);
     if (status != LARDER_OK) return status;
-    s.started_us = thread_us();
-    s.txn->reclaiming = true;
-    larder__lru_state *state = env->lru;
-    bool has_released = larder__lru_begin_step(env);
-    bool starts_over = state->from.key.size_bytes == 0 && state->from.skip_bytes == 0;
-    if (starts_over) state->pinned_bytes = 0;
-    bool is_through = false, has_unused = false, rules_are_met = true;
-    status = larder__lru_flush_touches(s.txn, error);
-    /* Before the walk, which writes entries of other epochs. */
-    if (status == LARDER_OK) status = larder__lru_write_log(s.txn, larder__lru_epoch(s.txn), error);
-    if (status == LARDER_OK) status = free_unused(&s, &has_unused, error);
-    if (status == LARDER_OK) status = walk_by_rules(&s, has_released, &rules_are_met, error);
-    if (status == LARDER_OK && !has_unused && rules_are_met)
-        status = walk(&s, &state->from, &is_through, error);
-    if (status == LARDER_OK) status = end_rows(&s, error);
-    if (status < 0) {
-        larder__lru_reset(env);
-        larder__txn_note(s.txn, status);
-        larder_txn_abort(s.txn);
-        *result = blank;
-        return status;
-    }
-    if (s.removed_log_row) larder__lru_begin_epoch(s.txn);
-    result->total_bytes = larder__counters_total(&s.txn->counters);
-    bool is_over = result->total_bytes > s.goal;
-    uint64_t commit = s.txn->commit;
-    status = larder_txn_commit(s.txn, error);
-    result->elapsed_us = thread_us() - s.started_us;
-    if (status != LARDER_OK) {
-        larder__lru_reset(env);
-        *result = blank;
-        return status;
-    }
-    atomic_fetch_add(&env->evicted_count, result->evicted_count);
-    atomic_fetch_add(&env->evicted_bytes, result->freed_bytes);
-    if (s.removed_holder || result->evicted_count + result->target_count > 0)
-        atomic_store(&env->eviction_commit, commit);
-    if (is_through) atomic_store(&env->pinned_bytes, state->pinned_bytes);
-    /* Rows that the walk passed may go now that what kept them went (larder__env_released_rows). */
-    bool has_more = is_over && (!is_through || s.removed_holder);
-    return has_more || !rules_are_met ? LARDER_MORE : LARDER_OK;
+    larder__lru_step s = {.only_unkept = true,
+                          .max_documents = max_count == 0 ? STEP_DOCUMENTS : max_count,
+                          .max_us = max_us == 0 ? STEP_US : max_us,
+                          .result = result};
+    return make_step(env, &s, error);
 }
 
 uint64_t larder_lru_commit_number(const larder_env *env) {

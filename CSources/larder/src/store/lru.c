@@ -219,8 +219,9 @@ static int32_t tidy_row(larder_txn *txn, larder_bytes row_key, larder_bytes valu
     if (dropped == 0) return LARDER_OK;
     larder__key key = larder__lru_key(epoch, chunk);
     txn->counters.lru_entry_count -= dropped;
-    larder__lru_position *walks[2] = {&txn->env->lru->from, &txn->env->lru->rules->from};
-    for (int i = 0; i < 2; i++)
+    larder__lru_position *walks[3] = {&txn->env->lru->from, &txn->env->lru->unkept_from,
+                                      &txn->env->lru->rules->from};
+    for (int i = 0; i < 3; i++)
         if (larder__bytes_equal(larder__key_bytes(&key), larder__key_bytes(&walks[i]->key)))
             walks[i]->skip_bytes = 0; /* the walk looks at the row once more */
     if (kept->size_bytes == 0) {

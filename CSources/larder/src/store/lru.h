@@ -51,6 +51,7 @@ typedef struct larder__lru_step {
     int64_t started_us, max_us;
     larder_lru_result *result;
     bool by_rules;            /* cache rules choose the documents, not the goal */
+    bool only_unkept;         /* what nothing keeps goes, whatever the goal, and nothing else */
     bool is_met;              /* at the last row of the log: nothing after it is to go */
     bool removed_holder;      /* what kept other rows: they may go now */
     bool removed_log_row;     /* a row of the log became empty */
@@ -64,6 +65,8 @@ typedef struct larder__lru_rows {
     /* The epoch in the row of an entry: OK, NOT_FOUND. */
     int32_t (*epoch)(const larder_txn *txn, const larder__lru_entry *entry, uint32_t *epoch,
                      larder_error *error);
+    /* Whether a row only stands for data that nothing keeps. It lies in epoch 0. NULL: none does. */
+    bool (*is_unkept)(const larder__lru_entry *entry);
     /* Evicts the row of an entry that is current, or keeps it. Counts in step->result. */
     int32_t (*visit)(larder__lru_step *step, const larder__lru_entry *entry, uint32_t epoch,
                      larder__lru_outcome *outcome, larder_error *error);
@@ -102,8 +105,9 @@ struct larder__lru_state {
     struct larder__pin_table *pins;
     _Atomic int64_t pin_count; /* rows pinned */
 
-    larder__lru_position from; /* of the walk to the goal */
-    int64_t pinned_bytes;      /* met since the walk began */
+    larder__lru_position from;        /* of the walk to the goal */
+    larder__lru_position unkept_from; /* of that to what nothing keeps */
+    int64_t pinned_bytes;             /* met since the walk began */
     larder__key tidy_from;
     larder__buffer row, kept;
     struct larder__rules *rules; /* rules.h, with a walk of their own */

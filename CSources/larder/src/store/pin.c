@@ -278,6 +278,7 @@ bool larder__lru_is_pinned(larder_env *env, larder__lru_kind kind, larder_bytes 
 void larder__lru_reset(larder_env *env) {
     larder__lru_position start = {0};
     env->lru->from = start;
+    env->lru->unkept_from = start;
     env->lru->rules->from = start;
 }
 

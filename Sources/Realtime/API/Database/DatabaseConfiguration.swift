@@ -113,6 +113,13 @@ public struct DatabaseConfiguration: Sendable {
     /// The size above which data that no observer needs is evicted; 10 MiB by default.
     public var cacheSize = CacheSize.bytes(10 << 20)
 
+    /// The cache rules, which replace those of the store when the database opens; nil to keep
+    /// those.
+    ///
+    /// Opening fails with `invalidArgument` for rules that contradict themselves or each other, and
+    /// for rules of a database that keeps no cache.
+    public var cacheRules: [DatabaseCacheRule]?
+
     /// The failures that a locally committed write survives.
     public var durability = Durability.everyCommit
 
@@ -194,6 +201,7 @@ extension DatabaseConfiguration {
     var client: DatabaseClientConfiguration {
         get throws(LarderError) {
             var client = DatabaseClientConfiguration(storage: try store)
+            client.cacheRules = try checkedCacheRules
             client.remote = try remote
             client.tokens = tokenProvider.map { TokenProviderSource($0) }
             client.startsOffline = startsOffline
@@ -241,6 +249,18 @@ extension DatabaseConfiguration {
                 logger.log(level: level == .error ? .error : .warning, "\(message)")
             }
             return store
+        }
+    }
+
+    private var checkedCacheRules: TreeCacheRules? {
+        get throws(LarderError) {
+            guard let cacheRules else { return nil }
+            if storage == .memoryWithoutUnused, !cacheRules.isEmpty {
+                throw .invalidArgument(
+                    "There are cache rules, and the storage keeps no cache; use a directory or "
+                        + "memory.")
+            }
+            return try TreeCacheRules(cacheRules)
         }
     }
 

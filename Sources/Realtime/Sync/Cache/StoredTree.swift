@@ -13,6 +13,10 @@ package struct StoredTree {
     /// The queries that the client which keeps the cache shall ask for, with their numbers.
     private var listens: [QuerySpec: Int64] = [:]
     private var lastListen: Int64 = 0
+    /// The rules that the cache obeys, as far as this client keeps it.
+    private var rules = TreeCacheRules()
+    /// True if data was stored that no query keeps and no rule wants to be kept.
+    private var hasUnkeptData = false
 
     package init(_ cache: any TreeCache, tracked: TrackedQueries, isKept: Bool = true) {
         self.cache = cache
@@ -178,6 +182,7 @@ extension StoredTree {
         isKept = true
         for query in listens.keys { endListen(query) }
         self.tracked = tracked
+        self.tracked.obey(rules)
         noteUses()
     }
 }
@@ -261,7 +266,42 @@ extension StoredTree {
     mutating func keep(_ value: PathValue, isExact: Bool, now: Int64) {
         record(.overwrite(value.path, value.node))
         if isExact { tracked.ensureComplete(value.path, now: now) }
+        if !isExact, rules[value.path]?.isNeverCached == true { hasUnkeptData = true }
         tracked.changeLocation(value.path)
         saveQueries()
+    }
+}
+
+// MARK: - Cache rules
+
+extension StoredTree {
+    /// Obeys cache rules from now on.
+    package mutating func obey(_ rules: TreeCacheRules) {
+        self.rules = rules
+        guard isKept else { return }
+        tracked.obey(rules)
+        saveQueries()
+    }
+
+    /// Removes queries that rules do not keep; what no other query keeps of their data is deleted
+    /// by the next sweep.
+    ///
+    /// Queries below a location that was complete keep their data, and are complete on their own.
+    mutating func forget(_ queries: [TrackedQuery]) {
+        for query in queries where query.isComplete && query.query.isDefault {
+            tracked.completeLocation(query.query.path)
+        }
+        saveQueries()
+        for query in queries {
+            tracked.remove(query.query)
+            record(.removeQuery(query.id))
+        }
+    }
+
+    /// Takes the queries that were released and have a rule that evicts, and whether there is data
+    /// without a query that is to go.
+    mutating func takeReleased() -> (queries: [TrackedQuery], hasUnkeptData: Bool) {
+        defer { hasUnkeptData = false }
+        return (tracked.takeReleased(), hasUnkeptData)
     }
 }

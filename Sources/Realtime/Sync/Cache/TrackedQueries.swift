@@ -29,6 +29,10 @@ package struct TrackedQueries: Sendable {
     package private(set) var count = 0
     /// Queries that were added or have changed since they were last taken.
     private var changed: Set<QuerySpec> = []
+    /// The rules that the cache obeys.
+    private(set) var rules = TreeCacheRules()
+    /// Queries of rules that evict, which were in use or are new, and are not in use now.
+    private var released: Set<QuerySpec> = []
 
     package init() {
         client = nil
@@ -180,6 +184,7 @@ extension TrackedQueries {
             }
         }
         for query in incomplete { update(query) { $0.isComplete = true } }
+        completePinned(below: path)
     }
 
     /// Notes that the content of a location has changed: the windows of complete locations there
@@ -207,6 +212,7 @@ extension TrackedQueries {
     package mutating func ensureComplete(_ path: TreePath, now: Int64) {
         guard !isLocationComplete(path) else { return }
         update(QuerySpec(path), now: now) { $0.isComplete = true }
+        completePinned(below: path)
     }
 
     /// Forgets a query that was evicted.
@@ -228,8 +234,14 @@ extension TrackedQueries {
         let query = query.normalized
         var tracked = self[query] ?? TrackedQuery(newID(), query, lastUse: now)
         change(&tracked)
+        if !rules.isEmpty { obey(rules[query.path], &tracked) }
         changed.insert(query)
         put(tracked)
+    }
+
+    private mutating func obey(_ rule: TreeCacheRule?, _ tracked: inout TrackedQuery) {
+        tracked.isPinned = rule?.isPinned == true
+        if !tracked.isActive, rule?.evicts == true { released.insert(tracked.query) }
     }
 
     private mutating func newID() -> TrackedQueryID {
@@ -251,5 +263,66 @@ extension TrackedQueries {
             }
         }
         if old == nil { count += 1 }
+    }
+}
+
+// MARK: - Cache rules
+
+extension TrackedQueries {
+    /// Obeys rules from now on.
+    package mutating func obey(_ rules: TreeCacheRules) {
+        self.rules = rules
+        released = []
+        for var query in all {
+            let wasPinned = query.isPinned
+            obey(rules[query.query.path], &query)
+            if query.isPinned != wasPinned {
+                changed.insert(query.query)
+                put(query)
+            }
+        }
+        completePinned(below: .root)
+    }
+
+    /// Notes that pinned locations are complete on their own where one above them is, which can be
+    /// evicted.
+    private mutating func completePinned(below path: TreePath) {
+        if rules.isEmpty { return }
+        for path in rules.pinnedPaths(below: path) {
+            var covering: TrackedQuery?
+            locations.visit(along: path) { _, here in
+                if let plain = here.queries[.default], plain.isComplete { covering = plain }
+                return covering == nil
+            }
+            guard let covering, self[QuerySpec(path)]?.isComplete != true else { continue }
+            update(QuerySpec(path), now: covering.lastUse) {
+                $0.isComplete = true
+                $0.confirmed = [$0.confirmed, covering.confirmed].compactMap(\.self).max()
+            }
+        }
+    }
+
+    /// Takes the queries that were released since the last call, are not in use now, and have a
+    /// rule that evicts.
+    package mutating func takeReleased() -> [TrackedQuery] {
+        defer { released = [] }
+        return released.compactMap { self[$0] }.filter { !$0.isActive }
+            .sorted { $0.id < $1.id }
+    }
+
+    /// The queries that are not in use and that rules no longer keep at a time, in milliseconds
+    /// since the Unix epoch: those that are too old or never cached.
+    package func outdated(at now: Int64) -> [TrackedQuery] {
+        all.filter { query in
+            guard !query.isActive, let rule = rules[query.query.path] else { return false }
+            return rule.isNeverCached
+                || rule.maximumAge.map { now - query.lastUse > $0.wholeMilliseconds } == true
+        }.sorted { $0.id < $1.id }
+    }
+
+    /// The queries of a rule that are not in use, least recently used first.
+    package func unused(of rule: TreeCacheRule) -> [TrackedQuery] {
+        all.filter { !$0.isActive && rules[$0.query.path] == rule }
+            .sorted { ($0.lastUse, $0.id) < ($1.lastUse, $1.id) }
     }
 }

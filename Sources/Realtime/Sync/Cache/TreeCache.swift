@@ -36,6 +36,8 @@ package enum CacheChange: Equatable, Sendable {
     /// A tracked query is used from now on, or no longer. It need not be stored before listeners
     /// see what the turn has led to.
     case noteUse(TrackedQuery)
+    /// A tracked query is evicted by a rule.
+    case removeQuery(TrackedQueryID)
     /// The children that a filtered query selects.
     case setKeys(TrackedQueryID, Set<ChildKey>)
     /// Children that a filtered query now selects, and others that it no longer does.

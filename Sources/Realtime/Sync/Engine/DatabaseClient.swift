@@ -1,6 +1,7 @@
 package import LarderCore
 package import LarderRealtimeModel
 import LarderRealtimeRemote
+package import LarderRealtimeStore
 package import LarderRuntime
 package import LarderStorage
 import Synchronization
@@ -275,6 +276,20 @@ extension DatabaseClient {
     package func evict(toBytes goal: Int64, completion: @escaping Completion<DatabaseEviction>) {
         perform(
             { $0.evict(toBytes: goal, completion) },
+            otherwise: { completion(.failure(Self.terminated)) })
+    }
+
+    /// Replaces the cache rules, and evicts what they do not keep.
+    package func setCacheRules(_ rules: TreeCacheRules, completion: @escaping Completion<Void>) {
+        perform(
+            { $0.setCacheRules(rules, completion) },
+            otherwise: { completion(.failure(Self.terminated)) })
+    }
+
+    /// The cache rules in their order, with what is cached by each.
+    package func cacheRuleUsage(completion: @escaping Completion<[TreeCacheRuleUsage]>) {
+        perform(
+            { $0.cacheRuleUsage(completion) },
             otherwise: { completion(.failure(Self.terminated)) })
     }
 

@@ -1,5 +1,5 @@
 package import LarderCore
-import LarderRealtimeModel
+package import LarderRealtimeModel
 package import LarderRealtimeRemote
 package import LarderRuntime
 package import LarderStorage
@@ -16,6 +16,8 @@ package enum DatabaseTimer: Hashable, Sendable {
     case transactionHandlers
     /// The next look at the other clients of the store.
     case clients
+    /// The next check for queries that cache rules find too old.
+    case cacheRules
 }
 
 /// The threads, clock and random numbers of an engine.
@@ -56,6 +58,9 @@ package struct DatabaseClientConfiguration: Sendable {
 
     /// True if a write that is overwritten before it was sent is not sent.
     package var mergesOverwrittenWrites = false
+
+    /// The cache rules from the start; nil for those of the store.
+    package var cacheRules: TreeCacheRules?
 
     /// The time that a get waits for the server.
     package var getTimeout = Duration.seconds(3)

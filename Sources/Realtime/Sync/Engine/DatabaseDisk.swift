@@ -42,8 +42,11 @@ final class DatabaseDisk {
     /// The time of the turn, by the local clock.
     var time = Timestamp.now()
 
+    /// What was written by each cache rule with a maximum size.
+    var ruleSizes = CacheRuleSizes()
+
     /// The one tree of a client's store.
-    private static let treeName = "database"
+    static let treeName = "database"
 
     /// Opens the store, if there is to be one.
     ///
@@ -220,6 +223,16 @@ extension DatabaseDisk {
         record(.setToken(token))
     }
 
+    /// Replaces the cache rules.
+    func setCacheRules(_ rules: TreeCacheRules) {
+        record(.setCacheRules(rules))
+    }
+
+    /// The cache rules of the turn are not set after all.
+    func dropCacheRules() {
+        uncommitted.dropCacheRules()
+    }
+
     /// Some writes of the turn were not made after all.
     func drop(_ writes: Set<WriteID>) {
         uncommitted.drop(writes)
@@ -262,6 +275,7 @@ extension DatabaseDisk {
             var position = 0
             do throws(LarderError) {
                 try commit(uncommitted, in: stored, &position)
+                ruleSizes.note(uncommitted.runs)
                 uncommitted.clear()
                 evictSurplus()
                 noteEviction()
@@ -385,6 +399,7 @@ extension WriteTransaction {
         case .setToken(let token?):
             try putNamedValue(.global, DatabaseDisk.tokenName, Array(token.utf8))
         case .setToken(nil): try removeNamedValue(.global, DatabaseDisk.tokenName)
+        case .setCacheRules(let rules): try setCacheRules(rules, ofTree: DatabaseDisk.treeName)
         }
     }
 
@@ -399,6 +414,7 @@ extension WriteTransaction {
         case .endListen(let number): if let client { try removeListen(number, of: client) }
         case .overwrite, .merge: break  // These are content.
         case .saveQuery(let query), .noteUse(let query): try save(query, in: tree)
+        case .removeQuery(let id): try removeTrackedQuery(id, in: tree)
         case .setKeys(let id, let keys): try setTrackedKeys(of: id, to: keys, in: tree)
         case .updateKeys(let id, let added, let removed):
             try changeTrackedKeys(of: id, adding: added, removing: removed, in: tree)

@@ -61,6 +61,9 @@ extension DatabaseEngine {
                 for write in news.accepted { acceptedWrites[write.id] = write }
             }
             if news.isUnknown { compare(with: news) } else { apply(news) }
+            if news.isUnknown || news.changes.contains(where: { $0.change.changesCacheRules }) {
+                adoptStoredCacheRules()
+            }
             if let refused = news.refused {
                 disk.setRefused(refused)
                 deadObservers.noteChange()
@@ -213,6 +216,7 @@ extension DatabaseEngine {
     // MARK: The cache
 
     private func keepCache(_ tracked: TrackedQueries) {
+        adoptStoredCacheRules()
         tree.keepCache(tracked)
         for write in disk.takePassed() { tree.storeForeign(write) }
         for get in gets.valuesInOrder { tree.getBegan(get.query) }

@@ -23,6 +23,7 @@ extension DatabaseEngine {
             forgetEvictedInTime()
             deliver()
             for planned in requests { connection?.send(planned.request, number: planned.number) }
+            evictByRules()
         } catch {
             takeBack(requests)
             revertUncommitted(error)

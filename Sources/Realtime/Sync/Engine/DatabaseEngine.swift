@@ -70,6 +70,11 @@ actor DatabaseEngine {
     var acceptedWrites: [WriteID: AcceptedWrite] = [:]
     var clientSignal: AnyObject?
 
+    // Cache rules.
+    var cacheRules = TreeCacheRules()
+    /// True if queries that are too old are to be evicted at the end of the turn.
+    var mustCheckAges = false
+
     // The connection.
     var machine = ConnectionMachine()
     var connection: (any RealtimeConnection)?
@@ -155,6 +160,7 @@ actor DatabaseEngine {
                 $0.setInfo("authenticated", false)
                 $0.restoreWrites()
                 $0.startSharing()
+                $0.startCacheRules()
                 if $0.configuration.remote == nil { return }
                 if $0.configuration.startsOffline { $0.goOffline() }
                 $0.performAll($0.machine.start(at: $0.scheduler.uptime))

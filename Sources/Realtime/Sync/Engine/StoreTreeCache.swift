@@ -20,6 +20,7 @@ final class UncommittedChanges {
         case saveRefused(RefusedWrite)
         case removeRefused(WriteID)
         case setToken(String?)
+        case setCacheRules(TreeCacheRules)
     }
 
     /// How the keys of a tracked query differ from the stored ones.
@@ -69,6 +70,9 @@ final class UncommittedChanges {
                 queries[query.id] = changes.count
                 changes.append(change)
             }
+        case .removeQuery(let id):
+            queries[id] = nil
+            changes.append(change)
         case .setKeys(let id, let new):
             keys[id] = KeyChanges(isReplaced: true, added: new)
             changes.append(change)
@@ -140,6 +144,7 @@ final class UncommittedChanges {
             case .saveRefused, .removeRefused: shared.changesDeadLetters = true
             case .cache(.beginListen(let number, _)): shared.begunListens.append(number)
             case .cache(.endListen(let number)): shared.endedListens.append(number)
+            case .setCacheRules: shared.changesCacheRules = true
             case .content, .cache, .setToken: break
             }
         }
@@ -171,6 +176,12 @@ final class UncommittedChanges {
         }
         closeRun()
         return true
+    }
+
+    /// The cache rules are not changed after all.
+    func dropCacheRules() {
+        changes.removeAll { if case .setCacheRules = $0 { true } else { false } }
+        closeRun()
     }
 
     /// Some writes were not made after all.

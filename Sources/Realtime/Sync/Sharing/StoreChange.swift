@@ -11,6 +11,8 @@ struct StoreChange: Equatable, Sendable {
     var accepted: [Int64] = []
     /// True if writes were added to the refused ones, or removed from them.
     var changesDeadLetters = false
+    /// True if the cache rules were replaced.
+    var changesCacheRules = false
     /// Listens that the client has begun.
     var begunListens: [Int64] = []
     var endedListens: [Int64] = []
@@ -31,6 +33,7 @@ extension StoreChange {
         ("clients", \.endedClients),
     ]
     private static let deadLettersName = "dead"
+    private static let cacheRulesName = "rules"
 
     /// The stored form, JSON.
     var payload: [UInt8] {
@@ -39,6 +42,7 @@ extension StoreChange {
                 ? nil : JSONMember(name, .array(self[keyPath: list].map { .integer($0) }))
         }
         if changesDeadLetters { members.append(JSONMember(Self.deadLettersName, .boolean(true))) }
+        if changesCacheRules { members.append(JSONMember(Self.cacheRulesName, .boolean(true))) }
         return JSONValue.object(members).bytes
     }
 
@@ -49,6 +53,7 @@ extension StoreChange {
             self[keyPath: list] = try json[name]?.integers ?? []
         }
         changesDeadLetters = json[Self.deadLettersName] == .boolean(true)
+        changesCacheRules = json[Self.cacheRulesName] == .boolean(true)
     }
 }
 

@@ -52,16 +52,21 @@ struct StoreFigures {
     private let indexes: [IndexInfo]
     private let trees: [TreeSummary]
     private let cacheRules: [CacheRuleUsage]
+    /// The cache rules of each tree, by its name.
+    private let treeRules: [String: [TreeCacheRuleUsage]]
 
     /// Reads the statistics as of the newest commit.
     init(_ store: Store) throws(LarderError) {
         opening = store.opening
         quarantines = store.quarantines
-        (statistics, dictionaries, indexes, trees, cacheRules) = try store.read {
+        (statistics, dictionaries, indexes, trees, cacheRules, treeRules) = try store.read {
             txn throws(LarderError) in
-            (
-                try txn.statistics(), try txn.dictionaries(), try txn.indexes(),
-                try txn.treeSummaries(), try txn.cacheRules()
+            let trees = try txn.treeSummaries()
+            var treeRules: [String: [TreeCacheRuleUsage]] = [:]
+            for tree in trees { treeRules[tree.name] = try txn.cacheRuleUsage(ofTree: tree.name) }
+            return (
+                try txn.statistics(), try txn.dictionaries(), try txn.indexes(), trees,
+                try txn.cacheRules(), treeRules
             )
         }
     }
@@ -85,6 +90,7 @@ struct StoreFigures {
         var lines = contents.lines + [""] + usage.lines + [""] + file.lines
         if !cacheRules.isEmpty { lines += [""] + ruleTable.lines }
         if !trees.isEmpty { lines += [""] + treeTable.lines }
+        if treeRules.values.contains(where: { !$0.isEmpty }) { lines += [""] + treeRuleTable.lines }
         if !indexes.isEmpty { lines += [""] + indexTable.lines }
         if !dictionaries.isEmpty { lines += [""] + dictionaryTable.lines }
         return lines
@@ -176,6 +182,22 @@ struct StoreFigures {
         return table
     }
 
+    private var treeRuleTable: TextTable {
+        var table = TextTable([
+            ("cache rule", .left), ("tree", .left), ("tracked queries", .right), ("size", .right),
+            ("", .left),
+        ])
+        for tree in trees {
+            for usage in treeRules[tree.name] ?? [] {
+                table.add(
+                    usage.path, tree.name,
+                    NumberText.count(Int64(usage.trackedQueryCount)),
+                    ByteSize(usage.sizeBytes).text, usage.propertiesText)
+            }
+        }
+        return table
+    }
+
     private var indexTable: TextTable {
         var table = TextTable([
             ("index", .right), ("group", .left), ("fields", .left), ("entries", .right),
@@ -245,7 +267,7 @@ struct StoreFigures {
             "quarantines": .array(quarantines.map { .string($0) }),
             "dictionaryID": statistics.dictionaryID.map { .integer(Int64($0)) } ?? .null,
             "cacheRules": .array(cacheRules.map(Self.report)),
-            "trees": .array(trees.map(Self.report)),
+            "trees": .array(trees.map { Self.report($0, treeRules[$0.name] ?? []) }),
             "indexes": .array(indexes.map(Self.report)),
             "dictionaries": .array(dictionaries.map(Self.report)),
         ]
@@ -265,12 +287,27 @@ struct StoreFigures {
         ]
     }
 
-    private static func report(_ tree: TreeSummary) -> JSONReport {
+    private static func report(_ usage: TreeCacheRuleUsage) -> JSONReport {
+        [
+            "path": .string(usage.path),
+            "isPinned": .boolean(usage.isPinned),
+            "isNeverCached": .boolean(usage.isNeverCached),
+            "maximumBytes": usage.maximumBytes.map { .integer($0) } ?? .null,
+            "maximumAgeSeconds": usage.maximumAge.map { .integer($0.components.seconds) } ?? .null,
+            "trackedQueryCount": .integer(usage.trackedQueryCount),
+            "sizeBytes": .integer(usage.sizeBytes),
+        ]
+    }
+
+    private static func report(
+        _ tree: TreeSummary, _ rules: [TreeCacheRuleUsage]
+    ) -> JSONReport {
         [
             "name": .string(tree.name),
             "trackedQueryCount": .integer(tree.trackedQueryCount),
             "pendingWriteCount": .integer(tree.pendingWriteCount),
             "refusedWriteCount": .integer(tree.refusedWriteCount),
+            "cacheRules": .array(rules.map(Self.report)),
         ]
     }
 
@@ -303,14 +340,31 @@ extension CacheRule {
         }
     }
 
-    /// The properties, such as "pinned" or "at most 20 MiB, 7d".
     fileprivate var propertiesText: String {
-        var parts: [String] = []
-        if isPinned { parts.append("pinned") }
-        if isNeverCached { parts.append("never cached") }
-        if isLocalOnly { parts.append("local only") }
-        if let maximumBytes { parts.append("at most \(ByteSize(maximumBytes).text)") }
-        if let maximumAge { parts.append("unused for at most \(maximumAge.components.seconds) s") }
-        return parts.isEmpty ? "as without a rule" : parts.joined(separator: ", ")
+        rulePropertiesText(
+            isPinned: isPinned, isNeverCached: isNeverCached, isLocalOnly: isLocalOnly,
+            maximumBytes: maximumBytes, maximumAge: maximumAge)
     }
+}
+
+extension TreeCacheRuleUsage {
+    fileprivate var propertiesText: String {
+        rulePropertiesText(
+            isPinned: isPinned, isNeverCached: isNeverCached, isLocalOnly: false,
+            maximumBytes: maximumBytes, maximumAge: maximumAge)
+    }
+}
+
+/// The properties of a rule, such as "pinned" or "at most 20 MiB, unused for at most 60 s".
+private func rulePropertiesText(
+    isPinned: Bool, isNeverCached: Bool, isLocalOnly: Bool, maximumBytes: Int64?,
+    maximumAge: Duration?
+) -> String {
+    var parts: [String] = []
+    if isPinned { parts.append("pinned") }
+    if isNeverCached { parts.append("never cached") }
+    if isLocalOnly { parts.append("local only") }
+    if let maximumBytes { parts.append("at most \(ByteSize(maximumBytes).text)") }
+    if let maximumAge { parts.append("unused for at most \(maximumAge.components.seconds) s") }
+    return parts.isEmpty ? "as without a rule" : parts.joined(separator: ", ")
 }

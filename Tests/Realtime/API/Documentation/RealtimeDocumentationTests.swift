@@ -132,6 +132,20 @@ struct RealtimeDocumentationTests {
         #expect(world.data(at: "users/ada/lastOnline") != "null")
     }
 
+    @Test("DataOnDisk: cache rules and their usage")
+    func cacheRules() async throws {
+        var configuration = DatabaseConfiguration.inMemory
+        Offline.rules(&configuration)
+        let database = try Database(configuration: configuration)
+        let lines = Box<[String]>([])
+        try await Offline.ruleUsage(database) { line in lines.withLock { $0.append(line) } }
+        #expect(
+            lines.withLock { $0 }
+                == ["menus", "chats", "chats/lobby", "sessions"].map { "\($0): 0 queries, 0 bytes" }
+        )
+        try await database.close()
+    }
+
     @Test("DataOnDisk and ComingFromFirebaseDatabase: durability, misuse, casts")
     func migration() async throws {
         let directory = try TemporaryDirectory()

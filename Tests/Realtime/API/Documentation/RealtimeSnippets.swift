@@ -256,6 +256,27 @@ enum RealtimeOfflineSnippets {
         return database
     }
 
+    static func rules(_ configuration: inout DatabaseConfiguration) {
+        // snippet: realtime-cache-rules
+        configuration.cacheRules = [
+            DatabaseCacheRule("menus", isPinned: true),
+            DatabaseCacheRule("chats", maximumBytes: 20 << 20, maximumAge: .seconds(604_800)),
+            DatabaseCacheRule("chats/lobby"),  // as without a rule
+            DatabaseCacheRule("sessions", isNeverCached: true),
+        ]
+        // end
+    }
+
+    static func ruleUsage(
+        _ database: Database, _ show: (String) -> Void
+    ) async throws {
+        // snippet: realtime-cache-rule-usage
+        for usage in try await database.cacheRuleUsage() {
+            show("\(usage.rule.path): \(usage.trackedQueryCount) queries, \(usage.sizeBytes) bytes")
+        }
+        // end
+    }
+
     static func shared(_ directory: String) throws -> Database {
         // snippet: realtime-shared
         var configuration = DatabaseConfiguration(directory: directory)

@@ -47,6 +47,7 @@ final class MemoryTreeCache: TreeCache {
                 content = content.setting(path.appending(value.path), to: value.node)
             }
         case .saveQuery(let query), .noteUse(let query): queries[query.id] = query
+        case .removeQuery(let id): (queries[id], keys[id]) = (nil, nil)
         case .setKeys(let id, let set): keys[id] = set
         case .updateKeys(let id, let added, let removed):
             keys[id] = (keys[id] ?? []).union(added).subtracting(removed)

@@ -96,6 +96,38 @@ import Testing
         #expect(line.contains(", 1 write to trees in "), "\(line)")
     }
 
+    @Test func `stat lists the tree's cache rules, and evict keeps what they pin`() async throws {
+        #expect(
+            try #require(
+                try Tool.run("stat", "--json", in: store.folder).json()["trees"]
+                    as? [[String: Any]])[0]["cacheRules"] as? [NSDictionary] == [])
+        let database = try store.open()
+        try await database.setCacheRules([
+            DatabaseCacheRule("scores", isPinned: true),
+            DatabaseCacheRule("logs", maximumBytes: 1 << 20, maximumAge: .seconds(60)),
+        ])
+        try await database.close()
+        let stat = try Tool.run("stat", "--json", in: store.folder).json()
+        let trees = try #require(stat["trees"] as? [[String: Any]])
+        let rules = try #require(trees[0]["cacheRules"] as? [[String: Any]])
+        #expect(rules.map { $0["path"] as? String } == ["/scores", "/logs"])
+        #expect(rules.map { $0["isPinned"] as? Bool } == [true, false])
+        #expect(rules.map { $0["isNeverCached"] as? Bool } == [false, false])
+        #expect(rules.map { $0["maximumBytes"] as? Int } == [nil, 1 << 20])
+        #expect(rules.map { $0["maximumAgeSeconds"] as? Int } == [nil, 60])
+        #expect(rules[0]["trackedQueryCount"] as? Int == trees[0]["trackedQueryCount"] as? Int)
+        #expect(rules.allSatisfy { ($0["sizeBytes"] as? Int ?? -1) >= 0 })
+        let text = try Tool.run("stat", in: store.folder)
+        #expect(
+            text.lines.contains { $0.hasPrefix("/scores") && $0.hasSuffix("pinned") }, "\(text)")
+        #expect(text.output.contains("at most 1 MiB, unused for at most 60 s"), "\(text)")
+        _ = try Tool.run("evict", "0", in: store.folder)
+        let after = try Tool.run("stat", "--json", in: store.folder).json()
+        let left = try #require(after["trees"] as? [[String: Any]])[0]["trackedQueryCount"] as? Int
+        #expect(left == trees[0]["trackedQueryCount"] as? Int)
+        try store.expectNoProblems()
+    }
+
     /// Changes the text "a marker" in a store's file.
     private func damage(_ store: String) throws {
         let path = store + "/data.mdb"

@@ -1,0 +1,144 @@
+/// A rule for the queries at a location and below it: which of them are evicted, and when.
+package struct TreeCacheRule: Hashable, Sendable {
+    /// The location.
+    package let path: TreePath
+    /// True if queries are not evicted to keep the cache within its size.
+    package let isPinned: Bool
+    /// True if queries are evicted as soon as nothing uses them.
+    package let isNeverCached: Bool
+    /// The size of the cached data in bytes above which queries are evicted; nil for none.
+    package let maximumBytes: Int64?
+    /// The time since its last use after which a query is evicted; nil for none.
+    package let maximumAge: Duration?
+
+    package init(
+        _ path: TreePath, isPinned: Bool = false, isNeverCached: Bool = false,
+        maximumBytes: Int64? = nil, maximumAge: Duration? = nil
+    ) {
+        self.path = path
+        self.isPinned = isPinned
+        self.isNeverCached = isNeverCached
+        self.maximumBytes = maximumBytes
+        self.maximumAge = maximumAge
+    }
+
+    /// True if the rule evicts queries.
+    package var evicts: Bool { isNeverCached || maximumBytes != nil || maximumAge != nil }
+
+    /// The longest maximum age.
+    private static let longestAge = Duration.seconds(36_500 * 86_400)
+
+    fileprivate var contradiction: String? {
+        if let maximumBytes, maximumBytes < 1 {
+            return "has a maximum size of \(maximumBytes) bytes; it must be at least 1"
+        }
+        if let maximumAge, maximumAge < .seconds(1) {
+            return "has a maximum age of \(maximumAge); it must be at least 1 second"
+        }
+        if let maximumAge, maximumAge > Self.longestAge {
+            return "has a maximum age of \(maximumAge); it must be at most 36500 days"
+        }
+        if isPinned, isNeverCached { return "is both pinned and never cached" }
+        let hasLimit = maximumBytes != nil || maximumAge != nil
+        if isPinned, hasLimit { return "is pinned and has a limit" }
+        if isNeverCached, hasLimit { return "is never cached and has a limit" }
+        return nil
+    }
+}
+
+/// The cache rules of a tree: the deepest one at or above a location applies to it.
+package struct TreeCacheRules: Sendable {
+    /// The rules in the order in which they were set.
+    package let list: [TreeCacheRule]
+    /// True if a rule evicts queries.
+    package let evicts: Bool
+    /// The time between checks for queries that are too old; nil if no rule has an age.
+    package let checkInterval: Duration?
+    private let byPath: PathTree<TreeCacheRule>
+
+    /// The maximum number of rules.
+    package static let maxCount = 256
+
+    /// No rules.
+    package init() {
+        self.init(unchecked: [])
+    }
+
+    /// - Throws: `invalidArgument`, saying which rule and what is wrong with it.
+    package init(_ list: [TreeCacheRule]) throws(LarderError) {
+        guard list.count <= Self.maxCount else {
+            throw .invalidValue(
+                "there are \(list.count) cache rules; at most \(Self.maxCount) are allowed")
+        }
+        var paths: Set<TreePath> = []
+        for rule in list {
+            try rule.path.validate()
+            if TreePath.info.isAncestorOrEqual(of: rule.path) {
+                throw .invalidPath("there is a cache rule for \(rule.path), which is never cached")
+            }
+            if let contradiction = rule.contradiction {
+                throw .invalidValue("the cache rule for \(rule.path) \(contradiction)")
+            }
+            guard paths.insert(rule.path).inserted else {
+                throw .invalidValue(
+                    "there are two cache rules for \(rule.path); combine them in one")
+            }
+        }
+        self.init(unchecked: list)
+    }
+
+    private init(unchecked list: [TreeCacheRule]) {
+        self.list = list
+        evicts = list.contains { $0.evicts }
+        let shortestAge = list.compactMap(\.maximumAge).min()
+        checkInterval = shortestAge.map { min(max($0 / 16, .seconds(1)), .seconds(3_600)) }
+        var byPath = PathTree<TreeCacheRule>()
+        for rule in list { byPath[rule.path] = rule }
+        self.byPath = byPath
+    }
+
+    /// True without any rule.
+    package var isEmpty: Bool { list.isEmpty }
+
+    /// The rule that applies to a location; nil if none does.
+    package subscript(path: TreePath) -> TreeCacheRule? {
+        var deepest: TreeCacheRule?
+        byPath.visit(along: path) { _, rule in
+            deepest = rule
+            return true
+        }
+        return deepest
+    }
+
+    /// The locations below another one, or at it, that have a rule which pins.
+    package func pinnedPaths(below path: TreePath) -> [TreePath] {
+        guard let tree = byPath.subtree(at: path) else { return [] }
+        var paths: [TreePath] = []
+        tree.forEach { below, rule in if rule.isPinned { paths.append(path.appending(below)) } }
+        return paths.sorted()
+    }
+
+    /// The locations below that of a rule where other rules begin to apply.
+    package func exceptions(to rule: TreeCacheRule) -> [TreePath] {
+        guard let tree = byPath.subtree(at: rule.path) else { return [] }
+        return tree.sortedChildren.flatMap { key, branch in
+            branch.outermostPaths.map { rule.path.child(key).appending($0) }
+        }
+    }
+
+    /// Calls a closure with each rule at, above or below a location.
+    package func forEach(overlapping path: TreePath, _ body: (TreeCacheRule) -> Void) {
+        byPath.visit(along: path) { depth, rule in
+            if depth < path.count { body(rule) }
+            return true
+        }
+        byPath.subtree(at: path)?.forEach { _, rule in body(rule) }
+    }
+}
+
+extension TreeCacheRules: Equatable {
+    /// True if both have the same rules in the same order.
+    package static func == (left: TreeCacheRules, right: TreeCacheRules) -> Bool {
+        left.list == right.list
+    }
+}
