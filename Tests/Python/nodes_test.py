@@ -229,6 +229,25 @@ class Trees(LarderTest):
             ok(lib.node_unpin, store.env, tree.number, text("kept"))
             ok(lib.node_unpin, store.env, tree.number, text("kept"), expect=NOT_FOUND)
 
+    def test_sweep(self):
+        """Only data that no query keeps goes, however small the store is allowed to be."""
+        with Store() as store:
+            with store.write() as txn:
+                tree = Tree(txn)
+                for query_id, name in ((1, "kept"), (2, "gone")):
+                    tree.put(name, {f"k{n:04}": "x" * 50 for n in range(200)})
+                    ok(lib.node_query_put, txn, tree.number, byref(self.query(query_id, name)))
+            result = sized(lib.t_lru_result)
+            ok(lib.lru_sweep, store.env, 0, 0, byref(result))
+            with store.write() as txn:
+                self.assertEqual(len(Tree(txn).whole("gone")), 200)
+                ok(lib.node_query_remove, txn, tree.number, 2)
+            while ok(lib.lru_sweep, store.env, 0, 0, byref(result), expect=(0, MORE)):
+                pass
+            with store.write() as txn:
+                self.assertEqual(len(Tree(txn).whole("kept")), 200)
+                self.assertIsNone(Tree(txn).whole("gone"))
+
     def test_writes(self):
         with Store() as store:
             with store.write() as txn:
