@@ -3,8 +3,9 @@ import LarderRealtimeRemote
 
 /// The writes of a namespace whose clients may send them again: each is made once.
 ///
-/// A client's writes, and the puts of its transactions, are kept until it has their answers. Those of the last `maxClients` clients
-/// and the last `maxWrites` of each are kept; a client has far fewer on their way.
+/// A client's writes, and the puts of its transactions, are kept until it has their answers. Those of
+/// the last `maxClients` clients and the last `maxWrites` of each are kept; a client has far fewer on
+/// their way.
 struct MadeWrites: Sendable {
     static let maxClients = 10_000
     static let maxWrites = 4_000

@@ -6,8 +6,8 @@ package import LarderRealtimeRemote
 /// A pure machine. Puts, merges, transactions and operations for the end of the connection share
 /// one order, so that what was armed before a write reaches the server before it. A request stays
 /// until it is answered, and goes out again on the next connection; one that may only be made once
-/// does so only if the server can tell whether it was. Answers are withheld while listens are unanswered: the server's data precedes the answer
-/// to the write that led to it.
+/// does so only if the server can tell whether it was. Answers are withheld while listens are
+/// unanswered: the server's data precedes the answer to the write that led to it.
 package struct RequestOutbox: Sendable {
     /// The place of a request in the order.
     package typealias ID = UInt64
