@@ -27,7 +27,8 @@ package final class ExportFile {
                 atPath: folder, withIntermediateDirectories: true)
         } catch {
             throw LarderError(
-                .unavailable, "the directory '\(folder)' cannot be created: \(error)", cause: error)
+                .unavailable, "the directory '\(folder)' cannot be created: \(error)", cause: error,
+                domain: LarderError.sharedDomain)
         }
         descriptor = open(temporaryPath, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { throw Self.failure(path, errno) }
@@ -77,6 +78,7 @@ package final class ExportFile {
     private static func failure(_ path: String, _ code: CInt) -> LarderError {
         LarderError(
             code == ENOSPC || code == EDQUOT ? .resourceExhausted : .unavailable,
-            "'\(path)' cannot be written: \(String(cString: strerror(code)))")
+            "'\(path)' cannot be written: \(String(cString: strerror(code)))",
+            domain: LarderError.sharedDomain)
     }
 }
