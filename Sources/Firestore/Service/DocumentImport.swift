@@ -69,7 +69,7 @@ struct DocumentImport {
         do throws(LarderError) {
             return try importLines(from: descriptor)
         } catch {
-            // What cannot be deleted now is deleted by the next opening.
+            // If this fails, the next opening of the database deletes the documents.
             try? backend.discardImport()
             throw error
         }

@@ -38,7 +38,7 @@ package final class MessageCoder {
 
         /// The limits of responses: documents of any edition of Firestore, whose largest have 16 MiB.
         ///
-        /// Whoever stores a document checks its size against the store's limit.
+        /// The size of a document is checked against the store's limit when it is stored.
         package static let responses: Limits = {
             var limits = Limits()
             limits.maxDocumentBytes = 16 << 20

@@ -82,7 +82,7 @@ struct CommitGroup {
             response: response, documents: order.compactMap { changed[$0]?.state })
     }
 
-    /// Whether a commit with a name is in the group.
+    /// True if the group has a commit of this name.
     func hasCommit(named name: WriteToken) -> Bool {
         answers[name.client]?[name.write] != nil
     }

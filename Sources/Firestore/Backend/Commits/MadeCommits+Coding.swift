@@ -73,7 +73,7 @@ extension Value {
 }
 
 extension MutationResult {
-    /// Whether the result is the version of its commit alone.
+    /// True if the result has the version of the commit and no results of transforms.
     func isPlain(at version: SnapshotVersion) -> Bool {
         self.version == version && transformResults.isEmpty
     }

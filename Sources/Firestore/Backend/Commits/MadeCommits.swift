@@ -12,7 +12,7 @@ struct MadeCommits {
     /// The answers of a group of commits, by the names of clients and commits.
     typealias Answers = [String: [String: CommitResponse]]
 
-    /// What is kept.
+    /// The maximum numbers of clients, of commits of each client, and of all commits.
     struct Limits {
         var clients = 10_000
         var commitsOfClient = 4_000

@@ -244,7 +244,8 @@ extension LarderError {
 }
 
 extension LarderError.Code {
-    /// Whether a refusal may be that of a marker's precondition, or of a write that was made.
+    /// True if the error may come from the precondition on the marker; the marker then tells whether
+    /// the batch was committed before.
     fileprivate var mayBeOfMarker: Bool { isPermanentForWrites || self == .aborted }
 }
 

@@ -38,7 +38,7 @@ package struct RemoteStore: Sendable {
     var writeToken: [UInt8]?
     /// The names of batches; nil without a name of the client.
     var names: BatchNames?
-    /// Whether the write stream's backend commits each named batch once.
+    /// True if the write stream's backend commits a named batch once, however often it is sent.
     var namesWrites = false
     var wantsWrites = false
     /// Reachability by the write stream.

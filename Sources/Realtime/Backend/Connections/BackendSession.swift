@@ -15,7 +15,7 @@ final class BackendSession {
     var listens: Set<ListenKey> = []
     /// The writes to make when the session ends.
     var operations = SessionOperations()
-    /// What the storage has of them.
+    /// The stored records of these operations.
     var records: SessionRecords
 
     init(number: UInt64, id: String, channel: Channel) {

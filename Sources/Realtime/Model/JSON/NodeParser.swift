@@ -6,7 +6,7 @@ final class NodeParser {
 
     private let rules: NodeImport
     private let passed: (Int) -> Void
-    /// What is invalid in JSON that is none of the text's.
+    /// The first error in valid JSON that is no valid data, such as a key with a dot.
     private var problem: LarderError?
 
     private init(_ rules: NodeImport, _ passed: @escaping (Int) -> Void) {

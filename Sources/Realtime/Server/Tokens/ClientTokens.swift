@@ -6,7 +6,9 @@ import LarderRealtimeBackend
 struct ClientTokens: Sendable {
     /// The token of an emulator's administrator.
     private static let owner = "owner"
-    /// What issuers of Firebase's tokens begin with; the name of the project follows.
+    /// The prefix of the issuer in Firebase's tokens; the project's ID follows.
+    ///
+    /// Google's documentation of Firebase Auth, "Verify ID tokens".
     private static let firebaseIssuer = "https://securetoken.google.com/"
     /// How far clocks of issuers may be ahead.
     private static let leeway = 300

@@ -31,7 +31,8 @@ struct CacheRuleSizes {
         }
     }
 
-    /// What is freed below a maximum, so that a full cache is not measured for each write.
+    /// The space in bytes that is freed below a maximum, so that a full cache is not measured for
+    /// each write.
     static func slack(of maximum: Int64) -> Int64 { maximum / 16 }
 
     /// The rules whose cached data is to be measured, in their order.

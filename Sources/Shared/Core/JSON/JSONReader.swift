@@ -140,7 +140,7 @@ package struct JSONReader {
 
     /// Skips the next value, of which only strings and brackets are looked at.
     ///
-    /// What is skipped need not be JSON. Complexity: linear, without recursion.
+    /// The skipped text is not checked. Complexity: linear, without recursion.
     package mutating func skipValue() throws(JSONError) {
         var openCount = 0
         repeat {
