@@ -24,7 +24,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The thread sanitizer leaves a program a few holes of an address space that it fills itself, and
+ * ends a process whose mapping the kernel puts elsewhere. */
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#define HAS_THREAD_SANITIZER 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__) || defined(HAS_THREAD_SANITIZER)
+#define DEFAULT_MAP_BYTES (UINT64_C(16) << 30)
+#else
 #define DEFAULT_MAP_BYTES (UINT64_C(1) << 40)
+#endif
 #define FALLBACK_MAP_BYTES (UINT64_C(1) << 30)
 /* Room kept for the next transaction, by the size that the caller chose for the map. */
 #define SMALLEST_MARGIN_BYTES (UINT64_C(16) << 20)
