@@ -10,7 +10,7 @@ import LarderRealtimeWire
 ///
 /// A pure machine: each event returns the actions that the owner performs, in order. What is sent
 /// waits until the owner asks for the next frame.
-package struct SessionMachine: Sendable {
+package struct SessionMachine: ~Copyable, Sendable {
     /// An action that the owner performs.
     package enum Action: Equatable, Sendable {
         /// Pass a request to the backend's connection.

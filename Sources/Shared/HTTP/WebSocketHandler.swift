@@ -12,12 +12,12 @@ import NIOWebSocket
 final class WebSocketHandler: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundIn = Never
-    typealias OutboundOut = WebSocketFrame
+    typealias OutboundOut = ByteBuffer
 
     /// The size of the largest frame and of the largest fragmented message: protocols that divide
     /// their messages into frames need no more, and less than a frame is not charged.
     static let frameBytes = 64 << 10
-    /// Written bytes are flushed at the latest after so many.
+    /// Frames are written together, up to so many bytes.
     private static let flushBytes = 64 << 10
     /// The change from which the account is charged.
     private static let chargeStep = 4 << 10
@@ -31,9 +31,14 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private let writeTime: TimeAmount
     private var state = State.open
     private var context: ChannelHandlerContext?
+    /// Where encoded frames are written: behind the encoder that comes with the upgrade, which
+    /// writes headers by themselves.
+    private var output: ChannelHandlerContext?
+    private var isWritable = true
+    /// Encoded frames.
+    private var unwritten = ByteBuffer()
     private var memory: MemoryAccount?
     private var chargedBytes = 0
-    private var unflushedBytes = 0
     /// The beginning of a fragmented message.
     private var fragments: (opcode: WebSocketOpcode, bytes: ByteBuffer)?
     /// True if the channel is to be read from once the session wants input.
@@ -53,6 +58,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        let pipeline = context.pipeline.syncOperations
+        output = (try? pipeline.context(handlerType: WebSocketFrameEncoder.self)) ?? context
+        isWritable = context.channel.isWritable
         let (bound, loop) = (NIOLoopBound(self, eventLoop: context.eventLoop), context.eventLoop)
         // The account refers to the handler until ``finish()``.
         memory = ledger.open { completion in
@@ -84,7 +92,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     private func finish() {
         guard context != nil else { return }
-        (state, context, fragments) = (.closed, nil, nil)
+        (state, context, output, fragments) = (.closed, nil, nil, nil)
+        unwritten = ByteBuffer()
         timer?.scheduled.cancel()
         stall?.cancel()
         session.close()
@@ -126,7 +135,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         case .ping:
             session.receiveOther()
             // A client that sends pings without reading the answers is not answered.
-            if context?.channel.isWritable == true { write(.pong, frame.unmaskedData) }
+            if isWritable { add(.pong, frame.unmaskedData.readableBytesView) }
         case .pong: session.receiveOther()
         case .connectionClose: answerEnd()
         default: fail(.protocolError)
@@ -162,7 +171,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
     // MARK: Sending
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable {
+        isWritable = context.channel.isWritable
+        if isWritable {
             stall?.cancel()
             stall = nil
             pump()
@@ -176,12 +186,11 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private func pump() {
         guard let context, state == .open, !isPumping else { return flush() }
         isPumping = true
-        while state == .open, context.channel.isWritable, let output = session.next() {
-            switch output {
-            case .text(let text): write(.text, ByteBuffer(bytes: text))
+        while state == .open, isWritable, let message = session.next() {
+            switch message {
+            case .text(let text): add(.text, text)
             case .close: end(with: .goingAway)
             }
-            if unflushedBytes >= Self.flushBytes { flush() }
         }
         isPumping = false
         flush()
@@ -193,22 +202,20 @@ final class WebSocketHandler: ChannelDuplexHandler {
         }
     }
 
-    private func write(
-        _ opcode: WebSocketOpcode, _ data: ByteBuffer, _ written: EventLoopPromise<Void>? = nil
-    ) {
-        guard let context else {
+    /// Adds a frame to those that are written together.
+    private func add(_ opcode: WebSocketOpcode, _ payload: some Collection<UInt8>) {
+        if unwritten.readableBytes + payload.count > Self.flushBytes { flush() }
+        unwritten.writeFrame(opcode, payload)
+    }
+
+    private func flush(_ written: EventLoopPromise<Void>? = nil) {
+        guard let output, unwritten.readableBytes > 0 else {
             written?.fail(ChannelError.ioOnClosedChannel)
             return
         }
-        unflushedBytes += data.readableBytes + 1
-        let frame = WebSocketFrame(fin: true, opcode: opcode, data: data)
-        context.write(wrapOutboundOut(frame), promise: written)
-    }
-
-    private func flush() {
-        guard unflushedBytes > 0 else { return }
-        unflushedBytes = 0
-        context?.flush()
+        let frames = unwritten
+        unwritten = ByteBuffer()
+        output.writeAndFlush(wrapOutboundOut(frames), promise: written)
     }
 
     /// Ends the connection of a client that violates the protocol.
@@ -219,12 +226,12 @@ final class WebSocketHandler: ChannelDuplexHandler {
     }
 
     /// Sends the end and waits for the client's.
-    private func end(with code: WebSocketErrorCode, _ written: EventLoopPromise<Void>? = nil) {
+    private func end(with code: WebSocketErrorCode) {
         state = .closing
         fragments = nil
         var data = ByteBuffer()
         data.write(webSocketErrorCode: code)
-        write(.connectionClose, data, written)
+        add(.connectionClose, data.readableBytesView)
         setStall(Self.patience)
         // What the client sends from now on is read for its end alone.
         if isReadPending { context?.read() }
@@ -235,8 +242,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
         guard let context else { return }
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenComplete { [weak self] _ in self?.closeChannel() }
-        end(with: .normalClosure, written)
-        flush()
+        end(with: .normalClosure)
+        flush(written)
     }
 
     // MARK: Memory and time
@@ -270,5 +277,24 @@ final class WebSocketHandler: ChannelDuplexHandler {
             pump()
         }
         timer = (scheduled, deadline)
+    }
+}
+
+extension ByteBuffer {
+    /// Appends a frame of a server (RFC 6455, 5.2): whole, and without a mask.
+    fileprivate mutating func writeFrame(
+        _ opcode: WebSocketOpcode, _ payload: some Collection<UInt8>
+    ) {
+        let count = payload.count
+        reserveCapacity(minimumWritableBytes: count + 10)
+        writeInteger(0x80 | UInt8(webSocketOpcode: opcode))
+        if count < 126 {
+            writeInteger(UInt8(count))
+        } else if let count = UInt16(exactly: count) {
+            writeMultipleIntegers(UInt8(126), count)
+        } else {
+            writeMultipleIntegers(UInt8(127), UInt64(count))
+        }
+        writeBytes(payload)
     }
 }

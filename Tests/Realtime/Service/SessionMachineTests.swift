@@ -108,17 +108,22 @@ struct SessionMachineTests {
     @Test("a push is encoded once for all sessions that receive it")
     func encodesOnce() throws {
         let pushFrames = PushFrames()
-        var sessions = (0..<3).map { _ in
-            SessionMachine(
-                SessionConfiguration(), host: "localhost", pushFrames: pushFrames, at: .zero)
+        final class Session {
+            var machine: SessionMachine
+
+            init(_ pushFrames: PushFrames) {
+                machine = SessionMachine(
+                    SessionConfiguration(), host: "localhost", pushFrames: pushFrames, at: .zero)
+            }
         }
+        let sessions = (0..<3).map { _ in Session(pushFrames) }
         for text in [#"{"a":[1,2],"b":"x"}"#, #"{"a":[1,2],"b":"y"}"#] {
             var frames: [ArraySlice<UInt8>] = []
-            for index in sessions.indices {
+            for session in sessions {
                 let push = RealtimePush.overwrite(
                     TreePath("c"), try Node(parsing: text), tag: nil)
-                #expect(sessions[index].received(.push(push)) == [])
-                guard case .frame(let frame) = sessions[index].next() else { continue }
+                #expect(session.machine.received(.push(push)) == [])
+                guard case .frame(let frame) = session.machine.next() else { continue }
                 frames.append(frame)
             }
             let addresses = frames.map { $0.withUnsafeBufferPointer { $0.baseAddress } }
