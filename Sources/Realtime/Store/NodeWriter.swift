@@ -5,6 +5,11 @@ import LarderRealtimeModel
 struct NodeWriter {
     private(set) var bytes: [UInt8] = []
 
+    /// - Parameter capacity: an estimate of the bytes that will be written.
+    init(capacity: Int = 0) {
+        bytes.reserveCapacity(capacity)
+    }
+
     /// Appends a node; nothing for an empty one.
     mutating func append(_ node: Node) {
         if let leaf = node.leafValue {

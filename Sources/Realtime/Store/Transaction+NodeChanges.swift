@@ -15,7 +15,7 @@ extension WriteTransaction {
     package mutating func overwrite(_ path: TreePath, with node: Node, in tree: TreeNumber)
         throws(LarderError)
     {
-        var writer = NodeWriter()
+        var writer = NodeWriter(capacity: node.estimatedSize)
         writer.append(node)
         try call { failure in
             withBytes(path) { path in

@@ -156,9 +156,10 @@ int32_t larder__merge_node(const larder__editing *e, larder_bytes old, larder__c
     uint64_t location;
     if (e->changes[in.first].key_count == in.depth) {
         int32_t status = larder__node_discard(e->txn, old, e->error);
-        if (status == LARDER_OK && !larder__append_bytes(out, e->changes[in.first].node))
-            status = larder__edit_no_memory(e);
-        return status;
+        larder_bytes node = e->changes[in.first].node;
+        if (status != LARDER_OK || node.size_bytes == 0) return status;
+        /* Not copied where it is large. */
+        return larder__node_spill(e->txn, node, out, e->error);
     }
     if (old.size_bytes > 0 && !larder__head_read(at, end, &head)) return larder__edit_malformed(e);
     larder_bytes priority = head.priority;

@@ -249,28 +249,44 @@ static int32_t spill_children(larder_txn *txn, const larder__head *head, const u
     return LARDER_OK;
 }
 
+/* *is_flat: none of the children is too large to lie in a row. */
+static bool look_for_large(larder_bytes children, bool *is_flat) {
+    const uint8_t *at = larder__begin(children), *end = at + children.size_bytes;
+    larder_bytes key, child;
+    *is_flat = true;
+    while (at < end && *is_flat) {
+        if (!larder__child_take(&at, end, &key, &child)) return false;
+        *is_flat = child.size_bytes <= LARDER__SPLIT_BYTES;
+    }
+    return true;
+}
+
 int32_t larder__node_spill(larder_txn *txn, larder_bytes node, larder__buffer *out,
                            larder_error *error) {
     const uint8_t *at = larder__begin(node), *end = at + node.size_bytes;
     larder__head head;
-    size_t begin = out->size_bytes;
+    larder_bytes children;
+    bool is_flat;
     if (!larder__head_read(at, end, &head))
         return larder__fail(error, LARDER_E_CORRUPT, "a working node is malformed");
     if (head.type != LARDER_NODE_CHILDREN || node.size_bytes <= LARDER__SPLIT_BYTES)
         return larder__append_bytes(out, node) ? LARDER_OK : no_memory(error);
-    int32_t status = spill_children(txn, &head, end, out, error);
-    if (status != LARDER_OK || out->size_bytes - begin <= LARDER__SPLIT_BYTES) return status;
-    /* Still too large with its children's children elsewhere: its own are a location. */
+    if (!larder__head_children(LARDER__WORKING, &head, end, &children) ||
+        !look_for_large(children, &is_flat))
+        return larder__fail(error, LARDER_E_CORRUPT, "a working node is malformed");
+    if (is_flat) return put_location(txn, head.priority, children, out, error);
     larder__buffer own = {.allocator = out->allocator};
-    if (!larder__buffer_append(&own, out->data + begin, out->size_bytes - begin))
-        return no_memory(error);
-    out->size_bytes = begin;
-    larder_bytes children;
-    bool is_sound =
-        larder__head_read(own.data, own.data + own.size_bytes, &head) &&
-        larder__head_children(LARDER__WORKING, &head, own.data + own.size_bytes, &children);
-    status = is_sound ? put_location(txn, head.priority, children, out, error)
-                      : larder__fail(error, LARDER_E_CORRUPT, "a working node is malformed");
+    int32_t status = spill_children(txn, &head, end, &own, error);
+    if (status == LARDER_OK && own.size_bytes <= LARDER__SPLIT_BYTES) {
+        if (!larder__buffer_append(out, own.data, own.size_bytes)) status = no_memory(error);
+    } else if (status == LARDER_OK) {
+        /* Still too large with its children's children elsewhere: its own are a location. */
+        bool is_sound =
+            larder__head_read(own.data, own.data + own.size_bytes, &head) &&
+            larder__head_children(LARDER__WORKING, &head, own.data + own.size_bytes, &children);
+        status = is_sound ? put_location(txn, head.priority, children, out, error)
+                          : larder__fail(error, LARDER_E_CORRUPT, "a working node is malformed");
+    }
     larder__buffer_free(&own);
     return status;
 }
