@@ -243,7 +243,7 @@ mutex := $(build)/mutex.so
 # libraries. None named: all of them, as in make soak.
 THREAD_TARGETS = $(patsubst %,Larder%Tests, \
 	Core Runtime Storage DocumentStore Credentials HTTP Backend GRPC Server Socket \
-	RealtimeSync RealtimeBackend RealtimeWebSocket RealtimeREST RealtimeService Realtime) \
+	RealtimeSync RealtimeBackend RealtimeWebSocket RealtimeREST RealtimeService RealtimeSocket Realtime) \
 	LarderTests
 MEMORY_TARGETS = $(patsubst %,Larder%Tests, \
 	Core Model DocumentJSON Storage DocumentStore Query Planning Sync Wire Backend \
@@ -264,8 +264,8 @@ check-swift-memory-build: check-packages
 	@LARDER_TEST_TARGETS='$(MEMORY_TARGETS)' $(step) 'build the tests, address sanitizer' \
 		$(build_tests) --sanitize=address --scratch-path $(build)/address
 
-# One test at a time: the sanitizer leaves room for few stores, each of which maps a tebibyte. And
-# no waiting at the end of each process: the tool's tests start hundreds.
+# One test at a time, or those that speak over sockets starve. And no waiting at the end of each
+# process: the tool's tests start hundreds.
 check-swift-threads: check-swift-threads-build
 	@LARDER_TEST_TARGETS='$(THREAD_TARGETS)' LARDER_TEST_STEPS=4000 LD_PRELOAD=$(mutex) \
 		TSAN_OPTIONS=suppressions=$(suppressions)/thread.txt:atexit_sleep_ms=0 \
@@ -302,9 +302,12 @@ soak: check-packages
 	@$(step) '1,000 clients that listen and write, 10 minutes' \
 		$(build)/release/WireBenchmark measure --only crowd --minutes 10 --strict \
 			--larderd $(build)/release/larderd
-	@LARDER_SOAK_SECONDS=$$(($(MINUTES) * 30)) \
-		$(step) 'clients and a server over connections that break, half of $(MINUTES) minutes' \
-		$(swift_test) --skip-build --filter SoakTests
+	@LARDER_SOAK_SECONDS=$$(($(MINUTES) * 15)) \
+		$(step) 'clients and a server over connections that break, a quarter of $(MINUTES) minutes' \
+		$(swift_test) --skip-build --filter LarderSocketTests.SoakTests
+	@LARDER_SOAK_SECONDS=$$(($(MINUTES) * 15)) \
+		$(step) 'the same of the Realtime Database' \
+		$(swift_test) --skip-build --filter RealtimeSoakTests
 	@$(step) 'Firestore clients, networks and a backend, a quarter of $(MINUTES) minutes' \
 		swift run -c release --skip-build \
 			LarderSimulation --seconds $$(($(MINUTES) * 15))
@@ -313,8 +316,8 @@ soak: check-packages
 			LarderRealtimeSimulation --seconds $$(($(MINUTES) * 15))
 	@LARDER_KILL_ROUNDS=400 $(step) 'a client killed 400 times' \
 		$(swift_test) --skip-build --filter KillTests
-	@$(step) 'kill, power-cut and fault tests, ten times as long' $(c_tests) crash \
-		KILL='--rounds 2000' POWERCUT='--images 20000' CORRUPTION='--files 50000'
+	@$(step) 'kill, power-cut and fault tests, ten to fifty times as long' $(c_tests) crash \
+		KILL='--rounds 10000' POWERCUT='--images 20000' CORRUPTION='--files 50000'
 	@$(step) 'fuzzers, 10 minutes each' $(c_tests) fuzz FUZZ_SECONDS=600
 	@$(MAKE) --no-print-directory $(sanitizers) THREAD_TARGETS= MEMORY_TARGETS=
 

@@ -481,6 +481,15 @@ let package = Package(
         .target(
             name: "LarderSharedTestSupport", dependencies: ["LarderCore", "LarderRuntime"],
             path: "Tests/TestSupport/Shared", swiftSettings: swiftSettings),
+        // A TCP proxy that breaks the connections of tests.
+        .target(
+            name: "LarderNetworkTestSupport",
+            dependencies: [
+                "LarderSharedTestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Tests/TestSupport/Network", swiftSettings: swiftSettings),
         // What tests of Firestore's modules share: random values, plain models, remotes.
         .target(
             name: "LarderTestSupport",
@@ -670,12 +679,20 @@ let package = Package(
             name: "LarderSocketTests",
             dependencies: [
                 "Larder", "LarderModel", "LarderQuery", "LarderRemote", "LarderGRPC",
-                "LarderServer", "LarderTestSupport",
+                "LarderServer", "LarderTestSupport", "LarderNetworkTestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Tests/Firestore/Sockets", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LarderRealtimeSocketTests",
+            dependencies: [
+                "LarderRealtime", "LarderRealtimeServer", "LarderRealtimeWebSocket", "LarderServer",
+                "LarderNetworkTestSupport", "LarderSharedTestSupport",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Tests/Realtime/Sockets", swiftSettings: swiftSettings),
         .testTarget(
             name: "LarderTests",
             dependencies: [

@@ -43,7 +43,6 @@ actor TreeServer {
     private var formerSecurityRules: SecurityRules??
     private var isDeliveryScheduled = false
     private var lastSession: UInt64 = 0
-    private let identity: UInt64
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         executor.asUnownedSerialExecutor()
@@ -70,9 +69,8 @@ actor TreeServer {
         published = Mutex(tree)
         scheduler = configuration.scheduler
         executor = configuration.scheduler.executor
-        identity = configuration.makeIdentity()
         var madeWrites = madeWrites
-        namesID = madeWrites.identify(by: String(identity, radix: 36))
+        namesID = madeWrites.identify(by: String(configuration.makeIdentity(), radix: 36))
         self.madeWrites = madeWrites
         if !sessions.isEmpty { perform { $0.writeUnwritten() } }
     }
@@ -233,9 +231,10 @@ actor TreeServer {
     /// Begins the session of a connection.
     func addSession(_ channel: Channel) -> BackendSession {
         lastSession += 1
+        // A client that names a session ends it: names of others cannot be guessed.
+        let secret = String(configuration.makeIdentity(), radix: 36)
         let session = BackendSession(
-            number: lastSession, id: "\(String(identity, radix: 36))-\(lastSession)",
-            channel: channel)
+            number: lastSession, id: "\(secret)-\(lastSession)", channel: channel)
         sessions[channel] = session
         sessionsByID[session.id] = session
         return session

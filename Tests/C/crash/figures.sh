@@ -4,7 +4,8 @@
 #     figures.sh PROGRAMS PAGE [SCALE]
 #
 # PROGRAMS is the directory of the built tests. SCALE multiplies rounds, images and damaged files: 1 is what
-# `make check` runs, 10 what `make soak` does. The result is 1 where a test failed; the page says so, too.
+# `make check` runs; `make soak` runs 10 times the images, 25 times the files and 50 times the rounds. The result is
+# 1 where a test failed; the page says so, too.
 set -u
 programs=$1
 page=$2

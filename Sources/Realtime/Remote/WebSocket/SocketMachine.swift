@@ -13,7 +13,7 @@ import LarderRealtimeWire
 /// A pure machine: each event returns the actions that the owner performs, in order. Requests wait
 /// until the owner asks for the next frame, so that a server that takes none delays them instead
 /// of filling the memory.
-struct SocketMachine: ~Copyable, Sendable {
+struct SocketMachine: Sendable {
     /// An action that the owner performs.
     enum Action: Sendable {
         /// Pass an event to the handler of the connection.

@@ -81,7 +81,10 @@ package struct ConnectionMachine: Sendable {
     ///
     /// The delays between attempts are those of Firebase's clients: 1 s, then 1.3 times the last
     /// one, at most 30 s, reduced by a random part.
-    package init() {
+    ///
+    /// - Parameter lastSession: the session of an earlier run's last connection; nil for none.
+    package init(lastSession: String? = nil) {
+        self.lastSession = lastSession
         // With the jitter of `Backoff` these give 0.33 to 0.98 of 1 s and of 30 s.
         backoff = Backoff(
             initial: .milliseconds(650), factor: 1.3, longest: .milliseconds(19_500))

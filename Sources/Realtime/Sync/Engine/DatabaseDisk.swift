@@ -34,6 +34,10 @@ final class DatabaseDisk {
     private var transactions: [TransactionID: StoredWrite] = [:]
     private var refused: [WriteID: DeadWrite] = [:]
     private(set) var token: String?
+    /// The session of the last connection, by which the server ends it before it begins another:
+    /// what is still on its way there would come after what is sent again. Nil in a shared store,
+    /// whose processes have sessions of their own.
+    private(set) var lastSession: String?
     /// The client's name, by which servers recognize its writes: that of its store.
     let clientName: String
     private let log: @Sendable (String) -> Void
@@ -94,14 +98,17 @@ final class DatabaseDisk {
     }
 
     private func load(_ store: Store, _ tree: TreeNumber) throws(LarderError) {
-        let (refused, token) = try store.read { (transaction) throws(LarderError) in
+        let (refused, token, session) = try store.read { (transaction) throws(LarderError) in
             (
                 try transaction.refusedWrites(in: tree),
-                try transaction.namedValue(.global, Self.tokenName)
+                try transaction.namedValue(.global, Self.tokenName),
+                try transaction.namedValue(.global, Self.lastSessionName)
             )
         }
         setRefused(refused)
         self.token = token.map { String(decoding: $0.payload, as: UTF8.self) }
+        guard stored?.membership == nil else { return }
+        lastSession = session.map { String(decoding: $0.payload, as: UTF8.self) }
     }
 
     /// Replaces the list of refused writes.
@@ -111,6 +118,7 @@ final class DatabaseDisk {
     }
 
     fileprivate static let tokenName = "realtime.token"
+    fileprivate static let lastSessionName = "realtime.session"
     private static let clientNameName = "realtime.client"
 
     /// The store; nil if everything is kept in memory.
@@ -221,6 +229,13 @@ extension DatabaseDisk {
         guard token != self.token else { return }
         self.token = token
         record(.setToken(token))
+    }
+
+    /// Keeps the session of a connection, before anything is sent there.
+    func setLastSession(_ session: String) {
+        guard stored?.membership == nil else { return }
+        lastSession = session
+        record(.setLastSession(session))
     }
 
     /// Replaces the cache rules.
@@ -399,6 +414,8 @@ extension WriteTransaction {
         case .setToken(let token?):
             try putNamedValue(.global, DatabaseDisk.tokenName, Array(token.utf8))
         case .setToken(nil): try removeNamedValue(.global, DatabaseDisk.tokenName)
+        case .setLastSession(let session):
+            try putNamedValue(.global, DatabaseDisk.lastSessionName, Array(session.utf8))
         case .setCacheRules(let rules): try setCacheRules(rules, ofTree: DatabaseDisk.treeName)
         }
     }

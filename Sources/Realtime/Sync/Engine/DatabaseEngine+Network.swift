@@ -174,6 +174,7 @@ extension DatabaseEngine {
                 .milliseconds(
                     hello.serverTimeMilliseconds - configuration.clock().milliseconds))
             namesID = hello.namesID
+            disk.setLastSession(hello.sessionID)
             loseUnknownRequests(besides: namesID)
             performAll(machine.greeted(session: hello.sessionID, attempt: attempt, at: now))
         case .response(let number, let response): receive(response, to: number, attempt)

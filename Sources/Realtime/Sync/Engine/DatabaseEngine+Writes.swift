@@ -21,7 +21,7 @@ struct OutgoingWrite {
     let request: WriteRequest
     /// Its place in the outbox.
     var place: RequestOutbox.ID
-    /// When it was made, by the local clock.
+    /// The time of the turn in which it was made, which is stored with it: its name has the time.
     let time: Timestamp
     var acknowledged: Completion<Void>
     /// The write that this one is sent instead of, until this one is on disk.
@@ -48,7 +48,7 @@ extension DatabaseEngine {
         let write = PendingWrite(id, at: request.path, request.change)
         deliver(later: tree.write(write, at: serverMilliseconds))
         deliveries.append(.made(id, committed))
-        enqueue(id, request, configuration.clock(), acknowledged)
+        enqueue(id, request, disk.time, acknowledged)
         if let overwritten { replace(overwritten, by: id) }
         overrideTransactions(by: request)
     }

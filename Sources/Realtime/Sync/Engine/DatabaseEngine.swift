@@ -76,7 +76,7 @@ actor DatabaseEngine {
     var mustCheckAges = false
 
     // The connection.
-    var machine = ConnectionMachine()
+    var machine: ConnectionMachine
     var connection: (any RealtimeConnection)?
     var serverListens = ServerListens()
     var lastRequestNumber = 0
@@ -135,6 +135,7 @@ actor DatabaseEngine {
         networkStateLock = Mutex(
             NetworkState(configuration.remote == nil ? .offline : .unknown, .notAsked))
         disk = try DatabaseDisk(configuration, store: store)
+        machine = ConnectionMachine(lastSession: disk.lastSession)
         tree = try disk.makeTree(now: configuration.clock().milliseconds)
     }
 

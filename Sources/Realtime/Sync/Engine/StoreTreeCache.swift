@@ -20,6 +20,7 @@ final class UncommittedChanges {
         case saveRefused(RefusedWrite)
         case removeRefused(WriteID)
         case setToken(String?)
+        case setLastSession(String)
         case setCacheRules(TreeCacheRules)
     }
 
@@ -145,7 +146,7 @@ final class UncommittedChanges {
             case .cache(.beginListen(let number, _)): shared.begunListens.append(number)
             case .cache(.endListen(let number)): shared.endedListens.append(number)
             case .setCacheRules: shared.changesCacheRules = true
-            case .content, .cache, .setToken: break
+            case .content, .cache, .setToken, .setLastSession: break
             }
         }
         return shared

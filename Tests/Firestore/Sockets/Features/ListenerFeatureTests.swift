@@ -1,5 +1,6 @@
 import Foundation
 import Larder
+import LarderNetworkTestSupport
 import LarderTestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Larder
 import LarderGRPC
+import LarderNetworkTestSupport
 import LarderServer
 import LarderTestSupport
 import Testing

@@ -1,3 +1,4 @@
+import LarderNetworkTestSupport
 import LarderTestSupport
 import NIOCore
 import NIOPosix

@@ -2,6 +2,7 @@ import Dispatch
 import Larder
 import LarderGRPC
 import LarderModel
+import LarderNetworkTestSupport
 import LarderTestSupport
 import Testing
 

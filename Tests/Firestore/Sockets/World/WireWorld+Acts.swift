@@ -2,6 +2,7 @@ import Foundation
 import Larder
 import LarderGRPC
 import LarderModel
+import LarderNetworkTestSupport
 import LarderRemote
 import LarderTestSupport
 

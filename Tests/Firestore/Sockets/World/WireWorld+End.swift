@@ -1,6 +1,7 @@
 import Larder
 import LarderGRPC
 import LarderModel
+import LarderNetworkTestSupport
 import LarderTestSupport
 
 extension WireWorld {

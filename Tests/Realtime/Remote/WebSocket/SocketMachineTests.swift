@@ -9,7 +9,7 @@ import Testing
 @testable import LarderRealtimeWebSocket
 
 /// A machine whose actions are recorded as lines of text.
-private struct MachineUnderTest: ~Copyable {
+private struct MachineUnderTest {
     var machine: SocketMachine
     var now = Duration.seconds(1000)
     private(set) var lines: [String] = []

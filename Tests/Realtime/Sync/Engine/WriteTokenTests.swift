@@ -49,11 +49,20 @@ struct WriteTokenTests {
     @Test("A write keeps its token over restarts, and another store has another name")
     func restarts() throws {
         let store = try Store(StoreConfiguration.inMemory())
-        let engine = try EngineUnderTest(.inMemory(), store: store)
+        // A token has the time that is stored, not one that is read later.
+        let clock = ManualClock()
+        let engine = try EngineUnderTest(.inMemory(), store: store, clock: clock) {
+            $0.clock = {
+                clock.advance(by: .nanoseconds(1))
+                return clock.timestamp
+            }
+        }
         try engine.connect()
         write("a", engine)
         let first = try #require(try tokens(engine).first)
         let restarted = try EngineUnderTest(.inMemory(), store: store)
+        // The server ends the former session first, in which the write may still be on its way.
+        #expect(try restarted.connection.request.lastSessionID == "s1")
         try restarted.connect()
         write("b", restarted)
         let tokens = try tokens(restarted)

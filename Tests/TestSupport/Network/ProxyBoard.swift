@@ -1,4 +1,4 @@
-import LarderTestSupport
+import LarderSharedTestSupport
 import NIOCore
 import NIOPosix
 

@@ -1,4 +1,4 @@
-import LarderTestSupport
+package import LarderSharedTestSupport
 import NIOCore
 import NIOPosix
 
@@ -7,17 +7,17 @@ import NIOPosix
 ///
 /// Bytes of one direction keep their order. Any thread may call; what is asked for is done when the
 /// call returns.
-final class Proxy: Sendable {
+package final class Proxy: Sendable {
     /// Which way bytes go.
-    enum Direction: CaseIterable, Sendable {
+    package enum Direction: CaseIterable, Sendable {
         case toServer
         case toClient
     }
 
     /// Where clients connect to, at 127.0.0.1.
-    let port: Int
+    package let port: Int
     /// How many connections there are now.
-    let connections: Awaited<Int>
+    package let connections: Awaited<Int>
     private let loop: any EventLoop
     private let listener: any Channel
     private let board: ProxyBoard
@@ -31,7 +31,7 @@ final class Proxy: Sendable {
     }
 
     /// Starts a proxy before a server, which need not be there yet.
-    static func started(to host: String = "127.0.0.1", port: Int) async throws -> Proxy {
+    package static func started(to host: String = "127.0.0.1", port: Int) async throws -> Proxy {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let board = ProxyBoard(loop, host: host, port: port)
         let listener = try await ServerBootstrap(group: loop)
@@ -42,27 +42,27 @@ final class Proxy: Sendable {
     }
 
     /// Breaks all connections.
-    func cut() async {
+    package func cut() async {
         await order { $0.cut() }
     }
 
     /// Breaks all connections once so many more bytes have gone one way.
-    func cut(after byteCount: Int, _ direction: Direction) async {
+    package func cut(after byteCount: Int, _ direction: Direction) async {
         await order { $0.cut(after: byteCount, direction) }
     }
 
     /// Lets no new connection come about, until ``heal()``.
-    func refuse() async {
+    package func refuse() async {
         await order { $0.isRefusing = true }
     }
 
     /// Keeps what goes one way, until ``release()``.
-    func hold(_ direction: Direction) async {
+    package func hold(_ direction: Direction) async {
         await order { $0.held.insert(direction) }
     }
 
     /// Forwards what was held back.
-    func release() async {
+    package func release() async {
         await order { $0.release() }
     }
 
@@ -70,17 +70,17 @@ final class Proxy: Sendable {
     /// in those that come until ``heal()``.
     ///
     /// The end of a connection vanishes as well, so that neither end is notified.
-    func swallow(_ directions: Direction...) async {
+    package func swallow(_ directions: Direction...) async {
         await order { $0.swallow(directions) }
     }
 
     /// Lets everything through again, but for the connections of which something has vanished.
-    func heal() async {
+    package func heal() async {
         await order { $0.heal() }
     }
 
     /// Breaks all connections, and listens no more.
-    func close() async {
+    package func close() async {
         try? await listener.close().get()
         await order { board in
             board.isRefusing = true
