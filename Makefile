@@ -330,12 +330,12 @@ bench:
 generate: packages
 	@$(step) 'Swift of the .proto files' Sources/Firestore/Wire/generate
 
-# Links to the system's static libraries, in a folder that the linker searches first: beside shared ones
-# it would take those.
+# Links to the system's static libraries, in a folder that the linker searches first: beside shared
+# ones it would take those. It searches the folders of pkg-config's files before those of other flags.
 static := $(build)/dist/static
 static_libraries := lmdb zstd nghttp2 stdc++
-static_build := $(swift_build) -c release --static-swift-stdlib --scratch-path $(build)/dist \
-	-Xlinker -L$(static)
+static_build := env PKG_CONFIG_PATH=$(static) $(swift_build) -c release --static-swift-stdlib \
+	--scratch-path $(build)/dist -Xlinker -L$(static)
 version := $(shell awk '/define LARDER_VERSION_(MAJOR|MINOR|PATCH)/ { printf "%s%s", dot, $$3; dot = "." }' \
 	CSources/larder/include/larder.h)
 archive := $(build)/dist/larder-$(version)-linux-$(shell uname -m).tar.gz
@@ -346,6 +346,8 @@ dist:
 	@for library in $(static_libraries); do \
 		ln -sf "$$($(CC) -print-file-name=lib$$library.a)" $(static)/; \
 	done
+	@printf 'Name: lmdb\nDescription:\nVersion: 0\nLibs: -L%s -llmdb\n' $(static) >$(static)/lmdb.pc
+	@printf 'Name: zstd\nDescription:\nVersion: 0\nLibs: -L%s -lzstd\n' $(static) >$(static)/libzstd.pc
 	@$(step) 'build the server, static' $(static_build) --product larderd
 	@$(step) 'build the tool, static' $(static_build) --product larder
 	@$(step) 'archive' Deployment/archive.sh $(build)/dist $(archive)
