@@ -31,11 +31,11 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private let writeTime: TimeAmount
     private var state = State.open
     private var context: ChannelHandlerContext?
-    /// Where encoded frames are written: behind the encoder that comes with the upgrade, which
-    /// writes headers by themselves.
+    /// The context of the encoder that the upgrade has added. Frames are encoded here and written
+    /// past it: it would write each header as a buffer of its own.
     private var output: ChannelHandlerContext?
     private var isWritable = true
-    /// Encoded frames.
+    /// Encoded frames that are not written yet.
     private var unwritten = ByteBuffer()
     private var memory: MemoryAccount?
     private var chargedBytes = 0
