@@ -31,8 +31,10 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private let writeTime: TimeAmount
     private var state = State.open
     private var context: ChannelHandlerContext?
-    /// The context of the encoder that the upgrade has added. Frames are encoded here and written
-    /// past it: it would write each header as a buffer of its own.
+    /// The context of the encoder that the upgrade has added.
+    ///
+    /// Frames are encoded here and written past it: it would write each header as a buffer of its
+    /// own.
     private var output: ChannelHandlerContext?
     private var isWritable = true
     /// Encoded frames that are not written yet.
