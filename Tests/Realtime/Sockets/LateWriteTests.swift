@@ -11,7 +11,7 @@ struct LateWriteTests {
         database.reference(withPath: "sum").setValue(ServerValue.increment(1))
     }
 
-    @Test("what an ended process has left in the network is not made after it was sent again")
+    @Test("a write of an ended process that arrives after it was sent again is not made twice")
     func endedProcess() async throws {
         let directory = try TemporaryDirectory()
         let server = try SocketServer(directory: directory.file("server"))

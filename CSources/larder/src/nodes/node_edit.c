@@ -158,7 +158,7 @@ int32_t larder__merge_node(const larder__editing *e, larder_bytes old, larder__c
         int32_t status = larder__node_discard(e->txn, old, e->error);
         larder_bytes node = e->changes[in.first].node;
         if (status != LARDER_OK || node.size_bytes == 0) return status;
-        /* Not copied where it is large. */
+        /* A large node becomes rows here, without being copied into out first. */
         return larder__node_spill(e->txn, node, out, e->error);
     }
     if (old.size_bytes > 0 && !larder__head_read(at, end, &head)) return larder__edit_malformed(e);

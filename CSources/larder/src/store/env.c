@@ -24,8 +24,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The thread sanitizer leaves a program a few holes of an address space that it fills itself, and
- * ends a process whose mapping the kernel puts elsewhere. */
+/* The thread sanitizer reserves most of the address space, and ends a process that maps memory
+ * there: the kernel may find no other place for a large map. */
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer)
 #define HAS_THREAD_SANITIZER 1

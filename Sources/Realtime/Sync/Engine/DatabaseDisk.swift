@@ -34,10 +34,10 @@ final class DatabaseDisk {
     private var transactions: [TransactionID: StoredWrite] = [:]
     private var refused: [WriteID: DeadWrite] = [:]
     private(set) var token: String?
-    /// The session of the last connection, by which the server ends it before it begins another.
+    /// The session of the last connection, which the server ends before it begins another.
     ///
-    /// What is still on its way there would come after what is sent again. Nil in a shared store,
-    /// whose processes have sessions of their own.
+    /// Otherwise writes that an earlier run has sent in it could arrive after they were sent again.
+    /// Nil in a shared store, where each process has a session.
     private(set) var lastSession: String?
     /// The client's name, by which servers recognize its writes: that of its store.
     let clientName: String

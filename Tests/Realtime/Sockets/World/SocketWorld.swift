@@ -26,7 +26,7 @@ final class SocketWorld {
     /// How many of them increment `sum`.
     var incrementCount = 0
     let transactions = TransactionCounts()
-    /// Transactions that are not waited for.
+    /// Transactions and reads that were begun and are not waited for.
     var tasks: [Task<Void, Never>] = []
 
     init(seed: UInt64) async throws {
