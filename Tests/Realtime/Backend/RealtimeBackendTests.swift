@@ -21,6 +21,23 @@ struct RealtimeBackendTests {
         #expect(second.received() == ["hello z-2"])
     }
 
+    @Test("the name of a session does not tell that of another")
+    func sessionNames() {
+        let last = Box<UInt64>(0)
+        let backend = TestBackend {
+            $0.makeIdentity = {
+                last.withLock { last in
+                    last += 1
+                    return last
+                }
+            }
+        }
+        let secrets = [backend.connect(), backend.connect()].map { client in
+            client.received().first?.split(separator: "-").first
+        }
+        #expect(secrets[0] != nil && secrets[0] != secrets[1])
+    }
+
     @Test("namespaces have trees of their own")
     func namespaces() throws {
         let backend = TestBackend()

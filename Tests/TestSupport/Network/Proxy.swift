@@ -70,7 +70,7 @@ package final class Proxy: Sendable {
     /// in those that come until ``heal()``.
     ///
     /// The end of a connection vanishes as well, so that neither end is notified.
-    package func swallow(_ directions: Direction...) async {
+    package func swallow(_ directions: [Direction]) async {
         await order { $0.swallow(directions) }
     }
 
@@ -91,5 +91,17 @@ package final class Proxy: Sendable {
     private func order(_ body: @escaping @Sendable (ProxyBoard) -> Void) async {
         let board = board
         try? await loop.submit { body(board) }.get()
+    }
+}
+
+extension Proxy.Direction {
+    /// One of the ways.
+    package static func oneWay(_ random: inout SeededRandom) -> Self {
+        random.pick(allCases)
+    }
+
+    /// Both ways, or one of them.
+    package static func oneWayOrBoth(_ random: inout SeededRandom) -> [Self] {
+        random.oneIn(2) ? allCases : [oneWay(&random)]
     }
 }

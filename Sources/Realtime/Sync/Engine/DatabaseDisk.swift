@@ -34,10 +34,10 @@ final class DatabaseDisk {
     private var transactions: [TransactionID: StoredWrite] = [:]
     private var refused: [WriteID: DeadWrite] = [:]
     private(set) var token: String?
-    /// The session of the last connection, which the server ends before it begins another.
+    /// The last session of an earlier run, which the server ends before it begins another.
     ///
-    /// Otherwise writes that an earlier run has sent in it could arrive after they were sent again.
-    /// Nil in a shared store, where each process has a session.
+    /// Otherwise writes that were sent in it could arrive after they were sent again. Nil in a
+    /// shared store, where each process has a session.
     private(set) var lastSession: String?
     /// The client's name, by which servers recognize its writes: that of its store.
     let clientName: String
@@ -234,9 +234,7 @@ extension DatabaseDisk {
 
     /// Keeps the session of a connection, before anything is sent there.
     func setLastSession(_ session: String) {
-        guard stored?.membership == nil else { return }
-        lastSession = session
-        record(.setLastSession(session))
+        if stored?.membership == nil { record(.setLastSession(session)) }
     }
 
     /// Replaces the cache rules.

@@ -19,7 +19,7 @@ struct KeepaliveTests {
         while try await server.streamCount > 0 {}
         var heard = db.collection("c").everything
         try await heard.settled([])
-        await proxy.swallow(.toServer, .toClient)
+        await proxy.swallow([.toServer, .toClient])
         _ = try await heard.next { $0.metadata.isFromCache }
         await proxy.heal()
         db.reconnect()
@@ -42,7 +42,7 @@ struct KeepaliveTests {
         try await heard.settled([])
         // On a busy machine a connection may be given up, and made again.
         while try await server.streamCount == 0 {}
-        await proxy.swallow(.toServer, .toClient)
+        await proxy.swallow([.toServer, .toClient])
         try await db.terminate()
         await cloud.close()
         try await server.rest()

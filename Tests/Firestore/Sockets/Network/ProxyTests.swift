@@ -37,7 +37,7 @@ struct ProxyTests {
     @Test("dropped data never arrives, nor the end, nor later data")
     func swallowing() async throws {
         let line = try await Line.started()
-        await line.proxy.swallow(.toServer)
+        await line.proxy.swallow([.toServer])
         line.client.say("lost")
         await line.proxy.heal()
         line.client.say("lost as well")
@@ -56,7 +56,7 @@ struct ProxyTests {
     @Test("a connection that is swallowed from its beginning never reaches the host")
     func black() async throws {
         let line = try await Line.started()
-        await line.proxy.swallow(.toServer, .toClient)
+        await line.proxy.swallow([.toServer, .toClient])
         let client = try await Peer.connected(to: line.proxy.port)
         client.say("hello")
         await line.proxy.connections.wait { $0 == 2 }

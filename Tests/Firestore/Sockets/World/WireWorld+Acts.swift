@@ -43,10 +43,10 @@ extension WireWorld {
         case .aggregate: aggregate(client)
         case .transaction: runTransaction(client)
         case .cut: await client.proxy.cut()
-        case .cutSoon: await client.proxy.cut(after: 1 + random.below(2_000), direction())
-        case .hold: await client.proxy.hold(direction())
+        case .cutSoon: await client.proxy.cut(after: 1 + random.below(2_000), .oneWay(&random))
+        case .hold: await client.proxy.hold(.oneWay(&random))
         case .release: await client.proxy.release()
-        case .swallow: await swallow(client)
+        case .swallow: await client.proxy.swallow(Proxy.Direction.oneWayOrBoth(&random))
         case .refuse: await client.proxy.refuse()
         case .healNetwork: await client.proxy.heal()
         case .disableNetwork: try await client.db.disableNetwork()
@@ -55,16 +55,6 @@ extension WireWorld {
         case .stopServer: try await server.stop()
         case .startServer: try await startServer()
         case .breathe: if server.isRunning { try await breathe() }
-        }
-    }
-
-    private func direction() -> Proxy.Direction { random.pick(Proxy.Direction.allCases) }
-
-    private func swallow(_ client: WireClient) async {
-        if random.oneIn(2) {
-            await client.proxy.swallow(.toServer, .toClient)
-        } else {
-            await client.proxy.swallow(direction())
         }
     }
 

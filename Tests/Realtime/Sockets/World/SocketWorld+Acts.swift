@@ -32,10 +32,10 @@ extension SocketWorld {
             let query = random.pick(SocketQuestion.allCases).query(client.database)
             tasks.append(Task { _ = try? await query.getData() })
         case .cut: await client.proxy.cut()
-        case .cutSoon: await client.proxy.cut(after: 1 + random.below(2_000), direction())
-        case .hold: await client.proxy.hold(direction())
+        case .cutSoon: await client.proxy.cut(after: 1 + random.below(2_000), .oneWay(&random))
+        case .hold: await client.proxy.hold(.oneWay(&random))
         case .release: await client.proxy.release()
-        case .swallow: await swallow(client)
+        case .swallow: await client.proxy.swallow(Proxy.Direction.oneWayOrBoth(&random))
         case .refuse: await client.proxy.refuse()
         case .healNetwork: await client.proxy.heal()
         case .goOffline: client.database.goOffline()
@@ -44,16 +44,6 @@ extension SocketWorld {
         case .stopServer: try await server.stop()
         case .startServer: if !server.isRunning { try await server.start() }
         case .breathe: try await breathe()
-        }
-    }
-
-    private func direction() -> Proxy.Direction { random.pick(Proxy.Direction.allCases) }
-
-    private func swallow(_ client: SocketClient) async {
-        if random.oneIn(2) {
-            await client.proxy.swallow(.toServer, .toClient)
-        } else {
-            await client.proxy.swallow(direction())
         }
     }
 
