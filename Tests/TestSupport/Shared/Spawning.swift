@@ -1,10 +1,14 @@
 package import Foundation
+import Synchronization
 
 /// Starts a program, with signals as a shell gives them to its children.
 ///
 /// Not with Foundation's `Process`: that of Swift 6.3 reads behind the list of open files, which ends the
 /// tests now and then (pull request 5472 of swift-corelibs-foundation), leaks, and passes the signal mask
 /// of its thread on.
+///
+/// The program gets no other open file: it would keep sockets open, and ports taken, that the tests
+/// close while it runs (NIO sets no `FD_CLOEXEC`).
 ///
 /// - Parameter setFiles: says what the program's standard input and output are.
 package func spawn(
@@ -16,6 +20,9 @@ package func spawn(
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     setFiles(&actions)
+    #if os(Linux)
+        _ = closeFrom?(&actions, 3)
+    #endif
 
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
@@ -32,9 +39,31 @@ package func spawn(
     var variables = environment.map { strdup("\($0)=\($1)") } + [nil]
     defer { for text in words + variables { free(text) } }
     var process: pid_t = 0
-    let status = posix_spawn(&process, executable, &actions, &attributes, &words, &variables)
+    let status = spawning.withLock { _ in
+        posix_spawn(&process, executable, &actions, &attributes, &words, &variables)
+    }
     guard status == 0 else { throw SpawnFailure(executable: executable, code: status) }
     return process
+}
+
+#if os(Linux)
+    /// Adds to a program's start that it closes its files from a number on; Swift does not see this
+    /// extension of glibc 2.34.
+    private let closeFrom = unsafeBitCast(
+        dlsym(nil, "posix_spawn_file_actions_addclosefrom_np"),
+        to: (@convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32)?
+            .self)
+#endif
+
+/// Held while a program is started.
+private let spawning = Mutex(())
+
+/// Waits until the programs that are being started run.
+///
+/// Until then they have all files of this process open: a port at which something listened when they
+/// were started cannot be bound again.
+package func waitForSpawns() {
+    spawning.withLock { _ in }
 }
 
 /// Waits for the end of a process.

@@ -53,6 +53,7 @@ final class WireServer: Sendable {
         configuration.limits = limits
         let server = try Server(
             configuration, logger: Logger(label: "server") { _ in SwiftLogNoOpLogHandler() })
+        waitForSpawns()
         let task = Task { try await server.run() }
         guard await server.port != nil else { return try await task.value }
         state.withLock { $0.task = task }

@@ -29,6 +29,7 @@ final class SocketServer {
         let endpoint = RealtimeEndpoint(
             RealtimeServerConfiguration(.directory(directory)), logger: logger)
         let server = try Server(configuration, services: [endpoint], logger: logger)
+        waitForSpawns()
         let task = Task { try await server.run() }
         guard await server.port != nil else { return try await task.value }
         self.task = task

@@ -170,9 +170,11 @@ final class TestServer: Sendable {
                 }
             })
         let server = GRPCServer(transport: transport, services: [TestService(server: self)])
+        waitForSpawns()
         let task = Task { try await server.serve() }
-        guard try await server.listeningAddress?.ipv4 != nil else {
-            _ = await task.result
+        guard (try? await server.listeningAddress)?.ipv4 != nil else {
+            // Why it cannot listen.
+            try await task.value
             throw RPCError(code: .internalError, message: "the server listens nowhere")
         }
         running.withLock { $0 = Run(server: server, connections: connections, task: task) }
