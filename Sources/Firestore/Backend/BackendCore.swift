@@ -32,6 +32,7 @@ actor BackendCore {
 
     let watchRegistry: WatchRegistry
     var writeSessions: [StreamID: WriteSession] = [:]
+    var writerStreams = WriterStreams()
     private var commitClock: CommitClock
     /// The commits that clients may request again.
     private var madeCommits: MadeCommits

@@ -10,6 +10,25 @@ package struct WriteToken: Hashable, Sendable {
     /// Earlier writes of the client whose answers have arrived since its last message: they are not
     /// sent again.
     package let answered: [String]
+    /// The process that sends the write, with its first write on a stream.
+    package let writer: Writer?
+
+    /// A process that writes for a client, by which a server refuses what arrives late on a stream of
+    /// this process or of one before it.
+    package struct Writer: Hashable, Sendable {
+        /// The most processes before it.
+        package static let maxFormer = 8
+
+        /// A name that no other process has.
+        package let name: String
+        /// The last processes that have written for the client before this one.
+        package let former: [String]
+
+        package init(name: String, former: [String] = []) {
+            self.name = name
+            self.former = former
+        }
+    }
 
     /// The name of the write with a number that is made at a time.
     ///
@@ -18,21 +37,30 @@ package struct WriteToken: Hashable, Sendable {
         "\(number)-\(time.seconds)-\(time.nanoseconds)"
     }
 
-    package init(client: String, write: String, answered: [String] = []) {
+    package init(
+        client: String, write: String, answered: [String] = [], writer: Writer? = nil
+    ) {
         self.client = client
         self.write = write
         self.answered = answered
+        self.writer = writer
     }
 
-    /// A client's name that no other client has.
-    package static func newClientName() -> String {
+    /// A name of a client or a process that no other one has.
+    package static func newName() -> String {
         String(UInt64.random(in: .min ... .max), radix: 36) + "-"
             + String(UInt64.random(in: .min ... .max), radix: 36)
     }
 
-    /// True if the names are short and have letters, digits and hyphens only.
+    /// True if the names are short and have letters, digits and hyphens only, and there are not too
+    /// many former processes.
     package var isValid: Bool {
-        Self.isValid(client) && Self.isValid(write) && answered.allSatisfy(Self.isValid)
+        guard [client, write].allSatisfy(Self.isValid), answered.allSatisfy(Self.isValid) else {
+            return false
+        }
+        guard let writer else { return true }
+        return Self.isValid(writer.name) && writer.former.count <= Writer.maxFormer
+            && writer.former.allSatisfy(Self.isValid)
     }
 
     private static func isValid(_ name: String) -> Bool {

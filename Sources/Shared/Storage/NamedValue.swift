@@ -164,7 +164,7 @@ extension WriteTransaction {
     ///   - name: the name of the value.
     ///   - make: makes the name at the first call.
     package mutating func obtainClientName(
-        _ name: String, orMake make: () -> String = WriteToken.newClientName
+        _ name: String, orMake make: () -> String = WriteToken.newName
     ) throws(LarderError) -> String {
         if let stored = try namedValue(.global, name) {
             return String(decoding: stored.payload, as: UTF8.self)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The names of batches")
 struct BatchNamesTests {
-    private var names = BatchNames(client: "c")
+    private var names = BatchNames(client: "c", writer: "w")
 
     private func batch(_ id: Int64, at seconds: Int64 = 7) -> MutationBatch {
         MutationBatch(
@@ -27,9 +27,9 @@ struct BatchNamesTests {
     @Test("are those of their numbers and times, and valid")
     mutating func form() {
         let first = names.token(for: batch(1))
-        #expect(first == WriteToken(client: "c", write: "1-7-5"))
-        #expect(names.token(for: batch(1)) == first)
-        #expect(names.token(for: batch(1, at: 8)) != first)
+        #expect(first == WriteToken(client: "c", write: "1-7-5", writer: .init(name: "w")))
+        #expect(names.token(for: batch(1)) == WriteToken(client: "c", write: "1-7-5"))
+        #expect(names.token(for: batch(1, at: 8)).write != first.write)
         #expect(names.token(for: batch(.max, at: 253_402_300_799)).isValid)
     }
 
@@ -52,6 +52,15 @@ struct BatchNamesTests {
         names.receiveAnswer(to: batch(3))
         names.endStream()
         #expect(names.token(for: batch(4)).answered.isEmpty)
+    }
+
+    @Test("are told with the process that sends them at the beginning of each stream")
+    mutating func writer() {
+        for _ in 0..<2 {
+            let tokens = (1...3).map { names.token(for: batch($0)) }
+            #expect(tokens.map(\.writer?.name) == ["w", nil, nil])
+            names.endStream()
+        }
     }
 
     @Test("are told in messages of a limited size")

@@ -166,6 +166,13 @@ struct StreamCodingTests {
             .write(
                 [mutation], streamToken: [1],
                 once: WriteToken(client: "c", write: "7-1-9", answered: ["5-1", "6-1"])),
+            .write(
+                [mutation], streamToken: [1],
+                once: WriteToken(client: "c", write: "7", writer: .init(name: "w-1"))),
+            .write(
+                [mutation], streamToken: [1],
+                once: WriteToken(
+                    client: "c", write: "7", writer: .init(name: "w", former: ["v-1", "u"]))),
         ] {
             let message = try sent(try coder.encode(request))
             #expect(try coder.decode(message, isFirst: false) == request)
@@ -177,6 +184,15 @@ struct StreamCodingTests {
             ["larder-client": "a/b", "larder-write": "1"],
             ["larder-client": "", "larder-write": "1"],
             ["larder-client": "a", "larder-write": "1", "larder-answered": "2_é"],
+            ["larder-client": "a", "larder-write": "1", "larder-writer": ""],
+            [
+                "larder-client": "a", "larder-write": "1", "larder-writer": "b",
+                "larder-former": "c/",
+            ],
+            [
+                "larder-client": "a", "larder-write": "1", "larder-writer": "b",
+                "larder-former": "1_2_3_4_5_6_7_8_9",
+            ],
         ] {
             var named = try sent(try coder.encode(.write([], streamToken: [1])))
             named.labels = labels

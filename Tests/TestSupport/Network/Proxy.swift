@@ -18,6 +18,10 @@ package final class Proxy: Sendable {
     package let port: Int
     /// How many connections there are now.
     package let connections: Awaited<Int>
+    /// How many connections ``strand(after:)`` has broken.
+    package let strandedCount: Awaited<Int>
+    /// How often the server has sent something on such connections.
+    package let lateAnswerCount: Awaited<Int>
     private let loop: any EventLoop
     private let listener: any Channel
     private let board: ProxyBoard
@@ -27,6 +31,8 @@ package final class Proxy: Sendable {
         self.board = board
         self.listener = listener
         connections = board.connections
+        strandedCount = board.strandedCount
+        lateAnswerCount = board.lateAnswerCount
         port = listener.localAddress?.port ?? 0
     }
 
@@ -64,6 +70,17 @@ package final class Proxy: Sendable {
     /// Forwards what was held back.
     package func release() async {
         await order { $0.release() }
+    }
+
+    /// Makes what clients send on the connections that there are arrive late, with ``deliver()``, and
+    /// breaks the client's end of each once so many more bytes have come.
+    package func strand(after byteCount: Int) async {
+        await order { $0.strand(after: byteCount) }
+    }
+
+    /// Forwards what clients have sent on stranded connections.
+    package func deliver() async {
+        await order { $0.deliver() }
     }
 
     /// Makes what goes one way vanish: in the connections that there are as long as they last, and

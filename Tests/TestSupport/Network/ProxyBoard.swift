@@ -8,6 +8,10 @@ final class ProxyBoard: @unchecked Sendable {
 
     /// How many connections there are.
     let connections = Awaited(0)
+    /// How many connections were broken whose bytes arrive late.
+    let strandedCount = Awaited(0)
+    /// How often something has come for clients of such connections.
+    let lateAnswerCount = Awaited(0)
     /// Whether new connections are refused.
     var isRefusing = false
     /// Which ways are closed for a while.
@@ -63,6 +67,16 @@ final class ProxyBoard: @unchecked Sendable {
         noteCount()
     }
 
+    /// Notes that something has come on a connection whose client has lost it.
+    func noteLost(_ direction: Proxy.Direction) {
+        if direction == .toClient { lateAnswerCount.change { $0 += 1 } }
+    }
+
+    /// Notes that the client's end of a connection was broken whose bytes arrive late.
+    func noteStranded() {
+        strandedCount.change { $0 += 1 }
+    }
+
     private func noteCount() {
         let count = links.count
         connections.change { $0 = count }
@@ -89,6 +103,14 @@ final class ProxyBoard: @unchecked Sendable {
         allowance[direction] = byteCount
     }
 
+    func strand(after byteCount: Int) {
+        for link in links.values { link.strand(after: byteCount) }
+    }
+
+    func deliver() {
+        for link in links.values { link.deliver() }
+    }
+
     func release() {
         held = []
         for link in links.values { link.pass() }
@@ -103,6 +125,7 @@ final class ProxyBoard: @unchecked Sendable {
         isRefusing = false
         swallowed = []
         allowance = [:]
+        deliver()
         release()
     }
 }

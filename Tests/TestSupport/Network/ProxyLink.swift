@@ -22,6 +22,10 @@ final class ProxyLink: @unchecked Sendable {
     private var server: (any Channel)?
     private var lanes: [Proxy.Direction: Lane] = [:]
     private var isCut = false
+    /// How many bytes of the client are still taken, for later; nil unless the link is stranded.
+    private var strandAllowance: Int?
+    /// True if the client has lost the connection, which the server does not notice.
+    private var isLost = false
 
     init(_ board: ProxyBoard, client: any Channel, deaf: Set<Proxy.Direction>) {
         self.board = board
@@ -50,13 +54,24 @@ final class ProxyLink: @unchecked Sendable {
 
     /// Takes bytes that have come.
     func take(_ bytes: ByteBuffer, _ direction: Proxy.Direction) {
+        if isLost { return board.noteLost(direction) }
         guard lanes[direction]?.isDeaf == false else { return }
         lanes[direction]?.waiting.writeImmutableBuffer(bytes)
         pass(direction)
+        guard direction == .toServer, let left = strandAllowance else { return }
+        strandAllowance = left - bytes.readableBytes
+        guard left <= bytes.readableBytes else { return }
+        isLost = true
+        reset(client)
+        board.noteStranded()
     }
 
     /// Notes that nothing more comes one way.
     private func end(_ direction: Proxy.Direction) {
+        if isLost {
+            if direction == .toClient { board.remove(self) }
+            return
+        }
         lanes[direction]?.hasEnded = true
         if lanes.values.allSatisfy(\.hasEnded) || server == nil { return board.remove(self) }
         pass(direction)
@@ -69,7 +84,7 @@ final class ProxyLink: @unchecked Sendable {
 
     private func pass(_ direction: Proxy.Direction) {
         guard let target = target(direction), var lane = lanes[direction], !lane.isDeaf,
-            !board.held.contains(direction)
+            !board.held.contains(direction), direction == .toClient || strandAllowance == nil
         else { return }
         let (count, isLast) = board.allow(lane.waiting.readableBytes, direction)
         let bytes = lane.waiting.readSlice(length: count) ?? ByteBuffer()
@@ -81,6 +96,17 @@ final class ProxyLink: @unchecked Sendable {
         guard isOver else { return }
         written.whenComplete { _ in target.close(promise: nil) }
         if isLast { reset(source(direction)) }
+    }
+
+    /// Keeps what the client sends, and breaks its end once so many more bytes have come.
+    func strand(after byteCount: Int) {
+        if lanes[.toServer]?.hasEnded == false { strandAllowance = byteCount }
+    }
+
+    /// Passes on what the client has sent since it was stranded.
+    func deliver() {
+        strandAllowance = nil
+        pass(.toServer)
     }
 
     /// Lets what goes some ways vanish from now on.

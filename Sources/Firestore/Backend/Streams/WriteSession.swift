@@ -10,6 +10,9 @@ final class WriteSession {
     private var hasClosed = false
     private var lastToken: UInt64 = 0
 
+    /// The name of the process that writes; nil before the first write that names it.
+    var writer: String?
+
     /// Whether its writes are still committed.
     private(set) var isOpen = true
 
@@ -115,8 +118,23 @@ extension BackendCore {
 
     /// Handles a request of a stream, unless it has ended.
     func receive(_ request: WriteRequest, onWriteStream id: StreamID) {
-        let request = writeSessions[id]?.receive(request)
-        if let request { commit(request) }
+        guard let session = writeSessions[id], let commit = session.receive(request) else { return }
+        guard isLatest(id, session, commit.name?.writer) else {
+            return session.close(
+                LarderError(.aborted, "the client has begun to write on a later stream"))
+        }
+        self.commit(commit)
+    }
+
+    /// Whether the process that writes on a stream has begun no later one.
+    private func isLatest(
+        _ id: StreamID, _ session: WriteSession, _ beginning: WriteToken.Writer?
+    ) -> Bool {
+        if session.writer == nil, let beginning {
+            session.writer = beginning.name
+            return writerStreams.begin(beginning, on: id)
+        }
+        return session.writer.map { writerStreams.isLatest(id, of: $0) } ?? true
     }
 
     /// Ends a stream that its client has closed.

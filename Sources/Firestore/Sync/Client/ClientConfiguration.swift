@@ -28,8 +28,8 @@ package struct ClientConfiguration: Sendable {
     /// ``OnlineStateTracker``.
     package var remembersOutages = false
 
-    /// Makes the name of a new store's clients at backends, which no other store's clients have.
-    package var makeClientName: @Sendable () -> String = { WriteToken.newClientName() }
+    /// Makes the names of a new store's clients and of this process at backends: each time another.
+    package var makeName: @Sendable () -> String = { WriteToken.newName() }
 
     /// The collection of the markers by which a backend that does not keep the names of writes
     /// commits each once; nil for none.

@@ -108,9 +108,21 @@ extension Engine {
     func receive(_ event: WriteEvent, _ generation: Int) {
         guard remoteStore.writeStream.isCurrent(generation) else { return }
         guard let actions = markedWrites?.receive(event) else {
-            return remoteStore.handle(event, generation: generation)
+            return deliver(event, generation)
         }
         perform(actions)
+    }
+
+    /// Passes an event of the write stream on; names of batches are used from a handshake on.
+    private func deliver(_ event: WriteEvent, _ generation: Int) {
+        do throws(LarderError) {
+            if case .handshake(_, keepsNames: true) = event {
+                try remoteStore.names?.noteWriter(in: localStore)
+            }
+            remoteStore.handle(event, generation: generation)
+        } catch {
+            recover(from: error)
+        }
     }
 
     /// Performs the actions of marked writes on the present write stream.
@@ -119,7 +131,7 @@ extension Engine {
         for action in actions {
             switch action {
             case .send(let request): streams.write?.send(request)
-            case .deliver(let event): remoteStore.handle(event, generation: generation)
+            case .deliver(let event): deliver(event, generation)
             case .close: streams.closeWrite()
             case .read(let paths):
                 remote?.read(paths, as: credentials) { [weak self] result in

@@ -112,18 +112,20 @@ actor Engine {
         published = PublishedState(
             session, NetworkState(views.onlineState, .notAsked), cacheRules)
         limbo = LimboResolver(limit: configuration.maxConcurrentLimboResolutions)
-        let clientName = try configuration.remote.map { _ throws(LarderError) in
-            try store.clientName(orMake: configuration.makeClientName)
+        let names = try configuration.remote.map { _ throws(LarderError) in
+            BatchNames(
+                client: try store.clientName(orMake: configuration.makeName),
+                writer: configuration.makeName())
         }
-        if let clientName, let collection = configuration.markerCollection {
-            markedWrites = MarkedWrites(collection: collection, client: clientName)
+        if let names, let collection = configuration.markerCollection {
+            markedWrites = MarkedWrites(collection: collection, client: names.client)
         }
         remoteStore = RemoteStore(
             databaseID: configuration.databaseID, maxDocumentBytes: store.maxDocumentBytes,
             online: OnlineStateTracker(
                 timeout: configuration.answerTimeout,
                 remembersOutages: configuration.remembersOutages),
-            clientName: clientName,
+            names: names,
             writePipelineDepth: configuration.remote?.writePipelineDepth ?? 0,
             jitter: configuration.scheduler.random)
         indexing = try Indexing(store, makesIndexes: configuration.makesIndexes)

@@ -117,6 +117,7 @@ package enum LocalOperation: String, Sendable, Hashable, CaseIterable {
     case applyRemoteEvent = "Apply remote event"
     case releaseTarget = "Release target"
     case writeMutations = "Locally write mutations"
+    case noteWriter = "Note writer"
     case acknowledgeBatch = "Acknowledge batch"
     case rejectBatch = "Reject batch"
     case changeUser = "Handle user change"

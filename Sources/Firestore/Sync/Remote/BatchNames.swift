@@ -5,12 +5,19 @@ import LarderRemote
 /// The names by which a backend recognizes the batches of a client that it has committed.
 ///
 /// Each message names, besides its own batch, earlier batches that the backend can forget: their
-/// answers are in the client's store, so they are not sent again.
-struct BatchNames: Sendable {
+/// answers are in the client's store, so they are not sent again. The first message of a stream
+/// names the processes that have written for the client. The backend refuses what arrives later on
+/// their earlier streams: it may have forgotten those batches.
+package struct BatchNames: Sendable {
     /// The most batches that a message allows the backend to forget.
     private static let maxAnswered = 500
 
-    private let client: String
+    let client: String
+    private let writer: String
+    /// The processes that have written for the client before this one.
+    private var formerWriters: [String] = []
+    /// Whether a message of the stream has named the processes.
+    private var hasNamedWriters = false
     /// The names of batches whose answers have arrived and are not stored yet.
     private var unstored: [Int64: String] = [:]
     /// The names of batches whose answers the last commit of answers has stored.
@@ -22,9 +29,12 @@ struct BatchNames: Sendable {
     /// The batches that each message without an answer allows the backend to forget.
     private var sent: ArraySlice<[String]> = []
 
-    /// - Parameter client: the name of the client's store.
-    init(client: String) {
+    /// - Parameters:
+    ///   - client: the name of the client's store.
+    ///   - writer: the name of this process.
+    init(client: String, writer: String) {
         self.client = client
+        self.writer = writer
     }
 
     /// The name of a batch that is being sent.
@@ -32,7 +42,10 @@ struct BatchNames: Sendable {
         let told = Array(answered.prefix(Self.maxAnswered))
         answered.removeFirst(told.count)
         sent.append(told)
-        return WriteToken(client: client, write: batch.name, answered: told)
+        defer { hasNamedWriters = true }
+        return WriteToken(
+            client: client, write: batch.name, answered: told,
+            writer: hasNamedWriters ? nil : .init(name: writer, former: formerWriters))
     }
 
     /// The oldest message that was sent was answered.
@@ -49,6 +62,7 @@ struct BatchNames: Sendable {
 
     /// The messages without an answer may not have arrived.
     mutating func endStream() {
+        hasNamedWriters = false
         answered = sent.flatMap(\.self) + answered
         sent = []
     }
@@ -56,6 +70,32 @@ struct BatchNames: Sendable {
 
 extension MutationBatch {
     fileprivate var name: String { WriteToken.name(ofWrite: id, at: localWriteTime) }
+}
+
+extension BatchNames {
+    private static let writersName = "firestore.writers"
+
+    /// Notes in the store that this process writes for the client, and learns who has done so before
+    /// it: once the backend accepts writes on a stream, before any is sent.
+    ///
+    /// - Throws: what the store throws; ``LarderCore/LarderError/leaseLost``.
+    mutating func noteWriter(in localStore: LocalStore) throws(LarderError) {
+        try localStore.begin(.noteWriter)
+        let writer = writer
+        formerWriters = try localStore.commit(forAll: true) {
+            transaction, shared throws(LarderError) in
+            shared = nil
+            let stored = try transaction.namedValue(.global, Self.writersName)?.payload ?? []
+            let writers = String(decoding: stored, as: UTF8.self)
+                .split(separator: " ").map(String.init)
+            let former = writers.filter { $0 != writer }.suffix(WriteToken.Writer.maxFormer)
+            if writers.last != writer {
+                let all = (former + [writer]).joined(separator: " ")
+                try transaction.putNamedValue(.global, Self.writersName, Array(all.utf8))
+            }
+            return Array(former)
+        }
+    }
 }
 
 extension Store {

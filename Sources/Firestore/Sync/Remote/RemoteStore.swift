@@ -36,8 +36,10 @@ package struct RemoteStore: Sendable {
     var pipeline: WritePipeline
     /// The write stream's last token; nil before its handshake is answered.
     var writeToken: [UInt8]?
-    /// The names of batches; nil without a name of the client.
-    var names: BatchNames?
+    /// The names of batches, if they have any.
+    ///
+    /// Before the handshake is answered the owner tells it which processes have written.
+    package var names: BatchNames?
     /// True if the write stream's backend commits a named batch once, however often it is sent.
     var namesWrites = false
     var wantsWrites = false
@@ -64,14 +66,14 @@ package struct RemoteStore: Sendable {
     /// - Parameters:
     ///   - maxDocumentBytes: the maximum size of a document, as Firestore counts it.
     ///   - online: the initial reachability, with its timeout.
-    ///   - clientName: the name of the client's store, by which backends recognize batches that they
-    ///     have committed; nil for none.
+    ///   - names: the names by which backends recognize batches that they have committed; nil for
+    ///     none.
     ///   - writePipelineDepth: the maximum number of batches under way.
     ///   - jitter: gives random numbers, each from 0 up to but not 1.
     package init(
         databaseID: DatabaseID, lastSnapshotVersion: SnapshotVersion = .none,
         maxDocumentBytes: Int64 = 1_048_576,
-        online: OnlineStateTracker = OnlineStateTracker(), clientName: String? = nil,
+        online: OnlineStateTracker = OnlineStateTracker(), names: BatchNames? = nil,
         writePipelineDepth: Int = 10,
         jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
     ) {
@@ -81,7 +83,7 @@ package struct RemoteStore: Sendable {
         self.jitter = jitter
         self.online = online
         writeOnline = online
-        names = clientName.map(BatchNames.init(client:))
+        self.names = names
         pipeline = WritePipeline(depth: writePipelineDepth)
         aggregator = WatchAggregator(databaseID: databaseID)
     }

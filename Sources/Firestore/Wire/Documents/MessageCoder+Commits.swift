@@ -187,10 +187,16 @@ extension WriteToken {
     private static let clientLabel = "larder-client"
     private static let writeLabel = "larder-write"
     private static let answeredLabel = "larder-answered"
+    private static let writerLabel = "larder-writer"
+    private static let formerLabel = "larder-former"
 
     fileprivate var labels: [String: String] {
         var labels = [Self.clientLabel: client, Self.writeLabel: write]
-        if !answered.isEmpty { labels[Self.answeredLabel] = answered.joined(separator: "_") }
+        labels[Self.answeredLabel] = Self.list(answered)
+        if let writer {
+            labels[Self.writerLabel] = writer.name
+            labels[Self.formerLabel] = Self.list(writer.former)
+        }
         return labels
     }
 
@@ -201,11 +207,23 @@ extension WriteToken {
         guard let client = labels[Self.clientLabel], let write = labels[Self.writeLabel] else {
             return nil
         }
-        let answered = labels[Self.answeredLabel]?.split(separator: "_") ?? []
-        self.init(client: client, write: write, answered: answered.map(String.init))
+        self.init(
+            client: client, write: write, answered: Self.names(labels[Self.answeredLabel]),
+            writer: labels[Self.writerLabel].map {
+                Writer(name: $0, former: Self.names(labels[Self.formerLabel]))
+            })
         guard isValid else {
             throw .invalidArgument("the labels of a write have a name that is not valid")
         }
+    }
+
+    /// The text of names; nil for none.
+    private static func list(_ names: [String]) -> String? {
+        names.isEmpty ? nil : names.joined(separator: "_")
+    }
+
+    private static func names(_ text: String?) -> [String] {
+        text?.split(separator: "_").map(String.init) ?? []
     }
 }
 

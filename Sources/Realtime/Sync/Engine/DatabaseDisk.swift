@@ -65,7 +65,7 @@ final class DatabaseDisk {
         guarding = configuration.guarding
         budget = configuration.storage?.budget ?? .unlimited
         guard var storage = configuration.storage else {
-            clientName = WriteToken.newClientName()
+            clientName = WriteToken.newName()
             return
         }
         // The client that keeps the cache evicts.

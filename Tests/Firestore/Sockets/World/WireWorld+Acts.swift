@@ -10,7 +10,7 @@ extension WireWorld {
     /// What is done in a world.
     private enum Act: CaseIterable {
         case write, writeElsewhere, listen, remove, get, aggregate, transaction
-        case cut, cutSoon, hold, release, swallow, refuse, healNetwork
+        case cut, cutSoon, hold, release, strand, deliver, swallow, refuse, healNetwork
         case disableNetwork, enableNetwork, restartClient, stopServer, startServer, breathe
 
         /// How often it is done.
@@ -21,7 +21,7 @@ extension WireWorld {
             case .writeElsewhere, .listen: 10
             case .cut, .cutSoon, .get, .release, .healNetwork, .startServer: 6
             case .enableNetwork: 4
-            case .remove, .transaction, .hold, .restartClient: 3
+            case .remove, .transaction, .hold, .strand, .deliver, .restartClient: 3
             case .aggregate, .swallow, .refuse, .disableNetwork, .stopServer: 2
             }
         }
@@ -45,6 +45,8 @@ extension WireWorld {
         case .cut: await client.proxy.cut()
         case .cutSoon: await client.proxy.cut(after: 1 + random.below(2_000), .oneWay(&random))
         case .hold: await client.proxy.hold(.oneWay(&random))
+        case .strand: await client.proxy.strand(after: random.below(500))
+        case .deliver: await client.proxy.deliver()
         case .release: await client.proxy.release()
         case .swallow: await client.proxy.swallow(Proxy.Direction.oneWayOrBoth(&random))
         case .refuse: await client.proxy.refuse()
@@ -95,10 +97,17 @@ extension WireWorld {
             changed.append(id)
             change(client.db.document("c/\(id)"), batch, number)
         }
+        let counts = random.oneIn(2)
+        if counts {
+            batch.setData(
+                ["n": FieldValue.increment(Int64(1))], forDocument: client.db.document("t/sum"),
+                merge: true)
+        }
         let handle = batch.enqueueCommit()
         // An update of what is known not to be there is refused at once.
         guard (try? await handle.committedLocally()) != nil else { return }
-        let write = WireWrite(number: number, client: client.number, changed: changed)
+        let write = WireWrite(
+            number: number, client: client.number, changed: changed, counts: counts)
         writes.append(write)
         tasks.append(Task { await write.follow(handle) })
     }

@@ -82,6 +82,12 @@ extension WireWorld {
             }
         }
         try checkLastWriters(truth)
+        let counted = try writes.count {
+            try $0.counts && truth[DocumentPath("log/w\($0.number)")] != nil
+        }
+        let sum = truth[try DocumentPath("t/sum")]?.fields["n"] ?? 0
+        ledger.expect(
+            sum == .integer(Int64(counted)), "\(counted) increments were made, with the sum \(sum)")
         if case .integer(let count)? = truth[try DocumentPath("t/counter")]?.fields["n"] {
             let done = writes.count { !$0.isQueued && $0.isAcknowledged }
             ledger.expect(count >= done, "\(done) transactions have counted to \(count)")

@@ -7,11 +7,16 @@ final class WireWrite: Sendable {
     let client: Int
     /// The documents that it changes, by id.
     let changed: [String]
+    /// Whether it increments the sum of such writes.
+    let counts: Bool
     /// Whether it waits in the client's store until the server has answered.
     let isQueued: Bool
     private let acknowledged = Atomic(false)
 
-    init(number: Int, client: Int, changed: [String], isQueued: Bool = true) {
+    init(
+        number: Int, client: Int, changed: [String], counts: Bool = false, isQueued: Bool = true
+    ) {
+        self.counts = counts
         self.isQueued = isQueued
         self.number = number
         self.client = client

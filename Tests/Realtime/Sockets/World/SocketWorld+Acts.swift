@@ -7,7 +7,7 @@ extension SocketWorld {
     /// What is done in a world.
     private enum Act: CaseIterable {
         case write, increment, transaction, listen, removeListener, get
-        case cut, cutSoon, hold, release, swallow, refuse, healNetwork
+        case cut, cutSoon, hold, release, strand, deliver, swallow, refuse, healNetwork
         case goOffline, goOnline, restartClient, stopServer, startServer, breathe
     }
 
@@ -35,6 +35,8 @@ extension SocketWorld {
         case .cutSoon: await client.proxy.cut(after: 1 + random.below(2_000), .oneWay(&random))
         case .hold: await client.proxy.hold(.oneWay(&random))
         case .release: await client.proxy.release()
+        case .strand: await client.proxy.strand(after: random.below(200))
+        case .deliver: await client.proxy.deliver()
         case .swallow: await client.proxy.swallow(Proxy.Direction.oneWayOrBoth(&random))
         case .refuse: await client.proxy.refuse()
         case .healNetwork: await client.proxy.heal()

@@ -33,7 +33,7 @@ extension SimulatedClient {
             var configuration = ClientConfiguration(storage: storage, databaseID: databaseID)
             configuration.user = user
             configuration.remote = network
-            configuration.makeClientName = { [chance, number] in
+            configuration.makeName = { [chance, number] in
                 "\(number)-\(chance.below(.max))"
             }
             if isMarking { configuration.markerCollection = try CollectionPath(World.markers) }

@@ -1,0 +1,111 @@
+import LarderModel
+import LarderRemote
+import LarderTestSupport
+import Testing
+
+@testable import LarderBackend
+
+@Suite("Backend: writes that arrive late")
+struct WriterStreamsTests {
+    private typealias Writer = WriteToken.Writer
+
+    private let backend: TestBackend
+
+    init() throws {
+        backend = try TestBackend()
+    }
+
+    /// A stream whose handshake is answered.
+    private func open() -> WriteProbe {
+        let probe = WriteProbe(backend.backend)
+        backend.run()
+        return probe
+    }
+
+    private func send(
+        _ write: String, by writer: Writer? = nil, answered: [String] = [], on probe: WriteProbe
+    ) throws {
+        let token = WriteToken(client: "c", write: write, answered: answered, writer: writer)
+        probe.write(try .patch("c/a", [:], transforms: [.init("n", .increment(1))]), once: token)
+        backend.run()
+    }
+
+    private func expect(
+        sum: Int64, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        #expect(try backend.fields("c/a")?["n"] == .integer(sum), sourceLocation: sourceLocation)
+    }
+
+    private func expectRefused(
+        _ probe: WriteProbe, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(probe.current.ending??.kind == .aborted, sourceLocation: sourceLocation)
+    }
+
+    @Test("are refused on a stream of a process that writes on a later one")
+    func sameProcess() throws {
+        let (one, two) = (open(), open())
+        try send("1", by: Writer(name: "v"), on: one)
+        try send("2", by: Writer(name: "v"), on: two)
+        try send("3", answered: ["2"], on: two)
+        try send("2", on: one)
+        expectRefused(one)
+        try expect(sum: 3)
+        try send("4", on: two)
+        try expect(sum: 4)
+    }
+
+    @Test("are refused of a process after which another one writes, whatever came before")
+    func formerProcess() throws {
+        let (begun, unused, idle) = (open(), open(), open())
+        try send("1", by: Writer(name: "u"), on: begun)
+        let next = open()
+        try send("2", by: Writer(name: "w", former: ["u", "v"]), on: next)
+        try send("3", answered: ["1", "2"], on: next)
+        try send("1", on: begun)
+        expectRefused(begun)
+        // Its first write arrives now.
+        try send("2", by: Writer(name: "v", former: ["u"]), on: unused)
+        expectRefused(unused)
+        try expect(sum: 3)
+        try send("4", by: Writer(name: "x", former: ["y"]), on: idle)
+        #expect(idle.current.ending == nil)
+        try send("5", on: next)
+        try expect(sum: 5)
+    }
+
+    @Test("are made of a process that writes again, on its new stream")
+    func turns() throws {
+        let names = ["v", "w"]
+        for turn in 0..<6 {
+            let probe = open()
+            let writer = Writer(name: names[turn % 2], former: [names[(turn + 1) % 2]])
+            try send("\(turn)", by: writer, on: probe)
+            #expect(probe.current.ending == nil)
+        }
+        try expect(sum: 6)
+    }
+
+    @Test("are made of clients that name no process")
+    func unnamed() throws {
+        let (one, two) = (open(), open())
+        for (number, probe) in [one, two, one, two].enumerated() {
+            try send("\(number)", on: probe)
+        }
+        try expect(sum: 4)
+    }
+
+    @Test("are refused of a limited number of processes, the last ones")
+    func limit() {
+        var streams = WriterStreams(limit: 100)
+        for number in 1...1_000 {
+            let former = (0..<8).map { "\(number)-\($0)" }
+            let writer = Writer(name: "\(number)", former: former)
+            let isLatest = streams.begin(writer, on: StreamID(number))
+            #expect(isLatest)
+            #expect(streams.count <= 100)
+        }
+        for number in 997...1_000 { #expect(!streams.isLatest(1, of: "\(number)-7")) }
+        #expect(streams.isLatest(1, of: "1"))
+    }
+}
