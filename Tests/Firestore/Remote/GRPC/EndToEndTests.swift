@@ -16,6 +16,8 @@ struct EndToEndTests {
         var configuration = configuration
         configuration.project = TestServer.project
         configuration.backend = cloud.connection
+        // However slow the machine is.
+        configuration.serverWait = .atMost(.seconds(300))
         return try Firestore(configuration: configuration)
     }
 

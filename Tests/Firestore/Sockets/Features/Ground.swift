@@ -46,6 +46,8 @@ final class Ground: Sendable {
             directory.map { FirestoreConfiguration(directory: $0.file("store")) } ?? .inMemory
         configuration.project = project
         configuration.backend = cloud.connection
+        // However slow the machine is.
+        configuration.serverWait = .atMost(.seconds(300))
         configuration.callbackQueue = DispatchQueue(label: "client")
         return Client(cloud: cloud, db: try Firestore(configuration: configuration))
     }

@@ -23,6 +23,8 @@ struct LateWriteTests {
         var configuration = FirestoreConfiguration(directory: directory.file("store"))
         configuration.project = WireWorld.project
         configuration.backend = cloud.connection
+        // However slow the machine is.
+        configuration.serverWait = .atMost(.seconds(300))
         return (try Firestore(configuration: configuration), cloud)
     }
 

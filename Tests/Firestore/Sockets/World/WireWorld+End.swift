@@ -50,6 +50,8 @@ extension WireWorld {
         var configuration = FirestoreConfiguration.inMemory
         configuration.project = Self.project
         configuration.backend = cloud.connection
+        // However slow the machine is.
+        configuration.serverWait = .atMost(.seconds(300))
         let db = try Firestore(configuration: configuration)
         var truth: [DocumentPath: Record] = [:]
         for group in ["c", "log", "t"] {
