@@ -19,6 +19,8 @@ package struct DataDirectory: ~Copyable {
     }
 
     deinit {
+        // Closing alone would leave the lock to programs that are just being started.
+        flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 

@@ -47,6 +47,10 @@ package final class FileLocks: ClientLocks {
     }
 
     deinit {
+        // Closing alone would leave the locks to programs that are just being started.
+        var all = range(0, F_UNLCK)
+        all.l_len = 0
+        _ = fcntl(descriptor, Self.setLock, &all)
         close(descriptor)
     }
 

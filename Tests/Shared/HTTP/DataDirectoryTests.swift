@@ -23,6 +23,17 @@ struct DataDirectoryTests {
         }
     }
 
+    /// Another descriptor of a file that this process has open; nil if it has not.
+    private func duplicate(_ path: String) -> CInt? {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        let name = names.first {
+            let link = try? FileManager.default.destinationOfSymbolicLink(
+                atPath: "/proc/self/fd/\($0)")
+            return link == path
+        }
+        return name.flatMap { CInt($0) }.map { fcntl($0, F_DUPFD_CLOEXEC, 0) }
+    }
+
     @Test("it is created with its parents, for its owner only, and left empty")
     func makes() throws {
         let path = parent.file("a/b/c")
@@ -41,6 +52,9 @@ struct DataDirectoryTests {
         #expect(error.kind == .unavailable)
         #expect(error.message.contains("'\(path)'"))
         #expect(error.message.contains("another larderd is using it"))
+        // As a program has one that is just being started.
+        let inherited = try #require(duplicate(path))
+        defer { close(inherited) }
         _ = consume first
         #expect(refusal(path) == nil)
     }
