@@ -2,6 +2,7 @@ import Foundation
 import LarderCore
 import LarderHTTP
 import LarderRealtimeModel
+import LarderRealtimeREST
 
 /// Namespaces as JSON files, `NAMESPACE.json` each, in the export format.
 ///
@@ -83,7 +84,7 @@ struct TreeFiles {
     }
 
     private static func node(
-        of text: MappedText, in file: File, _ progress: RealtimeServerConfiguration.ImportProgress?
+        of text: FileText, in file: File, _ progress: RealtimeServerConfiguration.ImportProgress?
     ) throws(LarderError) -> Node {
         let count = text.bytes.count
         var shown = 0
@@ -99,6 +100,7 @@ struct TreeFiles {
         } catch {
             switch error {
             case .text(let error):
+                try text.readAgain()
                 let place = error.place(in: text.bytes)
                 throw LarderError(
                     realtime: .invalidArgument,
@@ -110,17 +112,19 @@ struct TreeFiles {
         }
     }
 
-    /// Writes a tree to the folder of exports in a directory, in place of an earlier file.
+    /// Writes a tree to the folder of exports, in place of an earlier file.
     ///
     /// - Throws: `unavailable` or `resourceExhausted` if the file cannot be written, in which case
     ///   an earlier one is kept.
     static func write(
-        _ tree: Node, of namespace: String, to directory: String
+        _ tree: Node, of namespace: String, to target: ExportTarget
     ) throws(LarderError) {
         let name = try FolderName.folder(of: namespace) + suffix
-        let file = try ExportFile("\(directory)/\(exportFolder)/\(name)")
+        let file = try ExportFile("\(exportFolder)/\(name)", in: target)
         do throws(LarderError) {
-            try file.append { JSONWriter.append(tree.exportedJSON, to: &$0) }
+            for part in NodeText(tree, hasPriorities: true).parts {
+                try file.append { $0 += part }
+            }
             try file.finish()
         } catch {
             file.discard()

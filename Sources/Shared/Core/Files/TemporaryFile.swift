@@ -34,7 +34,7 @@ package final class TemporaryFile: Sendable {
         defer { _ = Foundation.close(source) }
         var buffer = [UInt8](repeating: 0, count: Self.copyBytes)
         while true {
-            let count = read(source, &buffer, buffer.count)
+            let count = Foundation.read(source, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw Self.unreadable(path) }
             guard count > 0 else { return }
@@ -68,19 +68,39 @@ package final class TemporaryFile: Sendable {
         }
     }
 
-    /// Calls a closure with all bytes, which are read from the disk as they are used.
+    /// Calls a closure with all bytes, which are read into memory first.
     ///
-    /// - Throws: `unavailable` if the file cannot be mapped.
-    package func withText<R>(_ body: (MappedText) -> R) throws(LarderError) -> R {
+    /// The file is not mapped: an I/O error of the disk under a map would end the process.
+    ///
+    /// - Throws: `unavailable` if the file cannot be read, or there is no memory for it.
+    package func withText<R>(_ body: (FileText) -> R) throws(LarderError) -> R {
         let count = count
         guard count > 0 else {
-            return body(MappedText(UnsafeRawBufferPointer(start: nil, count: 0)))
+            return body(FileText(self, UnsafeMutableRawBufferPointer(start: nil, count: 0)))
         }
-        guard let start = mmap(nil, count, PROT_READ, MAP_SHARED, descriptor, 0),
+        guard
+            let start = mmap(
+                nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
             start != MAP_FAILED
-        else { throw Self.failure("a temporary file cannot be read", errno) }
+        else { throw Self.failure("there is no memory for a temporary file", errno) }
         defer { munmap(start, count) }
-        return body(MappedText(UnsafeRawBufferPointer(start: start, count: count)))
+        let text = FileText(self, UnsafeMutableRawBufferPointer(start: start, count: count))
+        try text.readAgain()
+        return body(text)
+    }
+
+    /// Reads the beginning of the file.
+    fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) throws(LarderError) {
+        var offset = 0
+        while offset < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[offset...])
+            let count = pread(descriptor, rest.baseAddress, rest.count, off_t(offset))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                throw Self.failure("a temporary file cannot be read", count < 0 ? errno : EIO)
+            }
+            offset += count
+        }
     }
 
     private static func unreadable(_ path: String) -> LarderError {
@@ -96,26 +116,38 @@ package final class TemporaryFile: Sendable {
     }
 }
 
-/// The bytes of a mapped file, for one reader from the beginning to the end.
-package final class MappedText {
+/// The bytes of a temporary file in memory, for one reader from the beginning to the end.
+package final class FileText {
     /// The memory that a reader leaves behind before it is released.
     private static let stepBytes = 4 << 20
 
-    package let bytes: UnsafeRawBufferPointer
+    private let file: TemporaryFile
+    private let memory: UnsafeMutableRawBufferPointer
     private var releasedBytes = 0
 
-    fileprivate init(_ bytes: UnsafeRawBufferPointer) {
-        self.bytes = bytes
+    fileprivate init(_ file: TemporaryFile, _ memory: UnsafeMutableRawBufferPointer) {
+        self.file = file
+        self.memory = memory
     }
 
-    /// Releases the memory of what was read; the bytes stay readable from the disk.
+    package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(memory) }
+
+    /// Releases the memory of what was read, whose bytes are zero from then on.
     package func passed(_ offset: Int) {
-        guard offset - releasedBytes >= Self.stepBytes, let start = bytes.baseAddress else {
+        guard offset - releasedBytes >= Self.stepBytes, let start = memory.baseAddress else {
             return
         }
         // Steps are multiples of the size of a page.
         let count = (offset - releasedBytes) / Self.stepBytes * Self.stepBytes
-        madvise(UnsafeMutableRawPointer(mutating: start + releasedBytes), count, MADV_DONTNEED)
+        madvise(start + releasedBytes, count, MADV_DONTNEED)
         releasedBytes += count
+    }
+
+    /// Reads again what was released.
+    ///
+    /// - Throws: `unavailable` if the file cannot be read.
+    package func readAgain() throws(LarderError) {
+        try file.read(into: memory)
+        releasedBytes = 0
     }
 }

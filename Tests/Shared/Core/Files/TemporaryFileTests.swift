@@ -35,6 +35,9 @@ struct TemporaryFileTests {
         for _ in 0..<9 { try append(block, to: file) }
         try file.withText { text in
             for offset in stride(from: 0, to: text.bytes.count, by: 1000) { text.passed(offset) }
+            #expect(text.bytes[0..<8 << 20].allSatisfy { $0 == 0 })
+            #expect(Array(text.bytes[8 << 20..<9 << 20]) == block)
+            #expect(throws: Never.self) { try text.readAgain() }
             #expect((0..<9).allSatisfy { Array(text.bytes[($0 << 20)..<($0 + 1) << 20]) == block })
         }
     }
