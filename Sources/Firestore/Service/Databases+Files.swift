@@ -43,18 +43,18 @@ extension Databases {
 
     /// Ends the use of a database and writes its documents to a file.
     func export(
-        _ backend: Backend, of id: DatabaseID, to directory: String
+        _ backend: Backend, of id: DatabaseID, to target: ExportTarget
     ) async throws(LarderError) {
         await backend.stop()
         try await exporters.run { () throws(LarderError) in
-            try DocumentFiles.write(backend, of: id, to: directory)
+            try DocumentFiles.write(backend, of: id, to: target)
         }
     }
 
     /// Writes the documents of the databases on disk to files, except of those that were exported.
     ///
     /// Only once all databases are closed.
-    func exportClosed(_ exported: Set<DatabaseID>, to directory: String) async -> Failures {
+    func exportClosed(_ exported: Set<DatabaseID>, to target: ExportTarget) async -> Failures {
         var failures: Failures = []
         for id in stored().filter({ !exported.contains($0) }) {
             do throws(LarderError) {
@@ -63,7 +63,7 @@ extension Databases {
                 }
                 let result: Result<Void, LarderError>
                 do throws(LarderError) {
-                    try await export(backend, of: id, to: directory)
+                    try await export(backend, of: id, to: target)
                     result = .success(())
                 } catch {
                     result = .failure(error)

@@ -42,8 +42,8 @@ final class Databases: Sendable {
         var latest: Entry?
         /// A backend without documents, whose store is read in place of databases that do not exist.
         var empty: Backend?
-        /// The directory that they are exported to when they are closed; nil for none.
-        var exportDirectory: String?
+        /// Where they are exported to when they are closed; nil for nowhere.
+        var exportTarget: ExportTarget?
         /// The task that closes them, once requested.
         var closing: Task<Failures, Never>?
     }
@@ -159,10 +159,10 @@ final class Databases: Sendable {
         return backend
     }
 
-    /// Determines the directory that the documents are written to when the databases are closed,
-    /// unless that has begun.
-    func export(to directory: String) {
-        state.withLock { $0.exportDirectory = directory }
+    /// Determines where the documents are written to when the databases are closed, unless that has
+    /// begun.
+    func export(to target: ExportTarget) {
+        state.withLock { $0.exportTarget = target }
     }
 
     /// Closes all databases: acknowledged writes are on disk, later calls are refused.
@@ -185,7 +185,7 @@ final class Databases: Sendable {
         let closed = try? await openers.run { () throws(LarderError) in
             self.state.withLock { state in
                 defer { (state.open, state.latest, state.empty) = ([:], nil, nil) }
-                return (open: state.open, empty: state.empty, directory: state.exportDirectory)
+                return (open: state.open, empty: state.empty, target: state.exportTarget)
             }
         }
         guard let closed else { return [] }
@@ -194,9 +194,9 @@ final class Databases: Sendable {
             for (id, entry) in closed.open {
                 group.addTask {
                     var failures: Failures = []
-                    if let directory = closed.directory {
+                    if let target = closed.target {
                         do throws(LarderError) {
-                            try await self.export(entry.backend, of: id, to: directory)
+                            try await self.export(entry.backend, of: id, to: target)
                         } catch {
                             failures.append((id, error))
                         }
@@ -212,8 +212,8 @@ final class Databases: Sendable {
             }
             return await group.reduce(into: Failures()) { $0 += $1 }
         }
-        if let directory = closed.directory {
-            failures += await exportClosed(Set(closed.open.keys), to: directory)
+        if let target = closed.target {
+            failures += await exportClosed(Set(closed.open.keys), to: target)
         }
         return failures
     }

@@ -83,13 +83,14 @@ struct DocumentFiles {
     /// - Throws: `unavailable` or `resourceExhausted` if the file cannot be written, in which case
     ///   an earlier one is kept; `dataLoss` for a damaged document.
     static func write(
-        _ backend: Backend, of id: DatabaseID, to directory: String
+        _ backend: Backend, of id: DatabaseID, to target: ExportTarget
     ) throws(LarderError) {
-        let path = "\(directory)/\(exportFolder)/\(try DatabaseFolder(id).path)\(suffix)"
+        let name = "\(exportFolder)/\(try DatabaseFolder(id).path)\(suffix)"
+        let path = "\(target.directory)/\(name)"
         if try backend.documentCount() == 0, !FileManager.default.fileExists(atPath: path) {
             return
         }
-        let file = try ExportFile(path)
+        let file = try ExportFile(name, in: target)
         do throws(LarderError) {
             try backend.forEachDocument { (path, fields) throws(LarderError) in
                 try file.append { DocumentLine.append(path, fields, to: &$0) }

@@ -236,7 +236,7 @@ public final class Server: Service {
     private func stop() {
         health.stop()
         // Before the end of service, after which the databases are closed.
-        if let directory = configuration.exportDirectory { databases.export(to: directory) }
+        if let target = configuration.exportTarget { databases.export(to: target) }
         transport.stop()
         let (databases, connections, grace) = (databases, connections, configuration.limits.grace)
         // Closing a connection ends its queries, which closing a database waits for.

@@ -1,5 +1,5 @@
 public import LarderBackend
-import LarderHTTP
+package import LarderHTTP
 public import LarderModel
 
 /// The configuration of a server.
@@ -128,8 +128,8 @@ public struct ServerConfiguration: Sendable {
         @Sendable (_ path: String, _ doneBytes: Int, _ totalBytes: Int) -> Void
     /// Shows how far ``importPath`` is imported; nil for nothing.
     package var importProgress: ImportProgress?
-    /// The directory that all databases are written to when the server has stopped; nil for none.
-    package var exportDirectory: String?
+    /// Where all databases are written to when the server has stopped; nil for nowhere.
+    package var exportTarget: ExportTarget?
     /// The limits.
     public var limits = Limits()
 

@@ -59,7 +59,7 @@ extension RESTCall {
     }
 
     private func response(_ node: Node) -> RESTResponse {
-        if style == .compact, let text = NodeText(node, hasPriorities: hasPriorities) {
+        if style == .compact, let text = NodeText(large: node, hasPriorities: hasPriorities) {
             return RESTResponse(200, text)
         }
         return style == .silent ? RESTResponse(204) : response(json(of: node))

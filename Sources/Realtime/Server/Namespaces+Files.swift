@@ -59,7 +59,7 @@ extension Namespaces {
 
     /// Writes a tree to a file if the server exports; nothing for an empty one.
     func export(_ tree: Node, of namespace: String) throws(LarderError) {
-        guard let directory = configuration.exportDirectory, !tree.isEmpty else { return }
-        try TreeFiles.write(tree, of: namespace, to: directory)
+        guard let target = configuration.exportTarget, !tree.isEmpty else { return }
+        try TreeFiles.write(tree, of: namespace, to: target)
     }
 }

@@ -352,7 +352,7 @@ final class Namespaces: Sendable {
     ///
     /// - Parameter closed: the namespaces that were open.
     private func exportAll(closed: [Entry]) throws(LarderError) {
-        guard configuration.exportDirectory != nil else { return }
+        guard configuration.exportTarget != nil else { return }
         for entry in closed {
             let namespace = entry.namespace
             try export(namespace.backend.tree(of: namespace.name), of: namespace.name)

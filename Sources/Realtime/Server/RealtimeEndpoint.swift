@@ -146,7 +146,7 @@ package final class RealtimeEndpoint: HTTPService {
         guard let text = response.text else { return await reply.send(HTTPResponse(response)) }
         reply.begin(HTTPResponseHead(response), bodyBytes: nil)
         do throws(LarderError) {
-            try await text.forEachPart { (part) throws(LarderError) in try await reply.write(part) }
+            for part in text.parts { try await reply.write(part) }
             reply.end([])
         } catch {
             // The client has left.

@@ -1,3 +1,4 @@
+package import LarderHTTP
 package import LarderRealtimeRules
 package import LarderRealtimeService
 
@@ -44,8 +45,8 @@ package struct RealtimeServerConfiguration: Sendable {
     /// Shows how far ``importPath`` is imported; nil for nothing.
     package var importProgress: ImportProgress?
 
-    /// The directory that all namespaces are written to when the server has stopped; nil for none.
-    package var exportDirectory: String?
+    /// Where all namespaces are written to when the server has stopped; nil for nowhere.
+    package var exportTarget: ExportTarget?
 
     /// The maximum number of open namespaces.
     package var namespaces = 100

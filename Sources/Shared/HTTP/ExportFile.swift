@@ -1,26 +1,44 @@
 import Foundation
 package import LarderCore
 
+/// Where the databases of a server are exported to when it stops.
+package struct ExportTarget: Sendable {
+    package let directory: String
+    /// Takes note of bytes that were written, on the thread that writes; nil for nothing.
+    package let progress: (@Sendable (_ bytes: Int) -> Void)?
+
+    package init(_ directory: String, progress: (@Sendable (_ bytes: Int) -> Void)? = nil) {
+        self.directory = directory
+        self.progress = progress
+    }
+}
+
 /// A file that takes the place of an earlier one once it is complete and on disk.
 ///
 /// Until then it has the name `.NAME.tmp`. A process that is killed leaves it behind for the next
 /// export to overwrite.
 package final class ExportFile {
     private static let partBytes = 64 << 10
+    /// The bytes after which they are flushed to the disk, so that the last flush is short.
+    private static let flushedBytes = 16 << 20
 
     private let path: String
     private let temporaryPath: String
     private let folder: String
     private let descriptor: CInt
+    private let progress: (@Sendable (_ bytes: Int) -> Void)?
     private var buffer: [UInt8] = []
+    private var unflushedBytes = 0
 
     /// Creates the file, and its folder if that does not exist.
     ///
+    /// - Parameter name: its path in the directory of the export.
     /// - Throws: `unavailable` or `resourceExhausted` for system errors.
-    package init(_ path: String) throws(LarderError) {
+    package init(_ name: String, in target: ExportTarget) throws(LarderError) {
+        progress = target.progress
+        path = "\(target.directory)/\(name)"
         let url = URL(fileURLWithPath: path)
         folder = url.deletingLastPathComponent().path
-        self.path = path
         temporaryPath = "\(folder)/.\(url.lastPathComponent).tmp"
         do {
             try FileManager.default.createDirectory(
@@ -41,12 +59,12 @@ package final class ExportFile {
     /// Appends what a closure appends to bytes.
     package func append(_ body: (inout [UInt8]) -> Void) throws(LarderError) {
         body(&buffer)
-        if buffer.count >= Self.partBytes { try flush() }
+        if buffer.count >= Self.partBytes { try write() }
     }
 
     /// Replaces the earlier file.
     package func finish() throws(LarderError) {
-        try flush()
+        try write()
         guard fsync(descriptor) == 0, rename(temporaryPath, path) == 0 else {
             throw Self.failure(path, errno)
         }
@@ -62,15 +80,21 @@ package final class ExportFile {
         unlink(temporaryPath)
     }
 
-    private func flush() throws(LarderError) {
+    private func write() throws(LarderError) {
         var written = 0
         while written < buffer.count {
-            let count = buffer.withUnsafeBytes {
-                write(descriptor, $0.baseAddress.map { $0 + written }, $0.count - written)
+            let count = buffer[written...].withUnsafeBytes {
+                Foundation.write(descriptor, $0.baseAddress, $0.count)
             }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw Self.failure(path, errno) }
             written += count
+            progress?(count)
+        }
+        unflushedBytes += written
+        if unflushedBytes >= Self.flushedBytes {
+            guard fsync(descriptor) == 0 else { throw Self.failure(path, errno) }
+            unflushedBytes = 0
         }
         buffer.removeAll(keepingCapacity: true)
     }

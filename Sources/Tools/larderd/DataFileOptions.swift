@@ -1,8 +1,10 @@
 import ArgumentParser
 import LarderCore
+import LarderHTTP
 import LarderModel
 import LarderRealtimeServer
 import LarderServer
+import Synchronization
 
 /// Files that databases come from and go to.
 struct DataFileOptions: ParsableArguments {
@@ -29,9 +31,16 @@ struct DataFileOptions: ParsableArguments {
         }
     }
 
-    func apply(to configuration: inout ServerConfiguration) throws(LarderError) {
+    /// Where databases are exported to; nil for nowhere.
+    private func exportTarget(_ exported: ExportedBytes) -> ExportTarget? {
+        exportOnExit.map { ExportTarget($0) { exported.add($0) } }
+    }
+
+    func apply(
+        to configuration: inout ServerConfiguration, _ exported: ExportedBytes
+    ) throws(LarderError) {
         configuration.importProgress = ImportProgress.handler
-        configuration.exportDirectory = exportOnExit
+        configuration.exportTarget = exportTarget(exported)
         guard let importPath else { return }
         if try ServerConfiguration.hasImports(at: importPath) {
             configuration.importPath = importPath
@@ -47,12 +56,23 @@ struct DataFileOptions: ParsableArguments {
         exportOnExit.map { "; not all databases are exported to '\($0)'" } ?? ""
     }
 
-    func apply(to configuration: inout RealtimeServerConfiguration) {
+    func apply(to configuration: inout RealtimeServerConfiguration, _ exported: ExportedBytes) {
         configuration.importProgress = ImportProgress.handler
-        configuration.exportDirectory = exportOnExit
+        configuration.exportTarget = exportTarget(exported)
         guard let importPath, !importPath.hasSuffix(".ndjson"),
             RealtimeServerConfiguration.hasImports(at: importPath)
         else { return }
         configuration.importPath = importPath
+    }
+}
+
+/// How much was exported so far; any thread may use it.
+final class ExportedBytes: Sendable {
+    private let bytes = Atomic<Int>(0)
+
+    var count: Int { bytes.load(ordering: .relaxed) }
+
+    func add(_ count: Int) {
+        bytes.add(count, ordering: .relaxed)
     }
 }

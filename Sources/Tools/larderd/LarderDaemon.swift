@@ -51,11 +51,11 @@ struct LarderDaemon: AsyncParsableCommand {
             The command line overrides the environment. Flags are true or false, the names
             of LARDERD_ALLOW_HOST are separated by commas.
 
-            SIGTERM and SIGINT shut it down gracefully, within ten seconds. Exit status: 0
-            after a graceful shutdown; 64 for invalid arguments; 1 for any other error, such
-            as an address reachable from other machines without TLS and a token, a data
-            directory that is unusable or in use by another larderd, or a shutdown that
-            took too long.
+            SIGTERM and SIGINT shut it down gracefully, within ten seconds; an export may
+            take longer, as long as it goes on. Exit status: 0 after a graceful shutdown; 64
+            for invalid arguments; 1 for any other error, such as an address reachable from
+            other machines without TLS and a token, a data directory that is unusable or in
+            use by another larderd, or a shutdown that took too long.
             """,
         version: LarderVersion.text)
 
@@ -94,7 +94,7 @@ struct LarderDaemon: AsyncParsableCommand {
         transform: Logger.Level.init(argument:))
     var logLevel = Logger.Level.warning
 
-    /// The time after which a shutdown is abandoned and the process exits.
+    /// The time without an export after which a shutdown is abandoned and the process exits.
     ///
     /// A graceful one takes little more than the grace period of the server.
     private static let shutdownSeconds = 8
@@ -121,8 +121,9 @@ struct LarderDaemon: AsyncParsableCommand {
         var logger = Logger(label: "larderd") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = logLevel
         ProcessLimits.raiseFiles()
+        let exported = ExportedBytes()
         let deadline = ShutdownDeadline(
-            [SIGTERM, SIGINT], .seconds(Self.shutdownSeconds)
+            [SIGTERM, SIGINT], .seconds(Self.shutdownSeconds), progress: { exported.count }
         ) { [logger, readyFile, exports = files.abandonedText] in
             logger.error(
                 "the shutdown took too long and is abandoned; acknowledged writes are on disk\(exports)"
@@ -134,10 +135,10 @@ struct LarderDaemon: AsyncParsableCommand {
         do {
             let metrics = PrometheusMetrics()
             MetricsSystem.bootstrap(metrics)
-            var configuration = try configuration()
+            var configuration = try configuration(exported)
             configuration.metricsText = { metrics.text() + ProcessMetrics.text() }
             let realtime = RealtimeEndpoint(
-                try await realtimeConfiguration(configuration), logger: logger)
+                try await realtimeConfiguration(configuration, exported), logger: logger)
             let server = try Server(configuration, services: [realtime], logger: logger)
             let ready = Readiness(
                 server: server, file: readyFile, host: host,
@@ -156,7 +157,7 @@ struct LarderDaemon: AsyncParsableCommand {
 
     private var storageText: String { data.map { "databases in \($0)" } ?? "databases in memory" }
 
-    private func configuration() throws -> ServerConfiguration {
+    private func configuration(_ exported: ExportedBytes) throws -> ServerConfiguration {
         var configuration = ServerConfiguration(
             host: host, port: Int(port), storage: data.map { .directory($0) } ?? .memory)
         configuration.tls = security.tls
@@ -164,7 +165,7 @@ struct LarderDaemon: AsyncParsableCommand {
         configuration.allowsInsecure = security.insecure
         configuration.allowedHosts = security.allowedHosts
         limits.apply(to: &configuration.limits)
-        try files.apply(to: &configuration)
+        try files.apply(to: &configuration, exported)
         return configuration
     }
 }
@@ -176,7 +177,7 @@ extension LarderDaemon {
 
     /// The configuration of Realtime Databases, with the limits and the token of the server.
     private func realtimeConfiguration(
-        _ server: ServerConfiguration
+        _ server: ServerConfiguration, _ exported: ExportedBytes
     ) async throws -> RealtimeServerConfiguration {
         var configuration = RealtimeServerConfiguration(
             data.map { .directory("\($0)/\(Self.realtimeFolder)") } ?? .memory)
@@ -186,7 +187,7 @@ extension LarderDaemon {
         configuration.idleTime = server.limits.idleTime
         try rules.apply(to: &configuration)
         try await auth.apply(to: &configuration)
-        files.apply(to: &configuration)
+        files.apply(to: &configuration, exported)
         return configuration
     }
 }

@@ -2,7 +2,7 @@ import Dispatch
 
 /// Ends the process if its shutdown takes too long.
 ///
-/// It counts from the first signal. It depends on no task and no event loop of the server, all of
+/// The time counts from the first signal, and again while work goes on that must not be cut off. It depends on no task and no event loop of the server, all of
 /// which may be busy or blocked by then.
 final class ShutdownDeadline {
     private let queue = DispatchQueue(label: "larderd.shutdown")
@@ -10,18 +10,30 @@ final class ShutdownDeadline {
 
     /// - Parameters:
     ///   - signals: the signals that begin the shutdown.
+    ///   - progress: a number that changes as long as there is work that the shutdown waits for.
     ///   - expire: called on another thread, once for each signal received that long ago.
     init(
         _ signals: [Int32], _ time: DispatchTimeInterval,
+        progress: @escaping @Sendable () -> Int = { 0 },
         _ expire: @escaping @Sendable () -> Void
     ) {
         sources = signals.map { [queue] number in
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler {
-                queue.asyncAfter(deadline: .now() + time, execute: expire)
+                Self.wait(time, progress, on: queue, expire)
             }
             source.activate()
             return source
+        }
+    }
+
+    private static func wait(
+        _ time: DispatchTimeInterval, _ progress: @escaping @Sendable () -> Int,
+        on queue: DispatchQueue, _ expire: @escaping @Sendable () -> Void
+    ) {
+        let seen = progress()
+        queue.asyncAfter(deadline: .now() + time) {
+            if progress() == seen { expire() } else { wait(time, progress, on: queue, expire) }
         }
     }
 

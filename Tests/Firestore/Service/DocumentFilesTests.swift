@@ -1,6 +1,7 @@
 import Foundation
 import LarderBackend
 import LarderCore
+import LarderHTTP
 import LarderModel
 import LarderTestSupport
 import Logging
@@ -69,7 +70,7 @@ struct DocumentFilesTests {
 
     /// Closes databases with an export.
     private func export(_ databases: Databases, to name: String) async -> [LarderError] {
-        databases.export(to: directory.file(name))
+        databases.export(to: ExportTarget(directory.file(name)))
         return await databases.close().map(\.error)
     }
 

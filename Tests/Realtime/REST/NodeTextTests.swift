@@ -27,15 +27,15 @@ struct NodeTextTests {
                         Child(ChildKey("b"), random.node()),
                         Child(ChildKey("c"), Node(children: children.prefix(60))),
                     ], priority: Priority(.string("p")) ?? .none)
-                let text = try #require(NodeText(node, hasPriorities: hasPriorities))
+                let text = try #require(NodeText(large: node, hasPriorities: hasPriorities))
                 var bytes: [UInt8] = []
-                try await text.forEachPart { part in
+                for part in text.parts {
                     #expect(part.count < 200_000)
                     bytes += part
                 }
                 try #require(bytes == text.bytes, "\(random)")
             }
         }
-        #expect(NodeText(filling, hasPriorities: true) == nil)
+        #expect(NodeText(large: filling, hasPriorities: true) == nil)
     }
 }

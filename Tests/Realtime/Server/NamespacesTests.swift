@@ -161,7 +161,7 @@ struct NamespacesTests {
         try write("8", "kept.json")
         func configuration() -> RealtimeServerConfiguration {
             var configuration = RealtimeServerConfiguration(.directory(directory.file("data")))
-            configuration.exportDirectory = directory.file("out")
+            configuration.exportTarget = ExportTarget(directory.file("out"))
             return configuration
         }
         let namespaces = Namespaces(configuration())
