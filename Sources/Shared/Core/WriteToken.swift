@@ -10,25 +10,14 @@ package struct WriteToken: Hashable, Sendable {
     /// Earlier writes of the client whose answers have arrived since its last message: they are not
     /// sent again.
     package let answered: [String]
-    /// The process that sends the write, with its first write on a stream.
-    package let writer: Writer?
+    /// The name of the process that sends the write, with its first write on a stream of documents.
+    package let writer: String?
+    /// What the server refuses from this write on, because it may arrive late: on earlier streams of
+    /// documents the writes of these processes, or in a tree those of these sessions.
+    package let former: [String]
 
-    /// A process that writes for a client, by which a server refuses what arrives late on a stream of
-    /// this process or of one before it.
-    package struct Writer: Hashable, Sendable {
-        /// The most processes before it.
-        package static let maxFormer = 8
-
-        /// A name that no other process has.
-        package let name: String
-        /// The last processes that have written for the client before this one.
-        package let former: [String]
-
-        package init(name: String, former: [String] = []) {
-            self.name = name
-            self.former = former
-        }
-    }
+    /// The longest list of what is refused.
+    package static let maxFormer = 16
 
     /// The name of the write with a number that is made at a time.
     ///
@@ -38,12 +27,14 @@ package struct WriteToken: Hashable, Sendable {
     }
 
     package init(
-        client: String, write: String, answered: [String] = [], writer: Writer? = nil
+        client: String, write: String, answered: [String] = [], writer: String? = nil,
+        former: [String] = []
     ) {
         self.client = client
         self.write = write
         self.answered = answered
         self.writer = writer
+        self.former = former
     }
 
     /// A name of a client or a process that no other one has.
@@ -52,15 +43,12 @@ package struct WriteToken: Hashable, Sendable {
             + String(UInt64.random(in: .min ... .max), radix: 36)
     }
 
-    /// True if the names are short and have letters, digits and hyphens only, and there are not too
-    /// many former processes.
+    /// True if the names are short and have letters, digits and hyphens only, and the list of what is
+    /// refused is not too long.
     package var isValid: Bool {
-        guard [client, write].allSatisfy(Self.isValid), answered.allSatisfy(Self.isValid) else {
-            return false
-        }
-        guard let writer else { return true }
-        return Self.isValid(writer.name) && writer.former.count <= Writer.maxFormer
-            && writer.former.allSatisfy(Self.isValid)
+        former.count <= Self.maxFormer
+            && [[client, write], answered, writer.map { [$0] } ?? [], former].joined()
+                .allSatisfy(Self.isValid)
     }
 
     private static func isValid(_ name: String) -> Bool {

@@ -4,7 +4,7 @@ import LarderRealtime
 import LarderSharedTestSupport
 import Testing
 
-@Suite("Writes that arrive late")
+@Suite("Writes that arrive late", .timeLimit(.minutes(5)))
 struct LateWriteTests {
     /// Does not wait for the answer.
     private func increment(_ database: Database) {
@@ -33,6 +33,36 @@ struct LateWriteTests {
         let sum = try await second.reference(withPath: "sum").getData()
         #expect(sum.value as? Int == 1)
         try await second.close()
+        await proxy.close()
+        try await server.stop()
+    }
+
+    @Test("a write of the last process that shared the store is not made twice")
+    func sharedStore() async throws {
+        let directory = try TemporaryDirectory()
+        let server = try SocketServer(directory: directory.file("server"))
+        try await server.start()
+        let proxy = try await Proxy.started(port: server.port)
+        let store = directory.file("client")
+        let first = try SocketClient.opened(port: proxy.port, store, access: .shared)
+        try await first.reference(withPath: "a").setValue(1)
+        let text = String(repeating: "a", count: 100_000)
+        await proxy.strand(after: text.utf8.count)
+        await proxy.refuse()
+        first.reference().enqueueUpdateChildValues(["sum": ServerValue.increment(1), "text": text])
+        await proxy.strandedCount.wait { $0 == 1 }
+        try await first.close()
+
+        let second = try SocketClient.opened(port: server.port, store, access: .shared)
+        let witness = try SocketClient.opened(port: server.port)
+        let sum = witness.reference(withPath: "sum")
+        while try await !sum.getData().exists() {}
+        // Says that the increment was answered.
+        for number in 0..<3 { try await second.reference(withPath: "b").setValue(number) }
+        await proxy.deliver()
+        await proxy.connections.wait { $0 == 0 }
+        #expect(try await sum.getData().value as? Int == 1)
+        for database in [second, witness] { try await database.close() }
         await proxy.close()
         try await server.stop()
     }

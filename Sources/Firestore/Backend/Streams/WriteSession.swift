@@ -119,7 +119,7 @@ extension BackendCore {
     /// Handles a request of a stream, unless it has ended.
     func receive(_ request: WriteRequest, onWriteStream id: StreamID) {
         guard let session = writeSessions[id], let commit = session.receive(request) else { return }
-        guard isLatest(id, session, commit.name?.writer) else {
+        guard isLatest(id, session, commit.name) else {
             return session.close(
                 LarderError(.aborted, "the client has begun to write on a later stream"))
         }
@@ -128,11 +128,11 @@ extension BackendCore {
 
     /// Whether the process that writes on a stream has begun no later one.
     private func isLatest(
-        _ id: StreamID, _ session: WriteSession, _ beginning: WriteToken.Writer?
+        _ id: StreamID, _ session: WriteSession, _ name: WriteToken?
     ) -> Bool {
-        if session.writer == nil, let beginning {
-            session.writer = beginning.name
-            return writerStreams.begin(beginning, on: id)
+        if session.writer == nil, let writer = name?.writer {
+            session.writer = writer
+            return writerStreams.begin(writer, after: name?.former ?? [], on: id)
         }
         return session.writer.map { writerStreams.isLatest(id, of: $0) } ?? true
     }

@@ -1,5 +1,3 @@
-import LarderModel
-
 /// The streams on which the processes of clients write.
 ///
 /// A process that begins to write on a stream sends there what has no answer on earlier streams, its
@@ -21,10 +19,10 @@ struct WriterStreams {
     /// A process begins to write on a stream.
     ///
     /// - Returns: false if the process, or one after it, already writes on a later stream.
-    mutating func begin(_ writer: WriteToken.Writer, on stream: StreamID) -> Bool {
-        guard isLatest(stream, of: writer.name) else { return false }
-        for name in writer.former where isLatest(stream, of: name) { first[name] = stream }
-        first[writer.name] = stream
+    mutating func begin(_ writer: String, after former: [String], on stream: StreamID) -> Bool {
+        guard isLatest(stream, of: writer) else { return false }
+        for name in former where isLatest(stream, of: name) { first[name] = stream }
+        first[writer] = stream
         if first.count > limit { forgetOldest() }
         return true
     }

@@ -45,7 +45,7 @@ package struct BatchNames: Sendable {
         defer { hasNamedWriters = true }
         return WriteToken(
             client: client, write: batch.name, answered: told,
-            writer: hasNamedWriters ? nil : .init(name: writer, former: formerWriters))
+            writer: hasNamedWriters ? nil : writer, former: hasNamedWriters ? [] : formerWriters)
     }
 
     /// The oldest message that was sent was answered.
@@ -88,7 +88,7 @@ extension BatchNames {
             let stored = try transaction.namedValue(.global, Self.writersName)?.payload ?? []
             let writers = String(decoding: stored, as: UTF8.self)
                 .split(separator: " ").map(String.init)
-            let former = writers.filter { $0 != writer }.suffix(WriteToken.Writer.maxFormer)
+            let former = writers.filter { $0 != writer }.suffix(WriteToken.maxFormer)
             if writers.last != writer {
                 let all = (former + [writer]).joined(separator: " ")
                 try transaction.putNamedValue(.global, Self.writersName, Array(all.utf8))

@@ -193,10 +193,8 @@ extension WriteToken {
     fileprivate var labels: [String: String] {
         var labels = [Self.clientLabel: client, Self.writeLabel: write]
         labels[Self.answeredLabel] = Self.list(answered)
-        if let writer {
-            labels[Self.writerLabel] = writer.name
-            labels[Self.formerLabel] = Self.list(writer.former)
-        }
+        labels[Self.writerLabel] = writer
+        labels[Self.formerLabel] = Self.list(former)
         return labels
     }
 
@@ -209,9 +207,7 @@ extension WriteToken {
         }
         self.init(
             client: client, write: write, answered: Self.names(labels[Self.answeredLabel]),
-            writer: labels[Self.writerLabel].map {
-                Writer(name: $0, former: Self.names(labels[Self.formerLabel]))
-            })
+            writer: labels[Self.writerLabel], former: Self.names(labels[Self.formerLabel]))
         guard isValid else {
             throw .invalidArgument("the labels of a write have a name that is not valid")
         }

@@ -51,10 +51,14 @@ extension TreeServer {
         }
     }
 
-    /// Makes a write, or answers it again if it was made, whatever the present node.
+    /// Makes a write, or answers it again if it was made, whatever the present node; ends the former
+    /// sessions that it names first.
     private func answer(
         _ write: RealtimeRequest, once token: WriteToken, of session: BackendSession
     ) -> RealtimeResponse {
+        for id in token.former {
+            if let former = self.session(id), former !== session { end(former, with: .closed(nil)) }
+        }
         if madeWrites.contains(token) { return RealtimeResponse(.ok) }
         let response = answer(write, of: session)
         if response.status == .ok { madeWrites.insert(token, at: now) }

@@ -34,11 +34,8 @@ final class DatabaseDisk {
     private var transactions: [TransactionID: StoredWrite] = [:]
     private var refused: [WriteID: DeadWrite] = [:]
     private(set) var token: String?
-    /// The last session of an earlier run, which the server ends before it begins another.
-    ///
-    /// Otherwise writes that were sent in it could arrive after they were sent again. Nil in a
-    /// shared store, where each process has a session.
-    private(set) var lastSession: String?
+    /// The sessions that an earlier run of the only client has left.
+    private var sessions = ClientSessions()
     /// The client's name, by which servers recognize its writes: that of its store.
     let clientName: String
     private let log: @Sendable (String) -> Void
@@ -72,13 +69,16 @@ final class DatabaseDisk {
         if configuration.isShared { storage.evictsAutomatically = false }
         let opened: Store
         if let store { opened = store } else { opened = try Store(storage) }
-        let (tree, name) = try opened.write { (transaction) throws(LarderError) in
+        let isShared = configuration.isShared
+        let (tree, name, sessions) = try opened.write { (transaction) throws(LarderError) in
             (
                 try transaction.obtainTree(named: Self.treeName),
-                try transaction.obtainClientName(Self.clientNameName)
+                try transaction.obtainClientName(Self.clientNameName),
+                try isShared ? ClientSessions() : transaction.takeOverAllSessions(by: nil)
             )
         }
         clientName = name
+        self.sessions = sessions
         let membership: StoreMembership?
         if configuration.isShared {
             let sharing: StoreSharing
@@ -99,18 +99,22 @@ final class DatabaseDisk {
     }
 
     private func load(_ store: Store, _ tree: TreeNumber) throws(LarderError) {
-        let (refused, token, session) = try store.read { (transaction) throws(LarderError) in
+        let (refused, token) = try store.read { (transaction) throws(LarderError) in
             (
                 try transaction.refusedWrites(in: tree),
-                try transaction.namedValue(.global, Self.tokenName),
-                try transaction.namedValue(.global, Self.lastSessionName)
+                try transaction.namedValue(.global, Self.tokenName)
             )
         }
         setRefused(refused)
         self.token = token.map { String(decoding: $0.payload, as: UTF8.self) }
-        guard stored?.membership == nil else { return }
-        lastSession = session.map { String(decoding: $0.payload, as: UTF8.self) }
     }
+
+    /// The last session of an earlier run, which the server ends before it begins another; nil in a
+    /// shared store, where each process has a session.
+    var lastSession: String? { sessions.last }
+
+    /// The sessions of clients that have ended, which the server ends before it makes their writes.
+    var formerSessions: [String] { stored?.membership?.formerSessions ?? sessions.former }
 
     /// Replaces the list of refused writes.
     func setRefused(_ refused: [RefusedWrite]) {
@@ -119,7 +123,6 @@ final class DatabaseDisk {
     }
 
     fileprivate static let tokenName = "realtime.token"
-    fileprivate static let lastSessionName = "realtime.session"
     private static let clientNameName = "realtime.client"
 
     /// The store; nil if everything is kept in memory.
@@ -234,7 +237,7 @@ extension DatabaseDisk {
 
     /// Keeps the session of a connection, before anything is sent there.
     func setLastSession(_ session: String) {
-        if stored?.membership == nil { record(.setLastSession(session)) }
+        record(.setLastSession(session))
     }
 
     /// Replaces the cache rules.
@@ -414,7 +417,7 @@ extension WriteTransaction {
             try putNamedValue(.global, DatabaseDisk.tokenName, Array(token.utf8))
         case .setToken(nil): try removeNamedValue(.global, DatabaseDisk.tokenName)
         case .setLastSession(let session):
-            try putNamedValue(.global, DatabaseDisk.lastSessionName, Array(session.utf8))
+            try setLastSession(session, of: client)
         case .setCacheRules(let rules): try setCacheRules(rules, ofTree: DatabaseDisk.treeName)
         }
     }

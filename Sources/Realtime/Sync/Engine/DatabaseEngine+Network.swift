@@ -175,6 +175,7 @@ extension DatabaseEngine {
                     hello.serverTimeMilliseconds - configuration.clock().milliseconds))
             namesID = hello.namesID
             disk.setLastSession(hello.sessionID)
+            hasNamedFormer = false
             loseUnknownRequests(besides: namesID)
             performAll(machine.greeted(session: hello.sessionID, attempt: attempt, at: now))
         case .response(let number, let response): receive(response, to: number, attempt)

@@ -173,6 +173,7 @@ extension DatabaseEngine {
                 // The last commits of a client that cannot make any more.
                 try applyNews()
                 guard let served = try membership.replace(ended, in: store) else { continue }
+                hasNamedFormer = false
                 adopt(served)
                 releaseAll(of: ended)
             }

@@ -187,9 +187,11 @@ extension DatabaseEngine {
         case .transactions(_, let putName) where namesID != nil: name = putName
         case .transactions, .disconnect, nil: return sending.request
         }
-        defer { answeredWrites = [] }
+        defer { (answeredWrites, hasNamedFormer) = ([], true) }
         return .once(
-            WriteToken(client: disk.clientName, write: name, answered: answeredWrites),
+            WriteToken(
+                client: disk.clientName, write: name, answered: answeredWrites,
+                former: hasNamedFormer ? [] : disk.formerSessions),
             sending.request)
     }
 

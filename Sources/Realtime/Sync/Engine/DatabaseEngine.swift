@@ -50,6 +50,8 @@ actor DatabaseEngine {
     ///
     /// They are removed from the disk before that is sent.
     var answeredWrites: [String] = []
+    /// Whether a write of the connection has named the sessions of clients that have ended.
+    var hasNamedFormer = false
     /// Identifies the names that the server of the last connection keeps; nil for one without.
     var namesID: String?
     var transactions = Transactions()

@@ -13,6 +13,8 @@ final class StoreMembership {
     /// The largest number of a write that is older than all clients.
     let base: Int64
     private(set) var keepsCache: Bool
+    /// The sessions of clients that have ended.
+    private(set) var formerSessions: [String]
     private let sharing: StoreSharing
     private let log: ChangeLog
     /// The commits of other clients up to this one are applied.
@@ -41,8 +43,8 @@ final class StoreMembership {
         let locks = sharing.locks
         var taken: ClientNumber?
         do throws(LarderError) {
-            (row, base) = try store.write {
-                (transaction) throws(LarderError) -> (DatabaseClientRow, Int64) in
+            (row, base, formerSessions) = try store.write {
+                (transaction) throws(LarderError) -> (DatabaseClientRow, Int64, [String]) in
                 try Self.join(&transaction, tree, locks, &taken)
             }
         } catch {
@@ -60,7 +62,7 @@ final class StoreMembership {
     private static func join(
         _ transaction: inout WriteTransaction, _ tree: TreeNumber, _ locks: any ClientLocks,
         _ taken: inout ClientNumber?
-    ) throws(LarderError) -> (row: DatabaseClientRow, base: Int64) {
+    ) throws(LarderError) -> (row: DatabaseClientRow, base: Int64, formerSessions: [String]) {
         var state = try transaction.sharedStoreState()
         var rows = try transaction.clientRows()
         let isAlone = !rows.contains { locks.isHeldByOther($0.number.lock) }
@@ -84,7 +86,8 @@ final class StoreMembership {
             number: number, served: isAlone ? [.earlier, number] : [number],
             appliedCommit: transaction.commitNumber)
         try transaction.put(row)
-        return (row, state.base)
+        let sessions = try isAlone ? transaction.takeOverAllSessions(by: number) : ClientSessions()
+        return (row, state.base, sessions.former)
     }
 
     private static func takeNumber(
@@ -198,7 +201,7 @@ final class StoreMembership {
     ) throws(LarderError) -> Set<ClientNumber>? {
         let (own, log) = (row, log)
         let replaced = try store.write {
-            (transaction) throws(LarderError) -> DatabaseClientRow? in
+            (transaction) throws(LarderError) -> (row: DatabaseClientRow, sessions: [String])? in
             guard let ended = try transaction.clientRows().first(where: { $0.number == client })
             else { return nil }
             try transaction.removeClientRow(client)
@@ -211,12 +214,14 @@ final class StoreMembership {
             if try transaction.hasClients(beside: own.number) {
                 try log.append(change.payload, to: &transaction)
             }
-            return ended
+            let sessions = try transaction.takeOverSessions(of: client, by: own.number)
+            return (ended, sessions.former)
         }
         guard let replaced else { return nil }
-        row.served.formUnion(replaced.served)
+        row.served.formUnion(replaced.row.served)
+        formerSessions = replaced.sessions
         announce()
-        return replaced.served
+        return replaced.row.served
     }
 
     /// Takes the lock of the cache, if it is free.

@@ -195,20 +195,27 @@ extension RequestMessage {
 extension WriteToken {
     fileprivate var json: JSONValue {
         var members = [JSONMember("c", .string(client)), JSONMember("w", .string(write))]
-        if !answered.isEmpty { members.add("a", .array(answered.map { .string($0) })) }
+        for (key, names) in [("a", answered), ("f", former)] where !names.isEmpty {
+            members.add(key, .array(names.map { .string($0) }))
+        }
         return .object(members)
     }
 
     fileprivate init(json: JSONValue) throws(LarderError) {
-        var answered: [String] = []
-        for element in json["a"] == nil ? [] : try json.elements("a") {
-            guard case .string(let write) = element else {
-                throw .invalidMessage("an element of 'a' is not a string")
-            }
-            answered.append(write)
-        }
-        self.init(client: try json.text("c"), write: try json.text("w"), answered: answered)
+        self.init(
+            client: try json.text("c"), write: try json.text("w"),
+            answered: try Self.names(json, "a"), former: try Self.names(json, "f"))
         guard isValid else { throw .invalidMessage("'once' has a name that is not valid") }
+    }
+
+    private static func names(_ json: JSONValue, _ key: String) throws(LarderError) -> [String] {
+        guard json[key] != nil else { return [] }
+        return try json.elements(key).map { element throws(LarderError) in
+            guard case .string(let name) = element else {
+                throw .invalidMessage("an element of '\(key)' is not a string")
+            }
+            return name
+        }
     }
 }
 

@@ -7,8 +7,6 @@ import Testing
 
 @Suite("Backend: writes that arrive late")
 struct WriterStreamsTests {
-    private typealias Writer = WriteToken.Writer
-
     private let backend: TestBackend
 
     init() throws {
@@ -23,9 +21,11 @@ struct WriterStreamsTests {
     }
 
     private func send(
-        _ write: String, by writer: Writer? = nil, answered: [String] = [], on probe: WriteProbe
+        _ write: String, by writer: String? = nil, after former: [String] = [],
+        answered: [String] = [], on probe: WriteProbe
     ) throws {
-        let token = WriteToken(client: "c", write: write, answered: answered, writer: writer)
+        let token = WriteToken(
+            client: "c", write: write, answered: answered, writer: writer, former: former)
         probe.write(try .patch("c/a", [:], transforms: [.init("n", .increment(1))]), once: token)
         backend.run()
     }
@@ -45,8 +45,8 @@ struct WriterStreamsTests {
     @Test("are refused on a stream of a process that writes on a later one")
     func sameProcess() throws {
         let (one, two) = (open(), open())
-        try send("1", by: Writer(name: "v"), on: one)
-        try send("2", by: Writer(name: "v"), on: two)
+        try send("1", by: "v", on: one)
+        try send("2", by: "v", on: two)
         try send("3", answered: ["2"], on: two)
         try send("2", on: one)
         expectRefused(one)
@@ -58,17 +58,17 @@ struct WriterStreamsTests {
     @Test("are refused of a process after which another one writes, whatever came before")
     func formerProcess() throws {
         let (begun, unused, idle) = (open(), open(), open())
-        try send("1", by: Writer(name: "u"), on: begun)
+        try send("1", by: "u", on: begun)
         let next = open()
-        try send("2", by: Writer(name: "w", former: ["u", "v"]), on: next)
+        try send("2", by: "w", after: ["u", "v"], on: next)
         try send("3", answered: ["1", "2"], on: next)
         try send("1", on: begun)
         expectRefused(begun)
         // Its first write arrives now.
-        try send("2", by: Writer(name: "v", former: ["u"]), on: unused)
+        try send("2", by: "v", after: ["u"], on: unused)
         expectRefused(unused)
         try expect(sum: 3)
-        try send("4", by: Writer(name: "x", former: ["y"]), on: idle)
+        try send("4", by: "x", after: ["y"], on: idle)
         #expect(idle.current.ending == nil)
         try send("5", on: next)
         try expect(sum: 5)
@@ -79,8 +79,8 @@ struct WriterStreamsTests {
         let names = ["v", "w"]
         for turn in 0..<6 {
             let probe = open()
-            let writer = Writer(name: names[turn % 2], former: [names[(turn + 1) % 2]])
-            try send("\(turn)", by: writer, on: probe)
+            try send(
+                "\(turn)", by: names[turn % 2], after: [names[(turn + 1) % 2]], on: probe)
             #expect(probe.current.ending == nil)
         }
         try expect(sum: 6)
@@ -100,8 +100,7 @@ struct WriterStreamsTests {
         var streams = WriterStreams(limit: 100)
         for number in 1...1_000 {
             let former = (0..<8).map { "\(number)-\($0)" }
-            let writer = Writer(name: "\(number)", former: former)
-            let isLatest = streams.begin(writer, on: StreamID(number))
+            let isLatest = streams.begin("\(number)", after: former, on: StreamID(number))
             #expect(isLatest)
             #expect(streams.count <= 100)
         }

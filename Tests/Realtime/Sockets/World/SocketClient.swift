@@ -22,7 +22,9 @@ final class SocketClient {
     }
 
     /// A database whose server is behind a port.
-    static func opened(port: Int, _ directory: String? = nil) throws -> Database {
+    static func opened(
+        port: Int, _ directory: String? = nil, access: DatabaseConfiguration.Access = .exclusive
+    ) throws -> Database {
         let silent = Logger(label: "client") { _ in SwiftLogNoOpLogHandler() }
         var sockets = WebSocketConfiguration()
         // A connection that leads nowhere is to be noticed soon.
@@ -32,6 +34,7 @@ final class SocketClient {
         sockets.logger = silent
         var configuration = DatabaseConfiguration(
             storage: directory.map { .directory($0) } ?? .memory)
+        configuration.access = access
         configuration.url = "http://127.0.0.1:\(port)?ns=world"
         configuration.connector = .webSocket(sockets, environment: [:])
         configuration.transactionHandlerWait = .milliseconds(100)

@@ -63,6 +63,12 @@ import Testing
         ),
         (
             .once(
+                WriteToken(client: "c", write: "7", former: ["s-1", "s-2"]),
+                .put(TreePath("n"), Node(.integer(2)), hash: nil)),
+            #"{"r":7,"a":"p","b":{"p":"/n","d":2,"once":{"c":"c","w":"7","f":["s-1","s-2"]}}}"#
+        ),
+        (
+            .once(
                 WriteToken(client: "c", write: "7"),
                 .merge(.root, [PathValue(TreePath("a"), .empty)])),
             #"{"r":7,"a":"m","b":{"p":"/","d":{"a":null},"once":{"c":"c","w":"7"}}}"#
@@ -154,6 +160,7 @@ import Testing
         ("p", #"{"p":"/a","once":{"c":"a/b","w":"1"}}"#),
         ("p", #"{"p":"/a","once":{"c":"","w":"1"}}"#),
         ("m", #"{"p":"/a","d":{},"once":{"c":"a","w":"1","a":[1]}}"#),
+        ("m", #"{"p":"/a","d":{},"once":{"c":"a","w":"1","f":["/"]}}"#),
     ])
     func `invalid bodies are refused, and their numbers are known`(
         action: String, body: String
