@@ -10,13 +10,15 @@ package struct WriteToken: Hashable, Sendable {
     /// Earlier writes of the client whose answers have arrived since its last message: they are not
     /// sent again.
     package let answered: [String]
-    /// The name of the process that sends the write, with its first write on a stream of documents.
+    /// The name of the sending process, in the first write on a write stream of documents.
     package let writer: String?
-    /// What the server refuses from this write on, because it may arrive late: on earlier streams of
-    /// documents the writes of these processes, or in a tree those of these sessions.
+    /// Earlier processes (documents) or sessions (trees) of the client.
+    ///
+    /// Their unanswered writes are sent again from here; the server refuses what still arrives from
+    /// them.
     package let former: [String]
 
-    /// The longest list of what is refused.
+    /// The maximum count of ``former``.
     package static let maxFormer = 16
 
     /// The name of the write with a number that is made at a time.
@@ -43,8 +45,8 @@ package struct WriteToken: Hashable, Sendable {
             + String(UInt64.random(in: .min ... .max), radix: 36)
     }
 
-    /// True if the names are short and have letters, digits and hyphens only, and the list of what is
-    /// refused is not too long.
+    /// True if the names are short and have letters, digits and hyphens only, and ``former`` is not
+    /// too long.
     package var isValid: Bool {
         former.count <= Self.maxFormer
             && [[client, write], answered, writer.map { [$0] } ?? [], former].joined()

@@ -4,7 +4,7 @@ package import LarderCore
 /// Where the databases of a server are exported to when it stops.
 package struct ExportTarget: Sendable {
     package let directory: String
-    /// Takes note of bytes that were written, on the thread that writes; nil for nothing.
+    /// Called with the count of bytes after each write to a file, on the thread that writes.
     package let progress: (@Sendable (_ bytes: Int) -> Void)?
 
     package init(_ directory: String, progress: (@Sendable (_ bytes: Int) -> Void)? = nil) {

@@ -66,7 +66,7 @@ struct DataFileOptions: ParsableArguments {
     }
 }
 
-/// How much was exported so far; any thread may use it.
+/// Counts the bytes that exports have written; safe to use from any thread.
 final class ExportedBytes: Sendable {
     private let bytes = Atomic<Int>(0)
 

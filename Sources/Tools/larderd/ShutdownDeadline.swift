@@ -2,15 +2,15 @@ import Dispatch
 
 /// Ends the process if its shutdown takes too long.
 ///
-/// The time counts from the first signal, and again while work goes on that must not be cut off. It depends on no task and no event loop of the server, all of
-/// which may be busy or blocked by then.
+/// The time counts from the first signal, and starts over while an export makes progress. It depends
+/// on no task and no event loop of the server, all of which may be busy or blocked by then.
 final class ShutdownDeadline {
     private let queue = DispatchQueue(label: "larderd.shutdown")
     private let sources: [any DispatchSourceSignal]
 
     /// - Parameters:
     ///   - signals: the signals that begin the shutdown.
-    ///   - progress: a number that changes as long as there is work that the shutdown waits for.
+    ///   - progress: a number; if it has changed when the time is over, the time starts over.
     ///   - expire: called on another thread, once for each signal received that long ago.
     init(
         _ signals: [Int32], _ time: DispatchTimeInterval,

@@ -54,7 +54,7 @@ struct BatchNamesTests {
         #expect(names.token(for: batch(4)).answered.isEmpty)
     }
 
-    @Test("are told with the process that sends them at the beginning of each stream")
+    @Test("carry the name of the process in the first message of each stream")
     mutating func writer() {
         for _ in 0..<2 {
             let tokens = (1...3).map { names.token(for: batch($0)) }

@@ -6,6 +6,20 @@ import Testing
 
 @Suite("Writes that arrive late", .timeLimit(.minutes(5)))
 struct LateWriteTests {
+    private let directory: TemporaryDirectory
+    private let server: SocketServer
+    private let proxy: Proxy
+    /// The directory of the client's store.
+    private let store: String
+
+    init() async throws {
+        directory = try TemporaryDirectory()
+        server = try SocketServer(directory: directory.file("server"))
+        try await server.start()
+        proxy = try await Proxy.started(port: server.port)
+        store = directory.file("client")
+    }
+
     /// Does not wait for the answer.
     private func increment(_ database: Database) {
         database.reference(withPath: "sum").setValue(ServerValue.increment(1))
@@ -13,11 +27,6 @@ struct LateWriteTests {
 
     @Test("a write of an ended process that arrives after it was sent again is not made twice")
     func endedProcess() async throws {
-        let directory = try TemporaryDirectory()
-        let server = try SocketServer(directory: directory.file("server"))
-        try await server.start()
-        let proxy = try await Proxy.started(port: server.port)
-        let store = directory.file("client")
         let first = try SocketClient.opened(port: proxy.port, store)
         try await first.reference(withPath: "a").setValue(1)
         await proxy.hold(.toServer)
@@ -39,11 +48,6 @@ struct LateWriteTests {
 
     @Test("a write of the last process that shared the store is not made twice")
     func sharedStore() async throws {
-        let directory = try TemporaryDirectory()
-        let server = try SocketServer(directory: directory.file("server"))
-        try await server.start()
-        let proxy = try await Proxy.started(port: server.port)
-        let store = directory.file("client")
         let first = try SocketClient.opened(port: proxy.port, store, access: .shared)
         try await first.reference(withPath: "a").setValue(1)
         let text = String(repeating: "a", count: 100_000)

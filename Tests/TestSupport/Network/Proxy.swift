@@ -72,8 +72,8 @@ package final class Proxy: Sendable {
         await order { $0.release() }
     }
 
-    /// Makes what clients send on the connections that there are arrive late, with ``deliver()``, and
-    /// breaks the client's end of each once so many more bytes have come.
+    /// Withholds what clients send on the present connections until ``deliver()``, and resets the
+    /// client's end of each after so many more bytes; the server's end stays open.
     package func strand(after byteCount: Int) async {
         await order { $0.strand(after: byteCount) }
     }

@@ -10,8 +10,8 @@ final class WriteSession {
     private var hasClosed = false
     private var lastToken: UInt64 = 0
 
-    /// The name of the process that writes; nil before the first write that names it.
-    var writer: String?
+    /// The client's process at the other end; nil until a write names it.
+    fileprivate(set) var writer: String?
 
     /// Whether its writes are still committed.
     private(set) var isOpen = true
@@ -119,22 +119,15 @@ extension BackendCore {
     /// Handles a request of a stream, unless it has ended.
     func receive(_ request: WriteRequest, onWriteStream id: StreamID) {
         guard let session = writeSessions[id], let commit = session.receive(request) else { return }
-        guard isLatest(id, session, commit.name) else {
+        if session.writer == nil, let name = commit.name, let writer = name.writer {
+            session.writer = writer
+            writerStreams.begin(writer, after: name.former, on: id)
+        }
+        if let writer = session.writer, !writerStreams.isLatest(id, of: writer) {
             return session.close(
                 LarderError(.aborted, "the client has begun to write on a later stream"))
         }
         self.commit(commit)
-    }
-
-    /// Whether the process that writes on a stream has begun no later one.
-    private func isLatest(
-        _ id: StreamID, _ session: WriteSession, _ name: WriteToken?
-    ) -> Bool {
-        if session.writer == nil, let writer = name?.writer {
-            session.writer = writer
-            return writerStreams.begin(writer, after: name?.former ?? [], on: id)
-        }
-        return session.writer.map { writerStreams.isLatest(id, of: $0) } ?? true
     }
 
     /// Ends a stream that its client has closed.

@@ -28,7 +28,7 @@ package struct ClientConfiguration: Sendable {
     /// ``OnlineStateTracker``.
     package var remembersOutages = false
 
-    /// Makes the names of a new store's clients and of this process at backends: each time another.
+    /// Makes the names by which backends know a new store and this process: unique ones.
     package var makeName: @Sendable () -> String = { WriteToken.newName() }
 
     /// The collection of the markers by which a backend that does not keep the names of writes

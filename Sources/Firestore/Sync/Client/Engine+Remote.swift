@@ -113,7 +113,7 @@ extension Engine {
         perform(actions)
     }
 
-    /// Passes an event of the write stream on; names of batches are used from a handshake on.
+    /// Reports an event of the write stream; an answered handshake once this process is in the store.
     private func deliver(_ event: WriteEvent, _ generation: Int) {
         do throws(LarderError) {
             if case .handshake(_, keepsNames: true) = event {

@@ -6,8 +6,8 @@ import LarderRemote
 ///
 /// Each message names, besides its own batch, earlier batches that the backend can forget: their
 /// answers are in the client's store, so they are not sent again. The first message of a stream
-/// names the processes that have written for the client. The backend refuses what arrives later on
-/// their earlier streams: it may have forgotten those batches.
+/// also names this process and the client's processes before it. From then on the backend refuses
+/// batches on the earlier streams of these processes: they were sent again on the new stream.
 package struct BatchNames: Sendable {
     /// The most batches that a message allows the backend to forget.
     private static let maxAnswered = 500
@@ -16,7 +16,7 @@ package struct BatchNames: Sendable {
     private let writer: String
     /// The processes that have written for the client before this one.
     private var formerWriters: [String] = []
-    /// Whether a message of the stream has named the processes.
+    /// True once a message on the present stream has carried the names of the processes.
     private var hasNamedWriters = false
     /// The names of batches whose answers have arrived and are not stored yet.
     private var unstored: [Int64: String] = [:]
@@ -75,8 +75,9 @@ extension MutationBatch {
 extension BatchNames {
     private static let writersName = "firestore.writers"
 
-    /// Notes in the store that this process writes for the client, and learns who has done so before
-    /// it: once the backend accepts writes on a stream, before any is sent.
+    /// Adds this process to the processes in the store that have written, and reads those before it.
+    ///
+    /// To be called for each stream, before the first batch is sent on it.
     ///
     /// - Throws: what the store throws; ``LarderCore/LarderError/leaseLost``.
     mutating func noteWriter(in localStore: LocalStore) throws(LarderError) {

@@ -36,9 +36,9 @@ package struct RemoteStore: Sendable {
     var pipeline: WritePipeline
     /// The write stream's last token; nil before its handshake is answered.
     var writeToken: [UInt8]?
-    /// The names of batches, if they have any.
+    /// The names of batches; nil if batches are sent without names.
     ///
-    /// Before the handshake is answered the owner tells it which processes have written.
+    /// The owner calls ``BatchNames/noteWriter(in:)`` before it reports an answered handshake.
     package var names: BatchNames?
     /// True if the write stream's backend commits a named batch once, however often it is sent.
     var namesWrites = false

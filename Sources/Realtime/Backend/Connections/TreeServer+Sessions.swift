@@ -51,8 +51,9 @@ extension TreeServer {
         }
     }
 
-    /// Makes a write, or answers it again if it was made, whatever the present node; ends the former
-    /// sessions that it names first.
+    /// Makes a write, or answers it again if it was made, whatever the present node.
+    ///
+    /// The sessions in the token's `former` are ended first, with their `onDisconnect` operations.
     private func answer(
         _ write: RealtimeRequest, once token: WriteToken, of session: BackendSession
     ) -> RealtimeResponse {

@@ -34,7 +34,7 @@ final class DatabaseDisk {
     private var transactions: [TransactionID: StoredWrite] = [:]
     private var refused: [WriteID: DeadWrite] = [:]
     private(set) var token: String?
-    /// The sessions that an earlier run of the only client has left.
+    /// The sessions of earlier runs; empty in a shared store, whose membership has them.
     private var sessions = ClientSessions()
     /// The client's name, by which servers recognize its writes: that of its store.
     let clientName: String
@@ -113,7 +113,7 @@ final class DatabaseDisk {
     /// shared store, where each process has a session.
     var lastSession: String? { sessions.last }
 
-    /// The sessions of clients that have ended, which the server ends before it makes their writes.
+    /// The sessions of clients that have ended, whose writes this client sends.
     var formerSessions: [String] { stored?.membership?.formerSessions ?? sessions.former }
 
     /// Replaces the list of refused writes.

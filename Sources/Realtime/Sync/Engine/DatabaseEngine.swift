@@ -50,7 +50,7 @@ actor DatabaseEngine {
     ///
     /// They are removed from the disk before that is sent.
     var answeredWrites: [String] = []
-    /// Whether a write of the connection has named the sessions of clients that have ended.
+    /// True once a write on the present connection has carried ``DatabaseDisk/formerSessions``.
     var hasNamedFormer = false
     /// Identifies the names that the server of the last connection keeps; nil for one without.
     var namesID: String?

@@ -2,10 +2,10 @@ import LarderCore
 import LarderRealtimeModel
 import LarderStorage
 
-/// The sessions of a client at the server, and of those whose writes it sends.
+/// The session of a client at the server, and the sessions of ended clients whose writes it sends.
 ///
-/// What a client that has ended left in the network could arrive after another one has sent it
-/// again. So the server ends the sessions of such clients first.
+/// A write that an ended client has sent may reach the server late, after this client has sent it
+/// again. The server therefore ends these sessions first; see `WriteToken.former`.
 struct ClientSessions: Equatable, Sendable {
     /// The session of the client's last connection; nil before the first.
     var last: String?

@@ -42,7 +42,7 @@ struct WriterStreamsTests {
         #expect(probe.current.ending??.kind == .aborted, sourceLocation: sourceLocation)
     }
 
-    @Test("are refused on a stream of a process that writes on a later one")
+    @Test("are refused on a stream if the process writes on a later one")
     func sameProcess() throws {
         let (one, two) = (open(), open())
         try send("1", by: "v", on: one)
@@ -55,7 +55,7 @@ struct WriterStreamsTests {
         try expect(sum: 4)
     }
 
-    @Test("are refused of a process after which another one writes, whatever came before")
+    @Test("are refused on streams of earlier processes, whether these had written or not")
     func formerProcess() throws {
         let (begun, unused, idle) = (open(), open(), open())
         try send("1", by: "u", on: begun)
@@ -74,7 +74,7 @@ struct WriterStreamsTests {
         try expect(sum: 5)
     }
 
-    @Test("are made of a process that writes again, on its new stream")
+    @Test("are made if processes take turns, each on a new stream")
     func turns() throws {
         let names = ["v", "w"]
         for turn in 0..<6 {
@@ -86,7 +86,7 @@ struct WriterStreamsTests {
         try expect(sum: 6)
     }
 
-    @Test("are made of clients that name no process")
+    @Test("are made on all streams of a client that names no process")
     func unnamed() throws {
         let (one, two) = (open(), open())
         for (number, probe) in [one, two, one, two].enumerated() {
@@ -95,13 +95,13 @@ struct WriterStreamsTests {
         try expect(sum: 4)
     }
 
-    @Test("are refused of a limited number of processes, the last ones")
+    @Test("the number of known processes is limited")
     func limit() {
         var streams = WriterStreams(limit: 100)
         for number in 1...1_000 {
             let former = (0..<8).map { "\(number)-\($0)" }
-            let isLatest = streams.begin("\(number)", after: former, on: StreamID(number))
-            #expect(isLatest)
+            streams.begin("\(number)", after: former, on: StreamID(number))
+            #expect(streams.isLatest(StreamID(number), of: "\(number)"))
             #expect(streams.count <= 100)
         }
         for number in 997...1_000 { #expect(!streams.isLatest(1, of: "\(number)-7")) }

@@ -13,10 +13,11 @@ struct MadeWritesTests {
     private let storage = MemoryStorage()
 
     private func increment(
-        _ write: String, of client: String = "c", answered: [String] = []
+        _ write: String, of client: String = "c", answered: [String] = [],
+        former: [String] = []
     ) -> RealtimeRequest {
         .once(
-            WriteToken(client: client, write: write, answered: answered),
+            WriteToken(client: client, write: write, answered: answered, former: former),
             .put(TreePath("n"), Node(.deferred(.increment(LeafNumber(1)))), hash: nil))
     }
 
@@ -33,6 +34,20 @@ struct MadeWritesTests {
         #expect(next.send(increment("1")) == ["hello z-2", "1 ok"])
         #expect(next.send(increment("2")) == ["2 ok"])
         #expect(backend.tree.description == #"{"n":3}"#)
+    }
+
+    @Test("end the sessions that they name first, and no others")
+    func formerSessions() throws {
+        let backend = TestBackend()
+        let (former, other, client) = (backend.connect(), backend.connect(), backend.connect())
+        for session in [former, other, client] { _ = session.received() }
+        #expect(
+            former.send(.onDisconnectPut(TreePath("gone"), Node(.integer(1)))) == ["1 ok"])
+        #expect(client.send(increment("1", former: ["z-1", "z-3", "z-9"])) == ["1 ok"])
+        _ = former.send(increment("2"))
+        #expect(backend.tree.description == #"{"gone":1,"n":1}"#)
+        #expect(other.send(increment("3")) == ["1 ok"])
+        #expect(client.send(increment("4")) == ["2 ok"])
     }
 
     @Test("are known after a kill: the commit of a write has its name")

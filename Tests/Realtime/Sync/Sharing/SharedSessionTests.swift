@@ -14,7 +14,7 @@ struct SharedSessionTests {
         world = try SharedStoreWorld()
     }
 
-    /// Compares the sessions that each write ends which a client has sent since the last call.
+    /// Compares the sessions that each write names, of those sent since the last call.
     private func expect(
         _ engine: EngineUnderTest, _ expected: [[String]],
         sourceLocation: SourceLocation = #_sourceLocation
@@ -25,7 +25,7 @@ struct SharedSessionTests {
         #expect(former == expected, sourceLocation: sourceLocation)
     }
 
-    @Test("Those of clients that have ended are ended by the first write of a connection")
+    @Test("The first write of a connection names the sessions of clients that have ended")
     func former() throws {
         let (one, two) = (try world.open(), try world.open())
         try one.connect(session: "s1")
