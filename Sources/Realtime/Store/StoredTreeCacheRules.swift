@@ -20,6 +20,8 @@ package struct TreeCacheRuleUsage: Hashable, Sendable {
     package var isPinned: Bool { rule.isPinned }
     /// True if the rule evicts what nothing uses.
     package var isNeverCached: Bool { rule.isNeverCached }
+    /// True if the rule's location is local only.
+    package var isLocalOnly: Bool { rule.isLocalOnly }
     /// The rule's maximum size in bytes; nil for none.
     package var maximumBytes: Int64? { rule.maximumBytes }
     /// The rule's maximum time since the last use; nil for none.
@@ -68,15 +70,22 @@ extension ReadableTransaction where Self: ~Copyable {
         guard !rules.isEmpty else { return [] }
         var counts: [TreePath: Int] = [:]
         let tree = try tree(named: name)
+        let local = try self.tree(named: TreeCacheRules.localTreeName(of: name))
         for query in try tree.map({ (tree) throws(LarderError) in
             try trackedQueries(in: tree)
         }) ?? [] {
-            if let rule = rules[query.query.path] { counts[rule.path, default: 0] += 1 }
+            if let rule = rules[query.query.path], !rule.isLocalOnly {
+                counts[rule.path, default: 0] += 1
+            }
         }
         var usages: [TreeCacheRuleUsage] = []
         for rule in rules.list {
             let size: Int64
-            if let tree { size = try cachedBytes(by: rule, of: rules, in: tree) } else { size = 0 }
+            if let tree = rule.isLocalOnly ? local : tree {
+                size = try cachedBytes(by: rule, of: rules, in: tree)
+            } else {
+                size = 0
+            }
             usages.append(
                 TreeCacheRuleUsage(
                     rule: rule, trackedQueryCount: counts[rule.path] ?? 0, sizeBytes: size))
@@ -126,6 +135,9 @@ extension Store {
 // MARK: - Coding
 
 extension TreeCacheRules {
+    /// The name of the tree with what rules of another tree make local only.
+    package static func localTreeName(of name: String) -> String { name + ".local" }
+
     fileprivate static func valueName(ofTree name: String) -> String { "treeCacheRules/" + name }
 
     fileprivate var json: JSONValue { .array(list.map(\.json)) }
@@ -140,14 +152,15 @@ extension TreeCacheRules {
 
 extension TreeCacheRule {
     private static let names = (
-        path: "path", pinned: "pinned", neverCached: "neverCached", bytes: "maxBytes",
-        age: "maxAgeMs"
+        path: "path", pinned: "pinned", neverCached: "neverCached", localOnly: "localOnly",
+        bytes: "maxBytes", age: "maxAgeMs"
     )
 
     fileprivate var json: JSONValue {
         var members = [JSONMember(Self.names.path, .string(path.text))]
         if isPinned { members.append(JSONMember(Self.names.pinned, .boolean(true))) }
         if isNeverCached { members.append(JSONMember(Self.names.neverCached, .boolean(true))) }
+        if isLocalOnly { members.append(JSONMember(Self.names.localOnly, .boolean(true))) }
         if let maximumBytes { members.append(JSONMember(Self.names.bytes, .integer(maximumBytes))) }
         if let maximumAge {
             members.append(JSONMember(Self.names.age, .integer(maximumAge.milliseconds)))
@@ -160,6 +173,7 @@ extension TreeCacheRule {
         self.init(
             TreePath(path), isPinned: json[Self.names.pinned] == .boolean(true),
             isNeverCached: json[Self.names.neverCached] == .boolean(true),
+            isLocalOnly: json[Self.names.localOnly] == .boolean(true),
             maximumBytes: try json.integer(Self.names.bytes),
             maximumAge: try json.integer(Self.names.age).map { .milliseconds($0) })
     }

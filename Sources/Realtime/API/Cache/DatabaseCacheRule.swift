@@ -3,7 +3,8 @@ import LarderRealtimeModel
 import LarderRealtimeStore
 import LarderRealtimeSync
 
-/// A rule for what is cached of a location and everything below it: what is evicted, and when.
+/// A rule for what is cached of a location and everything below it: what is evicted, and when, and
+/// whether it is sent to the server at all.
 ///
 /// A rule applies to the queries, observed or read, whose location is that of the rule or lies below
 /// it, and to the data that they keep. Of several rules the deepest one applies.
@@ -14,6 +15,7 @@ import LarderRealtimeSync
 ///     DatabaseCacheRule("chats", maximumBytes: 20 << 20, maximumAge: .seconds(604_800)),
 ///     DatabaseCacheRule("chats/lobby"),  // as without a rule
 ///     DatabaseCacheRule("sessions", isNeverCached: true),
+///     DatabaseCacheRule("drafts", isLocalOnly: true),
 /// ]
 /// ```
 ///
@@ -35,6 +37,14 @@ public struct DatabaseCacheRule: Hashable, Sendable {
     /// True if data is evicted as soon as no observer, `keepSynced` or read needs it.
     public var isNeverCached: Bool
 
+    /// True if the location is kept in the store alone: what is written there is never sent and
+    /// never queued, and the server is not asked for it.
+    ///
+    /// Such a location is no part of those above it: their observers, reads and writes do not see
+    /// it. No rule applies below it. Not available in a directory that several processes share, and
+    /// without a store (``DatabaseConfiguration/Storage/memoryWithoutUnused``).
+    public var isLocalOnly: Bool
+
     /// The size in bytes above which the least recently used queries are evicted; nil for none.
     ///
     /// Compared with the space of the rows that hold nothing but data of the location, without that
@@ -54,11 +64,12 @@ public struct DatabaseCacheRule: Hashable, Sendable {
     /// A rule without properties is valid: it exempts a location from the rules above it.
     public init(
         _ path: String, isPinned: Bool = false, isNeverCached: Bool = false,
-        maximumBytes: Int64? = nil, maximumAge: Duration? = nil
+        isLocalOnly: Bool = false, maximumBytes: Int64? = nil, maximumAge: Duration? = nil
     ) {
         self.path = path
         self.isPinned = isPinned
         self.isNeverCached = isNeverCached
+        self.isLocalOnly = isLocalOnly
         self.maximumBytes = maximumBytes
         self.maximumAge = maximumAge
     }
@@ -98,8 +109,10 @@ extension Database {
     /// goes on after the call returns.
     ///
     /// - Throws: `invalidArgument` for more than 256 rules, two rules of one location, an invalid
-    ///   path, or a rule that contradicts itself; nothing is changed then. `failedPrecondition` for
-    ///   a closed database, or one without a cache; errors of the store.
+    ///   path, a rule that contradicts itself, one below a local-only location, or a local-only one
+    ///   in a shared directory; nothing is changed then. `failedPrecondition` for a closed
+    ///   database, one without a cache, or rules that change whether a location is local only while
+    ///   it has an observer; errors of the store.
     public nonisolated(nonsending) func setCacheRules(
         _ rules: [DatabaseCacheRule]
     ) async throws(DatabaseError) {
@@ -123,8 +136,8 @@ extension TreeCacheRules {
             list.append(
                 TreeCacheRule(
                     try TreePath(validating: rule.path), isPinned: rule.isPinned,
-                    isNeverCached: rule.isNeverCached, maximumBytes: rule.maximumBytes,
-                    maximumAge: rule.maximumAge))
+                    isNeverCached: rule.isNeverCached, isLocalOnly: rule.isLocalOnly,
+                    maximumBytes: rule.maximumBytes, maximumAge: rule.maximumAge))
         }
         try self.init(list)
     }
@@ -135,7 +148,8 @@ extension DatabaseCacheRuleUsage {
         let rule = usage.rule
         self.rule = DatabaseCacheRule(
             rule.path.text, isPinned: rule.isPinned, isNeverCached: rule.isNeverCached,
-            maximumBytes: rule.maximumBytes, maximumAge: rule.maximumAge)
+            isLocalOnly: rule.isLocalOnly, maximumBytes: rule.maximumBytes,
+            maximumAge: rule.maximumAge)
         trackedQueryCount = usage.trackedQueryCount
         sizeBytes = usage.sizeBytes
     }

@@ -26,7 +26,7 @@ public final class DatabaseWrite: Sendable {
     /// observers' events are on their way.
     ///
     /// - Returns: the ID of the write in ``Database/pendingWrites()``; nil for an update without
-    ///   values.
+    ///   values and for a write of a local-only location, which is not queued.
     /// - Throws: the reason why nothing was written, such as `invalidArgument` for a value that
     ///   cannot be stored, `failedPrecondition` for a closed database or `resourceExhausted` for a
     ///   full disk; `cancelled` if the task is cancelled, in which case the write proceeds.
@@ -52,7 +52,8 @@ public final class DatabaseWrite: Sendable {
         }
     }
 
-    /// The ID of the write in ``Database/pendingWrites()``; nil until it is committed locally.
+    /// The ID of the write in ``Database/pendingWrites()``; nil until it is committed locally, and
+    /// for a write that is not queued.
     public var id: Int64? {
         ((try? commit.result?.get()) ?? nil)?.rawValue
     }
@@ -91,7 +92,7 @@ public final class DatabaseWrite: Sendable {
             client.write(
                 change, insteadOf: deadLetter,
                 committed: { result in
-                    commit.finish(result.map(Optional.some))
+                    commit.finish(result)
                     if case .failure(let error) = result {
                         acknowledgement.finish(.failure(error))
                     }

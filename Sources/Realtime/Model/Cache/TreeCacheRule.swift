@@ -1,4 +1,5 @@
-/// A rule for the queries at a location and below it: which of them are evicted, and when.
+/// A rule for the queries at a location and below it: which of them are evicted, and when, and
+/// whether the location is the server's at all.
 package struct TreeCacheRule: Hashable, Sendable {
     /// The location.
     package let path: TreePath
@@ -6,6 +7,8 @@ package struct TreeCacheRule: Hashable, Sendable {
     package let isPinned: Bool
     /// True if queries are evicted as soon as nothing uses them.
     package let isNeverCached: Bool
+    /// True if the location is not the server's: it is in the store alone.
+    package let isLocalOnly: Bool
     /// The size of the cached data in bytes above which queries are evicted; nil for none.
     package let maximumBytes: Int64?
     /// The time since its last use after which a query is evicted; nil for none.
@@ -13,11 +16,12 @@ package struct TreeCacheRule: Hashable, Sendable {
 
     package init(
         _ path: TreePath, isPinned: Bool = false, isNeverCached: Bool = false,
-        maximumBytes: Int64? = nil, maximumAge: Duration? = nil
+        isLocalOnly: Bool = false, maximumBytes: Int64? = nil, maximumAge: Duration? = nil
     ) {
         self.path = path
         self.isPinned = isPinned
         self.isNeverCached = isNeverCached
+        self.isLocalOnly = isLocalOnly
         self.maximumBytes = maximumBytes
         self.maximumAge = maximumAge
     }
@@ -40,6 +44,8 @@ package struct TreeCacheRule: Hashable, Sendable {
         }
         if isPinned, isNeverCached { return "is both pinned and never cached" }
         let hasLimit = maximumBytes != nil || maximumAge != nil
+        if isLocalOnly, isNeverCached { return "is both local only and never cached" }
+        if isLocalOnly, hasLimit { return "is local only and has a limit" }
         if isPinned, hasLimit { return "is pinned and has a limit" }
         if isNeverCached, hasLimit { return "is never cached and has a limit" }
         return nil
@@ -52,6 +58,8 @@ package struct TreeCacheRules: Sendable {
     package let list: [TreeCacheRule]
     /// True if a rule evicts queries.
     package let evicts: Bool
+    /// The locations that are local only, none of which lies below another.
+    package let localOnlyPaths: [TreePath]
     /// The time between checks for queries that are too old; nil if no rule has an age.
     package let checkInterval: Duration?
     private let byPath: PathTree<TreeCacheRule>
@@ -85,11 +93,20 @@ package struct TreeCacheRules: Sendable {
             }
         }
         self.init(unchecked: list)
+        for rule in list {
+            guard let above = localOnlyPaths.first(where: { $0.isAncestor(of: rule.path) }) else {
+                continue
+            }
+            throw .invalidValue(
+                "the cache rule for \(rule.path) lies below \(above), which is local only; "
+                    + "there are no rules below such a location")
+        }
     }
 
     private init(unchecked list: [TreeCacheRule]) {
         self.list = list
         evicts = list.contains { $0.evicts }
+        localOnlyPaths = list.filter(\.isLocalOnly).map(\.path)
         let shortestAge = list.compactMap(\.maximumAge).min()
         checkInterval = shortestAge.map { min(max($0 / 16, .seconds(1)), .seconds(3_600)) }
         var byPath = PathTree<TreeCacheRule>()
@@ -133,6 +150,45 @@ package struct TreeCacheRules: Sendable {
             return true
         }
         byPath.subtree(at: path)?.forEach { _, rule in body(rule) }
+    }
+}
+
+// MARK: - Local only
+
+extension TreeCacheRules {
+    /// True if a location is local only.
+    package func isLocalOnly(_ path: TreePath) -> Bool {
+        !localOnlyPaths.isEmpty && self[path]?.isLocalOnly == true
+    }
+
+    /// True if a write changes locations that are local only.
+    ///
+    /// - Parameter values: what it replaces, by paths from the root.
+    /// - Throws: `invalidArgument` if it changes others as well, or has data for such a location
+    ///   that lies below one of the server's.
+    package func isLocalOnly(_ values: [PathValue]) throws(LarderError) -> Bool {
+        guard !localOnlyPaths.isEmpty, let first = values.first else { return false }
+        let isLocal = isLocalOnly(first.path)
+        for value in values {
+            if isLocalOnly(value.path) != isLocal {
+                throw .invalidValue(
+                    "the write changes \(first.path) and \(value.path), of which only one is local "
+                        + "only by the cache rules; write them separately")
+            }
+            if !isLocal { try checkForServer(value) }
+        }
+        return isLocal
+    }
+
+    private func checkForServer(_ value: PathValue) throws(LarderError) {
+        for path in localOnlyPaths {
+            guard let below = path.relative(to: value.path),
+                !value.node.node(at: below).isEmpty
+            else { continue }
+            throw .invalidValue(
+                "the write of \(value.path) has data for \(path), which is local only by the cache "
+                    + "rules; write that location separately")
+        }
     }
 }
 

@@ -136,6 +136,12 @@ extension StoredTree {
         saveQueries()
     }
 
+    /// Notes that all data of a location is cached although nothing asked for it.
+    mutating func ensureComplete(_ path: TreePath, now: Int64) {
+        tracked.ensureComplete(path, now: now)
+        saveQueries()
+    }
+
     /// Forgets a query whose data was evicted.
     package mutating func evicted(_ query: QuerySpec) {
         tracked.remove(query)

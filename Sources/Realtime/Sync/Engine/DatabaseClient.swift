@@ -147,17 +147,18 @@ extension DatabaseClient {
     ///
     /// - Parameters:
     ///   - deadWrite: a refused write that is forgotten in the same commit.
-    ///   - committed: called with the write's number when it is durable, or with the reason why
-    ///     nothing was written.
+    ///   - committed: called with the write's number when it is durable, nil for one of local-only
+    ///     locations, which is not queued; or with the reason why nothing was written.
     ///   - acknowledged: called when the server has answered, if the write was committed.
     package func write(
         _ request: WriteRequest, insteadOf deadWrite: WriteID? = nil,
-        committed: @escaping Completion<WriteID>, acknowledged: @escaping Completion<Void>
+        committed: @escaping Completion<WriteID?>, acknowledged: @escaping Completion<Void>
     ) {
         perform(
             {
-                $0.write(request, committed: committed, acknowledged: acknowledged)
-                if let deadWrite { $0.removeDeadWrite(deadWrite) }
+                $0.write(
+                    request, insteadOf: deadWrite, committed: committed,
+                    acknowledged: acknowledged)
             },
             otherwise: { committed(.failure(Self.terminated)) })
     }

@@ -47,7 +47,7 @@ final class DatabaseDisk {
     /// What was written by each cache rule with a maximum size.
     var ruleSizes = CacheRuleSizes()
 
-    /// The one tree of a client's store.
+    /// The tree with the server's data in a client's store.
     static let treeName = "database"
 
     /// Opens the store, if there is to be one.
@@ -97,6 +97,42 @@ final class DatabaseDisk {
             membership: membership, evictionCommit: commit, lastEvictionCommit: commit)
         try load(opened, tree)
     }
+
+    /// The disk of another tree in the same store, which stays open.
+    private init(_ stored: Stored, beside disk: DatabaseDisk) {
+        self.stored = stored
+        budget = .unlimited
+        clientName = disk.clientName
+        log = disk.log
+        guarding = disk.guarding
+    }
+
+    /// The disk of the tree for local-only locations, which is made if there is none; nil without a
+    /// store.
+    func localDisk() throws(LarderError) -> DatabaseDisk? {
+        guard let store = stored?.store else { return nil }
+        let tree = try store.write { (transaction) throws(LarderError) in
+            try transaction.obtainTree(named: Self.localTreeName)
+        }
+        let commit = store.lastEvictionCommit
+        return DatabaseDisk(
+            Stored(
+                store: store, tree: tree, isOwned: false, reads: CacheReads(store),
+                membership: nil, evictionCommit: commit, lastEvictionCommit: commit),
+            beside: self)
+    }
+
+    /// True if the store has had local-only locations.
+    var hasLocalTree: Bool {
+        get throws(LarderError) {
+            guard let store = stored?.store else { return false }
+            return try store.read { (transaction) throws(LarderError) in
+                try transaction.tree(named: Self.localTreeName) != nil
+            }
+        }
+    }
+
+    private static var localTreeName: String { TreeCacheRules.localTreeName(of: treeName) }
 
     private func load(_ store: Store, _ tree: TreeNumber) throws(LarderError) {
         let (refused, token) = try store.read { (transaction) throws(LarderError) in
@@ -245,6 +281,11 @@ extension DatabaseDisk {
         record(.setCacheRules(rules))
     }
 
+    /// The content of the turn is not changed after all.
+    func dropContent() {
+        uncommitted.dropContent()
+    }
+
     /// The cache rules of the turn are not set after all.
     func dropCacheRules() {
         uncommitted.dropCacheRules()
@@ -259,6 +300,9 @@ extension DatabaseDisk {
 
     /// The refused writes, in their order.
     var deadWrites: [DeadWrite] { refused.valuesInOrder }
+
+    /// The refused write of a number; nil if there is none.
+    func deadWrite(_ id: WriteID) -> DeadWrite? { refused[id] }
 
     /// Keeps a refused write.
     func add(_ write: DeadWrite) {
@@ -285,7 +329,9 @@ extension DatabaseDisk {
     ///
     /// Server data that no store can keep, such as a key that is too long, is left out, so
     /// that it does not stand in the way of everything else.
-    func commit() throws(LarderError) {
+    ///
+    /// - Parameter isComplete: true to leave nothing out, but to throw.
+    func commit(isComplete: Bool = false) throws(LarderError) {
         guard let stored else { return }
         while !uncommitted.isEmpty {
             try guarding?()
@@ -297,7 +343,7 @@ extension DatabaseDisk {
                 evictSurplus()
                 noteEviction()
             } catch {
-                guard error.kind == .invalidArgument || error.kind == .notFound,
+                guard !isComplete, error.kind == .invalidArgument || error.kind == .notFound,
                     uncommitted.reduceServerChange(at: position)
                 else { throw error }
                 log("a change cannot be stored: \(error.message)")

@@ -26,7 +26,7 @@ package struct DatabaseUsage: Sendable {
 package struct QueryFreshness: Sendable {
     /// True if all of the data is known.
     package let isComplete: Bool
-    /// True if the server keeps the data up to date.
+    /// True if the server keeps the data up to date, or the location is local only.
     package let isCurrent: Bool
     /// When the server has last confirmed the data, in milliseconds since the Unix epoch by the
     /// local clock; nil if that is not known.
@@ -42,6 +42,10 @@ extension DatabaseEngine {
 
     func freshness(of query: QuerySpec, _ completion: @escaping Completion<QueryFreshness>) {
         guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
+        if isLocalOnly(query.path) {
+            let freshness = QueryFreshness(isComplete: true, isCurrent: true, confirmed: tree.now)
+            return call(later: { completion(.success(freshness)) })
+        }
         forgetEvicted()
         let isCurrent = tree.isCurrent(query)
         let freshness = QueryFreshness(
@@ -113,7 +117,7 @@ extension DatabaseEngine {
 
     /// Keeps a location from eviction, or ends that.
     func setPinned(_ isPinned: Bool, _ path: TreePath) {
-        guard !isTerminated else { return }
+        guard !isTerminated, !isLocalOnly(path) else { return }
         do throws(LarderError) {
             try disk.setPinned(isPinned, path)
         } catch {

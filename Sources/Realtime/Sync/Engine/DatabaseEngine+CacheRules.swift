@@ -55,6 +55,7 @@ extension DatabaseEngine {
         }
         let before = cacheRules
         let result = Result { () throws(LarderError) in
+            try prepareLocalOnly(rules)
             disk.setCacheRules(rules)
             adopt(rules)
             do throws(LarderError) {

@@ -40,6 +40,7 @@ extension DatabaseEngine {
         _ query: QuerySpec, _ listener: Listener
     ) throws(LarderError) -> [TreeEvent] {
         if InfoTree.contains(query.path) { return try info.listen(to: query, listener) }
+        if isLocalOnly(query.path) { return try listenLocally(to: query, listener) }
         forgetEvicted()
         return try tree.listen(to: query, listener)
     }
@@ -48,13 +49,16 @@ extension DatabaseEngine {
         guard listeners.removeValue(forKey: id) != nil else { return }
         if InfoTree.contains(query.path) {
             info.stopListening(to: query, id)
+        } else if isLocalOnly(query.path) {
+            local?.stopListening(to: query, id)
         } else {
             tree.stopListening(to: query, id)
         }
     }
 
     func keepSynced(_ query: QuerySpec, _ isKept: Bool) {
-        guard !isTerminated else { return }
+        // What is local only is always kept.
+        guard !isTerminated, !isLocalOnly(query.path) else { return }
         guard isKept else { return tree.release(query, for: .keepSynced) }
         forgetEvicted()
         do throws(LarderError) {
@@ -77,6 +81,7 @@ extension DatabaseEngine {
             let node = info.value(of: query) ?? .empty
             return answer(completion, query, node, isFromCache: false)
         }
+        if isLocalOnly(query.path) { return getLocally(query, completion) }
         forgetEvicted()
         if let node = tree.value(of: query) {
             return answer(completion, query, node, isFromCache: !tree.isCurrent(query))

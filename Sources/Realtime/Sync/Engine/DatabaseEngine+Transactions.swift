@@ -21,6 +21,7 @@ extension DatabaseEngine {
         _ completion: @escaping Completion<TransactionOutcome>
     ) {
         guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
+        if isLocalOnly(path) { return runTransactionLocally(at: path, update, completion) }
         let id = newTransactionID()
         transactionWork[id] = TransactionWork(
             update: update, completion: completion, time: configuration.clock())
@@ -81,7 +82,11 @@ extension DatabaseEngine {
         guard let update = transactionWork[id]?.update else { return }
         let result: Transactions.UpdateResult
         do throws(LarderError) {
-            result = try update(node).map { .output($0) } ?? .abort
+            let output = try update(node)
+            if let output, let path = transactions.path(of: id) {
+                _ = try cacheRules.isLocalOnly([PathValue(path, output)])
+            }
+            result = output.map { .output($0) } ?? .abort
         } catch {
             result = .failure(error)
         }

@@ -17,6 +17,7 @@ extension DatabaseEngine {
     func endTurn() {
         guard !isTerminated else { return }
         let requests = planRequests()
+        commitLocalOnly()
         if !disk.commitsBeforeEvents { deliver() }
         do throws(LarderError) {
             try disk.commit()
@@ -32,6 +33,7 @@ extension DatabaseEngine {
         }
         observeOutbox()
         disk.unpinCache()
+        local?.unpinCache()
     }
 
     // MARK: Delivering
@@ -68,14 +70,14 @@ extension DatabaseEngine {
     /// The disk has refused the turn: its writes are not made; what the server has said is
     /// committed later.
     private func revertUncommitted(_ error: LarderError) {
-        var made: [(id: WriteID, committed: Completion<WriteID>)] = []
+        var made: [(id: WriteID, committed: Completion<WriteID?>)] = []
         deliveries.removeAll { delivery in
             guard case .made(let id, let committed) = delivery else { return false }
             made.append((id, committed))
             return true
         }
         for write in made.reversed() {
-            withdraw(write.id)
+            if let retried = withdraw(write.id)?.retried { bury(retried) }
             deliver(later: tree.revert(write.id))
         }
         disk.drop(Set(made.map(\.id)))

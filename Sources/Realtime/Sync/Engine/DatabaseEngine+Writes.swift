@@ -26,6 +26,8 @@ struct OutgoingWrite {
     var acknowledged: Completion<Void>
     /// The write that this one is sent instead of, until this one is on disk.
     var replaced: ReplacedWrite?
+    /// The refused write that this one makes again.
+    var retried: DeadWrite?
 }
 
 /// A write that is not sent because a later one replaces it.
@@ -39,10 +41,21 @@ struct ReplacedWrite {
 
 extension DatabaseEngine {
     func write(
-        _ request: WriteRequest, committed: @escaping Completion<WriteID>,
-        acknowledged: @escaping Completion<Void>
+        _ request: WriteRequest, insteadOf deadWrite: WriteID?,
+        committed: @escaping Completion<WriteID?>, acknowledged: @escaping Completion<Void>
     ) {
         guard !isTerminated else { return committed(.failure(DatabaseClient.terminated)) }
+        do throws(LarderError) {
+            let isMade = try writeLocally(request) { [weak self] result in
+                committed(result.map { nil })
+                guard case .success = result else { return }
+                acknowledged(result)
+                if let self, let deadWrite { _ = add(.perform { $0.removeDeadWrite(deadWrite) }) }
+            }
+            if isMade { return }
+        } catch {
+            return committed(.failure(error))
+        }
         let overwritten = overwrittenWrite(by: request)
         let id = tree.newWriteID()
         let write = PendingWrite(id, at: request.path, request.change)
@@ -50,6 +63,10 @@ extension DatabaseEngine {
         deliveries.append(.made(id, committed))
         enqueue(id, request, disk.time, acknowledged)
         if let overwritten { replace(overwritten, by: id) }
+        if let deadWrite {
+            writes[id]?.retried = disk.deadWrite(deadWrite)
+            removeDeadWrite(deadWrite)
+        }
         overrideTransactions(by: request)
     }
 
@@ -311,6 +328,11 @@ extension DatabaseEngine {
         guard !isTerminated else { return completion(.failure(DatabaseClient.terminated)) }
         if case .merge(_, let values) = operation, values.isEmpty {
             return call(later: { completion(.success(())) })
+        }
+        do throws(LarderError) {
+            try checkForServer(operation)
+        } catch {
+            return call(later: { completion(.failure(error)) })
         }
         let place = outbox.add(RequestOutbox.Entry(operation.remoteRequest))
         outboxWork[place] = .disconnect(operation, completion)

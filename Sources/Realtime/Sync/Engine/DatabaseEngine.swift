@@ -74,6 +74,8 @@ actor DatabaseEngine {
 
     // Cache rules.
     var cacheRules = TreeCacheRules()
+    /// The local-only locations; not nil while rules have such.
+    var local: LocalTree?
     /// True if queries that are too old are to be evicted at the end of the turn.
     var mustCheckAges = false
 
@@ -105,7 +107,7 @@ actor DatabaseEngine {
         case event(TreeEvent)
         case call(@Sendable () -> Void)
         /// A write was made, if the commit succeeds.
-        case made(WriteID, Completion<WriteID>)
+        case made(WriteID, Completion<WriteID?>)
     }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -139,6 +141,7 @@ actor DatabaseEngine {
         disk = try DatabaseDisk(configuration, store: store)
         machine = ConnectionMachine(lastSession: disk.lastSession)
         tree = try disk.makeTree(now: configuration.clock().milliseconds)
+        local = try disk.firstLocalTree(configuration)
     }
 
     /// A number that no other request of this engine has.
@@ -190,6 +193,7 @@ actor DatabaseEngine {
         inbox.take(&commands)
         disk.time = configuration.clock()
         tree.now = disk.time.milliseconds
+        local?.now = tree.now
         transactions.time = serverMilliseconds
         catchUp()
         for (index, command) in commands.enumerated() {
@@ -262,6 +266,8 @@ actor DatabaseEngine {
         networkObservers = Observers()
         pendingObservers = ListObservers()
         deadObservers = ListObservers()
+        local?.close()
+        local = nil
         disk.close(completion)
     }
 }

@@ -179,6 +179,14 @@ final class UncommittedChanges {
         return true
     }
 
+    /// The content is not changed after all.
+    func dropContent() {
+        changes.removeAll { if case .content = $0 { true } else { false } }
+        runs = []
+        content = PathTree()
+        closeRun()
+    }
+
     /// The cache rules are not changed after all.
     func dropCacheRules() {
         changes.removeAll { if case .setCacheRules = $0 { true } else { false } }

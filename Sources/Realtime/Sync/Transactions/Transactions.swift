@@ -94,6 +94,9 @@ package struct Transactions: Sendable {
     /// The count of transactions that have not ended.
     package var count: Int { transactions.count }
 
+    /// The location of a transaction; nil once it has ended.
+    func path(of id: TransactionID) -> TreePath? { transactions[id]?.path }
+
     /// Takes what is to be done since the last call.
     package mutating func takeEffects() -> [Effect] {
         defer { effects = [] }

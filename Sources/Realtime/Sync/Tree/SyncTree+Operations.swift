@@ -14,6 +14,16 @@ extension SyncTree {
         return apply(TreeOperation(.server, at: path, .overwrite(node)))
     }
 
+    /// Shows what is stored already as the server's data.
+    ///
+    /// - Parameter values: the nodes by paths from the root, of which none contains another.
+    mutating func showServerChange(_ values: [PathValue]) -> [TreeEvent] {
+        if values.count == 1 {
+            return apply(TreeOperation(.server, at: values[0].path, .overwrite(values[0].node)))
+        }
+        return apply(TreeOperation(.server, at: .root, .merge(PathTree(values))))
+    }
+
     /// The server has replaced several nodes below a location.
     package mutating func serverMerge(
         _ path: TreePath, _ values: [PathValue], tag: Int? = nil

@@ -78,6 +78,9 @@ package struct SyncTree {
 // MARK: - What is known
 
 extension SyncTree {
+    /// The locations with listeners or holders.
+    var viewPaths: [TreePath] { points.paths }
+
     /// The view of a query; nil if there is none.
     func view(of query: QuerySpec) -> QueryView? {
         points[query.path]?[query.parameters]

@@ -292,6 +292,7 @@ struct StoreFigures {
             "path": .string(usage.path),
             "isPinned": .boolean(usage.isPinned),
             "isNeverCached": .boolean(usage.isNeverCached),
+            "isLocalOnly": .boolean(usage.isLocalOnly),
             "maximumBytes": usage.maximumBytes.map { .integer($0) } ?? .null,
             "maximumAgeSeconds": usage.maximumAge.map { .integer($0.components.seconds) } ?? .null,
             "trackedQueryCount": .integer(usage.trackedQueryCount),
@@ -350,7 +351,7 @@ extension CacheRule {
 extension TreeCacheRuleUsage {
     fileprivate var propertiesText: String {
         rulePropertiesText(
-            isPinned: isPinned, isNeverCached: isNeverCached, isLocalOnly: false,
+            isPinned: isPinned, isNeverCached: isNeverCached, isLocalOnly: isLocalOnly,
             maximumBytes: maximumBytes, maximumAge: maximumAge)
     }
 }

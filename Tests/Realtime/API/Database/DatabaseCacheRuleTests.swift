@@ -75,6 +75,57 @@ struct DatabaseCacheRuleTests {
         #expect(await third.wait { try? await $0.evict() }?.evictedQueryCount == 2)
     }
 
+    @Test("a local-only location is the device's, with every call of a reference")
+    func localOnly() async throws {
+        let world = DatabaseWorld(.disk)
+        let client = try world.client(named: "phone") {
+            $0.cacheRules = [DatabaseCacheRule("drafts", isLocalOnly: true)]
+        }
+        let drafts = client.database.reference(withPath: "drafts")
+        client.observe(drafts, as: "drafts", [.value])
+        client.observe(client.database.reference(), as: "root", [.value])
+        _ = world.read(client)
+        let write = drafts.child("a").enqueueSetValue(["n": 1])
+        let id = await client.wait { _ in try? await write.committedLocally() }
+        #expect(id == .some(nil) && write.id == nil)
+        #expect(await client.wait { _ in try? await write.cancel() } == false)
+        drafts.child("a").enqueueUpdateChildValues(["n": ServerValue.increment(2), "t": "x"])
+        #expect(
+            world.read(client) == [
+                #"drafts value {"a":{"n":1}}"#, #"drafts value {"a":{"n":3,"t":"x"}}"#,
+            ])
+        #expect(try #require(await client.wait { try? await $0.pendingWrites() }).isEmpty)
+        let snapshot = try #require(
+            await client.wait { _ in try? await drafts.child("a/n").getData() })
+        #expect(snapshot.value as? Int == 3)
+        let outcome = await client.wait { _ in
+            try? await drafts.child("a/n").runTransactionBlock { data in
+                data.value = (data.value as? Int ?? 0) + 1
+                return .success(withValue: data)
+            }
+        }
+        #expect(outcome?.0 == true && outcome?.1.value as? Int == 4)
+        let refused = await client.wait { database -> DatabaseError? in
+            do {
+                try await database.reference().setValue(["drafts": ["a": 1]])
+                return nil
+            } catch {
+                return error as? DatabaseError
+            }
+        }
+        #expect(refused?.kind == .invalidArgument)
+        #expect(refused?.localizedDescription.contains("/drafts, which is local only") == true)
+        world.close(client)
+
+        let again = try world.client(named: "phone")
+        again.observe(again.database.reference(withPath: "drafts"), as: "drafts", [.value])
+        #expect(world.read(again) == [#"drafts value {"a":{"n":4,"t":"x"}}"#])
+        #expect(try await usage(again).map(\.rule.isLocalOnly) == [true])
+        let other = try world.client(named: "other")
+        other.observe(other.database.reference(), as: "root", [.value])
+        #expect(world.read(other) == ["root value null"])
+    }
+
     @Test("bad rules are errors, when they are set and when a database is opened")
     func badRules() async throws {
         let client = try DatabaseUnderTest(.memory)
@@ -88,6 +139,10 @@ struct DatabaseCacheRuleTests {
             (
                 [DatabaseCacheRule("a", isPinned: true, isNeverCached: true)],
                 "both pinned and never"
+            ),
+            (
+                [DatabaseCacheRule("a", isLocalOnly: true), DatabaseCacheRule("a/b")],
+                "/a/b lies below /a, which is local only"
             ),
             ((0...256).map { DatabaseCacheRule("\($0)") }, "257 cache rules"),
         ]

@@ -139,10 +139,13 @@ struct RealtimeDocumentationTests {
         let database = try Database(configuration: configuration)
         let lines = Box<[String]>([])
         try await Offline.ruleUsage(database) { line in lines.withLock { $0.append(line) } }
-        #expect(
-            lines.withLock { $0 }
-                == ["menus", "chats", "chats/lobby", "sessions"].map { "\($0): 0 queries, 0 bytes" }
-        )
+        let rules = ["menus", "chats", "chats/lobby", "sessions", "drafts"]
+        #expect(lines.withLock { $0 } == rules.map { "\($0): 0 queries, 0 bytes" })
+        // Acknowledged without a backend.
+        try await Offline.localOnly(database)
+        #expect(try await database.pendingWrites().isEmpty)
+        let draft = try await database.reference(withPath: "drafts/42/to").getData()
+        #expect(draft.value as? String == "ada")
         try await database.close()
     }
 

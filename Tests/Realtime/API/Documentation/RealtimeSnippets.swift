@@ -263,7 +263,15 @@ enum RealtimeOfflineSnippets {
             DatabaseCacheRule("chats", maximumBytes: 20 << 20, maximumAge: .seconds(604_800)),
             DatabaseCacheRule("chats/lobby"),  // as without a rule
             DatabaseCacheRule("sessions", isNeverCached: true),
+            DatabaseCacheRule("drafts", isLocalOnly: true),
         ]
+        // end
+    }
+
+    static func localOnly(_ database: Database) async throws {
+        // snippet: realtime-local-only
+        let draft = database.reference(withPath: "drafts/42")
+        try await draft.setValue(["to": "ada", "text": "Dear"])  // stays here
         // end
     }
 

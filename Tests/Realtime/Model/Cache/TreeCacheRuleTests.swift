@@ -1,5 +1,6 @@
 import LarderCore
 import LarderRealtimeModel
+import LarderRealtimeTestSupport
 import Testing
 
 @Suite("Cache rules of a tree")
@@ -55,6 +56,38 @@ struct TreeCacheRuleTests {
         #expect(try interval(.seconds(1_000_000)) == .seconds(3_600))
     }
 
+    @Test("a write is local only if all that it replaces is")
+    func localOnly() throws {
+        let rules = try TreeCacheRules([
+            rule("a"), TreeCacheRule(TreePath("a/b"), isLocalOnly: true),
+            TreeCacheRule(TreePath("x"), isPinned: true, isLocalOnly: true),
+        ])
+        #expect(rules.localOnlyPaths.map(\.text) == ["a/b", "x"])
+        #expect(["", "a", "a/c", "a/bb", "y"].allSatisfy { !rules.isLocalOnly(TreePath($0)) })
+        #expect(["a/b", "a/b/.priority", "x/y/z"].allSatisfy { rules.isLocalOnly(TreePath($0)) })
+        func kind(_ values: (String, String)...) throws -> String {
+            let values = try values.map { PathValue(TreePath($0), try Node(parsing: $1)) }
+            do throws(LarderError) {
+                return try rules.isLocalOnly(values) ? "local" : "server"
+            } catch {
+                return error.message
+            }
+        }
+        #expect(try kind() == "server")
+        #expect(try kind(("a/b", "1"), ("x/y", "null")) == "local")
+        #expect(try kind(("a", #"{"c":1}"#), ("y", "null")) == "server")
+        #expect(try kind(("", "null")) == "server")
+        #expect(
+            try kind(("a/b/c", "1"), ("a/c", "1"))
+                == "the write changes /a/b/c and /a/c, of which only one is local only by the cache "
+                + "rules; write them separately")
+        #expect(
+            try kind(("y", "1"), ("", #"{"x":{"z":1}}"#))
+                == "the write of / has data for /x, which is local only by the cache rules; write "
+                + "that location separately")
+        #expect(try TreeCacheRules([rule("a")]).isLocalOnly([PathValue(.root, .empty)]) == false)
+    }
+
     @Test("rules that contradict themselves or each other are refused with the location")
     func contradictions() throws {
         let path = TreePath("a/b")
@@ -83,6 +116,26 @@ struct TreeCacheRuleTests {
             (
                 [TreeCacheRule(path, isNeverCached: true, maximumAge: .seconds(1))],
                 "the cache rule for /a/b is never cached and has a limit"
+            ),
+            (
+                [TreeCacheRule(path, isNeverCached: true, isLocalOnly: true)],
+                "the cache rule for /a/b is both local only and never cached"
+            ),
+            (
+                [TreeCacheRule(path, isLocalOnly: true, maximumAge: .seconds(1))],
+                "the cache rule for /a/b is local only and has a limit"
+            ),
+            (
+                [rule("a/b/c"), TreeCacheRule(path, isLocalOnly: true)],
+                "the cache rule for /a/b/c lies below /a/b, which is local only; there are no rules "
+                    + "below such a location"
+            ),
+            (
+                [
+                    TreeCacheRule(.root, isLocalOnly: true), TreeCacheRule(path, isLocalOnly: true),
+                ],
+                "the cache rule for /a/b lies below /, which is local only; there are no rules below "
+                    + "such a location"
             ),
             (
                 [rule("a/b"), rule("c"), rule("/a//b/")],

@@ -37,9 +37,10 @@ extension SimulatedDatabase {
         client.arm(operation) { [weak self] in self?.noteSettled(record, $0) }
     }
 
-    private func noteMade(_ record: RequestRecord, _ result: Result<WriteID, LarderError>) {
+    private func noteMade(_ record: RequestRecord, _ result: Result<WriteID?, LarderError>) {
         switch result {
-        case .success(let id):
+        case .success(nil): journal.fail("\(record) has no number")
+        case .success(let id?):
             (record.state, record.id) = (.pending(id), id)
             journal.expect(!hasUncommitted, "\(record) is made, but not on disk")
         case .failure:

@@ -105,18 +105,24 @@ import Testing
         try await database.setCacheRules([
             DatabaseCacheRule("scores", isPinned: true),
             DatabaseCacheRule("logs", maximumBytes: 1 << 20, maximumAge: .seconds(60)),
+            DatabaseCacheRule("drafts", isLocalOnly: true),
         ])
+        let draft = (0..<20_000).map { "\($0 &* 7_919)" }.joined()
+        try await database.reference(withPath: "drafts/a").setValue(draft)
         try await database.close()
         let stat = try Tool.run("stat", "--json", in: store.folder).json()
         let trees = try #require(stat["trees"] as? [[String: Any]])
         let rules = try #require(trees[0]["cacheRules"] as? [[String: Any]])
-        #expect(rules.map { $0["path"] as? String } == ["/scores", "/logs"])
-        #expect(rules.map { $0["isPinned"] as? Bool } == [true, false])
-        #expect(rules.map { $0["isNeverCached"] as? Bool } == [false, false])
-        #expect(rules.map { $0["maximumBytes"] as? Int } == [nil, 1 << 20])
-        #expect(rules.map { $0["maximumAgeSeconds"] as? Int } == [nil, 60])
+        #expect(rules.map { $0["path"] as? String } == ["/scores", "/logs", "/drafts"])
+        #expect(rules.map { $0["isPinned"] as? Bool } == [true, false, false])
+        #expect(rules.map { $0["isNeverCached"] as? Bool } == [false, false, false])
+        #expect(rules.map { $0["isLocalOnly"] as? Bool } == [false, false, true])
+        #expect(rules.map { $0["maximumBytes"] as? Int } == [nil, 1 << 20, nil])
+        #expect(rules.map { $0["maximumAgeSeconds"] as? Int } == [nil, 60, nil])
         #expect(rules[0]["trackedQueryCount"] as? Int == trees[0]["trackedQueryCount"] as? Int)
         #expect(rules.allSatisfy { ($0["sizeBytes"] as? Int ?? -1) >= 0 })
+        #expect(rules[2]["sizeBytes"] as? Int ?? 0 > 10_000)
+        #expect(trees.map { $0["name"] as? String } == ["database", "database.local"])
         let text = try Tool.run("stat", in: store.folder)
         #expect(
             text.lines.contains { $0.hasPrefix("/scores") && $0.hasSuffix("pinned") }, "\(text)")

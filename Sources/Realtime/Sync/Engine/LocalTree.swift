@@ -1,0 +1,134 @@
+import LarderCore
+import LarderRealtimeModel
+import LarderRealtimeStore
+import LarderRuntime
+
+/// The locations that cache rules make local only: a tree beside the server's, in the same store.
+///
+/// All of its data is stored, so that nothing is asked for. A write is made in the commit that would
+/// queue it elsewhere. The writes of a turn share a commit, and are shown once it has succeeded:
+/// the owner calls ``commit()`` before everything that reads, and at the end of a turn.
+struct LocalTree {
+    /// A write that is not committed.
+    private struct Write {
+        let values: [PathValue]
+        let completion: Completion<Void>
+    }
+
+    /// What a commit has led to.
+    struct Outcome {
+        var events: [TreeEvent] = []
+        /// Calls of the completions, in the order of the writes.
+        var answers: [@Sendable () -> Void] = []
+    }
+
+    private let disk: DatabaseDisk
+    private var tree: SyncTree
+    private var writes: [Write] = []
+    /// The listeners of filtered queries.
+    ///
+    /// The whole location is held for them, since no server sends what enters a window.
+    private var filtering: [ListenerID: TreePath] = [:]
+
+    /// Opens the tree, which is made if there is none.
+    ///
+    /// - Parameters:
+    ///   - disk: the disk of the tree, for it alone.
+    ///   - now: the time in milliseconds since the Unix epoch.
+    init(_ disk: DatabaseDisk, now: Int64) throws(LarderError) {
+        self.disk = disk
+        tree = try disk.makeTree(now: now)
+        tree.now = now
+        tree.stored?.obey(try TreeCacheRules([TreeCacheRule(.root, isPinned: true)]))
+        tree.stored?.ensureComplete(.root, now: now)
+        if disk.commitsBeforeEvents { try disk.commit() }
+    }
+
+    /// The owner's clock, in milliseconds since the Unix epoch.
+    var now: Int64 {
+        get { tree.now }
+        set { tree.now = newValue }
+    }
+
+    /// The locations with listeners.
+    var listenedPaths: [TreePath] { tree.viewPaths }
+
+    /// Ends the use of the store, which stays open.
+    func close() {
+        disk.close { _ in }
+    }
+
+    /// Ends the use of the commit that the turn has read.
+    func unpinCache() {
+        disk.unpinCache()
+    }
+}
+
+// MARK: - Reading
+
+extension LocalTree {
+    /// Adds a listener of a query.
+    mutating func listen(
+        to query: QuerySpec, _ listener: Listener
+    ) throws(LarderError) -> [TreeEvent] {
+        if !query.loadsAllData {
+            try tree.hold(QuerySpec(query.path), for: .keepSynced)
+            filtering[listener.id] = query.path
+        }
+        defer { _ = tree.takeListenEffects() }
+        do throws(LarderError) {
+            return try tree.listen(to: query, listener)
+        } catch {
+            stopFiltering(listener.id)
+            throw error
+        }
+    }
+
+    /// Removes a listener.
+    mutating func stopListening(to query: QuerySpec, _ listener: ListenerID) {
+        tree.stopListening(to: query, listener)
+        stopFiltering(listener)
+        _ = tree.takeListenEffects()
+    }
+
+    private mutating func stopFiltering(_ listener: ListenerID) {
+        guard let path = filtering.removeValue(forKey: listener),
+            !filtering.values.contains(path)
+        else { return }
+        tree.release(QuerySpec(path), for: .keepSynced)
+    }
+
+    /// The data of a query.
+    func value(of query: QuerySpec) throws(LarderError) -> Node {
+        if let node = tree.value(of: query) { return node }
+        return try tree.storedValue(of: query)?.node ?? .empty
+    }
+}
+
+// MARK: - Writing
+
+extension LocalTree {
+    /// Replaces nodes, all or none, with the next commit.
+    ///
+    /// - Parameter values: the nodes by paths from the root, of which none contains another.
+    mutating func write(_ values: [PathValue], _ completion: @escaping Completion<Void>) {
+        tree.stored?.serverChanged(.root, values, isOverwrite: values.count == 1)
+        writes.append(Write(values: values, completion: completion))
+    }
+
+    /// Commits the writes since the last call, all or none, and shows them.
+    mutating func commit() -> Outcome {
+        guard !writes.isEmpty else { return Outcome() }
+        let writes = writes
+        self.writes = []
+        let result = Result { () throws(LarderError) in try disk.commit(isComplete: true) }
+        var outcome = Outcome()
+        switch result {
+        case .success:
+            for write in writes { outcome.events += tree.showServerChange(write.values) }
+        case .failure: disk.dropContent()
+        }
+        outcome.answers = writes.map { write in { write.completion(result) } }
+        return outcome
+    }
+}
