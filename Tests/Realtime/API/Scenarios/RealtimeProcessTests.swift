@@ -18,10 +18,12 @@ struct RealtimeProcessTests {
         directory = try TemporaryDirectory()
     }
 
-    private func open(_ access: DatabaseConfiguration.Access) throws -> Database {
+    private func open(
+        _ access: DatabaseConfiguration.Access, hasBackend: Bool = true
+    ) throws -> Database {
         var configuration = DatabaseConfiguration(directory: directory.file("database"))
         configuration.access = access
-        configuration.backend = backend.connection
+        if hasBackend { configuration.backend = backend.connection }
         configuration.callbackQueue = DispatchQueue(label: "test")
         return try Database(configuration: configuration)
     }
@@ -61,6 +63,54 @@ struct RealtimeProcessTests {
         try await exclusive.close()
     }
 
+    @Test("Cache rules of one process are obeyed by the one that keeps the cache, and its successor")
+    func cacheRules() async throws {
+        func fetch(_ database: Database) async throws {
+            for path in ["menus", "tokens"] {
+                _ = try await database.reference(withPath: path).getData()
+            }
+        }
+        func counts(_ database: Database) async throws -> [String: Int] {
+            // The first call takes notice of other processes, and what it leads to ends its turn.
+            _ = try await database.cacheRuleUsage()
+            return Dictionary(
+                uniqueKeysWithValues: try await database.cacheRuleUsage().map {
+                    ($0.rule.path, $0.trackedQueryCount)
+                })
+        }
+        let first = try open(.shared)
+        try await first.reference().setValue(["menus": "today", "tokens": "secret"])
+        try await fetch(first)
+        #expect(try await counts(first).isEmpty)
+        let child = try TestChild(
+            writing: directory.file("database"), "one", pinning: ["menus"])
+        try child.wait(for: 1)
+        #expect(try await counts(first) == ["menus": 1, "": 0])
+        #expect(try await first.evict().evictedQueryCount == 0)
+
+        // The child keeps the cache once it is alone, then the next process does.
+        try await first.close()
+        let second = try open(.shared)
+        _ = try child.kill(after: 2)
+        try await waitForPendingWrites(of: second)
+        try await fetch(second)
+        #expect(try await counts(second) == ["menus": 1, "": 0])
+        let other = try TestChild(
+            writing: directory.file("database"), "two", pinning: ["menus", "tokens"])
+        _ = try other.kill(after: 1)
+        try await fetch(second)
+        #expect(try await counts(second) == ["menus": 1, "tokens": 1, "": 0])
+        try await second.close()
+
+        let alone = try open(.exclusive, hasBackend: false)
+        #expect(try await alone.evict().evictedQueryCount == 0)
+        for (path, text) in ["menus": "today", "tokens": "secret"] {
+            let data = try await alone.reference(withPath: path).getData()
+            #expect(data.value as? String == text)
+        }
+        try await alone.close()
+    }
+
     /// Waits until the processes that were killed are replaced and the backend has their writes.
     private func waitForPendingWrites(of database: Database) async throws {
         // Everything that was committed before is in the list that follows.
@@ -85,8 +135,13 @@ struct RealtimeProcessTests {
 
 extension TestChild {
     /// Starts a child that writes until it is killed.
-    fileprivate convenience init(writing directory: String, _ name: String) throws {
-        try self.init("LarderRealtimeTestChild", [directory, name])
+    ///
+    /// - Parameter locations: those that it pins by cache rules first; everything else is never
+    ///   cached then.
+    fileprivate convenience init(
+        writing directory: String, _ name: String, pinning locations: [String] = []
+    ) throws {
+        try self.init("LarderRealtimeTestChild", [directory, name] + locations)
     }
 
     /// Waits until a number of writes is durable.
