@@ -63,7 +63,8 @@ struct RealtimeProcessTests {
         try await exclusive.close()
     }
 
-    @Test("Cache rules of one process are obeyed by the one that keeps the cache, and its successor")
+    @Test(
+        "Cache rules of one process are obeyed by the one that keeps the cache, and its successor")
     func cacheRules() async throws {
         func fetch(_ database: Database) async throws {
             for path in ["menus", "tokens"] {
