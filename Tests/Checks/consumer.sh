@@ -34,6 +34,21 @@ then
     exit 1
 fi
 
+# A product whose trait is not set says which one it needs.
+for product in LarderGRPC LarderServer LarderRealtimeWebSocket LarderLifecycle; do
+    if said=$(LARDER_PRODUCT_WITHOUT_TRAIT=$product \
+        swift build --scratch-path "$1" --target RefusedConsumer 2>&1); then
+        echo "$product is built without its trait" >&2
+        exit 1
+    fi
+    case $said in *'error: this product needs the trait Networking of the package larder'*) ;; *)
+        echo "$said" >&2
+        echo "the error of $product does not name its trait" >&2
+        exit 1
+        ;;
+    esac
+done
+
 # The server needs all of that, and no client: in a scratch path of its own.
 swift run --scratch-path "$1/server" --traits Server ServerConsumer
 without "$1/server/debug/ServerConsumer" 'Larder|LarderSync|LarderGRPC|LarderRealtime[A-Za-z]*'

@@ -36,3 +36,10 @@ let package = Package(
             ]),
     ]
 )
+
+// A product whose trait is not set, which the compiler is to refuse with the trait's name.
+if let product = Context.environment["LARDER_PRODUCT_WITHOUT_TRAIT"] {
+    package.targets.append(
+        .executableTarget(
+            name: "RefusedConsumer", dependencies: [.product(name: product, package: "larder")]))
+}

@@ -1,9 +1,5 @@
 package import LarderModel
 
-#if !Networking
-    #error("this product needs the trait Networking of the package larder")
-#endif
-
 /// Converts between messages of `google.firestore.v1` about one database and Larder's types.
 ///
 /// `encode` creates a message, `decode` reads one. Document fields are converted directly between

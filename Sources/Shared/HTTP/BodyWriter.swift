@@ -2,6 +2,10 @@ import LarderCore
 import NIOCore
 import Synchronization
 
+#if !Networking
+    #error("this product needs the trait Networking of the package larder")
+#endif
+
 /// Writes a body to a file while it is received, and stops its client where the disk is slower.
 ///
 /// Confined to the connection's event loop; the file is written on another thread.

@@ -3,10 +3,6 @@ package import NIOCore
 import NIOPosix
 package import NIOSSL
 
-#if !Networking
-    #error("this product needs the trait Networking of the package larder")
-#endif
-
 /// Accepts connections for HTTP/2 and HTTP/1.1 on one port, with or without TLS.
 ///
 /// A ``ProtocolSelector`` prepares each connection for the protocol of its first bytes.

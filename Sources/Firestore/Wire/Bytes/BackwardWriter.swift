@@ -1,6 +1,10 @@
 import LarderModel
 import SwiftProtobuf
 
+#if !Networking
+    #error("this product needs the trait Networking of the package larder")
+#endif
+
 /// Encodes a message from its end to its beginning.
 ///
 /// The length of an embedded message is then known when its prefix is written; SwiftProtobuf

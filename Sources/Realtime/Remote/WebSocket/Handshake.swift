@@ -6,6 +6,10 @@ import NIOPosix
 import NIOSSL
 import NIOWebSocket
 
+#if !Networking
+    #error("this product needs the trait Networking of the package larder")
+#endif
+
 /// The way to an open WebSocket: TCP, TLS, and an HTTP request that the server answers with a
 /// change of the protocol.
 struct Handshake: Sendable {

@@ -5,10 +5,6 @@ import NIOCore
 import NIOSSL
 import Synchronization
 
-#if !Networking
-    #error("this product needs the trait Networking of the package larder")
-#endif
-
 /// A Realtime Database server over WebSockets.
 ///
 /// Keeps nothing but the host to use; each connection has an event loop of the process's group to
