@@ -10,6 +10,8 @@ package struct StoredTree {
     package private(set) var tracked: TrackedQueries
     /// True if this client stores the server's data; otherwise another client of the store does.
     package private(set) var isKept: Bool
+    /// False if listeners and holders do not make queries tracked: everything stays complete.
+    var tracksUses = true
     /// The queries that the client which keeps the cache shall ask for, with their numbers.
     private var listens: [QuerySpec: Int64] = [:]
     private var lastListen: Int64 = 0
@@ -111,6 +113,7 @@ extension StoredTree {
 
 extension StoredTree {
     mutating func activate(_ query: QuerySpec, now: Int64) {
+        guard tracksUses else { return }
         guard isKept else { return beginListen(query.normalized) }
         tracked.activate(query, now: now)
         noteUses()
@@ -124,6 +127,7 @@ extension StoredTree {
     }
 
     mutating func deactivate(_ query: QuerySpec, now: Int64) {
+        guard tracksUses else { return }
         guard isKept else { return endListen(query.normalized) }
         tracked.deactivate(query, now: now)
         noteUses()

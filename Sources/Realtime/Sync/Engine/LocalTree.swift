@@ -25,10 +25,6 @@ struct LocalTree {
     private let disk: DatabaseDisk
     private var tree: SyncTree
     private var writes: [Write] = []
-    /// The listeners of filtered queries.
-    ///
-    /// The whole location is held for them, since no server sends what enters a window.
-    private var filtering: [ListenerID: TreePath] = [:]
 
     /// Opens the tree, which is made if there is none.
     ///
@@ -39,6 +35,7 @@ struct LocalTree {
         self.disk = disk
         tree = try disk.makeTree(now: now)
         tree.now = now
+        tree.stored?.tracksUses = false
         tree.stored?.obey(try TreeCacheRules([TreeCacheRule(.root, isPinned: true)]))
         tree.stored?.ensureComplete(.root, now: now)
         if disk.commitsBeforeEvents { try disk.commit() }
@@ -71,31 +68,20 @@ extension LocalTree {
     mutating func listen(
         to query: QuerySpec, _ listener: Listener
     ) throws(LarderError) -> [TreeEvent] {
-        if !query.loadsAllData {
-            try tree.hold(QuerySpec(query.path), for: .keepSynced)
-            filtering[listener.id] = query.path
+        // No server sends what enters a window: it begins with all of the location, and has it.
+        let location = QuerySpec(query.path)
+        if !query.loadsAllData { try tree.hold(location, for: .keepSynced) }
+        defer {
+            if !query.loadsAllData { tree.release(location, for: .keepSynced) }
+            _ = tree.takeListenEffects()
         }
-        defer { _ = tree.takeListenEffects() }
-        do throws(LarderError) {
-            return try tree.listen(to: query, listener)
-        } catch {
-            stopFiltering(listener.id)
-            throw error
-        }
+        return try tree.listen(to: query, listener)
     }
 
     /// Removes a listener.
     mutating func stopListening(to query: QuerySpec, _ listener: ListenerID) {
         tree.stopListening(to: query, listener)
-        stopFiltering(listener)
         _ = tree.takeListenEffects()
-    }
-
-    private mutating func stopFiltering(_ listener: ListenerID) {
-        guard let path = filtering.removeValue(forKey: listener),
-            !filtering.values.contains(path)
-        else { return }
-        tree.release(QuerySpec(path), for: .keepSynced)
     }
 
     /// The data of a query.

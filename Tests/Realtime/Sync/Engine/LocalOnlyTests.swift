@@ -348,6 +348,18 @@ struct LocalOnlyTests {
         #expect(usages.map(\.isLocalOnly) == [true])
         #expect(usages[0].trackedQueryCount == 0)
         #expect(usages[0].sizeBytes > 40_000)
+        // Listeners leave nothing behind.
+        for path in ["app/drafts/a", "app/drafts/b"] {
+            next.client.removeListener(next.listen(path), from: QuerySpec(TreePath(path)))
+        }
+        try next.set("app/drafts/b", .integer(1))
+        let tracked = try store.read { transaction throws(LarderError) in
+            let name = TreeCacheRules.localTreeName(of: "database")
+            guard let tree = try transaction.tree(named: name) else { return [TrackedQuery]() }
+            return try transaction.trackedQueries(in: tree)
+        }
+        #expect(tracked.map(\.query.path) == [.root])
+        #expect(tracked.allSatisfy { $0.isPinned && $0.isComplete })
         #expect(
             next.complete("app/drafts", "app/drafts/a/b", "app") == [
                 "app/drafts", "app/drafts/a/b",
