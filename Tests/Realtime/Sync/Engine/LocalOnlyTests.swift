@@ -367,6 +367,45 @@ struct LocalOnlyTests {
         #expect(try store.check().isClean)
     }
 
+    @Test("a salvaged store has it, and keeps it even if what was complete is lost")
+    func salvage() throws {
+        let directory = try TemporaryDirectory()
+        func storage(_ name: String) -> StoreConfiguration {
+            var storage = StoreConfiguration(directory: directory.file(name))
+            storage.mapBytes = StoreConfiguration.modestMapBytes
+            return storage
+        }
+        let first = try EngineUnderTest(storage("first"), isLocal: true)
+        try first.setRules(Self.drafts)
+        var random = SeededRandom()
+        let text = incompressibleText(20_000, &random)
+        try first.set("app/drafts/a", .string(text))
+        first.client.terminate { _ in }
+        first.scheduler.drain()
+        let report = try Store.salvage(
+            directory: directory.file("first"), into: directory.file("second"))
+        #expect(report.isComplete)
+        let salvaged = try Store(storage("second"))
+        for isLost in [false, true] {
+            if isLost {
+                try salvaged.write { transaction throws(LarderError) in
+                    let name = TreeCacheRules.localTreeName(of: "database")
+                    let tree = try transaction.obtainTree(named: name)
+                    for query in try transaction.trackedQueries(in: tree) {
+                        try transaction.removeTrackedQuery(query.id, in: tree)
+                    }
+                }
+            }
+            let second = try EngineUnderTest(storage("second"), store: salvaged, isLocal: true)
+            second.evict()
+            second.get(QuerySpec(TreePath("app/drafts/a")))
+            #expect(second.read().last == "get: \(Node(.string(text)).text) from cache")
+            second.client.terminate { _ in }
+            second.scheduler.drain()
+            #expect(try salvaged.check().isClean)
+        }
+    }
+
     @Test("data is kept while its rule is away, and shown again with it")
     func ruleComesAndGoes() throws {
         try engine.put("app/drafts/a", "1", as: "local")
