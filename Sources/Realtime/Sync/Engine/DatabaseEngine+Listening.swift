@@ -57,7 +57,7 @@ extension DatabaseEngine {
     }
 
     func keepSynced(_ query: QuerySpec, _ isKept: Bool) {
-        // What is local only is always kept.
+        // Local-only data is always in the cache.
         guard !isTerminated, !isLocalOnly(query.path) else { return }
         guard isKept else { return tree.release(query, for: .keepSynced) }
         forgetEvicted()

@@ -37,19 +37,28 @@ extension DatabaseEngine {
 
     // MARK: Writing
 
-    /// Makes a write, if it is one of local-only locations.
+    /// True if a write is of local-only locations.
     ///
-    /// - Returns: false for a write to send.
-    /// - Throws: `invalidArgument` for a write of both kinds of locations; an error of the store.
+    /// - Throws: `invalidArgument` for a write of both kinds of locations.
+    func isLocalOnly(_ request: WriteRequest) throws(LarderError) -> Bool {
+        if cacheRules.localOnlyPaths.isEmpty { return false }
+        return try cacheRules.isLocalOnly(request.values)
+    }
+
+    /// Makes a write of local-only locations, which is acknowledged with its commit.
+    ///
+    /// - Throws: an error of the store.
     func writeLocally(
-        _ request: WriteRequest, _ completion: @escaping Completion<Void>
-    ) throws(LarderError) -> Bool {
-        guard !cacheRules.localOnlyPaths.isEmpty, try cacheRules.isLocalOnly(request.values) else {
-            return false
-        }
+        _ request: WriteRequest, insteadOf deadWrite: WriteID?,
+        committed: @escaping Completion<WriteID?>, acknowledged: @escaping Completion<Void>
+    ) throws(LarderError) {
         let values = try request.values.map(resolved)
-        local?.write(values, completion)
-        return true
+        local?.write(values) { [weak self] result in
+            committed(result.map { nil })
+            guard case .success = result else { return }
+            acknowledged(result)
+            if let self, let deadWrite { _ = add(.perform { $0.removeDeadWrite(deadWrite) }) }
+        }
     }
 
     /// A value whose server values are computed, as the server would.

@@ -33,7 +33,6 @@ extension DatabaseEngine {
         }
         observeOutbox()
         disk.unpinCache()
-        local?.unpinCache()
     }
 
     // MARK: Delivering

@@ -46,13 +46,11 @@ extension DatabaseEngine {
     ) {
         guard !isTerminated else { return committed(.failure(DatabaseClient.terminated)) }
         do throws(LarderError) {
-            let isMade = try writeLocally(request) { [weak self] result in
-                committed(result.map { nil })
-                guard case .success = result else { return }
-                acknowledged(result)
-                if let self, let deadWrite { _ = add(.perform { $0.removeDeadWrite(deadWrite) }) }
+            if try isLocalOnly(request) {
+                return try writeLocally(
+                    request, insteadOf: deadWrite, committed: committed,
+                    acknowledged: acknowledged)
             }
-            if isMade { return }
         } catch {
             return committed(.failure(error))
         }

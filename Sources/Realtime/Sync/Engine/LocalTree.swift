@@ -15,7 +15,7 @@ struct LocalTree {
         let completion: Completion<Void>
     }
 
-    /// What a commit has led to.
+    /// The events and completions of a commit, for the owner to deliver.
     struct Outcome {
         var events: [TreeEvent] = []
         /// Calls of the completions, in the order of the writes.
@@ -54,11 +54,6 @@ struct LocalTree {
     func close() {
         disk.close { _ in }
     }
-
-    /// Ends the use of the commit that the turn has read.
-    func unpinCache() {
-        disk.unpinCache()
-    }
 }
 
 // MARK: - Reading
@@ -68,7 +63,8 @@ extension LocalTree {
     mutating func listen(
         to query: QuerySpec, _ listener: Listener
     ) throws(LarderError) -> [TreeEvent] {
-        // No server sends what enters a window: it begins with all of the location, and has it.
+        // Elsewhere the server sends the children that enter a window. Here the view finds them
+        // itself, for which it starts with the whole location.
         let location = QuerySpec(query.path)
         if !query.loadsAllData { try tree.hold(location, for: .keepSynced) }
         defer {
