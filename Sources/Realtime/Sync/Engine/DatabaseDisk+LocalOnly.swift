@@ -1,0 +1,36 @@
+import LarderCore
+import LarderRealtimeModel
+
+/// The opening of the tree with local-only locations.
+extension DatabaseDisk {
+    /// The rules that a client opens with: those of its configuration, or those of the store.
+    ///
+    /// - Throws: `dataLoss` if the stored ones cannot be read and some of them were local only: what
+    ///   they have kept from the server would be sent.
+    private func firstCacheRules(
+        _ configuration: DatabaseClientConfiguration
+    ) throws(LarderError) -> TreeCacheRules {
+        if let given = configuration.cacheRules { return given }
+        do throws(LarderError) {
+            return try storedCacheRules()
+        } catch {
+            guard try hasLocalTree else { return TreeCacheRules() }
+            throw error
+        }
+    }
+
+    /// The local tree that a client opens with; nil if its rules need none.
+    func firstLocalTree(
+        _ configuration: DatabaseClientConfiguration
+    ) throws(LarderError) -> LocalTree? {
+        let rules = try firstCacheRules(configuration)
+        try rules.checkLocalOnly(configuration)
+        return try localTree(for: rules, now: configuration.clock().milliseconds)
+    }
+
+    /// The local tree; nil if rules need none.
+    func localTree(for rules: TreeCacheRules, now: Int64) throws(LarderError) -> LocalTree? {
+        guard !rules.localOnlyPaths.isEmpty, let disk = try localDisk() else { return nil }
+        return try LocalTree(disk, now: now)
+    }
+}
