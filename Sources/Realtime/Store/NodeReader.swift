@@ -61,13 +61,13 @@ struct NodeReader {
         }
         guard depth < Self.maximumDepth else { throw Self.malformed }
         let end = try readChildrenEnd()
-        var children: [Child] = []
+        var children = ChildrenBuilder()
         while offset < end {
             let key = try readKey(before: end)
             children.append(Child(key, try readNode(depth: depth + 1)))
         }
         guard offset == end, !children.isEmpty else { throw Self.malformed }
-        return Node(sortedChildren: children, priority: priority)
+        return children.node(priority: priority)
     }
 
     private mutating func readLeaf(type: UInt8) throws(LarderError) -> LeafValue {

@@ -36,11 +36,11 @@ struct NodeImport {
         switch json {
         case .null: return .empty
         case .array(let elements):
-            var children: [Child] = []
+            var children = ChildrenBuilder()
             for (index, element) in elements.enumerated() {
                 try add(ChildKey(String(index)), element, at: place, to: &children)
             }
-            return Node(children: children, priority: try priority(inherited))
+            return children.node(priority: try priority(inherited))
         case .object(let members):
             return try node(of: members, priority: inherited, at: place)
         case .boolean, .integer, .double, .string:
@@ -51,7 +51,7 @@ struct NodeImport {
     private func node(
         of members: [JSONMember], priority inherited: JSONValue?, at place: Place
     ) throws(LarderError) -> Node {
-        var children: [Child] = []
+        var children = ChildrenBuilder()
         var others: [JSONMember] = []
         for member in members {
             if member.name.utf8.first == UInt8(ascii: ".") {
@@ -68,7 +68,7 @@ struct NodeImport {
     ///
     /// - Parameter others: the members whose names begin with a dot.
     func node(
-        _ children: [Child], _ others: [JSONMember], priority inherited: JSONValue? = nil,
+        _ children: ChildrenBuilder, _ others: [JSONMember], priority inherited: JSONValue? = nil,
         at place: Place
     ) throws(LarderError) -> Node {
         let json = JSONValue.object(others)
@@ -88,11 +88,11 @@ struct NodeImport {
             return try node(value, priority: ownPriority, at: place)
         }
         if let strange { try check(key: strange.name) }
-        return Node(children: children, priority: try priority(ownPriority))
+        return children.node(priority: try priority(ownPriority))
     }
 
     private func add(
-        _ key: ChildKey, _ json: JSONValue, at place: Place, to children: inout [Child]
+        _ key: ChildKey, _ json: JSONValue, at place: Place, to children: inout ChildrenBuilder
     ) throws(LarderError) {
         let place = place.child(key)
         try check(place)

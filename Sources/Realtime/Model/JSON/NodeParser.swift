@@ -53,12 +53,13 @@ final class NodeParser {
         switch reader.peek() {
         case UInt8(ascii: "{"): return try readObject(&reader, at: place)
         case UInt8(ascii: "["):
-            var children: [Child] = []
+            var children = ChildrenBuilder()
+            var count = 0
             try reader.readArray { (reader) throws(JSONError) in
-                children.append(
-                    try readChild(ChildKey(String(children.count)), &reader, at: place))
+                children.append(try readChild(ChildKey(String(count)), &reader, at: place))
+                count += 1
             }
-            return Node(children: children)
+            return children.node()
         default:
             let json = try JSONValue(reading: &reader)
             return try check(reader) { () throws(LarderError) in
@@ -71,7 +72,7 @@ final class NodeParser {
         _ reader: inout JSONReader, at place: Place
     ) throws(JSONError) -> Node {
         let start = reader.offset
-        var children: [Child] = []
+        var children = ChildrenBuilder()
         // Members that are no children: `.priority`, `.value` and `.sv`.
         var others: [JSONMember] = []
         try reader.readObject { (reader, name) throws(JSONError) in
@@ -82,10 +83,10 @@ final class NodeParser {
                 children.append(try readChild(ChildKey(name), &reader, at: place))
             }
         }
-        if let name = Self.duplicate(children, others) {
+        if let name = others.duplicateName ?? children.duplicateKey?.text {
             throw JSONError(offset: start, reason: "duplicate name '\(name)'")
         }
-        guard !others.isEmpty else { return Node(children: children) }
+        guard !others.isEmpty else { return children.node() }
         return try check(reader) { () throws(LarderError) in
             try rules.node(children, others, at: place)
         }
@@ -99,15 +100,6 @@ final class NodeParser {
         let child = Child(key, try readNode(&reader, at: place))
         passed(reader.offset)
         return child
-    }
-
-    /// A name that an object has twice; nil for none.
-    private static func duplicate(_ children: [Child], _ others: [JSONMember]) -> String? {
-        if let name = others.duplicateName { return name }
-        let isSorted = zip(children, children.dropFirst()).allSatisfy { $0.key < $1.key }
-        if isSorted { return nil }
-        let keys = children.map(\.key).sorted()
-        return zip(keys, keys.dropFirst()).first { $0 == $1 }?.0.text
     }
 
     // MARK: Updates

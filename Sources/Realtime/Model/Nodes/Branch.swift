@@ -97,6 +97,7 @@ extension IndexPosition: SortedTreeElement {
     }
 
     typealias Checkpoint = Never
+    typealias Packed = Never
 
     var sortKey: IndexPosition { self }
     var summary: NoSummary { NoSummary() }
@@ -104,4 +105,17 @@ extension IndexPosition: SortedTreeElement {
     static func order(_ left: IndexPosition, _ right: IndexPosition) -> Int {
         left.order(to: right)
     }
+}
+
+extension Never: PackedElements {
+    init?(_ elements: some Collection<IndexPosition>) { return nil }
+
+    var count: Int { switch self {} }
+    var summary: IndexPosition.Summary { switch self {} }
+    var address: UnsafeRawPointer? { switch self {} }
+
+    subscript(index: Int) -> IndexPosition { switch self {} }
+
+    func order(at index: Int, to key: IndexPosition) -> Int { switch self {} }
+    func replacing(_ range: Range<Int>, with element: IndexPosition?) -> Never? { nil }
 }

@@ -11,6 +11,7 @@ package struct Child: Sendable, Equatable {
 
 extension Child: SortedTreeElement {
     typealias Checkpoint = SHA1
+    typealias Packed = PackedLeaves
 
     var sortKey: ChildKey { key }
     var summary: ChildrenSummary { ChildrenSummary(self) }
@@ -19,7 +20,7 @@ extension Child: SortedTreeElement {
 }
 
 /// The summary of a range of children.
-struct ChildrenSummary: SortedTreeSummary {
+struct ChildrenSummary: SortedTreeSummary, Equatable {
     /// The estimated size of the keys and nodes.
     private(set) var estimatedSize = 0
     /// True if any child has a priority.
@@ -38,6 +39,11 @@ struct ChildrenSummary: SortedTreeSummary {
         }
         hasPriorities = child.node.priority != .none
         hasDeferredValues = child.node.hasDeferredValues
+    }
+
+    /// The summary of leaves without priorities, none of them a deferred value.
+    init(leavesOfEstimatedSize size: Int) {
+        estimatedSize = size
     }
 
     mutating func add(_ other: ChildrenSummary) {

@@ -31,16 +31,14 @@ extension SortedTree.Subtree {
     /// The subtree with an element, split in two if it became too large.
     fileprivate func inserting(_ element: Element) -> (Self, Self?) {
         switch self {
-        case .elements(var elements):
-            let (index, isFound) = Tree.search(elements, for: element.sortKey)
-            if isFound {
-                elements[index] = element
-            } else {
-                elements.insert(element, at: index)
-            }
-            guard elements.count > Tree.maximumCount else { return (.elements(elements), nil) }
-            let middle = Self.splitPoint(elements.count, insertedAt: index)
-            return (.elements(Array(elements[..<middle])), .elements(Array(elements[middle...])))
+        case .elements(let elements):
+            let (index, isFound) = elements.search(for: element.sortKey)
+            let changed = elements.replacing(
+                index..<(isFound ? index + 1 : index), with: element)
+            guard changed.count > Tree.maximumCount else { return (.elements(changed), nil) }
+            let middle = Self.splitPoint(changed.count, insertedAt: index)
+            let all = changed.array
+            return (.elements(Tree.Run(all[..<middle])), .elements(Tree.Run(all[middle...])))
         case .block(let block):
             let index = block.index(of: element.sortKey)
             let (first, second) = block.slots[index].subtree.inserting(element)
@@ -65,11 +63,10 @@ extension SortedTree.Subtree {
     /// The subtree without the element of a key; nil if there is none.
     fileprivate func removing(_ key: Element.SortKey) -> Self? {
         switch self {
-        case .elements(var elements):
-            let (index, isFound) = Tree.search(elements, for: key)
+        case .elements(let elements):
+            let (index, isFound) = elements.search(for: key)
             guard isFound else { return nil }
-            elements.remove(at: index)
-            return .elements(elements)
+            return .elements(elements.replacing(index..<(index + 1), with: nil))
         case .block(let block):
             let index = block.index(of: key)
             guard let remaining = block.slots[index].subtree.removing(key) else { return nil }
@@ -101,7 +98,7 @@ extension SortedTree.Subtree {
     private func joined(with next: Self) -> [Self] {
         switch (self, next) {
         case (.elements(let left), .elements(let right)):
-            Self.parts(of: left + right).map { .elements(Array($0)) }
+            Self.parts(of: left.array + right.array).map { .elements(Tree.Run($0)) }
         case (.block(let left), .block(let right)):
             Self.parts(of: left.slots + right.slots).map {
                 .block(SortedTree.Block(Array($0)))

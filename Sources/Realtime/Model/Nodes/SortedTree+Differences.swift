@@ -35,7 +35,9 @@ extension SortedTree {
 
     /// A walk through the elements of a tree that can leave out subtrees.
     private struct Walk {
-        private var elements: ArraySlice<Element> = []
+        private var elements = Run.array([])
+        /// The next of the elements.
+        private var index = 0
         /// The remaining elements, the next at the end.
         private var subtrees: [Subtree]
 
@@ -44,20 +46,20 @@ extension SortedTree {
         }
 
         /// True if the next element begins a subtree.
-        var isBetweenElements: Bool { elements.isEmpty }
+        var isBetweenElements: Bool { index == elements.count }
 
         mutating func peek() -> Element? {
-            while elements.isEmpty, let subtree = subtrees.popLast() { expand(subtree) }
-            return elements.first
+            while isBetweenElements, let subtree = subtrees.popLast() { expand(subtree) }
+            return isBetweenElements ? nil : elements[index]
         }
 
         mutating func advance() {
-            elements.removeFirst()
+            index += 1
         }
 
         private mutating func expand(_ subtree: Subtree) {
             switch subtree {
-            case .elements(let next): elements = next[...]
+            case .elements(let next): (elements, index) = (next, 0)
             case .block(let block): subtrees += block.slots.reversed().map(\.subtree)
             }
         }
@@ -94,11 +96,7 @@ extension SortedTree.Subtree {
     func isIdentical(to other: Self) -> Bool {
         switch (self, other) {
         case (.block(let left), .block(let right)): left === right
-        case (.elements(let left), .elements(let right)):
-            left.count == right.count
-                && left.withUnsafeBufferPointer { l in
-                    right.withUnsafeBufferPointer { l.baseAddress == $0.baseAddress }
-                }
+        case (.elements(let left), .elements(let right)): left.isIdentical(to: right)
         default: false
         }
     }

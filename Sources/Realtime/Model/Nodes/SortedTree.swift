@@ -6,6 +6,8 @@ protocol SortedTreeElement: Sendable {
     associatedtype Summary: SortedTreeSummary
     /// The state of a computation over the elements in order, to continue from.
     associatedtype Checkpoint: Sendable
+    /// Several elements in less memory than an array takes; `Never` for none.
+    associatedtype Packed: PackedElements where Packed.Element == Self
 
     var sortKey: SortKey { get }
     var summary: Summary { get }
@@ -22,22 +24,22 @@ protocol SortedTreeSummary: Sendable {
     mutating func add(_ other: Self)
 }
 
-/// A persistent ordered set: a B+ tree, or one sorted array while there are few elements.
+/// A persistent ordered set: a B+ tree, or one sorted run while there are few elements.
 ///
 /// A change copies the blocks on the way to its element, and shares all others with the tree
 /// before. Elements are found by key or by offset in logarithmic time; keys are unique.
 ///
-///     root ─┬─ block ─┬─ [elements]        Blocks and arrays of elements have at most
-///           │         └─ [elements]        `maximumCount` members, and at least a quarter
-///           └─ block ─── [elements] …      of that, apart from the root.
+///     root ─┬─ block ─┬─ elements        Blocks and runs of elements have at most
+///           │         └─ elements        `maximumCount` members, and at least a quarter
+///           └─ block ─── elements …      of that, apart from the root.
 struct SortedTree<Element: SortedTreeElement>: Sendable {
-    /// The most members of a block or an array of elements.
+    /// The most members of a block or a run of elements.
     static var maximumCount: Int { 32 }
 
     var root: Subtree
 
     enum Subtree: Sendable {
-        case elements([Element])
+        case elements(Run)
         case block(Block)
     }
 
@@ -72,30 +74,16 @@ struct SortedTree<Element: SortedTreeElement>: Sendable {
 
     /// A tree without elements.
     init() {
-        root = .elements([])
+        root = .elements(.array([]))
     }
 
     /// A tree of elements with ascending keys, none twice.
     ///
     /// Complexity: linear in the count of elements.
     init(sorted elements: [Element]) {
-        guard elements.count > Self.maximumCount else {
-            root = .elements(elements)
-            return
-        }
-        var slots = Self.groups(of: elements).map { Slot(.elements(Array($0))) }
-        while slots.count > Self.maximumCount {
-            slots = Self.groups(of: slots).map { Slot(.block(Block(Array($0)))) }
-        }
-        root = .block(Block(slots))
-    }
-
-    /// Even groups that leave room for a few insertions each.
-    private static func groups<Member>(of members: [Member]) -> [ArraySlice<Member>] {
-        let count = (members.count + maximumCount * 3 / 4 - 1) / (maximumCount * 3 / 4)
-        return (0..<count).map {
-            members[members.count * $0 / count..<members.count * ($0 + 1) / count]
-        }
+        var builder = SortedTreeBuilder<Element>()
+        for element in elements { builder.append(element) }
+        self = builder.tree
     }
 
     /// The summary of all elements.
@@ -112,11 +100,8 @@ extension SortedTree.Subtree {
 
     var summary: Element.Summary {
         switch self {
-        case .elements(let elements):
-            var summary = Element.Summary()
-            for element in elements { summary.add(element.summary) }
-            return summary
-        case .block(let block): return block.summary
+        case .elements(let elements): elements.summary
+        case .block(let block): block.summary
         }
     }
 }
@@ -167,7 +152,7 @@ extension SortedTree: RandomAccessCollection {
             subtree = block.slots[block.index(of: key)].subtree
         }
         guard case .elements(let elements) = subtree else { return nil }
-        let (index, isFound) = Self.search(elements, for: key)
+        let (index, isFound) = elements.search(for: key)
         return isFound ? elements[index] : nil
     }
 
@@ -180,22 +165,8 @@ extension SortedTree: RandomAccessCollection {
             subtree = block.slots[index].subtree
         }
         guard case .elements(let elements) = subtree else { return (before, false) }
-        let (index, isFound) = Self.search(elements, for: key)
+        let (index, isFound) = elements.search(for: key)
         return (before + index, isFound)
-    }
-
-    /// The place of a key among elements, and whether one has it.
-    static func search(
-        _ elements: [Element], for key: Element.SortKey
-    ) -> (index: Int, isFound: Bool) {
-        var (low, high) = (0, elements.count)
-        while low < high {
-            let middle = (low &+ high) / 2
-            let order = Element.order(elements[middle].sortKey, key)
-            if order == 0 { return (middle, true) }
-            if order < 0 { low = middle &+ 1 } else { high = middle }
-        }
-        return (low, false)
     }
 }
 
@@ -218,7 +189,7 @@ extension SortedTree.Block {
 extension SortedTree: Sequence {
     /// Goes through the elements in order, in constant time each.
     struct Iterator: IteratorProtocol {
-        private var elements: [Element] = []
+        private var elements = Run.array([])
         private var index = 0
         private var path: [(block: Block, next: Int)] = []
 

@@ -19,7 +19,7 @@
     /// A key of some text, which is not validated: that of a server or a store.
     package init(_ text: String) {
         self.text = text
-        prefix = Self.prefix(of: text)
+        prefix = text.withUTF8Buffer { Self.prefix(of: $0) }
     }
 
     private init(sentinel kind: Kind, text: String) {
@@ -82,19 +82,24 @@ extension ChildKey: Comparable {
         return text.utf16Order(to: other.text)
     }
 
-    private static func prefix(of text: String) -> UInt64 {
-        text.withUTF8Buffer { bytes in
-            if let number = integer(in: bytes) {
-                let biased = UInt64(Int64(number) - Int64(Int32.min))
-                return Kind.integer.rawValue << 56 | biased << 24 | UInt64(bytes.count)
-            }
-            var prefix = Kind.text.rawValue
-            for position in 0..<7 {
-                let byte = position < bytes.count ? bytes[position].utf16Rank : 0
-                prefix = prefix << 8 | UInt64(byte)
-            }
-            return prefix
+    /// The order of the key of some text to this key: below, equal to or above 0.
+    func orderOfKey(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
+        let other = Self.prefix(of: bytes)
+        if other != prefix { return other < prefix ? -1 : 1 }
+        return text.withUTF8Buffer { bytes.utf16Order(to: $0) }
+    }
+
+    private static func prefix(of bytes: UnsafeBufferPointer<UInt8>) -> UInt64 {
+        if let number = integer(in: bytes) {
+            let biased = UInt64(Int64(number) - Int64(Int32.min))
+            return Kind.integer.rawValue << 56 | biased << 24 | UInt64(bytes.count)
         }
+        var prefix = Kind.text.rawValue
+        for position in 0..<7 {
+            let byte = position < bytes.count ? bytes[position].utf16Rank : 0
+            prefix = prefix << 8 | UInt64(byte)
+        }
+        return prefix
     }
 
     /// The number of a key of at most 11 characters, with an optional sign and digits only.

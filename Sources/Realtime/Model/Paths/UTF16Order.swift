@@ -9,18 +9,7 @@ extension String {
     /// UTF-8 has the order of code points, which differs where a surrogate pair meets a code unit
     /// from U+E000 on.
     package func utf16Order(to other: String) -> Int {
-        withUTF8Buffer { left in
-            other.withUTF8Buffer { right in
-                guard let l = left.baseAddress, let r = right.baseAddress else {
-                    return left.count - right.count
-                }
-                let common = Swift.min(left.count, right.count)
-                var offset = 0
-                while offset < common, l[offset] == r[offset] { offset &+= 1 }
-                if offset == common { return left.count - right.count }
-                return Int(l[offset].utf16Rank) - Int(r[offset].utf16Rank)
-            }
-        }
+        withUTF8Buffer { left in other.withUTF8Buffer { left.utf16Order(to: $0) } }
     }
 
     /// True if both texts are the same bytes.
@@ -40,6 +29,19 @@ extension String {
         if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
         var text = self
         return text.withUTF8(body)
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// ``Swift/String/utf16Order(to:)`` of texts in UTF-8.
+    @inline(__always)
+    func utf16Order(to other: Self) -> Int {
+        guard let l = baseAddress, let r = other.baseAddress else { return count - other.count }
+        let common = Swift.min(count, other.count)
+        var offset = 0
+        while offset < common, l[offset] == r[offset] { offset &+= 1 }
+        if offset == common { return count - other.count }
+        return Int(l[offset].utf16Rank) - Int(r[offset].utf16Rank)
     }
 }
 

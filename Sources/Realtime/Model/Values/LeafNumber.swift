@@ -25,6 +25,17 @@ package struct LeafNumber: Hashable, Sendable {
         }
     }
 
+    /// The number whose ``doubleBits`` these are.
+    init(doubleBits bits: UInt64) {
+        storage = .double(bits: bits)
+    }
+
+    /// The bits of a double that is held as one.
+    var doubleBits: UInt64? {
+        guard case .double(let bits) = storage else { return nil }
+        return bits
+    }
+
     /// The number as an integer, if it is held as one.
     package var integer: Int64? {
         guard case .integer(let integer) = storage else { return nil }

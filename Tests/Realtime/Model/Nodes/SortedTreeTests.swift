@@ -116,13 +116,13 @@ struct SortedTreeTests {
 }
 
 extension SortedTree {
-    /// The identities of all blocks and arrays of elements.
+    /// The identities of all blocks and runs of elements.
     var blocks: Set<UInt> {
         var found: Set<UInt> = []
         func visit(_ subtree: Subtree) {
             switch subtree {
             case .elements(let elements):
-                found.insert(elements.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) })
+                found.insert(UInt(bitPattern: elements.address))
             case .block(let block):
                 found.insert(UInt(bitPattern: ObjectIdentifier(block)))
                 for slot in block.slots { visit(slot.subtree) }
@@ -140,7 +140,7 @@ extension SortedTree {
             case .elements(let elements):
                 let range = (isRoot ? 0 : Self.maximumCount / 4)...Self.maximumCount
                 #expect(range.contains(elements.count))
-                for (left, right) in zip(elements, elements.dropFirst()) {
+                for (left, right) in zip(elements.array, elements.array.dropFirst()) {
                     #expect(Element.order(left.sortKey, right.sortKey) < 0)
                 }
                 return 0
