@@ -13,7 +13,7 @@
 #define MAGIC_HEADER UINT32_C(0x4857444c) /* "LDWH" */
 #define MAGIC_RECORD UINT32_C(0x5257444c) /* "LDWR" */
 #define HEADER_BYTES (80 + LARDER__WAL_META)
-#define RECORD_MAX (UINT64_C(2) << 20) /* a longer record's commit is a checkpoint by itself */
+#define RECORD_MAX (UINT64_C(1) << 20) /* a longer record's commit is a checkpoint by itself */
 
 /* ---- reading and writing ---- */
 
