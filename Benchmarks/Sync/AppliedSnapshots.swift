@@ -27,7 +27,7 @@ struct AppliedSnapshots {
         var some = cities
         some.limit = .first(1_000)
         let states = Set(
-            try client.client.run(some).documents.compactMap { document -> String? in
+            try client.cached(some).compactMap { document -> String? in
                 if case .string(let name)? = document[state] { name } else { nil }
             })
         let wanted = Value.string("CA")
@@ -41,7 +41,7 @@ struct AppliedSnapshots {
         top.explicitOrders = [Order(try FieldPath("population"), isDescending: true)]
         top.limit = .first(50)
         var documents: [[Document]] = []
-        for query in [many, one, top] { documents.append(try client.client.run(query).documents) }
+        for query in [many, one, top] { documents.append(try client.cached(query)) }
         _ = client.listen(to: [many, one, top], with: documents)
         let ids = [many, one].compactMap { client.backend.targetID($0.target) }
         let outside = Set(documents[2].map(\.path))
@@ -134,7 +134,7 @@ struct FirstSnapshots {
     func callAsFunction(rounds: Int) throws(LarderError) {
         let client = try MeasuredClient(directory: directory)
         let query = Query(.collection(try CollectionPath("cities")))
-        let documents = try client.client.run(query).documents
+        let documents = try client.cached(query)
         for registration in client.listen(to: [query], with: [documents]) { registration.remove() }
         client.settle()
         for round in -1..<rounds {

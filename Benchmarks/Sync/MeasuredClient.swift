@@ -1,5 +1,6 @@
 import LarderDocumentStore
 import LarderModel
+import LarderPlanning
 import LarderQuery
 import LarderRemote
 import LarderSync
@@ -30,6 +31,20 @@ final class MeasuredClient {
 
     static func configuration(_ directory: String) -> ClientConfiguration {
         ClientConfiguration(storage: storage(directory), databaseID: databaseID)
+    }
+
+    /// The cached documents of a query, at least one.
+    ///
+    /// - Throws: `failedPrecondition` for an empty result: a listener would wait for it indefinitely.
+    func cached(_ query: Query) throws(LarderError) -> [Document] {
+        let documents = try client.run(query).documents
+        guard !documents.isEmpty else {
+            throw LarderError(
+                .failedPrecondition,
+                "the store has no document of \(query.target.canonicalID); ClientBenchmarks "
+                    + "prepares it")
+        }
+        return documents
     }
 
     /// Listens to a query; errors terminate the program.

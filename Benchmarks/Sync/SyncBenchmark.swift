@@ -11,10 +11,13 @@ import Synchronization
 /// `ClientBenchmarks` prepares the stores, runs it, and checks the limits.
 @main
 struct SyncBenchmark {
-    private static let usage =
-        "SyncBenchmark apply|first|fanout|drain|idle DIRECTORY ROUNDS COUNT"
+    private static let usage = """
+        SyncBenchmark apply|first|fanout|drain|idle DIRECTORY ROUNDS COUNT
 
-    static func main() throws {
+        For apply and first the directory has a copy of a store of ClientBenchmarks.
+        """
+
+    static func main() {
         let arguments = Array(CommandLine.arguments.dropFirst())
         guard arguments.count == 4, let rounds = Int(arguments[2]), rounds > 0,
             let count = Int(arguments[3]), count > 0
@@ -22,9 +25,19 @@ struct SyncBenchmark {
             print(usage)
             exit(64)
         }
-        let directory = arguments[1]
+        do {
+            try measure(arguments[0], arguments[1], rounds, count)
+        } catch {
+            FileHandle.standardError.write(Data("SyncBenchmark: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    private static func measure(
+        _ operation: String, _ directory: String, _ rounds: Int, _ count: Int
+    ) throws {
         let figures = Figures()
-        switch arguments[0] {
+        switch operation {
         case "apply": try AppliedSnapshots(directory, figures)(rounds: rounds)
         case "first": try FirstSnapshots(directory: directory, figures: figures)(rounds: rounds)
         case "fanout":
