@@ -99,18 +99,21 @@ package struct DocumentSet: Sendable {
     /// documents, nil for removals.
     ///
     /// O(m log(n / m)) for m changes of n documents, after O(m log m) to sort them.
-    package mutating func apply(_ changes: some Sequence<(path: DocumentPath, new: Document?)>) {
+    package mutating func apply(_ changes: [(path: DocumentPath, new: Document?)]) {
         var (removed, added): ([StoredDocument], [StoredDocument]) = ([], [])
         for (path, new) in changes {
-            let stored = new.map(StoredDocument.init)
-            let old =
-                if let stored {
-                    places.updateValue(stored, forKey: path)
-                } else {
-                    places.removeValue(forKey: path)
-                }
-            if let old { removed.append(old) }
-            if let stored { added.append(stored) }
+            guard let new else {
+                if let old = places.removeValue(forKey: path) { removed.append(old) }
+                continue
+            }
+            let stored = StoredDocument(new)
+            added.append(stored)
+            // One that keeps its position takes the place of the former document in the tree.
+            if let old = places.updateValue(stored, forKey: path),
+                comparator.compare(old, stored) != .orderedSame
+            {
+                removed.append(old)
+            }
         }
         removed.sort { comparator.compare($0, $1) == .orderedAscending }
         added.sort { comparator.compare($0, $1) == .orderedAscending }

@@ -33,7 +33,7 @@ struct ActiveView: Sendable {
         return false
     }
 
-    mutating func miss(_ updates: [LocalChange]) {
+    mutating func miss(_ updates: some Sequence<LocalChange>) {
         for update in updates { missed?.updateValue(update.after, forKey: update.path) }
     }
 

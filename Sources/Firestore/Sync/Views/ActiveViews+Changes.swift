@@ -57,6 +57,7 @@ extension ActiveViews {
     ) -> ActiveViews.Effects {
         var step = ActiveViews.Effects()
         guard !views.isEmpty else { return step }
+        let changes = changes.merged
         var touched = route(changes, alsoTo: knowsFormerStates ? [] : loading)
         examinedViewCount += touched.count
         for (view, target) in targets {
@@ -67,8 +68,9 @@ extension ActiveViews {
         for view in unconfirmed where views[view]?.view.note(snapshotVersion) == true {
             touched[view, default: []] += []
         }
-        for (view, updates) in touched.sorted(by: { $0.key < $1.key }) {
+        for (view, positions) in touched.sorted(by: { $0.key < $1.key }) {
             guard let index = views.index(forKey: view) else { continue }
+            let updates = positions.lazy.map { changes[$0] }
             if views.values[index].isLoading {
                 views.values[index].miss(updates)
                 continue
@@ -86,15 +88,15 @@ extension ActiveViews {
         return step
     }
 
-    /// The views that changes may touch, each with these changes.
+    /// The views that changes may touch, each with the positions of these changes.
     private func route(
         _ changes: [LocalChange], alsoTo others: Set<ViewID>
-    ) -> [ViewID: [LocalChange]] {
-        var touched: [ViewID: [LocalChange]] = [:]
-        for change in changes.merged {
-            func append(to updates: inout [LocalChange]) {
+    ) -> [ViewID: [Int]] {
+        var touched: [ViewID: [Int]] = [:]
+        for (position, change) in changes.enumerated() {
+            func append(to positions: inout [Int]) {
                 // One change may name a view several times, but only in a row.
-                if updates.last?.path != change.path { updates.append(change) }
+                if positions.last != position { positions.append(position) }
             }
             let add = { append(to: &touched[$0, default: []]) }
             let states = [change.before, change.after].compactMap {
@@ -108,7 +110,7 @@ extension ActiveViews {
     }
 
     private mutating func compute(
-        _ updates: [LocalChange], for id: ViewID, after previous: View.Update?,
+        _ updates: some Collection<LocalChange>, for id: ViewID, after previous: View.Update?,
         _ refill: (Query) throws(LarderError) -> [Document]
     ) throws(LarderError) -> View.Update {
         guard let view = views[id]?.view else {

@@ -70,8 +70,14 @@ package struct ActiveViews: Sendable {
     func wantsRemote(_ id: ViewID) -> Bool { look(at: id) { $0.wantsRemote } ?? false }
 
     /// The documents that the backend has reported in a view's target; nil for no view.
-    func syncedDocuments(of id: ViewID) -> TreeSet<DocumentPath>? {
-        look(at: id) { $0.view.syncedDocuments }
+    ///
+    /// Mutating only to read in place, for every document that the backend sends: the getters of
+    /// a dictionary copy the whole view.
+    mutating func syncedDocuments(of id: ViewID) -> TreeSet<DocumentPath>? {
+        func read(_ active: inout ActiveView) -> TreeSet<DocumentPath> {
+            active.view.syncedDocuments
+        }
+        return views.index(forKey: id).map { read(&views.values[$0]) }
     }
 
     /// Passes a view to a closure without a copy.
