@@ -23,6 +23,8 @@ import Synchronization
 /// with `invalidArgument`.
 public final class Firestore: Sendable {
     let databaseID: DatabaseID
+    /// The beginning of the names of its documents.
+    let documentsPrefix: String
     let maxDocumentBytes: Int64
 
     /// The application object that owns the database.
@@ -52,6 +54,7 @@ public final class Firestore: Sendable {
 
     init(_ configuration: FirestoreConfiguration, app: FirebaseApp, isShared: Bool) {
         databaseID = configuration.databaseID
+        documentsPrefix = databaseID.documentsPrefix
         maxDocumentBytes = Int64(configuration.maxDocumentBytes)
         self.app = app
         self.isShared = isShared

@@ -106,7 +106,7 @@ extension DocumentReference: DocumentReferenceConvertible {
 
     /// The document's full resource name; invalid for a malformed path.
     var resourceName: ResourceName {
-        ResourceName("\(firestore.databaseID)/documents/\(path)")
+        ResourceName(firestore.documentsPrefix + path)
     }
 }
 
@@ -114,6 +114,9 @@ extension UserDataWriter {
     /// Creates a writer whose references belong to a `Firestore` object.
     init(serverTimestamps: ServerTimestampBehavior, references firestore: Firestore) {
         self.init(serverTimestamps: serverTimestamps) { name in
+            if let path = name.document(after: firestore.documentsPrefix) {
+                return DocumentReference(firestore, path)
+            }
             guard let (database, path) = name.parts else {
                 return DocumentReference(
                     firestore, text: name.string,

@@ -38,7 +38,7 @@ struct UserDataWriter {
         case .string: return value.text ?? ""
         case .integer: return NSNumber(value: value.integer ?? 0)
         case .double: return NSNumber(value: value.double ?? 0)
-        case .boolean: return NSNumber(value: value.boolean ?? false)
+        case .boolean: return Self.boxed(value.boolean ?? false)
         case .timestamp: return value.timestamp ?? Timestamp.epoch
         case .map: return map(value)
         case .array: return array(value)
@@ -70,6 +70,12 @@ struct UserDataWriter {
         return elements
     }
 
+    /// A boolean as an object, one for each value.
+    private static func boxed(_ boolean: Bool) -> NSNumber { boolean ? yes : no }
+
+    private static let yes = NSNumber(value: true)
+    private static let no = NSNumber(value: false)
+
     private func pending(_ value: borrowing ValueView) -> Any {
         switch serverTimestamps {
         case .none: return NSNull()
@@ -86,7 +92,7 @@ extension UserDataWriter {
     func value(_ value: Value) -> Any {
         switch value {
         case .null, .max: NSNull()
-        case .boolean(let boolean): NSNumber(value: boolean)
+        case .boolean(let boolean): Self.boxed(boolean)
         case .integer(let integer): NSNumber(value: integer)
         case .double(let number): NSNumber(value: number)
         case .timestamp(let time): time

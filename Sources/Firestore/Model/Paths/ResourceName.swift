@@ -13,7 +13,7 @@ public struct ResourceName: Sendable, CustomStringConvertible {
 
     /// The name of a document of a database.
     public init(database: DatabaseID, document: DocumentPath) {
-        string = "\(database)/documents/\(document.string)"
+        string = database.documentsPrefix + document.string
     }
 
     /// The database in the name; nil if the text is not a document name.
@@ -34,6 +34,18 @@ public struct ResourceName: Sendable, CustomStringConvertible {
             rest.drop("documents/"), let document = try? DocumentPath(String(Substring(rest)))
         else { return nil }
         return (DatabaseID(project: project, database: database), document)
+    }
+}
+
+extension ResourceName {
+    /// The path of a document whose name is in a database; nil for other names.
+    ///
+    /// Parses only the path, unlike ``parts``.
+    ///
+    /// - Parameter beginning: ``DatabaseID/documentsPrefix`` of the database.
+    package func document(after beginning: String) -> DocumentPath? {
+        guard string.hasUTF8Prefix(beginning) else { return nil }
+        return try? DocumentPath(String(Substring(string.utf8.dropFirst(beginning.utf8.count))))
     }
 }
 
@@ -87,6 +99,9 @@ public struct DatabaseID: Sendable, CustomStringConvertible {
 
     /// The prefix of its resource names: `projects/P/databases/D`.
     public var description: String { "projects/\(project)/databases/\(database)" }
+
+    /// The beginning of the names of its documents: `projects/P/databases/D/documents/`.
+    package var documentsPrefix: String { "\(self)/documents/" }
 }
 
 extension DatabaseID: Hashable {
