@@ -389,9 +389,12 @@ int32_t larder__wal_begin(larder_txn *txn, larder_error *error) {
         if (status != LARDER_OK) return status;
     }
     if (!is_safe) return larder__wal_checkpoint(env, txn->mdb, error);
+    /* On a full disk what was removed makes room at once, also what was removed while an earlier
+     * checkpoint was being written. */
+    wal->is_cramped =
+        (wal->is_cramped || env->lacks_reserve) && larder__file_lacks_room(env, ROOMY_BYTES);
+    if (wal->is_cramped) larder__wal_wait(env);
     if (is_running(wal)) return LARDER_OK;
-    /* On a full disk what was removed makes room at once. */
-    wal->is_cramped = wal->is_cramped && larder__file_lacks_room(env, ROOMY_BYTES);
     if (wal->is_cramped && wal->last.commit != wal->header.commit)
         return larder__wal_checkpoint(env, txn->mdb, error);
     if (!is_due(env)) return LARDER_OK;
