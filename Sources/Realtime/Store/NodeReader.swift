@@ -8,6 +8,8 @@ struct NodeReader {
     static let priorityFlag: UInt8 = 0x10
     /// Nesting beyond this is no node.
     private static let maximumDepth = 100
+    /// More leaves than these are read one by one.
+    private static let maximumLeafCount = 32
 
     private let bytes: UnsafeRawBufferPointer
     private(set) var offset = 0
@@ -61,6 +63,7 @@ struct NodeReader {
         }
         guard depth < Self.maximumDepth else { throw Self.malformed }
         let end = try readChildrenEnd()
+        if let node = try readLeaves(before: end, priority: priority) { return node }
         var children = ChildrenBuilder()
         while offset < end {
             let key = try readKey(before: end)
@@ -68,6 +71,45 @@ struct NodeReader {
         }
         guard offset == end, !children.isEmpty else { throw Self.malformed }
         return children.node(priority: priority)
+    }
+
+    /// Children that are few short leaves without priorities, as they lie in the bytes; nil for other
+    /// ones, of which nothing is read then.
+    private mutating func readLeaves(
+        before end: Int, priority: Priority
+    ) throws(LarderError) -> Node? {
+        let start = offset
+        keys.leaves.removeAll(keepingCapacity: true)
+        while offset < end, keys.leaves.count < Self.maximumLeafCount {
+            let key = try readKeyBytes(before: end)
+            guard let value = try readRawLeaf() else { break }
+            keys.leaves.append(RawLeaf(key: key, value: value))
+        }
+        if offset == end, !keys.leaves.isEmpty,
+            let node = Node(rawLeaves: keys.leaves, priority: priority)
+        {
+            return node
+        }
+        offset = start
+        return nil
+    }
+
+    /// A leaf's value in the bytes; nil for other nodes.
+    private mutating func readRawLeaf() throws(LarderError) -> RawLeaf.Value? {
+        let type = try readByte()
+        if Int(type) == LARDER_NODE_STRING {
+            let size = try readSize()
+            defer { offset += size }
+            return .text(UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + size)]))
+        }
+        guard type < UInt8(LARDER_NODE_CHILDREN), Int(type) != LARDER_NODE_SERVER_VALUE else {
+            return nil
+        }
+        switch try readLeaf(type: type) {
+        case .boolean(let flag): return .boolean(flag)
+        case .number(let number): return .number(number)
+        case .string, .deferred: return nil
+        }
     }
 
     private mutating func readLeaf(type: UInt8) throws(LarderError) -> LeafValue {
@@ -105,10 +147,16 @@ struct NodeReader {
     }
 
     private mutating func readKey(before end: Int) throws(LarderError) -> ChildKey {
+        keys.key(try readKeyBytes(before: end))
+    }
+
+    private mutating func readKeyBytes(
+        before end: Int
+    ) throws(LarderError) -> UnsafeRawBufferPointer {
         let size = try readSize()
         guard size < end - offset else { throw Self.malformed }
         defer { offset += size }
-        return keys.key(UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + size)]))
+        return UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + size)])
     }
 
     // MARK: Parts
@@ -174,6 +222,9 @@ struct NodeReader {
 /// Keys that were read last: objects of one shape repeat their names, which are decoded once.
 final class KeyCache {
     private static let slotCount = 32
+
+    /// The leaves of the object that is being read: memory that is used again.
+    fileprivate(set) var leaves: [RawLeaf] = []
 
     private let slots = UnsafeMutablePointer<ChildKey?>.allocate(capacity: slotCount)
 

@@ -54,6 +54,10 @@ struct ChildrenSummary: SortedTreeSummary, Equatable {
 
     /// The estimated size of a child with its key.
     static func estimatedSize(of key: ChildKey, _ nodeSize: Int) -> Int {
-        key.text.utf16.count + 4 + nodeSize
+        estimatedSize(ofUTF16Count: key.text.utf16.count, nodeSize)
+    }
+
+    static func estimatedSize(ofUTF16Count count: Int, _ nodeSize: Int) -> Int {
+        count + 4 + nodeSize
     }
 }

@@ -178,14 +178,17 @@ extension Node {
 }
 
 extension LeafValue {
-    fileprivate var estimatedSize: Int {
+    var estimatedSize: Int {
         switch self {
         case .boolean: 4
         case .number: 8
-        case .string(let text): 2 + text.utf16.count
+        case .string(let text): Self.estimatedSize(ofUTF16Count: text.utf16.count)
         case .deferred: 4
         }
     }
+
+    /// The estimated size of a string.
+    static func estimatedSize(ofUTF16Count count: Int) -> Int { 2 + count }
 }
 
 // MARK: - Equality

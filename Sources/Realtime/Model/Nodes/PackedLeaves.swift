@@ -136,6 +136,21 @@ extension PackedLeaves {
         }
     }
 
+    init?(_ leaves: some Collection<RawLeaf>) {
+        guard leaves.count <= UInt8.max else { return nil }
+        var size = Self.entriesOffset(count: leaves.count)
+        var estimatedSize = 0
+        for leaf in leaves {
+            guard leaf.key.count <= UInt8.max else { return nil }
+            size += 2 + leaf.key.count + leaf.value.packedSize
+            estimatedSize += leaf.estimatedSize
+            guard size <= Self.maximumBytes else { return nil }
+        }
+        self.init(size: size, count: leaves.count, estimatedSize: estimatedSize) { writer in
+            for leaf in leaves { writer.append(leaf) }
+        }
+    }
+
     private init(size: Int, count: Int, estimatedSize: Int, _ write: (inout Writer) -> Void) {
         bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, initialized in
             let bytes = UnsafeMutableRawBufferPointer(buffer)
@@ -161,9 +176,24 @@ extension PackedLeaves {
 
         mutating func append(_ child: Child) {
             guard case .leaf(let value) = child.node.storage else { return }
-            appendByte(UInt8(truncatingIfNeeded: child.key.text.utf8.count))
-            append(child.key.text)
-            switch value {
+            child.key.text.withUTF8Buffer { key in
+                let key = UnsafeRawBufferPointer(key)
+                switch value {
+                case .boolean(let flag): append(RawLeaf(key: key, value: .boolean(flag)))
+                case .number(let number): append(RawLeaf(key: key, value: .number(number)))
+                case .string(let text):
+                    text.withUTF8Buffer {
+                        append(RawLeaf(key: key, value: .text(UnsafeRawBufferPointer($0))))
+                    }
+                case .deferred: break
+                }
+            }
+        }
+
+        mutating func append(_ leaf: RawLeaf) {
+            appendByte(UInt8(truncatingIfNeeded: leaf.key.count))
+            append(leaf.key)
+            switch leaf.value {
             case .boolean(let flag): append(flag ? .true : .false)
             case .number(let number):
                 if let bits = number.doubleBits {
@@ -173,10 +203,9 @@ extension PackedLeaves {
                     append(.integer)
                     append(UInt64(bitPattern: integer), size: integer.packedSize)
                 }
-            case .string(let text):
+            case .text(let text):
                 append(.string)
                 append(text)
-            case .deferred: break
             }
             endEntry()
         }
@@ -198,12 +227,10 @@ extension PackedLeaves {
             appendByte(type.rawValue)
         }
 
-        private mutating func append(_ text: String) {
-            text.withUTF8Buffer { text in
-                UnsafeMutableRawBufferPointer(rebasing: bytes[offset..<(offset + text.count)])
-                    .copyMemory(from: UnsafeRawBufferPointer(text))
-                offset += text.count
-            }
+        private mutating func append(_ text: UnsafeRawBufferPointer) {
+            UnsafeMutableRawBufferPointer(rebasing: bytes[offset..<(offset + text.count)])
+                .copyMemory(from: text)
+            offset += text.count
         }
 
         /// Appends the lowest bytes of a number, little-endian.
@@ -235,9 +262,23 @@ extension Child {
         guard keySize <= UInt8.max else { return nil }
         switch value {
         case .boolean: return keySize + 2
-        case .number(let number): return keySize + 2 + (number.integer?.packedSize ?? 8)
+        case .number(let number): return keySize + 2 + number.packedSize
         case .string(let text): return keySize + 2 + text.utf8.count
         case .deferred: return nil
+        }
+    }
+}
+
+extension LeafNumber {
+    fileprivate var packedSize: Int { integer?.packedSize ?? 8 }
+}
+
+extension RawLeaf.Value {
+    fileprivate var packedSize: Int {
+        switch self {
+        case .boolean: 0
+        case .number(let number): number.packedSize
+        case .text(let text): text.count
         }
     }
 }

@@ -53,7 +53,7 @@ struct PackedLeavesTests {
             let child = Child(ChildKey(key), Node(.boolean(true)))
             expect(PackedLeaves([child]), [child], "\(key)")
         }
-        expect(PackedLeaves([]), [], "none")
+        expect(PackedLeaves([Child]()), [], "none")
     }
 
     @Test("the order of the keys is that of the children's")
@@ -95,6 +95,48 @@ struct PackedLeavesTests {
                 default: continue
                 }
                 expect(packed, children, "\(random)")
+            }
+        }
+    }
+
+    @Test("leaves as bytes give what their children give")
+    func rawLeaves() throws {
+        var random = SeededRandom()
+        for count in [1, 2, 5, 32] {
+            let children = children(&random, count: count)
+            var texts: [UnsafeMutableRawBufferPointer] = []
+            defer { for text in texts { text.deallocate() } }
+            func borrowed(_ text: String) -> UnsafeRawBufferPointer {
+                let copy = UnsafeMutableRawBufferPointer.allocate(
+                    byteCount: text.utf8.count, alignment: 1)
+                copy.copyBytes(from: text.utf8)
+                texts.append(copy)
+                return UnsafeRawBufferPointer(copy)
+            }
+            let leaves = children.map { child in
+                let value: RawLeaf.Value =
+                    switch child.node.leafValue {
+                    case .boolean(let flag)?: .boolean(flag)
+                    case .number(let number)?: .number(number)
+                    case .string(let text)?: .text(borrowed(text))
+                    case .deferred?, nil: .text(borrowed(""))
+                    }
+                return RawLeaf(key: borrowed(child.key.text), value: value)
+            }
+            expect(PackedLeaves(leaves), children, "\(random)")
+            let node = try #require(Node(rawLeaves: leaves, priority: .none))
+            #expect(node == Node(children: children) && node.isPacked, "\(random)")
+            #expect(node.estimatedSize == Node(children: children).estimatedSize)
+            #expect(node.hash == Node(children: children).hash)
+        }
+        let key = Array("k".utf8), long = [UInt8](repeating: 97, count: 5000)
+        key.withUnsafeBytes { key in
+            long.withUnsafeBytes { long in
+                let many = [RawLeaf](
+                    repeating: RawLeaf(key: key, value: .boolean(true)), count: 33)
+                #expect(Node(rawLeaves: many, priority: .none) == nil)
+                #expect(PackedLeaves([RawLeaf(key: key, value: .text(long))]) == nil)
+                #expect(PackedLeaves([RawLeaf(key: long, value: .boolean(true))]) == nil)
             }
         }
     }
