@@ -8,8 +8,6 @@ struct NodeReader {
     static let priorityFlag: UInt8 = 0x10
     /// Nesting beyond this is no node.
     private static let maximumDepth = 100
-    /// More leaves than these are read one by one.
-    private static let maximumLeafCount = 32
 
     private let bytes: UnsafeRawBufferPointer
     private(set) var offset = 0
@@ -80,7 +78,7 @@ struct NodeReader {
     ) throws(LarderError) -> Node? {
         let start = offset
         keys.leaves.removeAll(keepingCapacity: true)
-        while offset < end, keys.leaves.count < Self.maximumLeafCount {
+        while offset < end, keys.leaves.count < RawLeaf.maximumCount {
             let key = try readKeyBytes(before: end)
             guard let value = try readRawLeaf() else { break }
             keys.leaves.append(RawLeaf(key: key, value: value))

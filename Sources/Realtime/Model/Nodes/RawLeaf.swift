@@ -6,6 +6,9 @@ package struct RawLeaf {
         case text(UnsafeRawBufferPointer)
     }
 
+    /// The most leaves that are packed together.
+    package static var maximumCount: Int { SortedTree<Child>.maximumCount }
+
     /// UTF-8, as that of a value.
     let key: UnsafeRawBufferPointer
     let value: Value
@@ -37,7 +40,7 @@ extension UnsafeRawBufferPointer {
 extension Node {
     /// A node of leaves whose keys ascend; nil if they are too many or too long to be packed.
     package init?(rawLeaves: some Collection<RawLeaf>, priority: Priority) {
-        guard rawLeaves.count <= SortedTree<Child>.maximumCount,
+        guard rawLeaves.count <= RawLeaf.maximumCount,
             let leaves = PackedLeaves(rawLeaves)
         else { return nil }
         var children = SortedTree<Child>()
