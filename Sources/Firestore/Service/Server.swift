@@ -169,8 +169,7 @@ public final class Server: Service {
     /// - Returns: the error that ended it.
     private func startAndServe() async -> LarderError? {
         do throws(LarderError) {
-            try await importDocuments()
-            for service in services { try await service.start() }
+            try await start()
         } catch {
             transport.endListening()
             return error
@@ -178,14 +177,17 @@ public final class Server: Service {
         return await serve()
     }
 
-    /// Fills databases from files if the configuration says so, until the shutdown.
-    private func importDocuments() async throws(LarderError) {
-        guard let path = configuration.importPath else { return }
+    /// Fills databases from files if the configuration says so, and starts the services, until the
+    /// shutdown.
+    private func start() async throws(LarderError) {
         let isCancelled = AtomicFlag()
         let result: Result<Void, LarderError> = await withGracefulShutdownHandler {
             do throws(LarderError) {
-                try await databases.importDocuments(
-                    from: path, configuration.importProgress, isCancelled: isCancelled, logger)
+                if let path = configuration.importPath {
+                    try await databases.importDocuments(
+                        from: path, configuration.importProgress, isCancelled: isCancelled, logger)
+                }
+                for service in services { try await service.start(isCancelled: isCancelled) }
                 return .success(())
             } catch {
                 return .failure(error)

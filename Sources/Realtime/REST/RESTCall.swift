@@ -92,10 +92,12 @@ struct RESTCall: Sendable {
         default: break
         }
         return try request.readBody { (text, passed) throws(NodeTextError) in
-            switch method {
-            case "PUT": .set(try Node(parsing: text, at: path, passed: passed))
-            case "POST": .push(try Node(parsing: text, at: path, passed: passed))
-            default: .update(try [PathValue](parsingUpdate: text, at: path, passed: passed))
+            let compressor = ChildrenCompressor()
+            return switch method {
+            case "PUT": .set(try Node(parsing: text, at: path, compressor, passed: passed))
+            case "POST": .push(try Node(parsing: text, at: path, compressor, passed: passed))
+            default:
+                .update(try [PathValue](parsingUpdate: text, at: path, compressor, passed: passed))
             }
         }
     }

@@ -48,14 +48,12 @@ package struct RESTRequest: Sendable {
     /// - Parameter read: is called with the text, and with what takes note of the offsets that
     ///   reading does not return to.
     func readBody<R>(
-        _ read: (UnsafeRawBufferPointer, @escaping (Int) -> Void) throws(NodeTextError) -> R
+        _ read: (UnsafeRawBufferPointer, @escaping TextProgress) throws(NodeTextError) -> R
     ) throws(RESTError) -> R {
         let result: Result<R, NodeTextError>
         if let bodyFile {
             do throws(LarderError) {
-                result = try bodyFile.withText { text in
-                    Result { () throws(NodeTextError) in try read(text.bytes, text.passed) }
-                }
+                result = try bodyFile.readNodes(read)
             } catch {
                 throw RESTError(503, error.message)
             }
@@ -70,6 +68,7 @@ package struct RESTRequest: Sendable {
             switch error {
             case .text: throw .invalidData
             case .data(let error): throw .invalid("Invalid data; \(error.message)")
+            case .stopped(let error): throw RESTError(503, error.message)
             }
         }
     }

@@ -70,9 +70,11 @@ package struct RESTService: Sendable {
             backend.read(query, as: user, in: call.namespace) { result in
                 respond(call.response(to: result, isShallow: isShallow))
             }
-        case .set(let node): write(TreeWrite(call.path, node), call, user, respond)
+        case .set(let node):
+            write(TreeWrite(call.path, node, isValid: true), call, user, respond)
         case .remove: write(TreeWrite(call.path, .empty), call, user, respond)
-        case .update(let values): write(TreeWrite(call.path, values), call, user, respond)
+        case .update(let values):
+            write(TreeWrite(call.path, values, areValid: true), call, user, respond)
         case .push(let node):
             let key = pushIDs.next(at: backend.milliseconds)
             let name = JSONValue.object([JSONMember("name", .string(key.text))])

@@ -7,10 +7,15 @@ import Logging
 extension Namespaces {
     /// Fills the namespaces of files that have no data; others are left as they are.
     ///
-    /// - Parameter path: a file `NAMESPACE.json`, or a directory of such files.
-    /// - Throws: `invalidArgument` for files that cannot be read; as opening a namespace and writing
-    ///   to it throw. Namespaces of earlier files stay filled.
-    func importTrees(from path: String, _ logger: Logger) async throws(LarderError) {
+    /// - Parameters:
+    ///   - path: a file `NAMESPACE.json`, or a directory of such files.
+    ///   - isCancelled: is set to end the import.
+    /// - Throws: `invalidArgument` for files that cannot be read; `cancelled` when the import was
+    ///   ended; as opening a namespace and writing to it throw. Namespaces of earlier files stay
+    ///   filled.
+    func importTrees(
+        from path: String, isCancelled: AtomicFlag = AtomicFlag(), _ logger: Logger
+    ) async throws(LarderError) {
         let files = try await openers.run { () throws(LarderError) in
             try TreeFiles.files(at: path)
         }
@@ -25,7 +30,7 @@ extension Namespaces {
             let tree = try await openers.run { () throws(LarderError) in
                 try TreeFiles.read(
                     file, temporaryDirectory: try self.temporaryDirectory(),
-                    progress: self.configuration.importProgress)
+                    progress: self.configuration.importProgress, isCancelled: isCancelled)
             }
             try await write(tree, to: use.namespace)
             logger.notice(
@@ -37,7 +42,7 @@ extension Namespaces {
     private func write(_ tree: Node, to namespace: Namespace) async throws(LarderError) {
         let result: Result<WriteResult, LarderError> = await withLoopContinuation { continuation in
             namespace.backend.write(
-                TreeWrite(.root, tree), as: .administrator, in: namespace.name
+                TreeWrite(.root, tree, isValid: true), as: .administrator, in: namespace.name
             ) { continuation.resume(returning: $0) }
         }
         if case .invalid(let reason) = try result.get() {

@@ -59,9 +59,9 @@ package final class RealtimeEndpoint: HTTPService {
         return bodyFiles
     }
 
-    package func start() async throws(LarderError) {
+    package func start(isCancelled: AtomicFlag) async throws(LarderError) {
         if let path = configuration.importPath {
-            try await namespaces.importTrees(from: path, logger)
+            try await namespaces.importTrees(from: path, isCancelled: isCancelled, logger)
         }
         Task { [namespaces, logger] in await namespaces.recover(logger) }
         guard let keys = configuration.authKeys else { return }

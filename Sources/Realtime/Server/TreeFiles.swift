@@ -70,46 +70,50 @@ struct TreeFiles {
     /// - Parameters:
     ///   - directory: that of temporary files.
     ///   - progress: called with the path, the bytes that are read, and those of the file.
+    ///   - isCancelled: is set to end the reading.
     /// - Throws: `invalidArgument` with the line and the column of what is no JSON, and for data that
-    ///   is no tree.
+    ///   is no tree; `cancelled` when the reading was ended.
     static func read(
         _ file: File, temporaryDirectory directory: String,
-        progress: RealtimeServerConfiguration.ImportProgress? = nil
+        progress: RealtimeServerConfiguration.ImportProgress?, isCancelled: AtomicFlag
     ) throws(LarderError) -> Node {
         let copy = try TemporaryFile(copying: file.path, in: directory)
-        let result = try copy.withText { text in
-            Result { () throws(LarderError) in try node(of: text, in: file, progress) }
-        }
-        return try result.get()
-    }
-
-    private static func node(
-        of text: FileText, in file: File, _ progress: RealtimeServerConfiguration.ImportProgress?
-    ) throws(LarderError) -> Node {
-        let count = text.bytes.count
         var shown = 0
-        do throws(NodeTextError) {
-            let node = try Node(parsing: text.bytes) { offset in
-                text.passed(offset)
+        let result = try copy.readNodes { (text, passed) throws(NodeTextError) in
+            try Node(parsing: text, ChildrenCompressor()) { (offset) throws(LarderError) in
+                try passed(offset)
+                guard !isCancelled.isSet else { throw Self.stopped(file) }
                 guard offset - shown >= 1 << 20 else { return }
                 shown = offset
-                progress?(file.path, offset, count)
+                progress?(file.path, offset, copy.count)
             }
-            progress?(file.path, count, count)
+        }
+        do throws(NodeTextError) {
+            let node = try result.get()
+            progress?(file.path, copy.count, copy.count)
             return node
         } catch {
             switch error {
             case .text(let error):
-                try text.readAgain()
-                let place = error.place(in: text.bytes)
+                let place = try copy.withText { (text) throws(LarderError) in
+                    _ = try text.readAll()
+                    return error.place(in: text.bytes)
+                }
                 throw LarderError(
                     realtime: .invalidArgument,
                     "\(file.path), line \(place.line), column \(place.column): \(error.reason)")
             case .data(let error):
                 throw LarderError(
                     realtime: .invalidArgument, "\(file.path): \(error.message)", cause: error)
+            case .stopped(let error): throw error
             }
         }
+    }
+
+    private static func stopped(_ file: File) -> LarderError {
+        LarderError(
+            realtime: .cancelled,
+            "the server stops during the import of '\(file.path)', of which nothing is stored")
     }
 
     /// Writes a tree to the folder of exports, in place of an earlier file.

@@ -12,11 +12,18 @@ struct NodeReader {
     private let bytes: UnsafeRawBufferPointer
     private(set) var offset = 0
     private let keys: KeyCache
+    private let compressor: ChildrenCompressor?
 
     /// A reader of bytes; several readers of similar nodes may share their keys.
-    init(_ bytes: UnsafeRawBufferPointer, keys: KeyCache = KeyCache()) {
+    ///
+    /// - Parameter compressor: what compresses the children of a large tree; nil for none.
+    init(
+        _ bytes: UnsafeRawBufferPointer, keys: KeyCache = KeyCache(),
+        _ compressor: ChildrenCompressor? = nil
+    ) {
         self.bytes = bytes
         self.keys = keys
+        self.compressor = compressor
     }
 
     /// True when everything was read.
@@ -62,7 +69,7 @@ struct NodeReader {
         guard depth < Self.maximumDepth else { throw Self.malformed }
         let end = try readChildrenEnd()
         if let node = try readLeaves(before: end, priority: priority) { return node }
-        var children = ChildrenBuilder()
+        var children = ChildrenBuilder(compressor)
         while offset < end {
             let key = try readKey(before: end)
             children.append(Child(key, try readNode(depth: depth + 1)))
@@ -84,7 +91,7 @@ struct NodeReader {
             keys.leaves.append(RawLeaf(key: key, value: value))
         }
         if offset == end, !keys.leaves.isEmpty,
-            let node = Node(rawLeaves: keys.leaves, priority: priority)
+            let node = Node(rawLeaves: keys.leaves, priority: priority, compressor)
         {
             return node
         }

@@ -7,9 +7,12 @@ extension ReadableTransaction where Self: ~Copyable {
     ///
     /// Complexity: that of its content; finding it takes a row for each level that is large.
     ///
+    /// - Parameter compressor: what compresses the children of a large tree; nil for none.
     /// - Throws: `dataLoss` for a damaged row.
-    package func node(at path: TreePath, in tree: TreeNumber) throws(LarderError) -> Node {
-        try node { into, failure in
+    package func node(
+        at path: TreePath, in tree: TreeNumber, _ compressor: ChildrenCompressor? = nil
+    ) throws(LarderError) -> Node {
+        try node(compressor: compressor) { into, failure in
             withBytes(path) {
                 larder_node_read(snapshot.reader, tree.rawValue, $0, into, failure)
             }

@@ -16,8 +16,9 @@ package protocol HTTPService: Sendable {
     ///
     /// Called once, when the server has its data directory and before it serves.
     ///
+    /// - Parameter isCancelled: is set when the server stops meanwhile.
     /// - Throws: what ends the server.
-    func start() async throws(LarderError)
+    func start(isCancelled: AtomicFlag) async throws(LarderError)
 
     /// True if the service responds to a request, of which only the head is known.
     func serves(_ request: HTTPRequest) -> Bool
@@ -41,7 +42,7 @@ extension HTTPService {
 
     package func bodyFiles(for request: HTTPRequest) -> BodyFiles? { nil }
 
-    package func start() async throws(LarderError) {}
+    package func start(isCancelled: AtomicFlag) async throws(LarderError) {}
 
     package func webSocket(for request: HTTPRequest) async -> WebSocketOpening? { nil }
 

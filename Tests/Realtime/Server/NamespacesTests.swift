@@ -216,6 +216,25 @@ struct NamespacesTests {
         try await namespaces.close()
     }
 
+    @Test("an import ends when the server stops, and nothing of its file is stored")
+    func cancelledImport() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("x.json")
+        try Data(#"{"a":1}"#.utf8).write(to: URL(fileURLWithPath: path))
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let namespaces = namespaces(.memory)
+        let flag = AtomicFlag()
+        flag.set()
+        let error = await #expect(throws: LarderError.self) {
+            try await namespaces.importTrees(from: path, isCancelled: flag, logger)
+        }
+        #expect(error?.kind == .cancelled && error?.message.contains(path) == true)
+        #expect(tree(try await namespaces.use("x")) == "null")
+        try await namespaces.importTrees(from: path, logger)
+        #expect(tree(try await namespaces.use("x")) == #"{"a":1}"#)
+        try await namespaces.close()
+    }
+
     @Test("rules that were replaced keep a namespace open")
     func rules() async throws {
         let namespaces = namespaces(.memory, limit: 1)

@@ -6,17 +6,23 @@ package struct TreeWrite: Sendable {
     package let path: TreePath
     /// The nodes, by paths below the location of which none contains another.
     package let values: [PathValue]
+    private let hasValidNodes: Bool
 
     /// Replaces a node.
-    package init(_ path: TreePath, _ node: Node) {
-        self.path = path
-        values = [PathValue(.root, node)]
+    ///
+    /// - Parameter isValid: true if the node was made of an application's JSON for the location, so
+    ///   that it need not be validated again.
+    package init(_ path: TreePath, _ node: Node, isValid: Bool = false) {
+        self.init(path, [PathValue(.root, node)], areValid: isValid)
     }
 
     /// Replaces several nodes.
-    package init(_ path: TreePath, _ values: [PathValue]) {
+    ///
+    /// - Parameter areValid: as ``init(_:_:isValid:)`` has it, of all nodes.
+    package init(_ path: TreePath, _ values: [PathValue], areValid: Bool = false) {
         self.path = path
         self.values = values
+        hasValidNodes = areValid
     }
 
     /// The write with its deferred values computed.
@@ -49,7 +55,7 @@ package struct TreeWrite: Sendable {
             if TreePath.info.isAncestorOrEqual(of: path) {
                 throw LarderError(realtime: .invalidArgument, "data under .info is read-only")
             }
-            try value.node.validate(at: path)
+            if !hasValidNodes { try value.node.validate(at: path) }
         }
     }
 }

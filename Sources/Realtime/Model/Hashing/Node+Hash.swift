@@ -47,6 +47,7 @@ extension SortedTree<Child>.Subtree {
     fileprivate func update(_ hash: inout SHA1) {
         switch self {
         case .elements(let children):
+            let children = children.expanded
             for index in 0..<children.count { hash.update(children[index]) }
         case .block(let block):
             var states = block.checkpoints.withLock { $0 }

@@ -5,24 +5,31 @@ final class NodeParser {
     private typealias Place = NodeImport.Place
 
     private let rules: NodeImport
-    private let passed: (Int) -> Void
-    /// The first error in valid JSON that is no valid data, such as a key with a dot.
-    private var problem: LarderError?
+    private let compressor: ChildrenCompressor?
+    private let passed: TextProgress
+    /// What has ended the reading, other than text that is no JSON.
+    private var problem: NodeTextError?
 
-    private init(_ rules: NodeImport, _ passed: @escaping (Int) -> Void) {
+    private init(
+        _ rules: NodeImport, _ compressor: ChildrenCompressor?, _ passed: @escaping TextProgress
+    ) {
         self.rules = rules
+        self.compressor = compressor
         self.passed = passed
     }
 
     /// Reads a text.
     ///
-    /// - Parameter passed: called with offsets in the text that reading does not return to.
+    /// - Parameters:
+    ///   - compressor: what compresses the children of a large tree; nil for none.
+    ///   - passed: called with offsets in the text that reading does not return to.
     static func parse<R>(
         _ text: UnsafeRawBufferPointer, _ rules: NodeImport = NodeImport(isStrict: true),
-        maximumDepth: Int = 1000, passed: @escaping (Int) -> Void,
+        maximumDepth: Int = 1000, compressor: ChildrenCompressor? = nil,
+        passed: @escaping TextProgress = { _ in },
         _ read: (NodeParser, inout JSONReader) throws(JSONError) -> R
     ) throws(NodeTextError) -> R {
-        let parser = NodeParser(rules, passed)
+        let parser = NodeParser(rules, compressor, passed)
         var reader = JSONReader(text, maximumDepth: maximumDepth)
         do throws(JSONError) {
             _ = reader.peek()
@@ -30,7 +37,7 @@ final class NodeParser {
             try reader.finish()
             return result
         } catch {
-            throw parser.problem.map { .data($0) } ?? .text(error)
+            throw parser.problem ?? .text(error)
         }
     }
 
@@ -53,7 +60,7 @@ final class NodeParser {
         switch reader.peek() {
         case UInt8(ascii: "{"): return try readObject(&reader, at: place)
         case UInt8(ascii: "["):
-            var children = ChildrenBuilder()
+            var children = ChildrenBuilder(compressor)
             var count = 0
             try reader.readArray { (reader) throws(JSONError) in
                 children.append(try readChild(ChildKey(String(count)), &reader, at: place))
@@ -72,7 +79,7 @@ final class NodeParser {
         _ reader: inout JSONReader, at place: Place
     ) throws(JSONError) -> Node {
         let start = reader.offset
-        var children = ChildrenBuilder()
+        var children = ChildrenBuilder(compressor)
         // Members that are no children: `.priority`, `.value` and `.sv`.
         var others: [JSONMember] = []
         try reader.readObject { (reader, name) throws(JSONError) in
@@ -98,7 +105,7 @@ final class NodeParser {
         let place = place.child(key)
         try check(reader) { () throws(LarderError) in try rules.check(place) }
         let child = Child(key, try readNode(&reader, at: place))
-        passed(reader.offset)
+        try pass(reader)
         return child
     }
 
@@ -110,7 +117,7 @@ final class NodeParser {
     ) throws(JSONError) -> [PathValue] {
         guard reader.peek() == UInt8(ascii: "{") else {
             _ = try JSONValue(reading: &reader)
-            problem = .invalidValue("an update is an object of paths and values")
+            problem = .data(.invalidValue("an update is an object of paths and values"))
             throw reader.failure("no object")
         }
         var values: [PathValue] = []
@@ -120,7 +127,7 @@ final class NodeParser {
             }
             values.append(
                 PathValue(relative, try readNode(&reader, at: path.appending(relative))))
-            passed(reader.offset)
+            try pass(reader)
         }
         try check(reader) { () throws(LarderError) in try values.checkDisjoint() }
         return values
@@ -135,18 +142,32 @@ final class NodeParser {
         do throws(LarderError) {
             return try body()
         } catch {
-            problem = error
+            problem = .data(error)
+            throw reader.failure(error.message)
+        }
+    }
+
+    private func pass(_ reader: JSONReader) throws(JSONError) {
+        do throws(LarderError) {
+            try passed(reader.offset)
+        } catch {
+            problem = .stopped(error)
             throw reader.failure(error.message)
         }
     }
 }
 
-/// The reason why a text is no data that can be written.
+/// Called with offsets in a text that a reader does not return to; what it throws ends the reading.
+package typealias TextProgress = (Int) throws(LarderError) -> Void
+
+/// The reason why no data was read from a text.
 package enum NodeTextError: Error {
     /// The text is no JSON.
     case text(JSONError)
     /// The data is invalid.
     case data(LarderError)
+    /// The reading was ended.
+    case stopped(LarderError)
 }
 
 extension Node {
@@ -154,12 +175,14 @@ extension Node {
     ///
     /// - Parameters:
     ///   - path: the place that is written to, which may end in `.priority`.
+    ///   - compressor: what compresses the children of a large tree; nil for none.
     ///   - passed: called with offsets in the text that reading does not return to.
     package init(
         parsing text: UnsafeRawBufferPointer, at path: TreePath = .root,
-        passed: @escaping (Int) -> Void = { _ in }
+        _ compressor: ChildrenCompressor? = nil, passed: @escaping TextProgress = { _ in }
     ) throws(NodeTextError) {
-        self = try NodeParser.parse(text, passed: passed) { (parser, reader) throws(JSONError) in
+        self = try NodeParser.parse(text, compressor: compressor, passed: passed) {
+            (parser, reader) throws(JSONError) in
             try parser.readNode(&reader, at: path)
         }
     }
@@ -173,8 +196,7 @@ extension Node {
         parsingExported text: UnsafeRawBufferPointer, maximumDepth: Int
     ) throws(NodeTextError) {
         self = try NodeParser.parse(
-            text, NodeImport(isStrict: false), maximumDepth: min(maximumDepth, 1000),
-            passed: { _ in }
+            text, NodeImport(isStrict: false), maximumDepth: min(maximumDepth, 1000)
         ) { (parser, reader) throws(JSONError) in
             try parser.readNode(&reader, at: .root)
         }
@@ -184,13 +206,40 @@ extension Node {
 extension [PathValue] {
     /// The values of an update of a location by a JSON text.
     ///
-    /// - Parameter passed: called with offsets in the text that reading does not return to.
+    /// - Parameters:
+    ///   - compressor: what compresses the children of large trees; nil for none.
+    ///   - passed: called with offsets in the text that reading does not return to.
     package init(
         parsingUpdate text: UnsafeRawBufferPointer, at path: TreePath,
-        passed: @escaping (Int) -> Void = { _ in }
+        _ compressor: ChildrenCompressor? = nil, passed: @escaping TextProgress = { _ in }
     ) throws(NodeTextError) {
-        self = try NodeParser.parse(text, passed: passed) { (parser, reader) throws(JSONError) in
+        self = try NodeParser.parse(text, compressor: compressor, passed: passed) {
+            (parser, reader) throws(JSONError) in
             try parser.readUpdate(&reader, at: path)
+        }
+    }
+}
+
+extension TemporaryFile {
+    /// Reads nodes of a file with JSON, of which a part is in memory at a time.
+    ///
+    /// - Parameter read: called with the text, and with what takes note of the offsets that reading
+    ///   does not return to. Called once more, with the whole text in memory, if a value is larger
+    ///   than that part.
+    /// - Throws: what has ended the reading; `unavailable` if the file cannot be read, or there is no
+    ///   memory for it.
+    package func readNodes<R>(
+        _ read: (UnsafeRawBufferPointer, @escaping TextProgress) throws(NodeTextError) -> R
+    ) throws(LarderError) -> Result<R, NodeTextError> {
+        try withText { (text) throws(LarderError) in
+            var result = Result { () throws(NodeTextError) in try read(text.bytes, text.passed) }
+            if case .failure(.text(let error)) = result,
+                try text.readAll(ifNeededAt: error.offset)
+            {
+                result = Result { () throws(NodeTextError) in try read(text.bytes, text.passed) }
+            }
+            if case .failure(.stopped(let error)) = result { throw error }
+            return result
         }
     }
 }

@@ -19,16 +19,26 @@ final class Branch: Sendable {
     }
 
     /// A branch of children, at least one.
-    init(_ children: SortedTree<Child>, _ priority: Priority, indexes: [CachedIndex] = []) {
+    ///
+    /// - Parameters:
+    ///   - digest: that of ``Node/hash``, if it is known.
+    ///   - indexes: the known indexes.
+    init(
+        _ children: SortedTree<Child>, _ priority: Priority, digest: SHA1.Digest? = nil,
+        indexes: [CachedIndex] = []
+    ) {
         self.children = children
         self.priority = priority
         summary = children.summary
-        cache = Mutex(Cache(indexes: indexes))
+        cache = Mutex(Cache(digest: digest, indexes: indexes))
     }
+
+    /// The digest that ``Node/hash`` is the text of, if it was computed.
+    var knownDigest: SHA1.Digest? { cache.withLock { $0.digest } }
 
     /// The digest that ``Node/hash`` is the text of.
     func digest(_ compute: () -> SHA1.Digest) -> SHA1.Digest {
-        if let digest = cache.withLock({ $0.digest }) { return digest }
+        if let knownDigest { return knownDigest }
         let digest = compute()
         cache.withLock { $0.digest = digest }
         return digest
@@ -117,5 +127,6 @@ extension Never: PackedElements {
     subscript(index: Int) -> IndexPosition { switch self {} }
 
     func order(at index: Int, to key: IndexPosition) -> Int { switch self {} }
+    var expanded: [IndexPosition]? { switch self {} }
     func replacing(_ range: Range<Int>, with element: IndexPosition?) -> Never? { nil }
 }

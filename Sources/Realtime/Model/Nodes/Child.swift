@@ -11,7 +11,7 @@ package struct Child: Sendable, Equatable {
 
 extension Child: SortedTreeElement {
     typealias Checkpoint = SHA1
-    typealias Packed = PackedLeaves
+    typealias Packed = PackedChildren
 
     var sortKey: ChildKey { key }
     var summary: ChildrenSummary { ChildrenSummary(self) }

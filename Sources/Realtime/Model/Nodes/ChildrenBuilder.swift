@@ -3,14 +3,26 @@
 /// As long as their keys ascend, which is how servers and stores send them, there is no array of all
 /// children.
 package struct ChildrenBuilder {
-    private var ordered = SortedTreeBuilder<Child>()
+    private let compressor: ChildrenCompressor?
+    private var ordered: SortedTreeBuilder<Child>
     private var lastKey: ChildKey?
     /// Empty nodes, which are no children but have names.
     private var emptyChildren: [Child] = []
     /// All children in the order in which they came, once their keys no longer ascend.
     private var unordered: [Child]?
 
-    package init() {}
+    /// - Parameter compressor: what compresses the children of a large tree; nil for none.
+    package init(_ compressor: ChildrenCompressor? = nil) {
+        self.compressor = compressor
+        ordered = Self.orderedBuilder(compressor)
+    }
+
+    private static func orderedBuilder(
+        _ compressor: ChildrenCompressor?
+    ) -> SortedTreeBuilder<Child> {
+        guard let compressor else { return SortedTreeBuilder() }
+        return SortedTreeBuilder { compressor.pack($0) }
+    }
 
     /// True if nothing was appended, not even an empty node.
     package private(set) var isEmpty = true
@@ -20,7 +32,7 @@ package struct ChildrenBuilder {
         isEmpty = false
         if unordered == nil, let lastKey, child.key <= lastKey {
             unordered = emptyChildren + ordered.elements
-            (ordered, emptyChildren) = (SortedTreeBuilder(), [])
+            (ordered, emptyChildren) = (Self.orderedBuilder(compressor), [])
         }
         guard unordered == nil else {
             unordered?.append(child)
@@ -43,7 +55,11 @@ package struct ChildrenBuilder {
 
     /// The node of the children; the last of a key is kept.
     package func node(priority: Priority = .none) -> Node {
-        if let unordered { return Node(children: unordered, priority: priority) }
-        return Node(ordered.tree, priority)
+        guard let unordered else { return Node(ordered.tree, priority) }
+        let node = Node(children: unordered, priority: priority)
+        guard compressor != nil else { return node }
+        var sorted = ordered
+        for child in node.children { sorted.append(child) }
+        return Node(sorted.tree, priority)
     }
 }

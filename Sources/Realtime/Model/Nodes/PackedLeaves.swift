@@ -12,7 +12,7 @@ struct PackedLeaves: Sendable {
     private static let sizeOffset = 1
     private static let endsOffset = 5
 
-    private let bytes: [UInt8]
+    let bytes: [UInt8]
 
     fileprivate enum LeafType: UInt8 {
         case `false`, `true`, integer, double, string
@@ -21,7 +21,7 @@ struct PackedLeaves: Sendable {
 
 // MARK: - Reading
 
-extension PackedLeaves: PackedElements {
+extension PackedLeaves {
     var count: Int { Int(bytes[0]) }
 
     var summary: ChildrenSummary { ChildrenSummary(leavesOfEstimatedSize: estimatedSize) }

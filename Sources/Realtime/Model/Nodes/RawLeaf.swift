@@ -39,12 +39,17 @@ extension UnsafeRawBufferPointer {
 
 extension Node {
     /// A node of leaves whose keys ascend; nil if they are too many or too long to be packed.
-    package init?(rawLeaves: some Collection<RawLeaf>, priority: Priority) {
+    ///
+    /// - Parameter compressor: what compresses them if they are part of a large tree; nil for none.
+    package init?(
+        rawLeaves: some Collection<RawLeaf>, priority: Priority,
+        _ compressor: ChildrenCompressor? = nil
+    ) {
         guard rawLeaves.count <= RawLeaf.maximumCount,
             let leaves = PackedLeaves(rawLeaves)
         else { return nil }
         var children = SortedTree<Child>()
-        children.root = .elements(.packed(leaves))
+        children.root = .elements(.packed(compressor?.compress(leaves) ?? .leaves(leaves)))
         self.init(children, priority)
     }
 }

@@ -32,6 +32,7 @@ extension SortedTree.Subtree {
     fileprivate func inserting(_ element: Element) -> (Self, Self?) {
         switch self {
         case .elements(let elements):
+            let elements = elements.expanded
             let (index, isFound) = elements.search(for: element.sortKey)
             let changed = elements.replacing(
                 index..<(isFound ? index + 1 : index), with: element)
@@ -64,6 +65,7 @@ extension SortedTree.Subtree {
     fileprivate func removing(_ key: Element.SortKey) -> Self? {
         switch self {
         case .elements(let elements):
+            let elements = elements.expanded
             let (index, isFound) = elements.search(for: key)
             guard isFound else { return nil }
             return .elements(elements.replacing(index..<(index + 1), with: nil))

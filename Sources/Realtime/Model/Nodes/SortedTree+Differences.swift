@@ -59,7 +59,7 @@ extension SortedTree {
 
         private mutating func expand(_ subtree: Subtree) {
             switch subtree {
-            case .elements(let next): (elements, index) = (next, 0)
+            case .elements(let next): (elements, index) = (next.expanded, 0)
             case .block(let block): subtrees += block.slots.reversed().map(\.subtree)
             }
         }

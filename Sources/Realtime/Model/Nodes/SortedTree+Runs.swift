@@ -16,6 +16,9 @@ protocol PackedElements: Sendable {
     /// The order of the key of an element to a key: below, equal to or above 0.
     func order(at index: Int, to key: Element.SortKey) -> Int
 
+    /// All elements, if an array of them is made on the way to any of them; nil otherwise.
+    var expanded: [Element]? { get }
+
     /// The elements with at most one of them replaced or removed, or with another one inserted;
     /// nil if that cannot be packed.
     func replacing(_ range: Range<Int>, with element: Element?) -> Self?
@@ -56,8 +59,14 @@ extension SortedTree.Run {
     var array: [Element] {
         switch self {
         case .array(let elements): elements
-        case .packed(let elements): (0..<elements.count).map { elements[$0] }
+        case .packed(let elements): elements.expanded ?? (0..<elements.count).map { elements[$0] }
         }
+    }
+
+    /// The run in the form in which several of its elements are read.
+    var expanded: Self {
+        guard case .packed(let elements) = self, let all = elements.expanded else { return self }
+        return .array(all)
     }
 
     var summary: Element.Summary {

@@ -151,7 +151,8 @@ extension SortedTree: RandomAccessCollection {
         while case .block(let block) = subtree {
             subtree = block.slots[block.index(of: key)].subtree
         }
-        guard case .elements(let elements) = subtree else { return nil }
+        guard case .elements(let run) = subtree else { return nil }
+        let elements = run.expanded
         let (index, isFound) = elements.search(for: key)
         return isFound ? elements[index] : nil
     }
@@ -165,7 +166,7 @@ extension SortedTree: RandomAccessCollection {
             subtree = block.slots[index].subtree
         }
         guard case .elements(let elements) = subtree else { return (before, false) }
-        let (index, isFound) = elements.search(for: key)
+        let (index, isFound) = elements.expanded.search(for: key)
         return (before + index, isFound)
     }
 }
@@ -203,7 +204,7 @@ extension SortedTree: Sequence {
                 path.append((block, 1))
                 subtree = block.slots[0].subtree
             }
-            if case .elements(let next) = subtree { (elements, index) = (next, 0) }
+            if case .elements(let next) = subtree { (elements, index) = (next.expanded, 0) }
         }
 
         mutating func next() -> Element? {

@@ -9,12 +9,18 @@ struct SortedTreeBuilder<Element: SortedTreeElement> {
     private var slots: [Tree.Slot] = []
     /// The last elements: fewer than two groups.
     private var rest: [Element] = []
+    private let pack: (ArraySlice<Element>) -> Element.Packed?
+
+    /// - Parameter pack: how runs of elements are packed; nil for an array.
+    init(pack: @escaping (ArraySlice<Element>) -> Element.Packed? = { Element.Packed($0) }) {
+        self.pack = pack
+    }
 
     /// Adds an element, whose key is above those of all elements before.
     mutating func append(_ element: Element) {
         rest.append(element)
         guard rest.count == 2 * Self.groupCount else { return }
-        slots.append(Tree.Slot(.elements(Tree.Run(rest[..<Self.groupCount]))))
+        slots.append(Tree.Slot(.elements(run(of: rest[..<Self.groupCount]))))
         rest.removeSubrange(..<Self.groupCount)
     }
 
@@ -27,16 +33,20 @@ struct SortedTreeBuilder<Element: SortedTreeElement> {
     var tree: SortedTree<Element> {
         var tree = Tree()
         if slots.isEmpty && rest.count <= Tree.maximumCount {
-            if !rest.isEmpty { tree.root = .elements(Tree.Run(rest[...])) }
+            if !rest.isEmpty { tree.root = .elements(run(of: rest[...])) }
             return tree
         }
         var slots = slots
-        for group in Self.groups(of: rest) { slots.append(Tree.Slot(.elements(Tree.Run(group)))) }
+        for group in Self.groups(of: rest) { slots.append(Tree.Slot(.elements(run(of: group)))) }
         while slots.count > Tree.maximumCount {
             slots = Self.groups(of: slots).map { Tree.Slot(.block(Tree.Block(Array($0)))) }
         }
         tree.root = .block(Tree.Block(slots))
         return tree
+    }
+
+    private func run(of elements: ArraySlice<Element>) -> Tree.Run {
+        pack(elements).map { .packed($0) } ?? .array(Array(elements))
     }
 
     private static func groups<Member>(of members: [Member]) -> [ArraySlice<Member>] {

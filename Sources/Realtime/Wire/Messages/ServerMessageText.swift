@@ -72,7 +72,7 @@ struct ServerMessageText {
                 maximumDepth: Self.maximumDepth)
         } catch {
             switch error {
-            case .data(let error): throw error
+            case .data(let error), .stopped(let error): throw error
             case .text(var error):
                 error.offset += data.lowerBound
                 throw .invalidMessage(error)

@@ -68,32 +68,39 @@ package final class TemporaryFile: Sendable {
         }
     }
 
-    /// Calls a closure with all bytes, which are read into memory first.
+    /// Calls a closure with the text, of which a part is in memory at a time.
     ///
     /// The file is not mapped: an I/O error of the disk under a map would end the process.
     ///
-    /// - Throws: `unavailable` if the file cannot be read, or there is no memory for it.
-    package func withText<R>(_ body: (FileText) -> R) throws(LarderError) -> R {
+    /// - Throws: what the closure throws; `unavailable` if the file cannot be read, or there is no
+    ///   memory for it.
+    package func withText<R>(
+        _ body: (FileText) throws(LarderError) -> R
+    ) throws(LarderError) -> R {
         let count = count
         guard count > 0 else {
-            return body(FileText(self, UnsafeMutableRawBufferPointer(start: nil, count: 0)))
+            return try body(FileText(self, UnsafeMutableRawBufferPointer(start: nil, count: 0)))
         }
+        // Pages take memory once they are written.
         guard
             let start = mmap(
-                nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+                nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                -1, 0),
             start != MAP_FAILED
         else { throw Self.failure("there is no memory for a temporary file", errno) }
         defer { munmap(start, count) }
         let text = FileText(self, UnsafeMutableRawBufferPointer(start: start, count: count))
-        try text.readAgain()
-        return body(text)
+        try text.passed(0)
+        return try body(text)
     }
 
-    /// Reads the beginning of the file.
-    fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) throws(LarderError) {
-        var offset = 0
-        while offset < buffer.count {
-            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[offset...])
+    /// Reads a part of the file.
+    fileprivate func read(
+        _ range: Range<Int>, into text: UnsafeMutableRawBufferPointer
+    ) throws(LarderError) {
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: text[offset..<range.upperBound])
             let count = pread(descriptor, rest.baseAddress, rest.count, off_t(offset))
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
@@ -116,38 +123,65 @@ package final class TemporaryFile: Sendable {
     }
 }
 
-/// The bytes of a temporary file in memory, for one reader from the beginning to the end.
+/// The text of a temporary file, for one reader from the beginning to the end.
+///
+/// The bytes that are not in memory are zero. No JSON text has such a byte, so a reader that comes to
+/// them fails there, and begins again once ``readAll(ifNeededAt:)`` has read the whole text.
 package final class FileText {
-    /// The memory that a reader leaves behind before it is released.
-    private static let stepBytes = 4 << 20
+    /// The bytes that are read, and released, at a time.
+    private static let stepBytes = 1 << 20
+    /// The bytes that are in memory at least, before a reader that comes to their end has to begin
+    /// again: more than most values have.
+    private static let aheadBytes = 2 << 20
+    /// A reader fails at the beginning of an escape whose end it does not find.
+    private static let longestEscape = 16
 
     private let file: TemporaryFile
     private let memory: UnsafeMutableRawBufferPointer
-    private var releasedBytes = 0
+    /// The bytes in memory.
+    private var present = 0..<0
+    private var releases = true
 
     fileprivate init(_ file: TemporaryFile, _ memory: UnsafeMutableRawBufferPointer) {
         self.file = file
         self.memory = memory
     }
 
+    /// All bytes, in which those that are not in memory are zero.
     package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(memory) }
 
-    /// Releases the memory of what was read, whose bytes are zero from then on.
-    package func passed(_ offset: Int) {
-        guard offset - releasedBytes >= Self.stepBytes, let start = memory.baseAddress else {
-            return
-        }
-        // Steps are multiples of the size of a page.
-        let count = (offset - releasedBytes) / Self.stepBytes * Self.stepBytes
-        madvise(start + releasedBytes, count, MADV_DONTNEED)
-        releasedBytes += count
-    }
-
-    /// Reads again what was released.
+    /// Releases the memory of what was read, and reads what comes next.
     ///
     /// - Throws: `unavailable` if the file cannot be read.
-    package func readAgain() throws(LarderError) {
-        try file.read(into: memory)
-        releasedBytes = 0
+    package func passed(_ offset: Int) throws(LarderError) {
+        if releases { release(before: offset) }
+        while present.upperBound < memory.count, present.upperBound - offset < Self.aheadBytes {
+            let end = min(present.upperBound + Self.stepBytes, memory.count)
+            try file.read(present.upperBound..<end, into: memory)
+            present = present.lowerBound..<end
+        }
+    }
+
+    private func release(before offset: Int) {
+        // Steps are multiples of the size of a page.
+        let passed = min(offset, present.upperBound) - present.lowerBound
+        let count = passed / Self.stepBytes * Self.stepBytes
+        guard count > 0, let start = memory.baseAddress else { return }
+        madvise(start + present.lowerBound, count, MADV_DONTNEED)
+        present = present.lowerBound + count..<present.upperBound
+    }
+
+    /// Reads the whole text if a reader has failed where it was not in memory; from then on nothing
+    /// is released.
+    ///
+    /// - Parameter offset: where the reader has failed; nil to read it in any case.
+    /// - Returns: true if the text was read, and the reader may begin again.
+    /// - Throws: `unavailable` if the file cannot be read.
+    package func readAll(ifNeededAt offset: Int? = nil) throws(LarderError) -> Bool {
+        if let offset, offset + Self.longestEscape < present.upperBound { return false }
+        guard present != 0..<memory.count else { return false }
+        try file.read(0..<memory.count, into: memory)
+        (present, releases) = (0..<memory.count, false)
+        return true
     }
 }

@@ -27,7 +27,7 @@ struct NodeParserTests {
         } catch {
             switch error {
             case .text(let error): return "\(error.offset): \(error.reason)"
-            case .data(let error): return error.message
+            case .data(let error), .stopped(let error): return error.message
             }
         }
     }

@@ -7,7 +7,10 @@ import Testing
 @Suite("Temporary files")
 struct TemporaryFileTests {
     private func bytes(_ file: TemporaryFile) throws -> [UInt8] {
-        try file.withText { Array($0.bytes) }
+        try file.withText { (text) throws(LarderError) in
+            _ = try text.readAll()
+            return Array(text.bytes)
+        }
     }
 
     private func append(_ bytes: [UInt8], to file: TemporaryFile) throws {
@@ -27,19 +30,44 @@ struct TemporaryFileTests {
         }
     }
 
-    @Test("what was passed by can be read again")
-    func passing() throws {
+    @Test("a part of the text is in memory, before and behind the reader, until all of it is read")
+    func window() throws {
         let directory = try TemporaryDirectory()
         let file = try TemporaryFile(in: directory.path)
-        let block = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        let block = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) | 1 }
         for _ in 0..<9 { try append(block, to: file) }
-        try file.withText { text in
-            for offset in stride(from: 0, to: text.bytes.count, by: 1000) { text.passed(offset) }
-            #expect(text.bytes[0..<8 << 20].allSatisfy { $0 == 0 })
-            #expect(Array(text.bytes[8 << 20..<9 << 20]) == block)
-            #expect(throws: Never.self) { try text.readAgain() }
+        try file.withText { (text) throws(LarderError) in
+            func isPresent(_ block: Int) -> Bool {
+                text.bytes[(block << 20)..<(block + 1) << 20].allSatisfy { $0 != 0 }
+            }
+            #expect((0..<9).map { isPresent($0) } == (0..<9).map { $0 < 2 })
+            for offset in stride(from: 0, through: 5 << 20, by: 1000) { try text.passed(offset) }
+            #expect((0..<9).map { isPresent($0) } == (0..<9).map { $0 >= 4 && $0 < 7 })
+            // What is in memory cannot be the reason for a failure.
+            #expect(try !text.readAll(ifNeededAt: 7 << 20 - 1000))
+            #expect(try text.readAll(ifNeededAt: 7 << 20 - 5))
+            try text.passed(8 << 20)
+            #expect((0..<9).allSatisfy { isPresent($0) })
+            #expect(try !text.readAll(ifNeededAt: 9 << 20))
+            #expect(try !text.readAll())
             #expect((0..<9).allSatisfy { Array(text.bytes[($0 << 20)..<($0 + 1) << 20]) == block })
         }
+    }
+
+    @Test("what is passed by at once is skipped, and small files are in memory as a whole")
+    func skipping() throws {
+        let directory = try TemporaryDirectory()
+        let file = try TemporaryFile(in: directory.path)
+        for number in 1...6 {
+            try append(Array(repeating: UInt8(number), count: 1 << 20), to: file)
+        }
+        try file.withText { (text) throws(LarderError) in
+            try text.passed(file.count)
+            #expect(text.bytes[file.count - 1] == 6)
+        }
+        let small = try TemporaryFile(in: directory.path)
+        try append(Array("{}".utf8), to: small)
+        try small.withText { (text) throws(LarderError) in #expect(try !text.readAll()) }
     }
 
     @Test("a copy has the bytes of its file; what cannot be read or created is an error")
