@@ -266,7 +266,7 @@ let package = Package(
             path: "Sources/Firestore/API", swiftSettings: swiftSettings),
         // The Realtime Database's tree: paths, nodes, orders, queries, hashes, push ids.
         .target(
-            name: "LarderRealtimeModel", dependencies: ["CZstd", "LarderCore"],
+            name: "LarderRealtimeModel", dependencies: ["LarderCore"],
             path: "Sources/Realtime/Model", swiftSettings: swiftSettings),
         // The Realtime Database's security rules: their files, compiler and evaluation.
         .target(

@@ -49,8 +49,10 @@ final class Run {
         try ServerProcess.larderd(larderd, directory: nil, arguments: arguments)
     }
 
-    /// Starts an echo of WebSocket frames.
-    func startEchoServer() throws -> ServerProcess { try ServerProcess.echo() }
+    /// Starts an echo of WebSocket frames, to their connection or to all.
+    func startEchoServer(toAll: Bool = false) throws -> ServerProcess {
+        try ServerProcess.echo(toAll: toAll)
+    }
 
     /// A count, smaller in a quick run.
     func count(_ count: Int, quick: Int) -> Int { isQuick ? quick : count }
@@ -131,9 +133,11 @@ final class ServerProcess {
     }
 
     /// Starts ``EchoServer`` on a free port, and waits until it listens.
-    static func echo() throws -> ServerProcess {
+    static func echo(toAll: Bool) throws -> ServerProcess {
         let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
-        return try ServerProcess(program) { ["echo-server", "--port", "\($0)"] }
+        return try ServerProcess(program) {
+            ["echo-server", "--port", "\($0)"] + (toAll ? ["--to-all"] : [])
+        }
     }
 
     private init(_ program: String, _ arguments: (Int) -> [String]) throws {

@@ -32,6 +32,7 @@
     SUITE(catalog)                                                                                 \
     SUITE(row)                                                                                     \
     SUITE(blob)                                                                                    \
+    SUITE(compressor)                                                                              \
     SUITE(lru)                                                                                     \
     SUITE(evict)                                                                                   \
     SUITE(pin)                                                                                     \

@@ -328,6 +328,22 @@ class Blobs(LarderTest):
                 )
                 self.assertLess(status, 0, f"byte {at} changed unnoticed")
 
+    def test_compressor(self):
+        raw = b"many words, some of them twice. " * 300
+        compressor = ctypes.POINTER(lib.t_compressor)()
+        ok(lib.compressor_create, byref(compressor))
+        needed = ctypes.c_size_t()
+        buffer = ctypes.create_string_buffer(len(raw))
+        ok(lib.compressor_compress, compressor, text(raw), buffer, len(raw), byref(needed))
+        frame = buffer.raw[: needed.value]
+        self.assertLess(len(frame), len(raw) // 4)
+        self.assertEqual(two_calls(lib.compressor_decompress, compressor, text(frame)), raw)
+        ok(
+            lib.compressor_decompress, compressor, text(b"no frame"), None, 0, byref(needed),
+            expect=lib.E_INVALID_RECORD,
+        )
+        lib.compressor_close(compressor)
+
     def test_dictionaries(self):
         words = "river bridge market station cathedral harbour museum quarter avenue".split()
         with Store(cold_field_bytes=64, automatic_training=0) as store:

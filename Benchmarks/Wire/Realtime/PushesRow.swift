@@ -1,7 +1,8 @@
 import BenchmarkMeasuring
 import Foundation
 
-/// A put, on disk, until all listeners of its location have it.
+/// A put, on disk, until all listeners of its location have it, beside a server of SwiftNIO that sends
+/// the same bytes to as many connections.
 struct PushesRow {
     let run: Run
 
@@ -21,8 +22,11 @@ struct PushesRow {
         _ = try writer.receive()
         let one = try listen("one", 1, server)
         let many = try listen("many", count, server)
+        let floor = try run.startEchoServer(toAll: true)
+        let connections = try (0..<count).map { _ in try FrameSocket(port: floor.port) }
         let writes = run.count(100, quick: 20)
         var figures: (one: [Double], many: [Double], busy: [Double]) = ([], [], [])
+        var floors: (many: [Double], busy: [Double]) = ([], [])
         var number = 0
         for round in 0...run.rounds {
             var (oneTimes, manyTimes): ([Double], [Double]) = ([], [])
@@ -32,11 +36,18 @@ struct PushesRow {
                 oneTimes.append(try time(writer, "one", number, one))
                 manyTimes.append(try time(writer, "many", number, many))
             }
+            let busy = server.processorTime - start
+            let floorStart = floor.processorTime
+            let floorTimes = try (0..<writes).map { _ in
+                try time(connections[0], "many", number, connections)
+            }
             // The first round warms up.
             guard round > 0 else { continue }
+            floors.many.append(Summary(floorTimes).median)
+            floors.busy.append((floor.processorTime - floorStart) / Double(writes * count))
             figures.one.append(Summary(oneTimes).median)
             figures.many.append(Summary(manyTimes).median)
-            figures.busy.append((server.processorTime - start) / Double(writes * (count + 1)))
+            figures.busy.append(busy / Double(writes * (count + 1)))
         }
         run.report.add(
             Row(
@@ -47,11 +58,18 @@ struct PushesRow {
                     .init(
                         label: "each push, processor time of the server",
                         value: figures.busy.series(1e6), unit: "us"),
+                    .init(
+                        label: "\(count), from SwiftNIO alone", value: floors.many.series(1e6),
+                        unit: "us"),
+                    .init(
+                        label: "the same, processor time of that server",
+                        value: floors.busy.series(1e6), unit: "us"),
                 ],
                 verdict: .init(
                     reached: Summary(zip(figures.many, figures.one).map { $0 / $1 }).median,
                     direction: .atMost, limit: Self.limit, unit: "times one listener")))
         server.stop()
+        floor.stop()
     }
 
     /// Opens sockets that listen to a location.
@@ -80,7 +98,8 @@ struct PushesRow {
         try writer.send([put])
         for listener in listeners { _ = try listener.receive() }
         let end = Clock.wall
-        _ = try writer.receive()
+        // Of SwiftNIO's connections the writer is one.
+        if writer !== listeners[0] { _ = try writer.receive() }
         return end - start
     }
 }

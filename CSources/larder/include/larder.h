@@ -1284,6 +1284,22 @@ typedef struct larder_dictionary {
 LARDER_API int32_t larder_dictionary_next(const larder_txn *txn, uint32_t after,
                                           larder_dictionary *dictionary, larder_error *error);
 
+/* ---------------------------------------------------------------- compressors (single) ---- */
+
+/* Compresses bytes in memory that are not stored: much that is rarely looked at. */
+typedef struct larder_compressor larder_compressor;
+LARDER_API int32_t larder_compressor_create(larder_compressor **compressor, larder_error *error);
+LARDER_API void larder_compressor_close(larder_compressor *compressor);
+/* A zstd frame with the raw size in it and without a checksum, of up to LARDER_PAYLOAD_MAX_BYTES.
+ * needed_bytes is the frame's size; of one that is larger than the capacity, a size that is enough. */
+LARDER_API int32_t larder_compressor_compress(larder_compressor *compressor, larder_bytes raw,
+                                              void *buffer, size_t capacity_bytes,
+                                              size_t *needed_bytes, larder_error *error);
+/* The raw bytes of such a frame. E_INVALID_RECORD for other bytes, and for most damaged frames. */
+LARDER_API int32_t larder_compressor_decompress(larder_compressor *compressor, larder_bytes frame,
+                                                void *buffer, size_t capacity_bytes,
+                                                size_t *needed_bytes, larder_error *error);
+
 /* ---------------------------------------------------------------- LRU (free) -------------- */
 
 /* Notes a use of the document; written with the next commit, so a read never becomes a write.

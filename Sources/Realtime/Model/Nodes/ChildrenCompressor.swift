@@ -1,3 +1,5 @@
+import LarderCore
+
 /// Compresses the children of a large tree while the tree is read.
 ///
 /// For a server, whose trees are in memory as a whole and used in part. Small trees stay as they
@@ -5,12 +7,14 @@
 package final class ChildrenCompressor {
     /// The estimated size of what is not compressed.
     private static let uncompressedBytes = 1 << 20
-    /// The estimated size of children that are compressed together: smaller ones gain little by
-    /// themselves, and of larger ones too much is made again for one that is asked for. Children of
-    /// the least size are at most as many as a run has, so that no size is left out.
+    /// The estimated size of children that are compressed together.
+    ///
+    /// Smaller ones gain little by themselves, and of larger ones too much is made again for one that
+    /// is asked for. A run of the most children of the least size is below the upper bound, so that
+    /// no size of children is left out.
     private static let runBytes = 1 << 10...40 << 10
 
-    private let frames: ZstdFrames
+    private let frames: CompressedFrames
     private var writer = ChildrenWriter()
     private var uncompressedBytes: Int
 
@@ -20,7 +24,7 @@ package final class ChildrenCompressor {
     }
 
     init?(uncompressedBytes: Int) {
-        guard let frames = ZstdFrames.shared else { return nil }
+        guard let frames = CompressedFrames.shared else { return nil }
         self.frames = frames
         self.uncompressedBytes = uncompressedBytes
     }

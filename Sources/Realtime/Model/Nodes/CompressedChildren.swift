@@ -1,3 +1,4 @@
+import LarderCore
 import Synchronization
 
 /// Consecutive children with their subtrees, compressed.
@@ -6,7 +7,7 @@ import Synchronization
 final class CompressedChildren: Sendable {
     let count: Int
     let summary: ChildrenSummary
-    private let frames: ZstdFrames
+    private let frames: CompressedFrames
     private let frame: [UInt8]
     private let frameContentBytes: Int
     private let state = Mutex(State())
@@ -21,7 +22,7 @@ final class CompressedChildren: Sendable {
 
     /// Children of a frame that ``ChildrenCompressor`` has made.
     init(
-        count: Int, summary: ChildrenSummary, frames: ZstdFrames, frame: [UInt8],
+        count: Int, summary: ChildrenSummary, frames: CompressedFrames, frame: [UInt8],
         frameContentBytes: Int
     ) {
         (self.count, self.summary) = (count, summary)
