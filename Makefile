@@ -21,7 +21,8 @@ bench_packages := $(server_packages) libsqlite3-dev
 dist_packages := $(server_packages) debootstrap python3
 
 step := .ci/step
-swift_build := swift build
+# SWIFT_BUILD_FLAGS are those of all builds: other ones would build everything again.
+swift_build := swift build $(SWIFT_BUILD_FLAGS)
 swift_test := .ci/swift-test
 # Of a crash: the thread that crashed. Registers are left out because the backtracer can wait for
 # ever for the memory that they refer to.
@@ -183,7 +184,8 @@ check-bench: check-packages
 	@$(step) 'benchmark program, a short run' \
 		$(MAKE) --no-print-directory -s -C Benchmarks/C check BUILD=$(build)/c/bench
 	@$(step) 'client benchmarks, a short run' \
-		$(MAKE) --no-print-directory -s -C Benchmarks check-client
+		$(MAKE) --no-print-directory -s -C Benchmarks check-client \
+			CONFIGURATION=debug SCRATCH=$(build)/consumer/server
 	@$(step) 'build the server' $(swift_build) --product larderd
 	@$(step) 'build the benchmark over sockets' $(swift_build) --product WireBenchmark
 	@$(step) 'benchmark over sockets, a short run' \
@@ -201,7 +203,9 @@ check-crash: check-packages
 		KILL='--seed 1' POWERCUT='--seed 1' FAULT='--seed 1' CORRUPTION='--seed 1'
 
 check-kill: check-packages
-	@LARDER_KILL_ROUNDS=40 $(step) 'a client killed 40 times' $(swift_test) --filter KillTests
+	@$(step) 'build the tests' $(build_tests)
+	@LARDER_KILL_ROUNDS=40 $(step) 'a client killed 40 times' \
+		$(swift_test) --skip-build --filter KillTests
 
 # A minute for each of the fuzzers, which run side by side.
 check-frames: check-packages
@@ -227,9 +231,9 @@ check-image: check-packages
 
 check-simulation: check-packages
 	@$(step) 'Firestore clients, networks and a backend, $(SEEDS) worlds' \
-		swift run -c release LarderSimulation --seeds $(SEEDS)
+		swift run $(SWIFT_BUILD_FLAGS) -c release LarderSimulation --seeds $(SEEDS)
 	@$(step) 'Realtime Database clients, networks and a backend, $(SEEDS) worlds' \
-		swift run -c release LarderRealtimeSimulation --seeds $(SEEDS)
+		swift run $(SWIFT_BUILD_FLAGS) -c release LarderRealtimeSimulation --seeds $(SEEDS)
 
 check-fuzz: check-packages
 	@$(step) 'fuzzers, 60 s each' $(c_tests) fuzz
