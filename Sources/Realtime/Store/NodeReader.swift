@@ -51,18 +51,36 @@ struct NodeReader {
         return keys
     }
 
+    /// The children of what is left, a node with children or none.
+    ///
+    /// - Parameter body: called with each child.
+    /// - Returns: the node's priority.
+    mutating func readChildren(_ body: (Child) -> Void) throws(LarderError) -> Priority {
+        if isAtEnd { return .none }
+        let (type, priority) = try readHead()
+        guard type == UInt8(LARDER_NODE_CHILDREN) else { throw Self.malformed }
+        let end = try readChildrenEnd()
+        while offset < end {
+            let key = try readKey(before: end)
+            body(Child(key, try readNode(depth: 1)))
+        }
+        guard isAtEnd else { throw Self.malformed }
+        return priority
+    }
+
     // MARK: Nodes
 
-    private mutating func readNode(depth: Int = 0) throws(LarderError) -> Node {
+    /// A node's type and priority.
+    private mutating func readHead() throws(LarderError) -> (type: UInt8, Priority) {
         let head = try readByte()
-        if head < UInt8(LARDER_NODE_CHILDREN) { return Node(try readLeaf(type: head)) }
-        var priority = Priority.none
-        if head & Self.priorityFlag != 0 {
-            let leaf = try readLeaf(type: try readByte())
-            guard let read = Priority(leaf) else { throw Self.malformed }
-            priority = read
-        }
-        let type = head & ~Self.priorityFlag
+        guard head & Self.priorityFlag != 0 else { return (head, .none) }
+        let leaf = try readLeaf(type: try readByte())
+        guard let priority = Priority(leaf) else { throw Self.malformed }
+        return (head & ~Self.priorityFlag, priority)
+    }
+
+    private mutating func readNode(depth: Int = 0) throws(LarderError) -> Node {
+        let (type, priority) = try readHead()
         guard type == UInt8(LARDER_NODE_CHILDREN) else {
             return Node(try readLeaf(type: type), priority: priority)
         }

@@ -34,6 +34,46 @@ struct TransactionNodesTests {
         }
     }
 
+    @Test("a large location is read in parts of any size, with and without compression")
+    func largeNodes() throws {
+        var random = SeededRandom()
+        for _ in 0..<30 {
+            let store = try Store(.inMemory())
+            func location(depth: Int) -> Node {
+                let children = (0..<random.below(depth == 0 ? 300 : 12)).map { _ in
+                    let text = String(
+                        repeating: "text \(random.below(100)) ", count: 1 + random.below(40))
+                    let node =
+                        depth > 0 && random.oneIn(2)
+                        ? location(depth: depth - 1)
+                        : Node(.string(text), priority: random.priority())
+                    return Child(random.key(), node)
+                }
+                let more = (0..<random.below(60)).map {
+                    Child(ChildKey("key \($0)"), random.node(depth: 1))
+                }
+                return Node(children: children + more, priority: random.priority())
+            }
+            let node = location(depth: 3)
+            let tree = try store.write { transaction throws(LarderError) in
+                let tree = try transaction.obtainTree(named: "demo")
+                try transaction.overwrite(.root, with: node, in: tree)
+                return tree
+            }
+            try store.read { transaction throws(LarderError) in
+                for partBytes in [1, 100, 4000, 64 << 10, 4 << 20] {
+                    let (read, compressed) = (
+                        try transaction.largeNode(at: .root, in: tree, nil, partBytes: partBytes),
+                        try transaction.largeNode(
+                            at: .root, in: tree, ChildrenCompressor(), partBytes: partBytes)
+                    )
+                    #expect(read == node && compressed == node, "\(partBytes) \(random)")
+                    #expect(read.hash == node.hash, "\(partBytes) \(random)")
+                }
+            }
+        }
+    }
+
     @Test("a location of many children is read by page, child and window")
     func manyChildren() throws {
         let store = try Store(.inMemory())

@@ -25,7 +25,7 @@ final class StoredTrees: TreeStorage {
             var trees: [String: StoredTree] = [:]
             for (tree, name) in try transaction.trees() {
                 trees[name] = StoredTree(
-                    try transaction.node(at: .root, in: tree, ChildrenCompressor()),
+                    try transaction.largeNode(at: .root, in: tree, ChildrenCompressor()),
                     records: try transaction.records(of: name))
             }
             return trees
