@@ -36,6 +36,14 @@ package struct DocumentComparator: Sendable {
         return directed(order, isNameDescending)
     }
 
+    /// Whether documents are ordered by their names alone.
+    var isByName: Bool { fields.isEmpty }
+
+    /// The order of a shared document's name and another one; the whole order if that is by name.
+    func compare(_ left: StoredDocument, toName path: DocumentPath) -> ComparisonResult {
+        directed(left.document.path.compare(to: path), isNameDescending)
+    }
+
     /// The order of two documents in place.
     ///
     /// - Throws: `dataLoss` if a record's compressed part is damaged.

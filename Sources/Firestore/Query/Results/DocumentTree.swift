@@ -1,150 +1,35 @@
 import Foundation
 import LarderModel
 
-/// A node of a balanced binary tree of documents, ordered from left to right.
+/// A persistent list of documents in an order: a B+ tree, or one leaf while there are few.
 ///
-/// Nodes are immutable: an insertion or removal creates new nodes on one path from the root and
-/// shares the others. Of two siblings the heavier weighs at most three times the lighter, where the
-/// weight is the number of documents plus one, so that a path has O(log n) nodes.
-final class DocumentTree: Sendable {
-    let left: DocumentTree?
-    let right: DocumentTree?
-    let stored: StoredDocument
-    /// The number of documents in the node and below it.
-    let count: Int
+/// A change copies the nodes on the way to its documents, and shares all others with the tree
+/// before. Documents are found by offset or by their order in logarithmic time.
+///
+///     root ─┬─ inner ─┬─ leaf        Leaves have at most `maximumCount` documents, inner nodes
+///           │         └─ leaf        as many children, and both at least `minimumCount`, apart
+///           └─ inner ─── leaf …      from the root. All leaves have the same depth.
+struct DocumentTree: Sendable {
+    static let maximumCount = 32
+    static let minimumCount = maximumCount / 4
 
-    init(_ left: DocumentTree?, _ stored: StoredDocument, _ right: DocumentTree?) {
-        self.left = left
-        self.right = right
-        self.stored = stored
-        count = left.count + 1 + right.count
+    var root: Node
+
+    /// A node is an array, so that it takes one object.
+    enum Node: Sendable {
+        case leaf([StoredDocument])
+        case inner([Child])
     }
 
-    /// A balanced tree of documents that are in order; O(n).
-    static func make(_ documents: ArraySlice<StoredDocument>) -> DocumentTree? {
-        guard !documents.isEmpty else { return nil }
-        let middle = (documents.startIndex + documents.endIndex) / 2
-        return DocumentTree(
-            make(documents[..<middle]), documents[middle], make(documents[(middle + 1)...]))
-    }
-
-    static let heaviestRatio = 3
-    private static let singleRotationRatio = 2
-
-    /// A node over two trees, one of which has gained or lost one document since both were
-    /// balanced.
-    static func balanced(
-        _ left: DocumentTree?, _ stored: StoredDocument, _ right: DocumentTree?
-    ) -> DocumentTree {
-        if let right, right.weight > heaviestRatio * left.weight {
-            if let inner = right.left, inner.weight >= singleRotationRatio * right.right.weight {
-                return DocumentTree(
-                    DocumentTree(left, stored, inner.left), inner.stored,
-                    DocumentTree(inner.right, right.stored, right.right))
-            }
-            return DocumentTree(
-                DocumentTree(left, stored, right.left), right.stored, right.right)
-        }
-        if let left, left.weight > heaviestRatio * right.weight {
-            if let inner = left.right, inner.weight >= singleRotationRatio * left.left.weight {
-                return DocumentTree(
-                    DocumentTree(left.left, left.stored, inner.left), inner.stored,
-                    DocumentTree(inner.right, stored, right))
-            }
-            return DocumentTree(
-                left.left, left.stored, DocumentTree(left.right, stored, right))
-        }
-        return DocumentTree(left, stored, right)
-    }
-
-    /// The tree with one more document, at an index.
-    static func inserting(
-        _ stored: StoredDocument, at index: Int, into tree: DocumentTree?
-    ) -> DocumentTree {
-        guard let tree else { return DocumentTree(nil, stored, nil) }
-        let leftCount = tree.left.count
-        if index <= leftCount {
-            return balanced(
-                inserting(stored, at: index, into: tree.left), tree.stored, tree.right)
-        }
-        return balanced(
-            tree.left, tree.stored,
-            inserting(stored, at: index - leftCount - 1, into: tree.right))
-    }
-
-    static func removing(at index: Int, from tree: DocumentTree?) -> DocumentTree? {
-        guard let tree else { return nil }
-        let leftCount = tree.left.count
-        if index < leftCount {
-            return balanced(removing(at: index, from: tree.left), tree.stored, tree.right)
-        }
-        if index > leftCount {
-            return balanced(
-                tree.left, tree.stored, removing(at: index - leftCount - 1, from: tree.right))
-        }
-        guard let left = tree.left else { return tree.right }
-        guard let next = tree.right?.leftmost else { return left }
-        return balanced(left, next, removing(at: 0, from: tree.right))
-    }
-
-    /// The tree with one document replaced.
-    static func replacing(
-        at index: Int, in tree: DocumentTree?, with stored: StoredDocument
-    ) -> DocumentTree? {
-        guard let tree else { return nil }
-        let leftCount = tree.left.count
-        if index < leftCount {
-            return DocumentTree(
-                replacing(at: index, in: tree.left, with: stored), tree.stored, tree.right)
-        }
-        if index > leftCount {
-            return DocumentTree(
-                tree.left, tree.stored,
-                replacing(at: index - leftCount - 1, in: tree.right, with: stored))
-        }
-        return DocumentTree(tree.left, stored, tree.right)
-    }
-
-    func stored(at index: Int) -> StoredDocument {
-        let leftCount = left.count
-        if index < leftCount, let left { return left.stored(at: index) }
-        if index > leftCount, let right { return right.stored(at: index - leftCount - 1) }
-        return stored
-    }
-
-    /// Calls the closure with each document, in order.
-    func forEach(_ body: (StoredDocument) -> Void) {
-        left?.forEach(body)
-        body(stored)
-        right?.forEach(body)
-    }
-
-    var leftmost: StoredDocument {
-        var node = self
-        while let left = node.left { node = left }
-        return node.stored
-    }
-
-    /// Whether all counts and weights are valid.
-    var isSound: Bool {
-        let heavier = max(left.weight, right.weight)
-        let lighter = min(left.weight, right.weight)
-        return heavier <= Self.heaviestRatio * lighter && count == left.count + 1 + right.count
-            && (left?.isSound ?? true) && (right?.isSound ?? true)
+    /// A node that is not empty, with what is known of it.
+    struct Child: Sendable {
+        let node: Node
+        let first: StoredDocument
+        let count: Int
     }
 }
 
-extension DocumentTree? {
-    var count: Int { self?.count ?? 0 }
-
-    var weight: Int { count + 1 }
-}
-
-extension DocumentTree {
-    var weight: Int { count + 1 }
-}
-
-/// A document that a tree and a look-up table share.
+/// A document that several trees and a look-up table share.
 final class StoredDocument: Sendable {
     let document: Document
 
@@ -153,69 +38,158 @@ final class StoredDocument: Sendable {
     }
 }
 
+extension DocumentTree.Node {
+    /// The number of documents.
+    var count: Int {
+        switch self {
+        case .leaf(let documents): documents.count
+        case .inner(let children): children.indices.reduce(0) { $0 + children[$1].count }
+        }
+    }
+
+    /// Whether both are the same memory.
+    fileprivate func isIdentical(to other: Self) -> Bool {
+        switch (self, other) {
+        case (.leaf(let left), .leaf(let right)): left.isIdentical(to: right)
+        case (.inner(let left), .inner(let right)): left.isIdentical(to: right)
+        default: false
+        }
+    }
+}
+
+extension Array {
+    fileprivate func isIdentical(to other: Self) -> Bool {
+        count == other.count
+            && withUnsafeBytes { left in
+                other.withUnsafeBytes { left.baseAddress == $0.baseAddress }
+            }
+    }
+}
+
+// MARK: - Reading
+
 extension DocumentTree {
-    /// The tree without some of its documents and with others; both lists are in order.
-    static func changed(
-        _ tree: DocumentTree?, _ removed: ArraySlice<StoredDocument>,
-        _ added: ArraySlice<StoredDocument>, _ comparator: DocumentComparator
-    ) -> DocumentTree? {
-        guard let tree else { return make(added) }
-        if removed.isEmpty, added.isEmpty { return tree }
-        let removed = Parting(removed, at: tree.stored, comparator)
-        let added = Parting(added, at: tree.stored, comparator)
-        let left = changed(tree.left, removed.before, added.before, comparator)
-        let right = changed(tree.right, removed.after, added.after, comparator)
-        let stays = removed.equal == nil ? tree.stored : nil
-        guard let middle = added.equal ?? stays else { return joined(left, right) }
-        return joined(left, middle, right)
-    }
+    var count: Int { root.count }
 
-    /// The concatenation of two trees with a document in between; logarithmic in the ratio of their
-    /// weights.
-    private static func joined(
-        _ left: DocumentTree?, _ middle: StoredDocument, _ right: DocumentTree?
-    ) -> DocumentTree {
-        if let right, right.weight > heaviestRatio * left.weight {
-            return balanced(joined(left, middle, right.left), right.stored, right.right)
+    /// The document at an offset, which must be valid; O(log n).
+    subscript(offset: Int) -> StoredDocument {
+        var (node, offset) = (root, offset)
+        while true {
+            switch node {
+            case .leaf(let documents): return documents[offset]
+            case .inner(let children):
+                var index = 0
+                while offset >= children[index].count {
+                    offset -= children[index].count
+                    index += 1
+                }
+                node = children[index].node
+            }
         }
-        if let left, left.weight > heaviestRatio * right.weight {
-            return balanced(left.left, left.stored, joined(left.right, middle, right))
+    }
+
+    /// The number of documents before a place, and the document at that place, if any.
+    ///
+    /// O(log n).
+    ///
+    /// - Parameter order: the order of a document relative to the place.
+    @inline(__always)
+    func search(
+        _ order: (StoredDocument) -> ComparisonResult
+    ) -> (offset: Int, found: StoredDocument?) {
+        var (node, before) = (root, 0)
+        while true {
+            switch node {
+            case .leaf(let documents):
+                let (index, isFound) = documents.indices.search { order(documents[$0]) }
+                return (before + index, isFound ? documents[index] : nil)
+            case .inner(let children):
+                let index = children.indices.indexOfChild { order(children[$0].first) }
+                for earlier in 0..<index { before += children[earlier].count }
+                node = children[index].node
+            }
         }
-        return DocumentTree(left, middle, right)
     }
 
-    /// The concatenation of two trees.
-    private static func joined(_ left: DocumentTree?, _ right: DocumentTree?) -> DocumentTree? {
-        guard let middle = right?.leftmost else { return left }
-        return joined(left, middle, removing(at: 0, from: right))
+    /// Calls the closure with each document, in order.
+    func forEach(_ body: (StoredDocument) -> Void) {
+        root.forEach(body)
     }
 
-    /// A split of ordered documents at the position of one: those before, at and after it.
-    private struct Parting {
-        let before: ArraySlice<StoredDocument>
-        let equal: StoredDocument?
-        let after: ArraySlice<StoredDocument>
+    func isIdentical(to other: DocumentTree) -> Bool { root.isIdentical(to: other.root) }
+}
 
-        init(
-            _ documents: ArraySlice<StoredDocument>, at middle: StoredDocument,
-            _ comparator: DocumentComparator
-        ) {
-            var (low, high) = (documents.startIndex, documents.endIndex)
-            while low < high {
-                let index = (low + high) / 2
-                switch comparator.compare(documents[index], middle) {
-                case .orderedAscending: low = index + 1
-                case .orderedDescending: high = index
-                case .orderedSame:
-                    before = documents[..<index]
-                    equal = documents[index]
-                    after = documents[(index + 1)...]
-                    return
+extension DocumentTree.Node {
+    fileprivate func forEach(_ body: (StoredDocument) -> Void) {
+        switch self {
+        case .leaf(let documents): for document in documents { body(document) }
+        case .inner(let children): for child in children { child.node.forEach(body) }
+        }
+    }
+}
+
+extension Range<Int> {
+    /// The place among ascending elements with these indices, and whether there is one at it.
+    ///
+    /// - Parameter order: the order of the element at an index relative to the place.
+    @inline(__always)
+    func search(_ order: (Int) -> ComparisonResult) -> (index: Int, isFound: Bool) {
+        var (low, high) = (lowerBound, upperBound)
+        while low < high {
+            let middle = (low &+ high) / 2
+            switch order(middle) {
+            case .orderedAscending: low = middle &+ 1
+            case .orderedDescending: high = middle
+            case .orderedSame: return (middle, true)
+            }
+        }
+        return (low, false)
+    }
+
+    /// The index of the child that has a place: the first one if that is before all children.
+    ///
+    /// - Parameter order: the order of a child's first document relative to the place.
+    @inline(__always)
+    func indexOfChild(_ order: (Int) -> ComparisonResult) -> Int {
+        let (index, isFound) = dropFirst().search(order)
+        return isFound ? index : index - 1
+    }
+}
+
+extension DocumentTree: Sequence {
+    /// Goes through the documents in order, in constant time each.
+    struct Iterator: IteratorProtocol {
+        private var documents: [StoredDocument] = []
+        private var index = 0
+        private var path: [(children: [Child], next: Int)] = []
+
+        fileprivate init(_ root: Node) {
+            descend(into: root)
+        }
+
+        private mutating func descend(into node: Node) {
+            var node = node
+            while case .inner(let children) = node {
+                path.append((children, 1))
+                node = children[0].node
+            }
+            if case .leaf(let next) = node { (documents, index) = (next, 0) }
+        }
+
+        mutating func next() -> StoredDocument? {
+            if index == documents.count {
+                while let (children, next) = path.popLast() {
+                    guard next < children.count else { continue }
+                    path.append((children, next + 1))
+                    descend(into: children[next].node)
+                    break
                 }
             }
-            before = documents[..<low]
-            equal = nil
-            after = documents[low...]
+            guard index < documents.count else { return nil }
+            defer { index += 1 }
+            return documents[index]
         }
     }
+
+    func makeIterator() -> Iterator { Iterator(root) }
 }
