@@ -47,7 +47,7 @@ package struct DocumentSet: Sendable {
     ///
     /// O(log n).
     package func document(at path: DocumentPath) -> Document? {
-        stored(at: path)?.document
+        place(of: path).document
     }
 
     /// O(n), without hashing if the documents are not ordered by name alone.
@@ -59,20 +59,15 @@ package struct DocumentSet: Sendable {
     }
 
     package func contains(_ path: DocumentPath) -> Bool {
-        stored(at: path) != nil
+        place(of: path).stored != nil
     }
 
     /// The index of the document with a path; nil if it is not in the set.
     ///
     /// O(log n) comparisons.
     package func index(of path: DocumentPath) -> Int? {
-        guard let places else {
-            let (offset, found) = search(path)
-            return found.map { _ in offset }
-        }
-        return places[path].map { stored in
-            tree.search { comparator.compare($0, stored) }.offset
-        }
+        let place = place(of: path)
+        return place.stored.map { place.offset ?? offset(of: $0) }
     }
 
     /// Adds a document, replacing the one with its path, if any.
@@ -82,12 +77,9 @@ package struct DocumentSet: Sendable {
     /// - Returns: the replaced document.
     @discardableResult
     package mutating func insert(_ document: Document) -> Document? {
-        let stored = StoredDocument(document)
-        let old = places == nil ? self.stored(at: document.path) : record(stored)
-        var edits = [DocumentTree.Edit.put(stored)]
-        if let old, moves(old, to: stored) { edits.append(.remove(old)) }
-        apply(edits)
-        return old?.document
+        let place = place(of: document.path)
+        apply([(place, document)])
+        return place.document
     }
 
     /// Removes the document with a path.
@@ -97,67 +89,13 @@ package struct DocumentSet: Sendable {
     /// - Returns: the document; nil if it was not in the set.
     @discardableResult
     package mutating func remove(_ path: DocumentPath) -> Document? {
-        guard let old = forget(path) else { return nil }
-        apply([.remove(old)])
-        return old.document
+        let place = place(of: path)
+        apply([(place, nil)])
+        return place.document
     }
 
-    /// Inserts and removes many documents in one pass, given as unique paths with their new
-    /// documents, nil for removals.
-    ///
-    /// O(m log(n / m)) for m changes of n documents in order, after O(m log n) to look them up and
-    /// to sort them.
-    package mutating func apply(_ changes: [(path: DocumentPath, new: Document?)]) {
-        var edits: [DocumentTree.Edit] = []
-        edits.reserveCapacity(changes.count)
-        for (path, new) in changes {
-            guard let new else {
-                if let old = forget(path) { edits.append(.remove(old)) }
-                continue
-            }
-            let stored = StoredDocument(new)
-            edits.append(.put(stored))
-            if let old = record(stored), moves(old, to: stored) { edits.append(.remove(old)) }
-        }
-        apply(edits)
-    }
-
-    private mutating func apply(_ edits: [DocumentTree.Edit]) {
-        let sorted = edits.sorted {
-            comparator.compare($0.document, $1.document) == .orderedAscending
-        }
-        tree.apply(sorted, by: comparator)
-    }
-
-    /// Whether a document with the path of another one has another place; if not, it takes the
-    /// place of the former one in the tree.
-    private func moves(_ old: StoredDocument, to new: StoredDocument) -> Bool {
-        !comparator.isByName && comparator.compare(old, new) != .orderedSame
-    }
-
-    private func stored(at path: DocumentPath) -> StoredDocument? {
-        guard let places else { return search(path).found }
-        return places[path]
-    }
-
-    /// The place of a path in the order by name.
-    private func search(_ path: DocumentPath) -> (offset: Int, found: StoredDocument?) {
-        tree.search { comparator.compare($0, toName: path) }
-    }
-
-    /// Enters a document into the look-up table, if there is one.
-    ///
-    /// - Returns: the former document with its path in the table.
-    private mutating func record(_ stored: StoredDocument) -> StoredDocument? {
-        places?.updateValue(stored, forKey: stored.document.path) ?? nil
-    }
-
-    /// Removes a path from the look-up table, if there is one.
-    ///
-    /// - Returns: the document, which is still in the tree.
-    private mutating func forget(_ path: DocumentPath) -> StoredDocument? {
-        guard places != nil else { return search(path).found }
-        return places?.removeValue(forKey: path)
+    private func offset(of stored: StoredDocument) -> Int {
+        tree.search { comparator.compare($0, stored) }.offset
     }
 
     /// Whether order, balance and look-up table agree; for tests.
@@ -168,6 +106,64 @@ package struct DocumentSet: Sendable {
         return zip(self, dropFirst()).allSatisfy {
             comparator.compare($0, $1) == .orderedAscending
         } && allSatisfy { document(at: $0.path) == $0 }
+    }
+}
+
+// MARK: - Many changes
+
+extension DocumentSet {
+    /// Where the document with a path is in a set, or would be in the order by name.
+    package struct Place: Sendable {
+        fileprivate let stored: StoredDocument?
+        /// The number of documents before it, if they are ordered by name alone.
+        fileprivate let offset: Int?
+
+        /// The document at the place; nil if there is none.
+        package var document: Document? { stored?.document }
+    }
+
+    /// The place of a path, which is valid until the set changes.
+    ///
+    /// O(log n).
+    package func place(of path: DocumentPath) -> Place {
+        if let places { return Place(stored: places[path], offset: nil) }
+        let (offset, found) = tree.search { comparator.compare($0, toName: path) }
+        return Place(stored: found, offset: offset)
+    }
+
+    /// Inserts and removes many documents in one pass, given as the places of unique paths in this
+    /// set with their new documents, nil for removals.
+    ///
+    /// O(m log(n / m)) for m changes of n documents, after O(m log m) to sort them; if documents
+    /// are not ordered by name alone, after O(m log n) to find their places in the order.
+    package mutating func apply(_ changes: [(place: Place, new: Document?)]) {
+        var edits: [DocumentTree.Edit] = []
+        edits.reserveCapacity(changes.count)
+        for (place, new) in changes {
+            let new = new.map(StoredDocument.init)
+            switch (place.stored, new, place.offset) {
+            case (nil, nil, _): break
+            case (let old, let new, let offset?):
+                edits.append(DocumentTree.Edit(offset: offset, removes: old != nil, added: new))
+            case (let old?, let new?, nil)
+            where comparator.compare(old, new) == .orderedSame:
+                places?[new.document.path] = new
+                edits.append(DocumentTree.Edit(offset: offset(of: old), removes: true, added: new))
+            case (let old, let new, nil):
+                if let old {
+                    places?[old.document.path] = nil
+                    edits.append(
+                        DocumentTree.Edit(offset: offset(of: old), removes: true, added: nil))
+                }
+                if let new {
+                    places?[new.document.path] = new
+                    edits.append(
+                        DocumentTree.Edit(offset: offset(of: new), removes: false, added: new))
+                }
+            }
+        }
+        edits.sort { $0.precedes($1, by: comparator) }
+        tree.apply(edits)
     }
 }
 

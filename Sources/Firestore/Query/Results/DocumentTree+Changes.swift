@@ -11,26 +11,30 @@ extension DocumentTree {
         self.init(level: Node.leaves(of: documents))
     }
 
-    /// A change of a tree.
-    enum Edit {
-        /// The document enters the tree, in place of one in the same place, if any.
-        case put(StoredDocument)
-        /// The document in the place of this one leaves the tree.
-        case remove(StoredDocument)
+    /// A change at one place of a tree.
+    struct Edit {
+        /// The number of documents of the tree before the place.
+        let offset: Int
+        /// Whether the document at the place leaves the tree.
+        let removes: Bool
+        /// The document that enters the tree at the place, if any.
+        let added: StoredDocument?
 
-        var document: StoredDocument {
-            switch self {
-            case .put(let document), .remove(let document): document
-            }
+        /// Whether the change comes before another one.
+        func precedes(_ other: Self, by comparator: DocumentComparator) -> Bool {
+            if offset != other.offset { return offset < other.offset }
+            if removes != other.removes { return other.removes }
+            guard let added, let next = other.added else { return false }
+            return comparator.compare(added, next) == .orderedAscending
         }
     }
 
-    /// Applies edits of different places, which are in order, in one pass.
+    /// Makes changes, which are in order, in one pass.
     ///
-    /// O(m log(n / m)) for m edits of n documents.
-    mutating func apply(_ edits: [Edit], by comparator: DocumentComparator) {
+    /// O(m log(n / m)) for m changes of n documents.
+    mutating func apply(_ edits: [Edit]) {
         guard !edits.isEmpty else { return }
-        self = Self(level: root.changed(by: edits[...], comparator))
+        self = Self(level: root.changed(by: edits[...], from: 0))
     }
 
     /// A tree over nodes of one height, which are in order.
@@ -55,63 +59,56 @@ extension DocumentTree.Child {
 }
 
 extension DocumentTree.Node {
-    /// The nodes that take the place of this one, which have its height and no documents twice.
+    /// The nodes that take the place of this one, and have its height.
     ///
     /// A single one may have too few members; several have not.
-    fileprivate func changed(
-        by edits: ArraySlice<DocumentTree.Edit>, _ comparator: DocumentComparator
-    ) -> [Self] {
+    ///
+    /// - Parameter start: the number of documents of the tree before this node.
+    fileprivate func changed(by edits: ArraySlice<DocumentTree.Edit>, from start: Int) -> [Self] {
         switch self {
         case .leaf(let documents):
-            Self.leaves(of: Self.changed(documents, by: edits, comparator))
+            Self.leaves(of: Self.changed(documents, by: edits, from: start))
         case .inner(let children):
-            Self.inners(of: Self.changed(children, by: edits, comparator))
+            Self.inners(of: Self.changed(children, by: edits, from: start))
         }
     }
 
     private static func changed(
-        _ documents: [StoredDocument], by edits: ArraySlice<DocumentTree.Edit>,
-        _ comparator: DocumentComparator
+        _ documents: [StoredDocument], by edits: ArraySlice<DocumentTree.Edit>, from start: Int
     ) -> [StoredDocument] {
         var result: [StoredDocument] = []
         result.reserveCapacity(documents.count + edits.count)
         var next = 0
         for edit in edits {
-            let (index, isFound) = (next..<documents.count).search {
-                comparator.compare(documents[$0], edit.document)
-            }
+            let index = edit.offset - start
             result += documents[next..<index]
-            if case .put(let document) = edit { result.append(document) }
-            next = isFound ? index + 1 : index
+            if let added = edit.added { result.append(added) }
+            next = edit.removes ? index + 1 : index
         }
         result += documents[next...]
         return result
     }
 
     private static func changed(
-        _ children: [DocumentTree.Child], by edits: ArraySlice<DocumentTree.Edit>,
-        _ comparator: DocumentComparator
+        _ children: [DocumentTree.Child], by edits: ArraySlice<DocumentTree.Edit>, from start: Int
     ) -> [DocumentTree.Child] {
         var result: [DocumentTree.Child] = []
         result.reserveCapacity(children.count + 1)
-        var (next, rest, hasSparse) = (0, edits, false)
-        while let edit = rest.first {
-            let index = (next..<children.count).indexOfChild {
-                comparator.compare(children[$0].first, edit.document)
-            }
+        var (next, end, rest, hasSparse) = (0, start, edits, false)
+        for index in children.indices {
+            let start = end
+            end += children[index].count
+            // What is added between two children is added to the later one.
+            let isLast = index == children.count - 1
+            let own = isLast ? rest : rest.prefix { $0.offset < end }
+            guard !own.isEmpty else { continue }
+            rest = rest[own.endIndex...]
             result += children[next..<index]
             next = index + 1
-            var end = rest.endIndex
-            if next < children.count {
-                end = rest.indices.search {
-                    comparator.compare(rest[$0].document, children[next].first)
-                }.index
-            }
-            for node in children[index].node.changed(by: rest[..<end], comparator) {
+            for node in children[index].node.changed(by: own, from: start) {
                 result.append(DocumentTree.Child(node))
                 hasSparse = hasSparse || node.isSparse
             }
-            rest = rest[end...]
         }
         result += children[next...]
         return hasSparse ? balanced(result) : result

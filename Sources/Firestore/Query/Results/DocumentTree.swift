@@ -104,7 +104,8 @@ extension DocumentTree {
                 let (index, isFound) = documents.indices.search { order(documents[$0]) }
                 return (before + index, isFound ? documents[index] : nil)
             case .inner(let children):
-                let index = children.indices.indexOfChild { order(children[$0].first) }
+                let (place, isFirst) = (1..<children.count).search { order(children[$0].first) }
+                let index = isFirst ? place : place - 1
                 for earlier in 0..<index { before += children[earlier].count }
                 node = children[index].node
             }
@@ -144,15 +145,6 @@ extension Range<Int> {
             }
         }
         return (low, false)
-    }
-
-    /// The index of the child that has a place: the first one if that is before all children.
-    ///
-    /// - Parameter order: the order of a child's first document relative to the place.
-    @inline(__always)
-    func indexOfChild(_ order: (Int) -> ComparisonResult) -> Int {
-        let (index, isFound) = dropFirst().search(order)
-        return isFound ? index : index - 1
     }
 }
 

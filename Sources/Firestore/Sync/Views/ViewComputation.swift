@@ -14,7 +14,7 @@ struct ViewComputation {
 
     /// The result, without the changes until ``finish()``.
     private(set) var documents: DocumentSet
-    private var edits: [(path: DocumentPath, new: Document?)] = []
+    private var edits: [(place: DocumentSet.Place, new: Document?)] = []
     private(set) var mutatedKeys: TreeSet<DocumentPath>
     private(set) var unconfirmedCommits: [DocumentPath: UnconfirmedCommit]
     /// Documents that a limited result has lost by changes of the backend.
@@ -56,21 +56,24 @@ struct ViewComputation {
     mutating func add(
         _ new: Document?, at path: DocumentPath, revertsWrites: Bool, isRemote: Bool
     ) {
-        switch (documents.document(at: path), new) {
+        let place = documents.place(of: path)
+        switch (place.document, new) {
         case (nil, nil): break
         // Documents outside a limit that was reached enter only when another leaves, and then
         // the query is run again.
-        case (nil, let new?): if !isOutsideLimit(new) { put(new, .added) }
+        case (nil, let new?): if !isOutsideLimit(new) { put(new, at: place, .added) }
         case (let old?, nil):
-            remove(old)
+            remove(old, at: place)
             if limit != nil, isRemote { lost.append(path) }
         case (let old?, let new?):
-            replace(old, with: new, revertsWrites)
+            replace(old, at: place, with: new, revertsWrites)
             if isRemote, old.record != new.record, isOutsideLimit(new) { moved.append(path) }
         }
     }
 
-    private mutating func replace(_ old: Document, with new: Document, _ revertsWrites: Bool) {
+    private mutating func replace(
+        _ old: Document, at place: DocumentSet.Place, with new: Document, _ revertsWrites: Bool
+    ) {
         if old.record != new.record {
             // A committed result is not shown before the watch stream confirms it; that of a
             // reverted write disappears at once, since nothing will be confirmed.
@@ -80,27 +83,29 @@ struct ViewComputation {
                 unconfirmedCommits[old.path] = UnconfirmedCommit(version: new.version)
                 return
             }
-            put(new, .modified)
+            put(new, at: place, .modified)
             needsRefill = needsRefill || isOutsideLimit(new)
         } else {
             let wasPending = oldMutatedKeys.contains(old.path)
             let isPending =
                 new.hasLocalMutations || (wasPending && new.hasCommittedMutations)
             if wasPending != isPending {
-                put(new, .metadata)
+                put(new, at: place, .metadata)
             } else if old.hasLocalMutations {
                 unconfirmedCommits[old.path] =
                     new.hasLocalMutations ? nil : UnconfirmedCommit(version: new.version)
             } else if !new.hasLocalMutations, !old.hasTimes(of: new) {
                 // No change to listeners, but later snapshots have the backend's times.
-                edits.append((new.path, new))
+                edits.append((place, new))
             }
         }
     }
 
-    private mutating func put(_ new: Document, _ kind: DocumentViewChange.Kind) {
+    private mutating func put(
+        _ new: Document, at place: DocumentSet.Place, _ kind: DocumentViewChange.Kind
+    ) {
         changes.add(DocumentViewChange(kind, new))
-        edits.append((new.path, new))
+        edits.append((place, new))
         forgetCommit(of: new.path)
         if new.hasLocalMutations {
             mutatedKeys.insert(new.path)
@@ -110,9 +115,9 @@ struct ViewComputation {
         }
     }
 
-    private mutating func remove(_ old: Document) {
+    private mutating func remove(_ old: Document, at place: DocumentSet.Place) {
         changes.add(DocumentViewChange(.removed, old))
-        edits.append((old.path, nil))
+        edits.append((place, nil))
         mutatedKeys.remove(old.path)
         forgetCommit(of: old.path)
         needsRefill = needsRefill || lastInLimit != nil || firstInLimit != nil
