@@ -79,7 +79,8 @@ extension DocumentTree.Node {
         var result: [StoredDocument] = []
         result.reserveCapacity(documents.count + edits.count)
         var next = 0
-        for edit in edits {
+        // A document leaves once, whatever the edits say.
+        for edit in edits where edit.offset - start >= next {
             let index = edit.offset - start
             result += documents[next..<index]
             if let added = edit.added { result.append(added) }

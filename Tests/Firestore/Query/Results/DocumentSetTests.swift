@@ -14,6 +14,24 @@ struct DocumentSetTests {
             ).orders)
     }
 
+    /// The orders of sets: by a field and then by name, or by name alone.
+    enum SetOrder: CaseIterable {
+        case field, fieldDescending, name, nameDescending
+
+        func comparator() throws -> DocumentComparator {
+            let n = try FieldPath("n")
+            let orders =
+                switch self {
+                case .field: [Order(n), Order(.documentID)]
+                case .fieldDescending:
+                    [Order(n, isDescending: true), Order(.documentID, isDescending: true)]
+                case .name: [Order(.documentID)]
+                case .nameDescending: [Order(.documentID, isDescending: true)]
+                }
+            return DocumentComparator(orders: orders)
+        }
+    }
+
     private func document(_ id: Int, _ n: Int) throws -> Document {
         try .test("d\(id)", ["n": .integer(Int64(n))])
     }
@@ -72,10 +90,12 @@ struct DocumentSetTests {
         #expect(bulk != single)
     }
 
-    @Test("Random changes agree with a sorted array, and copies taken before stay as they were")
-    func random() throws {
+    @Test(
+        "Random changes agree with a sorted array, and copies taken before stay as they were",
+        arguments: SetOrder.allCases)
+    func random(order: SetOrder) throws {
         var random = SeededRandom()
-        let comparator = try comparator()
+        let comparator = try order.comparator()
         var set = DocumentSet(comparator: comparator)
         var model: [Document] = []
         var copies: [(set: DocumentSet, model: [Document])] = []
@@ -110,11 +130,13 @@ struct DocumentSetTests {
         }
     }
 
-    @Test("Many changes in one pass equal the same changes one by one, and do not affect copies")
-    func manyChanges() throws {
+    @Test(
+        "Many changes in one pass equal the same changes one by one, and do not affect copies",
+        arguments: SetOrder.allCases)
+    func manyChanges(order: SetOrder) throws {
         var random = SeededRandom()
-        var set = DocumentSet(comparator: try comparator())
-        for _ in 0..<300 {
+        var set = DocumentSet(comparator: try order.comparator())
+        for _ in 0..<100 {
             let (former, before) = (set, Array(set))
             var oneByOne = set
             var changes: [(path: DocumentPath, new: Document?)] = []
@@ -131,10 +153,70 @@ struct DocumentSetTests {
                 if let new { oneByOne.insert(new) } else { oneByOne.remove(path) }
             }
             changes.shuffle(using: &random)
-            set.apply(changes)
+            set.apply(changes.map { (set.place(of: $0.path), $0.new) })
             #expect(set.isSound, "\(random)")
             #expect(set.elementsEqual(oneByOne), "\(random)")
             #expect(former.elementsEqual(before) && former.isSound, "\(random)")
+        }
+    }
+
+    @Test(
+        "Random batches agree with a sorted array, from no documents to thousands and back",
+        arguments: SetOrder.allCases)
+    func batches(order: SetOrder) throws {
+        var random = SeededRandom()
+        let comparator = try order.comparator()
+        var set = DocumentSet(comparator: comparator)
+        var model: [Document] = []
+        var copies: [(set: DocumentSet, model: [Document])] = []
+        // Removals are rare, the rule, and in between, so that the set grows and shrinks.
+        for removals in [0.1, 0.9, 0.3, 1] {
+            for size in [1, 2_000, 30, 2, 300, 0, 2_000] {
+                copies.append((set, model))
+                // Anywhere, or near each other.
+                let (start, span) = (random.below(2_000), random.oneIn(2) ? 4_000 : 2 * size + 1)
+                var changes: [DocumentPath: Document?] = [:]
+                for _ in 0..<size {
+                    let id = start + random.below(span)
+                    let new = try document(id, random.below(500))
+                    let isRemoved = Double(random.below(100)) < removals * 100
+                    changes.updateValue(isRemoved ? nil : new, forKey: new.path)
+                }
+                if removals == 1, size == 2_000 {
+                    for document in model { changes.updateValue(nil, forKey: document.path) }
+                }
+                for path in changes.keys.prefix(50) {
+                    let index = set.index(of: path)
+                    #expect(set.place(of: path).document == index.map { model[$0] }, "\(random)")
+                }
+                set.apply(changes.map { (set.place(of: $0.key), $0.value) })
+                model.removeAll { changes[$0.path] != nil }
+                model.append(contentsOf: changes.values.compactMap(\.self))
+                model.sort { comparator.compare($0, $1) == .orderedAscending }
+                #expect(set.elementsEqual(model) && set.isSound, "\(random)")
+                #expect(set == DocumentSet(model, comparator: comparator), "\(random)")
+            }
+        }
+        #expect(set.isEmpty && copies.contains { $0.set.count > 2_000 })
+        for copy in copies {
+            #expect(copy.set.elementsEqual(copy.model), "\(random)")
+        }
+    }
+
+    @Test("Sets of documents in order are sound, and stay so when documents leave at either end")
+    func sizes() throws {
+        for order in SetOrder.allCases {
+            let comparator = try order.comparator()
+            for count in [0, 1, 2, 24, 31, 32, 33, 64, 65, 150, 800] {
+                var set = DocumentSet(
+                    try (0..<count).map { try document($0, $0) }, comparator: comparator)
+                #expect(set.isSound && set.count == count)
+                while let first = set.first, let last = set.last {
+                    set.remove((count.isMultiple(of: 2) ? first : last).path)
+                    if set.count.isMultiple(of: 20) { #expect(set.isSound) }
+                }
+                #expect(set.isSound && set.isEmpty)
+            }
         }
     }
 
