@@ -140,30 +140,37 @@ extension DocumentSet {
         var edits: [DocumentTree.Edit] = []
         edits.reserveCapacity(changes.count)
         for (place, new) in changes {
-            let new = new.map(StoredDocument.init)
-            switch (place.stored, new, place.offset) {
-            case (nil, nil, _): break
-            case (let old, let new, let offset?):
+            let (old, new) = (place.stored, new.map(StoredDocument.init))
+            if old == nil, new == nil { continue }
+            if let offset = place.offset {
                 edits.append(DocumentTree.Edit(offset: offset, removes: old != nil, added: new))
-            case (let old?, let new?, nil)
-            where comparator.compare(old, new) == .orderedSame:
-                places?[new.document.path] = new
-                edits.append(DocumentTree.Edit(offset: offset(of: old), removes: true, added: new))
-            case (let old, let new, nil):
-                if let old {
-                    places?[old.document.path] = nil
-                    edits.append(
-                        DocumentTree.Edit(offset: offset(of: old), removes: true, added: nil))
-                }
-                if let new {
-                    places?[new.document.path] = new
-                    edits.append(
-                        DocumentTree.Edit(offset: offset(of: new), removes: false, added: new))
-                }
+            } else {
+                replace(old, with: new, &edits)
             }
         }
         edits.sort { $0.precedes($1, by: comparator) }
         tree.apply(edits)
+    }
+
+    /// Changes the document of a path in the look-up table; in the tree, it may move.
+    private mutating func replace(
+        _ old: StoredDocument?, with new: StoredDocument?, _ edits: inout [DocumentTree.Edit]
+    ) {
+        var stays = false
+        if let old {
+            if let new { stays = comparator.compare(old, new) == .orderedSame }
+            edits.append(
+                DocumentTree.Edit(
+                    offset: offset(of: old), removes: true, added: stays ? new : nil))
+            if new == nil { places?[old.document.path] = nil }
+        }
+        if let new {
+            if !stays {
+                edits.append(
+                    DocumentTree.Edit(offset: offset(of: new), removes: false, added: new))
+            }
+            places?[new.document.path] = new
+        }
     }
 }
 

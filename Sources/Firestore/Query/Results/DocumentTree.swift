@@ -117,6 +117,7 @@ extension DocumentTree {
         root.forEach(body)
     }
 
+    /// Whether both are the same memory, and so have the same documents.
     func isIdentical(to other: DocumentTree) -> Bool { root.isIdentical(to: other.root) }
 }
 
