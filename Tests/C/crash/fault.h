@@ -22,6 +22,9 @@ enum {
 };
 /* In place of an errno: the write does half of what it should. */
 #define FAULT_SHORT (-1)
+/* In place of an errno: the thread is created, and runs only when another one begins to wait for its
+ * end (pthread_join). One at a time. */
+#define FAULT_HOLD (-2)
 
 /* The n-th call of these kinds from now on fails with the error; with sticky all later ones,
  * too. n 0: none fails, they are counted. */
@@ -29,6 +32,8 @@ typedef void fault_arm(uint32_t kinds, long n, int error, int sticky);
 /* Calls of the armed kinds so far. */
 typedef long fault_calls(void);
 typedef void fault_enter(int inside);
+/* Whether a thread is held. */
+typedef int fault_holds(void);
 /* Allocations less releases of the process so far, inside or not. */
 typedef long fault_live(void);
 

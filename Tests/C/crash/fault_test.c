@@ -18,7 +18,7 @@
  *
  * Allocations are many: beyond the first 150 a sample of them fails, unless --all is given.
  * The allocator hook of the options is failed in the same way, and its balance must be 0. At
- * the end a really full file system, or a file size limit where none can be mounted.
+ * the end a really full file system, or a file size limit where none can be mounted (full_disk.h).
  */
 #include "crash.h"
 #include "fault.h"

@@ -2,13 +2,18 @@
 #include "full_disk.h"
 
 #include "crash.h"
+#include "fault.h"
+#include "store/wal.h"
 
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct full {
     char path[1024];
@@ -20,37 +25,45 @@ static larder_bytes text(const char *from) {
     return bytes;
 }
 
-static int32_t put_big(larder_env *env, int number, larder_error *error) {
+/* The document big/NUMBER with content of some size. */
+static int32_t put_in(larder_txn *txn, int number, size_t size, larder_error *error) {
     static uint8_t content[30000];
-    larder_txn *txn;
-    int32_t status = larder_txn_begin_write(env, &txn, error);
-    if (status != LARDER_OK) return status;
     mirror_random random = mirror_random_from(7, (uint64_t)number);
-    for (size_t i = 0; i < sizeof content; i += 8) {
+    for (size_t i = 0; i < size; i += 8) {
         uint64_t word = mirror_random_next(&random);
         memcpy(content + i, &word, 8);
     }
     larder_builder *b;
-    larder_bytes plain, bytes = {content, sizeof content};
+    larder_bytes plain, bytes = {content, size};
     larder_document_info info;
     larder_document_info_init(&info, sizeof info);
     info.state = LARDER_DOCUMENT_FOUND;
     info.version.seconds = info.read_time.seconds = number + 1;
     char name[32];
     snprintf(name, sizeof name, "big/%05d", number);
-    status = larder_builder_create(NULL, &b, error);
-    if (status == LARDER_OK) {
-        larder_builder_begin_map(b, NULL);
-        larder_builder_name(b, text("content"), NULL);
-        larder_builder_bytes(b, bytes, NULL);
-        larder_builder_end_map(b, NULL);
-        status = larder_builder_finish_record(b, &plain, error);
-        if (status == LARDER_OK) status = larder_document_put(txn, text(name), &info, plain, error);
-        larder_builder_close(b);
-    }
+    int32_t status = larder_builder_create(NULL, &b, error);
+    if (status != LARDER_OK) return status;
+    larder_builder_begin_map(b, NULL);
+    larder_builder_name(b, text("content"), NULL);
+    larder_builder_bytes(b, bytes, NULL);
+    larder_builder_end_map(b, NULL);
+    status = larder_builder_finish_record(b, &plain, error);
+    if (status == LARDER_OK) status = larder_document_put(txn, text(name), &info, plain, error);
+    larder_builder_close(b);
+    return status;
+}
+
+static int32_t end(larder_txn *txn, int32_t status, larder_error *error) {
     if (status == LARDER_OK) return larder_txn_commit(txn, error);
     larder_txn_abort(txn);
     return status;
+}
+
+static int32_t put_big(larder_env *env, int number, larder_error *error) {
+    larder_txn *txn;
+    int32_t status = larder_txn_begin_write(env, &txn, error);
+    if (status != LARDER_OK) return status;
+    return end(txn, put_in(txn, number, 30000, error), error);
 }
 
 static int64_t count_documents(larder_env *env) {
@@ -119,6 +132,92 @@ static int fill_disk(void *context) {
     return mirror_problem_count() > 0;
 }
 
+/* ---- removals while a checkpoint is written ---- */
+
+enum { DOCUMENTS = 3000, CONTENT = 160, HELD_CHECKPOINT = 8 };
+
+/* Some documents in one commit: from number first on, some apart. */
+static int32_t put_small(larder_env *env, int first, int count, int step, larder_error *error) {
+    larder_txn *txn;
+    int32_t status = larder_txn_begin_write(env, &txn, error);
+    if (status != LARDER_OK) return status;
+    for (int i = 0; i < count && status == LARDER_OK; i++)
+        status = put_in(txn, first + i * step, CONTENT, error);
+    return end(txn, status, error);
+}
+
+static int32_t remove_one(larder_env *env, int number, larder_error *error) {
+    char name[32];
+    larder_txn *txn;
+    snprintf(name, sizeof name, "big/%05d", number);
+    int32_t status = larder_txn_begin_write(env, &txn, error);
+    if (status != LARDER_OK) return status;
+    return end(txn, larder_document_remove(txn, text(name), error), error);
+}
+
+static bool fill_rest(const full *f) {
+    static const char block[4096];
+    char path[1100];
+    snprintf(path, sizeof path, "%s-filler", f->path);
+    int file = open(path, O_WRONLY | O_CREAT, 0644);
+    while (file >= 0 && write(file, block, sizeof block) == (ssize_t)sizeof block)
+        continue;
+    return file >= 0 && close(file) == 0;
+}
+
+/* The thread of a checkpoint is held before its first step. A commit then replaces so many pages that
+ * they are pinned until the checkpoint is written, and the disk becomes full: nothing that is removed
+ * makes room. The first removal has to wait for the checkpoint, and this releases its thread. */
+static int remove_beside_checkpoint(void *context) {
+    full *f = context;
+    fault_arm *arm = (fault_arm *)(uintptr_t)dlsym(RTLD_DEFAULT, "shim_fault_arm");
+    fault_enter *enter = (fault_enter *)(uintptr_t)dlsym(RTLD_DEFAULT, "shim_fault_enter");
+    fault_holds *holds = (fault_holds *)(uintptr_t)dlsym(RTLD_DEFAULT, "shim_fault_holds");
+    larder_env *env;
+    larder_error error = {0};
+    must_be(larder_env_open(f->path, NULL, &env, &error) == LARDER_OK, "open", &error);
+    if (mirror_problem_count()) return 1;
+    int32_t status = put_small(env, 0, DOCUMENTS, 1, &error);
+    arm(FAULT_THREAD, HELD_CHECKPOINT, FAULT_HOLD, 0); /* the log has grown by then */
+    enter(1);
+    for (int i = 0; i < 20000 && status == LARDER_OK && !holds(); i++) {
+        larder__wal_wait(env); /* for those before */
+        status = put_small(env, i % DOCUMENTS, 1, 1, &error);
+    }
+    enter(0);
+    arm(0, 0, 0, 0);
+    must_be(status == LARDER_OK && holds(), "no checkpoint is held", &error);
+    status = put_small(env, 0, DOCUMENTS / 15, 15, &error);
+    must_be(status == LARDER_OK && holds(), "a commit beside the checkpoint", &error);
+    must_be(fill_rest(f), "the rest of the disk", &error);
+    int count = DOCUMENTS;
+    while (count < 2 * DOCUMENTS && (status = put_small(env, count, 1, 1, &error)) == LARDER_OK)
+        count++;
+    must_be(status == LARDER_E_NO_SPACE && holds(), "a full disk is not E_NO_SPACE", &error);
+    if (mirror_problem_count()) return 1;
+    int removed = 0;
+    while (removed < count && (status = remove_one(env, removed, &error)) == LARDER_OK)
+        removed++;
+    printf("full disk, a checkpoint is being written: %d of %d documents removed, then %s\n",
+           removed, count, larder_status_name(status));
+    must_be(status == LARDER_OK, "a removal while a checkpoint is written", &error);
+    must_be(!holds(), "no removal waited for the checkpoint", &error);
+    must_be(put_small(env, 0, 1, 1, &error) == LARDER_OK, "writing after that", &error);
+    must_be(count_documents(env) == 1, "documents after that", &error);
+    must_be(larder_env_close(env, &error) == LARDER_OK, "close", &error);
+    return mirror_problem_count() > 0;
+}
+
+/* ---- running ---- */
+
+static void report(const char *what, int result) {
+    if (result == 0)
+        crash_pass();
+    else
+        crash_fail("%s: %s %d", what, result < 0 ? "signal" : "exit status",
+                   result < 0 ? -1 - result : result);
+}
+
 void full_disk_run(const char *directory) {
     full f = {.is_limit = false};
     char point[900];
@@ -128,11 +227,11 @@ void full_disk_run(const char *directory) {
     f.is_limit = !is_mounted;
     printf("full disk: %s\n", is_mounted ? "a tmpfs of 4 MiB" : "a file size limit of 4 MiB");
     snprintf(f.path, sizeof f.path, "%s/store", point);
-    int result = crash_child(fill_disk, &f, 60);
-    if (is_mounted) umount(point);
-    if (result == 0)
-        crash_pass();
-    else
-        crash_fail("full disk: %s %d", result < 0 ? "signal" : "exit status",
-                   result < 0 ? -1 - result : result);
+    report("full disk", crash_child(fill_disk, &f, 60));
+    if (!is_mounted) return; /* another file cannot take the rest of a limit */
+    umount(point);
+    if (mount("tmpfs", point, "tmpfs", 0, "size=32m") != 0) return;
+    report("full disk, removals while a checkpoint is written",
+           crash_child(remove_beside_checkpoint, &f, 60));
+    umount(point);
 }

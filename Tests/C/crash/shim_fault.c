@@ -1,5 +1,5 @@
 /*
- * shim_fault.c - preloaded: makes the n-th call of a kind fail (fault.h).
+ * shim_fault.c - preloaded: makes the n-th call of a kind fail, or a thread wait (fault.h).
  */
 #include "fault.h"
 
@@ -29,6 +29,7 @@ static bool sticky;
 EXPORTED fault_arm shim_fault_arm;
 EXPORTED fault_calls shim_fault_calls;
 EXPORTED fault_enter shim_fault_enter;
+EXPORTED fault_holds shim_fault_holds;
 EXPORTED fault_live shim_fault_live;
 
 void shim_fault_arm(uint32_t which, long n, int code, int is_sticky) {
@@ -58,6 +59,7 @@ static __typeof__(&pwrite) real_pwrite;
 static __typeof__(&writev) real_writev;
 static __typeof__(&pwritev) real_pwritev;
 static __typeof__(&pthread_create) real_pthread_create;
+static __typeof__(&pthread_join) real_pthread_join;
 
 /* Before anything is counted, as dlsym allocates. */
 __attribute__((constructor)) static void find_functions(void) {
@@ -66,6 +68,7 @@ __attribute__((constructor)) static void find_functions(void) {
     real_pwritev = (__typeof__(real_pwritev))(uintptr_t)dlsym(RTLD_NEXT, "pwritev");
     real_pthread_create =
         (__typeof__(real_pthread_create))(uintptr_t)dlsym(RTLD_NEXT, "pthread_create");
+    real_pthread_join = (__typeof__(real_pthread_join))(uintptr_t)dlsym(RTLD_NEXT, "pthread_join");
 }
 
 ssize_t write(int file, const void *data, size_t size) {
@@ -161,7 +164,7 @@ ssize_t pread(int file, void *buffer, size_t size, off_t offset) {
     return fails(FAULT_READ) ? -1 : syscall(SYS_pread64, file, buffer, size, offset);
 }
 
-/* ---- memory and threads ---- */
+/* ---- memory ---- */
 
 void *mmap(void *address, size_t size, int protection, int flags, int file, off_t offset) {
     if (fails(FAULT_MAP)) return MAP_FAILED;
@@ -199,8 +202,51 @@ void free(void *memory) {
     __libc_free(memory);
 }
 
+/* ---- threads ---- */
+
+/* The thread that is held, or was. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t released;
+    bool holds;
+    pthread_t thread;
+    void *(*run)(void *);
+} held = {.lock = PTHREAD_MUTEX_INITIALIZER, .released = PTHREAD_COND_INITIALIZER};
+
+static void *run_held(void *argument) {
+    pthread_mutex_lock(&held.lock);
+    while (held.holds)
+        pthread_cond_wait(&held.released, &held.lock);
+    pthread_mutex_unlock(&held.lock);
+    return held.run(argument);
+}
+
+int shim_fault_holds(void) {
+    pthread_mutex_lock(&held.lock);
+    int holds = held.holds;
+    pthread_mutex_unlock(&held.lock);
+    return holds;
+}
+
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                    void *argument) {
-    if (fails(FAULT_THREAD)) return EAGAIN;
-    return real_pthread_create(thread, attributes, run, argument);
+    if (!fails(FAULT_THREAD)) return real_pthread_create(thread, attributes, run, argument);
+    if (error != FAULT_HOLD) return EAGAIN;
+    pthread_mutex_lock(&held.lock);
+    held.run = run;
+    int code = real_pthread_create(thread, attributes, run_held, argument);
+    held.holds = code == 0;
+    if (held.holds) held.thread = *thread;
+    pthread_mutex_unlock(&held.lock);
+    return code;
+}
+
+int pthread_join(pthread_t thread, void **result) {
+    pthread_mutex_lock(&held.lock);
+    if (held.holds && pthread_equal(thread, held.thread)) {
+        held.holds = false;
+        pthread_cond_signal(&held.released);
+    }
+    pthread_mutex_unlock(&held.lock);
+    return real_pthread_join(thread, result);
 }
