@@ -1,6 +1,6 @@
 /*
  * order_test.c - order bytes: golden bytes, agreement with the comparison, prefix freedom,
- * ranges of types, skipping. (Ordering groups by section are in value_test.c, which checks
+ * ranges of types, skipping. (Ordering groups by section are in compare_test.c, which checks
  * their order bytes, too.)
  */
 #include "make.h"

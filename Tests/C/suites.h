@@ -5,6 +5,7 @@
 #define TEST_SUITES(SUITE)                                                                         \
     SUITE(bytes)                                                                                   \
     SUITE(value)                                                                                   \
+    SUITE(compare)                                                                                 \
     SUITE(order)                                                                                   \
     SUITE(path)                                                                                    \
     SUITE(builder)                                                                                 \
