@@ -1,5 +1,6 @@
 /* make.c - see make.h. */
 #include "make.h"
+#include "record/record.h"
 #include "test.h"
 
 #include <stdarg.h>
@@ -96,6 +97,15 @@ larder_bytes make_string_of(larder_bytes text) {
     MAKE(larder_builder_string(builder, text, &error));
 }
 larder_bytes make_string(const char *text) { return make_string_of(test_text(text)); }
+larder_bytes make_repeated(char letter, size_t count) {
+    char *text = malloc(count + 1);
+    if (!text) abort();
+    memset(text, letter, count);
+    text[count] = 0;
+    larder_bytes value = make_string(text);
+    free(text);
+    return value;
+}
 larder_bytes make_bytes(larder_bytes content) {
     MAKE(larder_builder_bytes(builder, content, &error));
 }
@@ -166,6 +176,19 @@ larder_record make_open(larder_bytes plain) {
     larder_error error;
     require(larder_record_open(plain, 0, 0, &record, &error), &error);
     return record;
+}
+
+larder_record make_stored(const larder_record *plain, size_t cold_field_bytes) {
+    larder__buffer hot = {0}, cold = {0};
+    larder_error error;
+    require(larder__record_split(plain, cold_field_bytes, &hot, &cold, &error), &error);
+    larder_record stored = *plain;
+    stored.values = make_copy(larder__bytes(hot.data, hot.size_bytes));
+    stored.cold = make_copy(larder__bytes(cold.data, cold.size_bytes));
+    stored.cold_raw_bytes = (uint32_t)cold.size_bytes;
+    larder__buffer_free(&hot);
+    larder__buffer_free(&cold);
+    return stored;
 }
 
 larder_bytes make_find(const larder_record *record, const char *path) {

@@ -27,6 +27,8 @@ larder_bytes make_timestamp(int64_t seconds, int32_t nanoseconds);
 larder_bytes make_pending(int64_t seconds, int32_t nanoseconds, larder_bytes previous);
 larder_bytes make_string(const char *text);
 larder_bytes make_string_of(larder_bytes text);
+/* count times the same letter */
+larder_bytes make_repeated(char letter, size_t count);
 larder_bytes make_bytes(larder_bytes content);
 larder_bytes make_reference(const char *name);
 larder_bytes make_geo_point(double latitude, double longitude);
@@ -42,6 +44,8 @@ larder_bytes make_record(size_t count, ...);
 larder_bytes make_path(const char *text);
 /* Opens plain with the default limits. */
 larder_record make_open(larder_bytes plain);
+/* The stored form of an opened one, with its cold part at hand: what takes so many bytes is cold. */
+larder_record make_stored(const larder_record *plain, size_t cold_field_bytes);
 /* The value at a path of canonical text; empty when there is none. */
 larder_bytes make_find(const larder_record *record, const char *path);
 /* Order bytes. */

@@ -10,6 +10,8 @@
     SUITE(path)                                                                                    \
     SUITE(builder)                                                                                 \
     SUITE(record)                                                                                  \
+    SUITE(split)                                                                                   \
+    SUITE(patch)                                                                                   \
     SUITE(detached)                                                                                \
     SUITE(mutation)                                                                                \
     SUITE(overlay)                                                                                 \
