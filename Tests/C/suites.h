@@ -29,6 +29,8 @@
     SUITE(disk)                                                                                    \
     SUITE(process)                                                                                 \
     SUITE(wal)                                                                                     \
+    SUITE(wal_damage)                                                                              \
+    SUITE(wal_share)                                                                               \
     SUITE(guard)                                                                                   \
     SUITE(verify)                                                                                  \
     SUITE(damage)                                                                                  \
