@@ -47,6 +47,11 @@ mirror_random mirror_random_from(uint64_t seed, uint64_t stream);
 uint64_t mirror_random_next(mirror_random *random);
 uint64_t mirror_random_below(mirror_random *random, uint64_t bound);
 
+/* What malloc gave; without memory the program ends. */
+void *mirror_must(void *memory);
+/* Borrowed bytes of NUL-terminated text. */
+larder_bytes mirror_text(const char *text);
+
 /* ---- the universe ---- */
 
 larder_bytes mirror_user(int user);
@@ -232,7 +237,7 @@ void mirror_cache_reconcile(mirror *m, const larder_txn *txn);
 /* Whether eviction would find something, as far as the mirror knows. */
 bool mirror_cache_may_shrink(const mirror *m);
 
-/* ---- records ---- */
+/* ---- records (mirror_records.c) ---- */
 
 /* A random plain record; kept in a new blob. */
 mirror_blob *mirror_record(mirror_random *random, bool large);
