@@ -149,7 +149,7 @@ static void a_free_end_of_the_file_may_be_missing(void) {
         mdb_env_info(env->mdb, &info);
         search.page = info.me_last_pgno;
         REQUIRE(larder__mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &reading) == 0);
-        CHECK_EQ(larder__mdb_each_free(reading, 0, is_page, &search), 0);
+        CHECK_EQ(larder__mdb_each_free(reading, 0, UINT64_MAX, is_page, &search), 0);
         larder__mdb_txn_abort(reading);
     }
     REQUIRE(search.is_found);

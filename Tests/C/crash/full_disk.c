@@ -6,6 +6,7 @@
 #include "store/wal.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,9 +16,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* When a checkpoint is being written: */
+typedef enum full_way {
+    FULL_REFUSED, /* the disk is full, and a write was refused before the first removal */
+    FULL_AT_ONCE, /* the disk is full, and the first removal meets it */
+    FULL_QUOTA    /* the disk has room, and its blocks are not allocated */
+} full_way;
+
 typedef struct full {
     char path[1024];
     bool is_limit; /* by the process's file size limit */
+    full_way way;
 } full;
 
 static larder_bytes text(const char *from) {
@@ -167,7 +176,8 @@ static bool fill_rest(const full *f) {
 
 /* The thread of a checkpoint is held before its first step. A commit then replaces so many pages that
  * they are pinned until the checkpoint is written, and the disk becomes full: nothing that is removed
- * makes room. The first removal has to wait for the checkpoint, and this releases its thread. */
+ * makes room. The next write has to wait for the checkpoint, and this releases its thread. The
+ * pinned pages are in LMDB's table of free ones, more than the reserve for removals. */
 static int remove_beside_checkpoint(void *context) {
     full *f = context;
     fault_arm *arm = (fault_arm *)(uintptr_t)dlsym(RTLD_DEFAULT, "shim_fault_arm");
@@ -189,19 +199,27 @@ static int remove_beside_checkpoint(void *context) {
     must_be(status == LARDER_OK && holds(), "no checkpoint is held", &error);
     status = put_small(env, 0, DOCUMENTS / 15, 15, &error);
     must_be(status == LARDER_OK && holds(), "a commit beside the checkpoint", &error);
-    must_be(fill_rest(f), "the rest of the disk", &error);
+    must_be(f->way == FULL_QUOTA || fill_rest(f), "the rest of the disk", &error);
     int count = DOCUMENTS;
-    while (count < 2 * DOCUMENTS && (status = put_small(env, count, 1, 1, &error)) == LARDER_OK)
-        count++;
-    must_be(status == LARDER_E_NO_SPACE && holds(), "a full disk is not E_NO_SPACE", &error);
+    if (f->way == FULL_REFUSED) {
+        while (count < 2 * DOCUMENTS && (status = put_small(env, count, 1, 1, &error)) == LARDER_OK)
+            count++;
+        must_be(status == LARDER_E_NO_SPACE, "a full disk is not E_NO_SPACE", &error);
+    } else if (f->way == FULL_QUOTA) {
+        arm(FAULT_ALLOCATE, 1, EDQUOT, 1);
+        enter(1);
+    }
     if (mirror_problem_count()) return 1;
-    int removed = 0;
-    while (removed < count && (status = remove_one(env, removed, &error)) == LARDER_OK)
+    status = remove_one(env, 0, &error);
+    must_be(!holds(), "the write did not wait for the checkpoint", &error);
+    int removed = status == LARDER_OK;
+    while (removed > 0 && removed < count &&
+           (status = remove_one(env, removed, &error)) == LARDER_OK)
         removed++;
     printf("full disk, a checkpoint is being written: %d of %d documents removed, then %s\n",
            removed, count, larder_status_name(status));
     must_be(status == LARDER_OK, "a removal while a checkpoint is written", &error);
-    must_be(!holds(), "no removal waited for the checkpoint", &error);
+    enter(0);
     must_be(put_small(env, 0, 1, 1, &error) == LARDER_OK, "writing after that", &error);
     must_be(count_documents(env) == 1, "documents after that", &error);
     must_be(larder_env_close(env, &error) == LARDER_OK, "close", &error);
@@ -229,9 +247,14 @@ void full_disk_run(const char *directory) {
     snprintf(f.path, sizeof f.path, "%s/store", point);
     report("full disk", crash_child(fill_disk, &f, 60));
     if (!is_mounted) return; /* another file cannot take the rest of a limit */
-    umount(point);
-    if (mount("tmpfs", point, "tmpfs", 0, "size=32m") != 0) return;
-    report("full disk, removals while a checkpoint is written",
-           crash_child(remove_beside_checkpoint, &f, 60));
+    static const char *const ways[] = {"full, a write refused", "full at once", "full by a quota"};
+    for (int i = 0; i < 3; i++) {
+        char what[100];
+        f.way = (full_way)i;
+        umount(point);
+        if (mount("tmpfs", point, "tmpfs", 0, "size=32m") != 0) return;
+        snprintf(what, sizeof what, "disk %s, removals while a checkpoint is written", ways[i]);
+        report(what, crash_child(remove_beside_checkpoint, &f, 60));
+    }
     umount(point);
 }

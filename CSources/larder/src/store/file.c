@@ -328,7 +328,7 @@ static int32_t tail_is_free(larder_env *env, uint64_t first, uint64_t last, bool
     page_range range = {first, last, 0};
     int code = larder__mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &txn);
     if (code != 0) return code;
-    code = larder__mdb_each_free(txn, 0, look_for_page, &range);
+    code = larder__mdb_each_free(txn, 0, UINT64_MAX, look_for_page, &range);
     larder__mdb_txn_abort(txn);
     *is_free = range.found == last - first + 1;
     return code;
@@ -459,22 +459,37 @@ bool larder__file_lacks_room(const larder_env *env, uint64_t bytes) {
            fstat(file, &info) == 0 && (uint64_t)info.st_size + bytes > limit.rlim_cur;
 }
 
-static bool count_page(void *count, uint64_t page) {
-    (void)page;
-    ++*(uint64_t *)count;
-    return true;
+/* A line of LMDB's list of readers ends with the commit that is read, or with a dash where a reader
+ * is between two reads. The heading ends with a word. */
+static int note_reader(const char *line, void *oldest) {
+    const char *last = strrchr(line, ' ');
+    if (last == NULL || last[1] < '0' || last[1] > '9') return 0;
+    uint64_t commit = strtoull(last + 1, NULL, 10);
+    if (commit < *(uint64_t *)oldest) *(uint64_t *)oldest = commit;
+    return 0;
 }
 
-/* What LMDB can use within the file. */
-static uint64_t free_bytes(larder_env *env) {
+static bool count_down(void *count, uint64_t page) {
+    (void)page;
+    return --*(uint64_t *)count > 0;
+}
+
+/* Whether the free pages of the file that LMDB can use have fewer bytes than twice the reserve. It uses
+ * those that were replaced before the last commit, and before the commit that the oldest reader of
+ * any process sees; the log's pins are readers, too. with_last: also those that the last commit
+ * replaced: the transaction after the one that begins can use them when their readers have ended. */
+static bool lacks_free_pages(larder_env *env, bool with_last) {
     MDB_txn *txn;
     MDB_stat pages;
-    uint64_t count = 0;
-    if (larder__mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &txn) != 0) return 0;
-    larder__mdb_each_free(txn, 0, count_page, &count);
-    larder__mdb_txn_abort(txn);
     mdb_env_stat(env->mdb, &pages);
-    return count * pages.ms_psize;
+    uint64_t missing = 2 * LARDER__RESERVE_BYTES / pages.ms_psize;
+    if (larder__mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &txn) != 0) return true;
+    uint64_t last = mdb_txn_id(txn), oldest = last;
+    bool is_known = mdb_reader_list(env->mdb, note_reader, &oldest) >= 0;
+    uint64_t end = oldest == last && with_last ? last + 1 : oldest;
+    if (is_known && end > 0) larder__mdb_each_free(txn, 0, end - 1, count_down, &missing);
+    larder__mdb_txn_abort(txn);
+    return missing > 0;
 }
 
 void larder__file_reserve(larder_env *env, uint64_t used_bytes) {
@@ -483,17 +498,15 @@ void larder__file_reserve(larder_env *env, uint64_t used_bytes) {
     uint64_t wanted = LARDER__RESERVE_BYTES + more;
     if (mdb_env_get_fd(env->mdb, &file) != 0) return;
     int code = larder__reserve_blocks(file, (off_t)used_bytes, (off_t)wanted);
-    bool lacked = env->lacks_reserve;
-    env->lacks_reserve =
-        (code == ENOSPC || code == EDQUOT) && free_bytes(env) < 2 * LARDER__RESERVE_BYTES;
+    env->lacks_reserve = (code == ENOSPC || code == EDQUOT) && lacks_free_pages(env, false);
     if (code == 0)
         env->allocated_bytes = used_bytes + wanted;
     else if (code != ENOSPC && code != EDQUOT) /* of a file system that has no such thing */
         env->allocated_bytes = UINT64_MAX;
-    if (env->lacks_reserve && !lacked)
-        larder__log(env, LARDER_LOG_WARNING,
-                    "the disk of %s is full: only what makes the store smaller is taken",
-                    env->path);
+}
+
+void larder__file_recount_reserve(larder_env *env) {
+    if (env->lacks_reserve) env->lacks_reserve = lacks_free_pages(env, true);
 }
 
 static int32_t make_directory_in(const char *const *places, size_t count,

@@ -30,8 +30,11 @@ int32_t larder__file_sync_entries(larder_env *env, larder_error *error);
  * limit is full. */
 bool larder__file_lacks_room(const larder_env *env, uint64_t bytes);
 /* Allocates blocks behind the data file's used ones; sets env->lacks_reserve where there is no room
- * and little within the file. */
+ * and little within the file that no reader keeps. */
 void larder__file_reserve(larder_env *env, uint64_t used_bytes);
+/* When a write transaction has begun, and the log has released what it could: env->lacks_reserve says
+ * whether the transactions after it would lack pages. */
+void larder__file_recount_reserve(larder_env *env);
 /* What is kept for transactions that make the store smaller: more pages than such a one changes. */
 #define LARDER__RESERVE_BYTES (UINT64_C(256) << 10)
 /* Less than this is left when a write was cut short. */

@@ -302,7 +302,10 @@ int larder__mdb_cursor_del(MDB_cursor *cursor, const MDB_val *key, unsigned flag
            delete_at(env, cursor, key, flags));
 }
 
-static bool visit_row(MDB_val row, larder__page_function visit, void *context) {
+/* False: it is of a commit after the last one, or visit says so. */
+static bool visit_row(MDB_val key, MDB_val row, uint64_t last, larder__page_function visit,
+                      void *context) {
+    if (key.mv_size != sizeof last || larder__load64(key.mv_data) > last) return false;
     const uint8_t *at = row.mv_data;
     size_t most = row.mv_size / 8, count = most == 0 ? 0 : (size_t)larder__load64(at);
     bool goes_on = true;
@@ -312,22 +315,24 @@ static bool visit_row(MDB_val row, larder__page_function visit, void *context) {
 }
 
 /* The row may end behind the file. */
-static int look_at_row(MDB_txn *txn, MDB_val row, larder__page_function visit, void *context,
-                       bool *goes_on) {
-    GUARDED(mdb_txn_env(txn), (*goes_on = visit_row(row, visit, context), 0));
+static int look_at_row(MDB_txn *txn, MDB_val key, MDB_val row, uint64_t last,
+                       larder__page_function visit, void *context, bool *goes_on) {
+    GUARDED(mdb_txn_env(txn), (*goes_on = visit_row(key, row, last, visit, context), 0));
 }
 
-int larder__mdb_each_free(MDB_txn *txn, uint64_t commit, larder__page_function visit,
+/* The table is in the order of commits. */
+int larder__mdb_each_free(MDB_txn *txn, uint64_t first, uint64_t last, larder__page_function visit,
                           void *context) {
     MDB_cursor *cursor;
-    MDB_val key = {sizeof commit, &commit}, value;
+    MDB_val key = {sizeof first, &first}, value;
     bool goes_on = true;
     int code = larder__mdb_cursor_open(txn, 0, &cursor); /* the table's number */
     if (code != 0) return code;
-    code = larder__mdb_cursor_get(cursor, &key, &value, commit != 0 ? MDB_SET_KEY : MDB_FIRST);
+    code =
+        larder__mdb_cursor_get(cursor, &key, &value, first == last ? MDB_SET_KEY : MDB_SET_RANGE);
     while (code == 0 && goes_on) {
-        code = look_at_row(txn, value, visit, context, &goes_on);
-        if (code != 0 || commit != 0) break;
+        code = look_at_row(txn, key, value, last, visit, context, &goes_on);
+        if (code != 0 || first == last) break;
         code = larder__mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
     }
     mdb_cursor_close(cursor);

@@ -36,9 +36,9 @@ static inline bool larder__guard_can_read_row(const larder_txn *txn, MDB_val key
 }
 
 /* Calls a function for each page in LMDB's table of free pages, as the transaction for reading sees
- * it, until it says false: of the pages that one commit replaced, or of all (commit 0). */
+ * it, until it says false: of the pages that the commits from first to last replaced. */
 typedef bool (*larder__page_function)(void *context, uint64_t page);
-int larder__mdb_each_free(MDB_txn *txn, uint64_t commit, larder__page_function visit,
+int larder__mdb_each_free(MDB_txn *txn, uint64_t first, uint64_t last, larder__page_function visit,
                           void *context);
 
 int larder__mdb_txn_begin(MDB_env *env, MDB_txn *parent, unsigned flags, MDB_txn **txn);

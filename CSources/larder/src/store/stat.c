@@ -46,7 +46,7 @@ int32_t larder_env_stat(const larder_txn *txn, larder_stat *stat_out, larder_err
     s.budget_bytes = atomic_load(&env->budget_bytes);
     int64_t free_pages = 0;
     if (!txn->is_write) {
-        int code = larder__mdb_each_free(txn->mdb, 0, count_page, &free_pages);
+        int code = larder__mdb_each_free(txn->mdb, 0, UINT64_MAX, count_page, &free_pages);
         if (code != 0) return larder__fail_mdb(error, code, "counting free pages");
     }
     MDB_stat pages;

@@ -310,6 +310,7 @@ int32_t larder_txn_begin_write(larder_env *env, larder_txn **txn, larder_error *
         return larder__fail(error, LARDER_E_READ_ONLY, "the store was opened read-only");
     status = enter_writer(env, error);
     if (status != LARDER_OK) return status;
+    bool lacked_reserve = env->lacks_reserve;
     larder_txn *write = NULL;
     if (atomic_load(&env->is_damaged)) {
         status = larder__fail(error, LARDER_E_CORRUPT, "the data file of %s is damaged", env->path);
@@ -350,6 +351,7 @@ int32_t larder_txn_begin_write(larder_env *env, larder_txn **txn, larder_error *
     memset(write->cursors, 0, sizeof write->cursors);
     memset(write->last_is_known, 0, sizeof write->last_is_known);
     status = larder__wal_begin(write, error);
+    if (env->lacks_reserve) larder__file_recount_reserve(env);
     if (status == LARDER_OK) status = load_counters(write, error);
     write->begin_bytes = larder__counters_total(&write->counters);
     if (status == LARDER_OK) status = larder__rules_begin(write, error);
@@ -358,6 +360,10 @@ int32_t larder_txn_begin_write(larder_env *env, larder_txn **txn, larder_error *
         write->mdb = NULL;
     }
 done:
+    if (env->lacks_reserve && !lacked_reserve)
+        larder__log(env, LARDER_LOG_WARNING,
+                    "the disk of %s is full: only what makes the store smaller is taken",
+                    env->path);
     if (status != LARDER_OK) {
         if (write != NULL) env->idle_write = write;
         leave_writer(env);

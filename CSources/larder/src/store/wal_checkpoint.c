@@ -390,9 +390,9 @@ int32_t larder__wal_begin(larder_txn *txn, larder_error *error) {
     }
     if (!is_safe) return larder__wal_checkpoint(env, txn->mdb, error);
     /* On a full disk what was removed makes room at once, also what was removed while an earlier
-     * checkpoint was being written. */
+     * checkpoint was being written. A quota does not show in the room that the disk has. */
     wal->is_cramped =
-        (wal->is_cramped || env->lacks_reserve) && larder__file_lacks_room(env, ROOMY_BYTES);
+        env->lacks_reserve || (wal->is_cramped && larder__file_lacks_room(env, ROOMY_BYTES));
     if (wal->is_cramped) larder__wal_wait(env);
     if (is_running(wal)) return LARDER_OK;
     if (wal->is_cramped && wal->last.commit != wal->header.commit)

@@ -57,7 +57,7 @@ bool larder__wal_begin_images(larder_env *env, MDB_txn *read, const uint8_t meta
     wal->page_count = wal->settled_bytes == 0 ? 0 : count;
     if (wal->settled_bytes == 0) return false;
     memset(wal->settled_pages, 0, bytes);
-    return larder__mdb_each_free(read, 0, settle_free, wal) == 0;
+    return larder__mdb_each_free(read, 0, UINT64_MAX, settle_free, wal) == 0;
 }
 
 /* ---- images in a record ---- */
@@ -78,7 +78,7 @@ static bool list_pages(larder__wal *wal, uint64_t commit) {
     wal->has_many = false;
     if (larder__mdb_txn_renew(wal->reader) != 0) return false;
     bool is_listed = mdb_txn_id(wal->reader) == commit &&
-                     larder__mdb_each_free(wal->reader, commit, list_page, wal) == 0;
+                     larder__mdb_each_free(wal->reader, commit, commit, list_page, wal) == 0;
     mdb_txn_reset(wal->reader);
     return is_listed && !wal->has_many;
 }
@@ -122,7 +122,7 @@ void larder__wal_count_kept(larder_txn *txn) {
     if (wal->reader == NULL) { /* about as many */
         count = PAGES_A_COMMIT + 2 * (int64_t)(txn->redo.size_bytes / pages.ms_psize);
     } else if (larder__mdb_txn_renew(wal->reader) == 0) {
-        larder__mdb_each_free(wal->reader, txn->commit - 1, count_page, &count);
+        larder__mdb_each_free(wal->reader, txn->commit - 1, txn->commit - 1, count_page, &count);
         mdb_txn_reset(wal->reader);
     }
     wal->kept_bytes += count * (int64_t)pages.ms_psize;
