@@ -5,8 +5,8 @@
  * a frame, and of each element or entry in it a part; both are stacks, so that a closed
  * container leaves nothing behind but its bytes. When a container ends, its bodies move up by
  * the size of the head and the head is written in front; entries that came out of order are
- * first gathered in order in scratch. The root map is left in parts: finish puts it together as
- * a record or as a value.
+ * first gathered in order in scratch. The root map is left in parts: builder_finish.c puts it
+ * together as a record or as a value.
  *
  *     data    ... | 42 | name value | name value |          (an open map)
  *     parts   ...        ^ part       ^ part
@@ -18,46 +18,16 @@
 #include "builder.h"
 #include "base/error.h"
 #include "base/process.h"
+#include "builder_parts.h"
 
 #include <assert.h>
 #include <math.h>
 
-#define DEPTH_MAX 64 /* open arrays and maps; records allow less */
 #define DATA_MAX (UINT32_C(1) << 30)
 #define SMALL_SORT 24 /* parts up to which insertion is used */
 
-typedef struct part {
-    uint64_t prefix; /* the first 8 bytes of the name as a number, 0 behind its end */
-    uint32_t offset; /* of the body in data */
-    uint32_t end;
-    uint16_t name_at; /* from offset */
-    uint16_t name_size;
-} part;
-
-typedef struct frame {
-    uint32_t start; /* of the bodies in data */
-    uint32_t first; /* part */
-    bool is_map;
-    bool is_named; /* a name waits for its value */
-} frame;
-
-enum { ROOT_NONE, ROOT_OPEN, ROOT_DONE };
-
-struct larder_builder {
-    larder_allocator allocator;
-    larder__buffer data;
-    larder__buffer scratch;
-    larder__buffer result;
-    larder__buffer workspace;
-    part *parts;
-    size_t part_count, part_capacity;
-    size_t depth; /* open frames */
-    int root;
-    bool root_is_map;
-    bool saw_max;
-    bool finished; /* the next value starts over */
-    frame frames[DEPTH_MAX];
-};
+typedef larder__builder_part part;
+typedef larder__builder_frame frame;
 
 int32_t larder_builder_create(const larder_allocator *allocator, larder_builder **builder,
                               larder_error *error) {
@@ -91,7 +61,7 @@ void larder_builder_reset(larder_builder *builder) {
     builder->data.size_bytes = 0;
     builder->part_count = 0;
     builder->depth = 0;
-    builder->root = ROOT_NONE;
+    builder->root = LARDER__ROOT_NONE;
     builder->root_is_map = false;
     builder->saw_max = false;
     builder->finished = false;
@@ -134,7 +104,7 @@ static inline frame *top_frame(larder_builder *builder) {
 static int32_t place(larder_builder *builder, size_t bytes, larder_error *error) {
     if (builder->finished) larder_builder_reset(builder);
     const frame *top = top_frame(builder);
-    if (!top && builder->root != ROOT_NONE) return misuse(error, "the value is complete");
+    if (!top && builder->root != LARDER__ROOT_NONE) return misuse(error, "the value is complete");
     if (top && top->is_map && !top->is_named) return misuse(error, "a value in a map has no name");
     if (top && !top->is_map) {
         int32_t status = reserve_part(builder, error);
@@ -149,7 +119,7 @@ static void placed(larder_builder *builder, size_t bytes) {
     builder->data.size_bytes += bytes;
     frame *top = top_frame(builder);
     if (!top) {
-        builder->root = ROOT_DONE;
+        builder->root = LARDER__ROOT_DONE;
         return;
     }
     if (top->is_map) {
@@ -277,7 +247,7 @@ static int32_t check_value(larder_builder *builder, larder_bytes value, larder__
                            larder_error *error) {
     size_t open = builder->finished ? 0 : builder->depth;
     memset(check, 0, sizeof *check);
-    check->max_depth = (uint32_t)(DEPTH_MAX - open);
+    check->max_depth = (uint32_t)(LARDER__BUILDER_DEPTH_MAX - open);
     if (larder__check_value(check, value, 0)) return LARDER_OK;
     return larder__fail(error, check->status, "builder: %s", check->problem);
 }
@@ -418,15 +388,16 @@ static bool sort_parts(part *parts, size_t count, const uint8_t *data, bool *sor
 static int32_t begin(larder_builder *builder, bool is_map, larder_error *error) {
     int32_t status = place(builder, 1, error);
     if (status != LARDER_OK) return status;
-    if (builder->depth == DEPTH_MAX)
-        return larder__fail(error, LARDER_E_TOO_DEEP, "builder: nested deeper than %d", DEPTH_MAX);
+    if (builder->depth == LARDER__BUILDER_DEPTH_MAX)
+        return larder__fail(error, LARDER_E_TOO_DEEP, "builder: nested deeper than %d",
+                            LARDER__BUILDER_DEPTH_MAX);
     frame *top = top_frame(builder);
     if (top && !top->is_map) {
         part element = {0, (uint32_t)builder->data.size_bytes, 0, 0, 0};
         builder->parts[builder->part_count++] = element;
     }
     if (!top) {
-        builder->root = ROOT_OPEN;
+        builder->root = LARDER__ROOT_OPEN;
         builder->root_is_map = is_map;
     }
     *behind(builder) = is_map ? LARDER__TAG_MAP : LARDER__TAG_ARRAY;
@@ -435,17 +406,6 @@ static int32_t begin(larder_builder *builder, bool is_map, larder_error *error) 
                     false};
     builder->frames[builder->depth++] = opened;
     return LARDER_OK;
-}
-
-/* Writes count, width and ends for the parts, whose bodies follow in that order. */
-static void put_head(uint8_t *to, const part *parts, size_t count, size_t body_bytes) {
-    uint32_t width = larder__container_width(body_bytes);
-    uint8_t *ends = larder__container_begin(to, count, width);
-    size_t end = 0;
-    for (size_t i = 0; i < count; i++) {
-        end += parts[i].end - parts[i].offset;
-        larder__container_put_end(ends, width, i, end);
-    }
 }
 
 static int32_t end(larder_builder *builder, bool is_map, larder_error *error) {
@@ -464,7 +424,7 @@ static int32_t end(larder_builder *builder, bool is_map, larder_error *error) {
                             (const char *)part_name(builder->data.data, twice).data);
     if (is_map && builder->depth == 1) { /* left for finish */
         builder->depth = 0;
-        builder->root = ROOT_DONE;
+        builder->root = LARDER__ROOT_DONE;
         return LARDER_OK;
     }
     size_t head = larder__container_head(count, body_bytes);
@@ -484,13 +444,13 @@ static int32_t end(larder_builder *builder, bool is_map, larder_error *error) {
         }
         memcpy(bodies + head, builder->scratch.data, body_bytes);
     }
-    put_head(bodies, parts, count, body_bytes);
+    larder__builder_put_head(bodies, parts, count, body_bytes);
     builder->data.size_bytes += head;
     builder->part_count = top->first;
     builder->depth--;
     frame *outer = top_frame(builder);
     if (!outer) {
-        builder->root = ROOT_DONE;
+        builder->root = LARDER__ROOT_DONE;
     } else {
         builder->parts[builder->part_count - 1].end = (uint32_t)builder->data.size_bytes;
         outer->is_named = false;
@@ -509,83 +469,4 @@ int32_t larder_builder_begin_map(larder_builder *builder, larder_error *error) {
 }
 int32_t larder_builder_end_map(larder_builder *builder, larder_error *error) {
     return end(builder, true, error);
-}
-
-/* ---- finish ---- */
-
-int32_t larder_builder_finish_record(larder_builder *builder, larder_bytes *plain,
-                                     larder_error *error) {
-    if (builder->root != ROOT_DONE) return misuse(error, "the record is not complete");
-    if (!builder->root_is_map) return misuse(error, "a record is a map");
-    if (builder->saw_max) return misuse(error, "a record cannot hold the maximum value");
-    const part *parts = builder->parts;
-    size_t count = builder->part_count;
-    size_t name_bytes = 0, value_bytes = 0;
-    for (size_t i = 0; i < count; i++) {
-        name_bytes += parts[i].name_size;
-        value_bytes += parts[i].end - parts[i].offset - parts[i].name_at - parts[i].name_size;
-    }
-    size_t names = larder__container_head(count, name_bytes) + name_bytes;
-    size_t total = 2 + larder__varint_size(names) + names +
-                   larder__container_head(count, value_bytes) + value_bytes;
-    builder->result.size_bytes = 0;
-    if (!larder__buffer_reserve(&builder->result, total)) return no_memory(error);
-
-    uint8_t *to = builder->result.data;
-    *to++ = LARDER__RECORD_MAGIC;
-    *to++ = LARDER__RECORD_VERSION;
-    to += larder__varint_put(to, names);
-    uint32_t name_width = larder__container_width(name_bytes);
-    uint32_t value_width = larder__container_width(value_bytes);
-    uint8_t *name_ends = larder__container_begin(to, count, name_width);
-    uint8_t *value_ends = larder__container_begin(to + names, count, value_width);
-    uint8_t *name_to = name_ends + count * name_width;
-    uint8_t *value_to = value_ends + count * value_width;
-    size_t name_end = 0, value_end = 0;
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t *name = builder->data.data + parts[i].offset + parts[i].name_at;
-        const uint8_t *value = name + parts[i].name_size;
-        size_t value_size = (size_t)(builder->data.data + parts[i].end - value);
-        memcpy(name_to + name_end, name, parts[i].name_size);
-        memcpy(value_to + value_end, value, value_size);
-        name_end += parts[i].name_size;
-        value_end += value_size;
-        larder__container_put_end(name_ends, name_width, i, name_end);
-        larder__container_put_end(value_ends, value_width, i, value_end);
-    }
-    builder->result.size_bytes = total;
-    builder->finished = true;
-    *plain = larder__bytes(builder->result.data, total);
-    return LARDER_OK;
-}
-
-int32_t larder_builder_finish_value(larder_builder *builder, larder_bytes *value,
-                                    larder_error *error) {
-    if (builder->root != ROOT_DONE) return misuse(error, "the value is not complete");
-    if (!builder->root_is_map) {
-        builder->finished = true;
-        *value = larder__bytes(builder->data.data, builder->data.size_bytes);
-        return LARDER_OK;
-    }
-    const part *parts = builder->parts;
-    size_t count = builder->part_count;
-    size_t body_bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        body_bytes += parts[i].end - parts[i].offset;
-    size_t head = larder__container_head(count, body_bytes);
-    builder->result.size_bytes = 0;
-    if (!larder__buffer_reserve(&builder->result, 1 + head + body_bytes)) return no_memory(error);
-    uint8_t *to = builder->result.data;
-    *to++ = LARDER__TAG_MAP;
-    put_head(to, parts, count, body_bytes);
-    to += head;
-    for (size_t i = 0; i < count; i++) {
-        size_t size = parts[i].end - parts[i].offset;
-        memcpy(to, builder->data.data + parts[i].offset, size);
-        to += size;
-    }
-    builder->result.size_bytes = 1 + head + body_bytes;
-    builder->finished = true;
-    *value = larder__bytes(builder->result.data, builder->result.size_bytes);
-    return LARDER_OK;
 }
