@@ -4,6 +4,7 @@
  */
 #include "index_kit.h"
 #include "store.h"
+#include "store/catalog.h"
 #include "store/internal.h"
 
 static larder_bytes catalog_row(const larder_txn *txn, larder_bytes key) {

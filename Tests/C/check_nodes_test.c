@@ -5,6 +5,7 @@
 #include "node_damage.h"
 #include "node_kit.h"
 #include "nodes/node_query.h"
+#include "store/catalog.h"
 
 enum { OTHER_TREE = 77, WRITE = 5, KEYED = 1, PLAIN = 2 };
 

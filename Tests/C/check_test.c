@@ -6,6 +6,7 @@
 #include "index_kit.h"
 #include "store.h"
 #include "store/blob.h"
+#include "store/catalog.h"
 
 /* One row at least in every table, and some rows that mention others. */
 static larder_env *open_filled(void) {

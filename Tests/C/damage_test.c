@@ -4,6 +4,7 @@
  */
 #include "index_kit.h"
 #include "store.h"
+#include "store/catalog.h"
 #include "store/internal.h"
 
 enum { DOCUMENTS = 5, DAMAGED = 2 }; /* position of c/3: c/1, c/2 and d/2 lie around it */

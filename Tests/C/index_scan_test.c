@@ -3,6 +3,7 @@
 #include "store.h"
 
 #include "documents/documents.h"
+#include "store/catalog.h"
 
 #include <lmdb.h>
 

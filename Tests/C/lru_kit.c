@@ -2,6 +2,7 @@
 #include "lru_kit.h"
 
 #include "documents/documents.h"
+#include "store/catalog.h"
 #include "store/row.h"
 
 #define LONG_US ((int64_t)1 << 40)

@@ -6,6 +6,7 @@
 
 #include "documents/documents.h"
 #include "make.h"
+#include "store/catalog.h"
 
 /* ---- entries and rows ---- */
 

@@ -2,6 +2,7 @@
  * wal_test.c - the write-ahead log (wal.h): what is left of a store whose process ended at some
  * moment. Power cuts are crash/powercut_test.c's.
  */
+#include "store/catalog.h"
 #include "wal_kit.h"
 
 #include <fcntl.h>

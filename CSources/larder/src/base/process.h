@@ -11,7 +11,7 @@
 void larder__handle_opened(void);
 void larder__handle_closed(void);
 
-/* How often this process is a fork's child; env.c's fork handler counts. */
+/* How often this process is a fork's child; registry.c's fork handler counts. */
 extern _Atomic uint64_t larder__fork_generation;
 
 /* The calling thread, as a number that no other running thread has. */

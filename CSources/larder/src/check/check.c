@@ -12,6 +12,7 @@
  * counts are compared, so that neither can hold more.
  */
 #include "check.h"
+#include "store/catalog.h"
 
 #include <stdarg.h>
 #include <stdio.h>

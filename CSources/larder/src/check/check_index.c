@@ -5,6 +5,7 @@
  * A building index need not have an entry for every document yet; what it has must be right.
  */
 #include "check.h"
+#include "store/catalog.h"
 
 #define BAD_KEY "the key is malformed"
 

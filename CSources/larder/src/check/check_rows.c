@@ -2,6 +2,7 @@
 #include "check.h"
 #include "documents/batch.h"
 #include "documents/target.h"
+#include "store/catalog.h"
 #include "store/lru.h"
 
 #define BAD_KEY "the key is malformed"

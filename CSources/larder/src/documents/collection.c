@@ -6,6 +6,7 @@
  * behind their common head in hash order.
  */
 #include "documents.h"
+#include "store/catalog.h"
 
 static int32_t describe(const larder_txn *txn, uint64_t number, larder_collection *collection,
                         larder_error *error) {

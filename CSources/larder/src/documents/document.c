@@ -6,6 +6,7 @@
  * refused before the first of them but the number of a new collection, which is released again.
  */
 #include "documents.h"
+#include "store/catalog.h"
 #include "store/lru.h"
 #include "store/row.h"
 

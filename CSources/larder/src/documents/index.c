@@ -10,6 +10,7 @@
  * and added to the rows when the transaction commits.
  */
 #include "index.h"
+#include "store/catalog.h"
 
 enum { ROW_COUNTS_AT = 1, ROW_BACKFILLED_AT = 17, ROW_DEFINITION_AT = 25 };
 

@@ -15,6 +15,7 @@
  * A damaged row has no entries; reading it logs the damage, and the step goes on.
  */
 #include "index.h"
+#include "store/catalog.h"
 
 #include <time.h>
 

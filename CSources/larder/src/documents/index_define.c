@@ -6,6 +6,7 @@
  * row only keeps the number from being forgotten until the last entry is gone.
  */
 #include "index.h"
+#include "store/catalog.h"
 
 /* Documents and overlays that define looks at itself, so that an index that has little to do is
  * complete at once. */

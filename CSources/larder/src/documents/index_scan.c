@@ -7,6 +7,7 @@
  * runs of long ids.
  */
 #include "index_stream.h"
+#include "store/catalog.h"
 
 typedef larder__index_stream stream;
 

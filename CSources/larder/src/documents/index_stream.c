@@ -1,5 +1,6 @@
 /* index_stream.c - see index_stream.h. */
 #include "index_stream.h"
+#include "store/catalog.h"
 
 typedef struct run_item { /* one entry of a run; offsets in the run's bytes */
     size_t rest_at, rest_bytes;

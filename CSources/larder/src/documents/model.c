@@ -7,6 +7,7 @@
  * Cache rules keep documents, too (store/rules.h).
  */
 #include "documents.h"
+#include "store/catalog.h"
 #include "store/lru.h"
 #include "store/row.h"
 #include "store/rules.h"

@@ -7,6 +7,7 @@
  * keeps its number.
  */
 #include "batch.h"
+#include "store/catalog.h"
 
 enum { ERROR_MAX_BYTES = 1024 };
 

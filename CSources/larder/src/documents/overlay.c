@@ -14,6 +14,7 @@
  * their dictionary. Overlays have no place in the LRU log: they go with their batches.
  */
 #include "overlay.h"
+#include "store/catalog.h"
 
 enum { BATCH_AT = 4, PAYLOAD_AT = 12 };
 

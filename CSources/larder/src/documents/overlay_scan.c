@@ -1,5 +1,6 @@
 /* overlay_scan.c - a user's overlays by collection, by collection group and by batch. */
 #include "overlay.h"
+#include "store/catalog.h"
 #include "walk.h"
 
 typedef struct overlay_scan {

@@ -10,6 +10,7 @@
  */
 #include "documents.h"
 #include "store/blob.h"
+#include "store/catalog.h"
 #include "store/row.h"
 
 typedef struct tally {

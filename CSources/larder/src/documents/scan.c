@@ -3,6 +3,7 @@
  * time.
  */
 #include "scan.h"
+#include "store/catalog.h"
 #include "walk.h"
 
 #include <stdlib.h>

@@ -7,6 +7,7 @@
  * enclosing one; the scan keeps a stack of the streams that enclose the current document.
  */
 #include "scan.h"
+#include "store/catalog.h"
 
 #include <stdlib.h>
 

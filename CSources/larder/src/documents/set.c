@@ -10,6 +10,7 @@
  */
 #include "base/items.h"
 #include "documents.h"
+#include "store/catalog.h"
 
 struct larder_set {
     const larder_txn *txn;

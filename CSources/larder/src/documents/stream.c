@@ -1,5 +1,6 @@
 /* stream.c - see stream.h. */
 #include "stream.h"
+#include "store/catalog.h"
 
 #include <stdlib.h>
 

@@ -18,6 +18,7 @@
  * walker only, which goes on with it; putting the same id again first removes it in full.
  */
 #include "target.h"
+#include "store/catalog.h"
 
 enum {
     EPOCH_AT = 0,

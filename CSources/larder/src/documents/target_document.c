@@ -5,6 +5,7 @@
  * of each target's documents in the catalog: (kind, target number) -> count (8), sealed; no row
  * for none. A target's documents need not be in the store.
  */
+#include "store/catalog.h"
 #include "target.h"
 #include "walk.h"
 

@@ -1,5 +1,6 @@
 /* walk.c - see walk.h. */
 #include "walk.h"
+#include "store/catalog.h"
 
 /* One row of a run: where its key, id and text lie in run_bytes. */
 typedef struct run_item {

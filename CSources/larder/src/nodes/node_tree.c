@@ -10,6 +10,7 @@
  * of the index of its tracked queries (node_query.h).
  */
 #include "node_place.h"
+#include "store/catalog.h"
 
 static larder__key name_key(larder_bytes name) {
     larder__key key;

@@ -5,6 +5,7 @@
  * the highest id of a tree's pending writes, so that none is given twice.
  */
 #include "node_place.h"
+#include "store/catalog.h"
 
 #define TIME_BYTES LARDER__TIME_BYTES
 

@@ -6,6 +6,7 @@
  * says, no page is used twice or used and free. And the log's records behind the checkpoint.
  */
 #include "harvest.h"
+#include "store/catalog.h"
 #include "store/tree.h"
 
 #include <errno.h>

@@ -3,6 +3,7 @@
 
 #include "documents/batch.h"
 #include "nodes/node_query.h"
+#include "store/catalog.h"
 #include "store/row.h"
 
 #define SEAL_BYTES 4

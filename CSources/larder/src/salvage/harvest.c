@@ -1,6 +1,7 @@
 /* harvest.c - gathered rows, and which keys are known to be lost (harvest.h). */
 #include "harvest.h"
 
+#include "store/catalog.h"
 #include "store/file.h"
 
 #include <errno.h>

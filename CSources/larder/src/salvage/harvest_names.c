@@ -12,6 +12,7 @@
  * user is known, the one without a name is meant, which clients without authentication have.
  */
 #include "harvest.h"
+#include "store/catalog.h"
 
 #include <stdio.h>
 

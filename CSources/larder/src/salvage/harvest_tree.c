@@ -7,6 +7,7 @@
  */
 #include "harvest.h"
 
+#include "store/catalog.h"
 #include "store/tree.h"
 
 typedef struct found_table {

@@ -4,6 +4,7 @@
 #include "documents/batch.h"
 #include "documents/documents.h"
 #include "documents/target.h"
+#include "store/catalog.h"
 
 #define BYTES_A_COMMIT (4 << 20)
 #define ROW_OVERHEAD 128

@@ -11,6 +11,7 @@
 #include "rebuild.h"
 
 #include "documents/batch.h"
+#include "store/catalog.h"
 
 /* ---- mentions ---- */
 

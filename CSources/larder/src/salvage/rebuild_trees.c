@@ -7,6 +7,7 @@
 #include "rebuild.h"
 
 #include "nodes/node_query.h"
+#include "store/catalog.h"
 
 #define KEYS_A_PAGE 256
 

@@ -15,6 +15,7 @@
  *   crc32c of the rest (4) | raw size varint | 0 | zstd frame
  */
 #include "blob.h"
+#include "catalog.h"
 
 #include <stdlib.h>
 

@@ -19,9 +19,9 @@
  * transaction. A memo learned in snapshot m holds in snapshot s when no name changed between
  * them: in one process that is catalog_commit <= min(m, s); with several, only m == s is sure.
  */
+#include "catalog.h"
+#include "mention.h"
 #include "rules.h"
-
-#include <assert.h>
 
 static int32_t find_number(const larder_txn *txn, const larder__key *key, uint64_t *number,
                            larder_error *error) {
@@ -353,72 +353,9 @@ int32_t larder__collection_flush(larder_txn *txn, larder_error *error) {
 
 /* ---- collections: release ---- */
 
-/* Whether a table has a key that begins with prefix. */
-static int32_t is_mentioned(const larder_txn *txn, larder__table table, const larder__key *prefix,
-                            bool *found, larder_error *error) {
-    larder__cursor cursor;
-    int32_t status = larder__cursor_open(txn, table, &cursor, error);
-    if (status != LARDER_OK) return status;
-    status = larder__cursor_seek(&cursor, larder__key_bytes(prefix), error);
-    *found = status == LARDER_OK && larder__bytes_has_prefix(cursor.key, larder__key_bytes(prefix));
-    larder__cursor_close(&cursor);
-    return status == LARDER_END ? LARDER_OK : status;
-}
-
-/* Whether any user has an overlay whose key goes on with (collection, id prefix): two look-ups
- * for each user that has overlays. */
-static int32_t has_overlay(const larder_txn *txn, uint64_t collection, larder_bytes id, bool *found,
-                           larder_error *error) {
-    larder__cursor cursor;
-    *found = false;
-    if (txn->counters.usage[LARDER__COUNT_OVERLAYS].row_count == 0) return LARDER_OK;
-    int32_t status = larder__cursor_open(txn, LARDER__OVERLAYS, &cursor, error);
-    if (status != LARDER_OK) return status;
-    uint64_t user = 1, last = (uint64_t)txn->counters.next_user;
-    while (user <= last && !*found) {
-        larder__key key;
-        larder__key_clear(&key);
-        larder__key_number(&key, user);
-        larder__key_number(&key, collection);
-        larder__key_append(&key, id.data, id.size_bytes);
-        status = larder__cursor_seek(&cursor, larder__key_bytes(&key), error);
-        if (status != LARDER_OK) break;
-        *found = larder__bytes_has_prefix(cursor.key, larder__key_bytes(&key));
-        const uint8_t *at = larder__begin(cursor.key);
-        uint64_t next;
-        bool is_sound = larder__key_read_number(&at, at + cursor.key.size_bytes, &next);
-        user = is_sound && next > user ? next : user + 1;
-    }
-    larder__cursor_close(&cursor);
-    return status == LARDER_END ? LARDER_OK : status;
-}
-
-/* Whether any table but the catalog mentions a collection, or one document in it (id of key
- * form; empty for any). */
-static int32_t in_use(const larder_txn *txn, uint64_t collection, larder_bytes id, bool *found,
-                      larder_error *error) {
-    static const larder__table tables[] = {LARDER__DOCUMENTS, LARDER__MUTATION_DOCUMENTS,
-                                           LARDER__DOCUMENT_TARGETS};
-    int32_t status = LARDER_OK;
-    *found = false;
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0] && status == LARDER_OK && !*found;
-         i++) {
-        larder__key key;
-        larder__key_clear(&key);
-        larder__key_number(&key, collection);
-        if (id.size_bytes > 0 && tables[i] == LARDER__DOCUMENTS)
-            larder__key_id(&key, id);
-        else if (id.size_bytes > 0)
-            larder__key_idz(&key, id);
-        status = is_mentioned(txn, tables[i], &key, found, error);
-    }
-    if (status == LARDER_OK && !*found) status = has_overlay(txn, collection, id, found, error);
-    return status;
-}
-
 int32_t larder__collection_release(larder_txn *txn, uint64_t collection, larder_error *error) {
     bool found;
-    int32_t status = in_use(txn, collection, larder__bytes(NULL, 0), &found, error);
+    int32_t status = larder__is_mentioned(txn, collection, larder__bytes(NULL, 0), &found, error);
     if (status != LARDER_OK || found) return status;
     status = larder__collection_flush(txn, error);
     if (status != LARDER_OK) return status;
@@ -512,7 +449,8 @@ int32_t larder__id_release(larder_txn *txn, uint64_t collection, larder_bytes ke
     uint8_t id[LARDER__ID_MAX]; /* key_form may lie in a row that goes */
     memcpy(id, key_form.data, sizeof id);
     bool found;
-    int32_t status = in_use(txn, collection, larder__bytes(id, sizeof id), &found, error);
+    int32_t status =
+        larder__is_mentioned(txn, collection, larder__bytes(id, sizeof id), &found, error);
     if (status != LARDER_OK || found) return status;
     larder__key key = long_id_key(collection, larder__bytes(id, sizeof id));
     status = larder__table_remove(txn, LARDER__CATALOG, larder__key_bytes(&key), error);

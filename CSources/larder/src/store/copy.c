@@ -6,6 +6,7 @@
  * short is never at the target.
  */
 #include "base/platform.h"
+#include "catalog.h"
 #include "file.h"
 #include "guard.h"
 #include "internal.h"

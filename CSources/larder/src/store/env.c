@@ -2,27 +2,21 @@
  * env.c - the environment's life: options, opening, closing.
  *
  * Opening a store, in order: the directory, its file system, this process's registry of open
- * stores, the owner lock, a look at the data file, room for the lock file (file.c), LMDB, the
- * format row.
- *
- * Global state is what LMDB forces on a process: the registry (two LMDB environments on one
- * file in one process drop each other's locks) and a fork counter (an environment does not
- * survive fork). Beside them only handles are counted (process.h).
+ * stores (registry.c), the owner lock, a look at the data file, room for the lock file
+ * (file_room.c), LMDB, the format row.
  */
 #include "base/platform.h"
+#include "catalog.h"
 #include "file.h"
 #include "guard.h"
 #include "internal.h"
 #include "lock.h"
 #include "record/vocabulary.h"
+#include "registry.h"
 #include "verify.h"
 #include "wal.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* The thread sanitizer reserves most of the address space, and ends a process that maps memory
  * there: the kernel may find no other place for a large map. */
@@ -42,61 +36,6 @@
 #define LARGEST_MARGIN_BYTES (UINT64_C(1) << 30) /* more than LMDB lets one transaction dirty */
 #define PIN_READERS 3 /* of the log: the checkpoint's pin, the next one's, the reader */
 #define DEFAULT_COLD_FIELD_BYTES 64
-
-/* ---- forks, the registry of open stores ---- */
-
-static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
-static larder_env *registry;
-
-static void before_fork(void) { pthread_mutex_lock(&registry_lock); }
-static void in_parent(void) { pthread_mutex_unlock(&registry_lock); }
-static void in_child(void) {
-    atomic_fetch_add(&larder__fork_generation, 1);
-    /* The locks are the parent's, and go with it. */
-    for (larder_env *env = registry; env != NULL; env = env->next_open) {
-        if (env->lock_file >= 0) close(env->lock_file);
-        env->lock_file = -1;
-    }
-    registry = NULL;
-    pthread_mutex_unlock(&registry_lock);
-}
-static void watch_forks(void) { pthread_atfork(before_fork, in_parent, in_child); }
-
-static bool is_registered(uint64_t device, uint64_t inode) {
-    larder_env *env = registry;
-    while (env != NULL && (env->device != device || env->inode != inode))
-        env = env->next_open;
-    return env != NULL;
-}
-
-bool larder__env_is_open(uint64_t device, uint64_t inode) {
-    pthread_mutex_lock(&registry_lock);
-    bool is_open = is_registered(device, inode);
-    pthread_mutex_unlock(&registry_lock);
-    return is_open;
-}
-
-static bool registry_add(larder_env *env) {
-    pthread_mutex_lock(&registry_lock);
-    bool is_new = !is_registered(env->device, env->inode);
-    if (is_new) {
-        env->next_open = registry;
-        registry = env;
-    }
-    pthread_mutex_unlock(&registry_lock);
-    return is_new;
-}
-
-static void registry_remove(larder_env *env) {
-    pthread_mutex_lock(&registry_lock);
-    for (larder_env **link = &registry; *link != NULL; link = &(*link)->next_open)
-        if (*link == env) {
-            *link = env->next_open;
-            break;
-        }
-    pthread_mutex_unlock(&registry_lock);
-}
 
 /* ---- LMDB ---- */
 
@@ -339,7 +278,7 @@ static int32_t open_directory(larder_env *env, const larder_env_options *o, lard
     bool only_reads = (env->flags & LARDER_OPEN_READ_ONLY) != 0, is_alone = false;
     bool is_lost = larder__file_is_lost(env);
     int32_t status = larder__file_prepare(env, error);
-    if (status == LARDER_OK && !registry_add(env)) {
+    if (status == LARDER_OK && !larder__registry_add(env)) {
         env->inode = env->device = 0;
         status = larder__fail(error, LARDER_E_ALREADY_OPEN,
                               "this process has %s open already: share that handle", env->path);
@@ -375,7 +314,7 @@ static void close_files(larder_env *env) {
     larder__wal_close(env);
     if (env->mdb != NULL) mdb_env_close(env->mdb);
     env->mdb = NULL;
-    if (env->inode != 0) registry_remove(env);
+    if (env->inode != 0) larder__registry_remove(env);
     larder__lock_release(env);
 }
 
@@ -425,7 +364,7 @@ int32_t larder_env_open(const char *path, const larder_env_options *options, lar
     if (in_memory) o.flags |= LARDER_OPEN_CREATE; /* there is never one to find */
     if (!in_memory && (path == NULL || path[0] == '\0'))
         return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "the path is empty");
-    pthread_once(&fork_once, watch_forks);
+    larder__registry_watch_forks();
     status = open_new(in_memory ? "" : path, &o, env, error);
     bool cannot_write = status == LARDER_E_PERMISSION || status == LARDER_E_NO_SPACE;
     if (cannot_write && !in_memory && o.recovery >= LARDER_RECOVERY_READ_ONLY &&

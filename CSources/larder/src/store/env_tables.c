@@ -1,6 +1,7 @@
 /*
  * env_tables.c - the tables of a store and the row that says that it is one: found, made, completed.
  */
+#include "catalog.h"
 #include "file.h"
 #include "guard.h"
 #include "internal.h"

@@ -9,11 +9,12 @@
  *
  * The bytes between are for applications, such as the numbers of the clients of a shared store.
  * The locks belong to the open file, so that no other descriptor of the process can drop them. A
- * child of fork() closes its descriptor at once (env.c): a lock goes with its process.
+ * child of fork() closes its descriptor at once (registry.c): a lock goes with its process.
  */
 #include "lock.h"
 
 #include "file.h"
+#include "registry.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,7 +110,7 @@ int32_t larder__lock_against_owners(const char *directory, int *file, larder_err
     *file = -1;
     if (stat(directory, &info) != 0)
         return larder__file_fail(error, errno, "looking at", directory);
-    if (larder__env_is_open((uint64_t)info.st_dev, (uint64_t)info.st_ino))
+    if (larder__registry_has((uint64_t)info.st_dev, (uint64_t)info.st_ino))
         return larder__fail(error, LARDER_E_ALREADY_OPEN, "this process has %s open", directory);
     join(path, directory, "owner.lock");
     *file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);

@@ -12,6 +12,7 @@
  * are a "run": the long ones among them lie in the order of their hashes. Names in a run are
  * compared by their full texts, so that larder_named_next gives byte order.
  */
+#include "catalog.h"
 #include "rules.h"
 
 enum { NAME_MAX_BYTES = 1500, LONG_BYTES = 480, HEAD_BYTES = 464, PREFIX_BYTES = 2 };

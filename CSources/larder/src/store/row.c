@@ -2,6 +2,7 @@
 #include "row.h"
 
 #include "blob.h"
+#include "catalog.h"
 #include "shape.h"
 
 #define CRC_AT 1

@@ -15,6 +15,7 @@
  * have to mend).
  */
 #include "rules.h"
+#include "catalog.h"
 
 #define RULES_MAX 256
 /* A rule above its limit goes down by one of them, so as not to walk for each document. */

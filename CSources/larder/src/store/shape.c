@@ -9,6 +9,7 @@
  * records of further shapes carry their names themselves.
  */
 #include "shape.h"
+#include "catalog.h"
 
 static _Atomic uint32_t next_serial = 1;
 

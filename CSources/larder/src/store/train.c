@@ -6,6 +6,7 @@
  * whether the new dictionary is better.
  */
 #include "blob.h"
+#include "catalog.h"
 #include "row.h"
 
 /* For training with given parameters: the search for the best ones takes ten times as long and

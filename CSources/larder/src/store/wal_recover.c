@@ -18,6 +18,7 @@
  * in the log, has the checksum that the header gives.
  */
 #include "base/platform.h"
+#include "catalog.h"
 #include "file.h"
 #include "guard.h"
 #include "lock.h"

@@ -1,0 +1,22 @@
+/* txn.h - what transactions for reading and for writing share (txn.c, txn_read.c). */
+#ifndef LARDER_TXN_H
+#define LARDER_TXN_H
+
+#include "internal.h"
+
+static inline int32_t larder__txn_check_env(const larder_env *env, const void *out,
+                                            larder_error *error) {
+    if (env == NULL || out == NULL)
+        return larder__fail(error, LARDER_E_INVALID_ARGUMENT, "env or txn is NULL");
+    if (larder__env_is_forked(env))
+        return larder__fail(error, LARDER_E_FORKED, "the handle was made before fork()");
+    return LARDER_OK;
+}
+
+/* NULL: no memory. */
+larder_txn *larder__txn_new(larder_env *env);
+void larder__txn_free(larder_txn *txn);
+/* Replaces the map; waits for open reads to end. size 0 adopts what another process made it. */
+int32_t larder__txn_resize(larder_env *env, uint64_t size, larder_error *error);
+
+#endif
