@@ -13,8 +13,8 @@ int32_t larder__file_prepare(larder_env *env, larder_error *error);
 /* Whether the directory has the lock files of a store that was complete, and neither data nor log. */
 bool larder__file_is_lost(const larder_env *env);
 /* Reads the data file's meta pages: foreign and truncated files are found before LMDB maps
- * them. Sets env->file_is_short when pages at the end are missing. Recreates a file that no
- * commit has reached, and no other. */
+ * them. Sets env->short_from_page where pages at the end are missing. Recreates a file that no commit
+ * has reached, and no other. */
 int32_t larder__file_inspect(larder_env *env, const char *directory, larder_error *error);
 /* With LMDB open: missing pages at the end must all be free ones. */
 int32_t larder__file_check_tail(larder_env *env, larder_error *error);
