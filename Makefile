@@ -21,8 +21,7 @@ bench_packages := $(server_packages) libsqlite3-dev
 dist_packages := $(server_packages) debootstrap python3
 
 step := .ci/step
-# SWIFT_BUILD_FLAGS are those of all builds: other ones would build everything again.
-swift_build := swift build $(SWIFT_BUILD_FLAGS)
+swift_build := swift build
 swift_test := .ci/swift-test
 # Of a crash: the thread that crashed. Registers are left out because the backtracer can wait for
 # ever for the memory that they refer to.
@@ -231,9 +230,9 @@ check-image: check-packages
 
 check-simulation: check-packages
 	@$(step) 'Firestore clients, networks and a backend, $(SEEDS) worlds' \
-		swift run $(SWIFT_BUILD_FLAGS) -c release LarderSimulation --seeds $(SEEDS)
+		swift run -c release LarderSimulation --seeds $(SEEDS)
 	@$(step) 'Realtime Database clients, networks and a backend, $(SEEDS) worlds' \
-		swift run $(SWIFT_BUILD_FLAGS) -c release LarderRealtimeSimulation --seeds $(SEEDS)
+		swift run -c release LarderRealtimeSimulation --seeds $(SEEDS)
 
 check-fuzz: check-packages
 	@$(step) 'fuzzers, 60 s each' $(c_tests) fuzz

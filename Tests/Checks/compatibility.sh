@@ -7,8 +7,7 @@ set -eu
 cd "$(dirname "$0")/../../Compatibility"
 sdk=${FIREBASE_IOS_SDK:-}
 if [ -z "$sdk" ]; then
-    # shellcheck disable=SC2086  # one flag a word
-    swift test ${SWIFT_BUILD_FLAGS:-}
+    swift test
     echo "FIREBASE_IOS_SDK names no checkout of firebase-ios-sdk: skipped Apple's test sources"
     exit 0
 fi
@@ -60,4 +59,4 @@ skip testPerformsAggregateOverResultSetOfZeroFields
 # A document that nothing needs is gone as soon as its write is acknowledged, which is not promised here.
 skip testCannotGetDocumentWithMemoryEagerGCEnabled
 # shellcheck disable=SC2086  # one option a word
-swift test ${SWIFT_BUILD_FLAGS:-} $skipped
+swift test $skipped

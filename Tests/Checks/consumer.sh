@@ -3,12 +3,10 @@
 # consumer.sh BUILD
 set -eu
 cd "$(dirname "$0")/../Consumer"
-# shellcheck disable=SC2086  # one flag a word
-run() { swift run ${SWIFT_BUILD_FLAGS:-} "$@"; }
-run --scratch-path "$1" StorageConsumer
-run --scratch-path "$1" Consumer
-run --scratch-path "$1" RealtimeConsumer
-run --scratch-path "$1" BothConsumer
+swift run --scratch-path "$1" StorageConsumer
+swift run --scratch-path "$1" Consumer
+swift run --scratch-path "$1" RealtimeConsumer
+swift run --scratch-path "$1" BothConsumer
 
 # without PROGRAM MODULES: fails if the program is linked with one of the modules.
 without() {
@@ -38,9 +36,8 @@ fi
 
 # A product whose trait is not set says which one it needs.
 for product in LarderGRPC LarderServer LarderRealtimeWebSocket LarderLifecycle; do
-    # shellcheck disable=SC2086  # one flag a word
     if said=$(LARDER_PRODUCT_WITHOUT_TRAIT=$product \
-        swift build ${SWIFT_BUILD_FLAGS:-} --scratch-path "$1" --target RefusedConsumer 2>&1); then
+        swift build --scratch-path "$1" --target RefusedConsumer 2>&1); then
         echo "$product is built without its trait" >&2
         exit 1
     fi
@@ -53,5 +50,5 @@ for product in LarderGRPC LarderServer LarderRealtimeWebSocket LarderLifecycle; 
 done
 
 # The server needs all of that, and no client: in a scratch path of its own.
-run --scratch-path "$1/server" --traits Server ServerConsumer
+swift run --scratch-path "$1/server" --traits Server ServerConsumer
 without "$1/server/debug/ServerConsumer" 'Larder|LarderSync|LarderGRPC|LarderRealtime[A-Za-z]*'

@@ -8,8 +8,7 @@ cd "$(dirname "$0")/../.."
 larderd=$1
 build=$2
 if [ "${3:-}" != try ]; then
-    # shellcheck disable=SC2086  # one flag a word
-    swift build ${SWIFT_BUILD_FLAGS:-} --package-path Examples --scratch-path "$build"
+    swift build --package-path Examples --scratch-path "$build"
     # Whatever hangs is ended after five minutes.
     timeout 300 "$0" "$larderd" "$build" try
     rm -rf "$build/notes"

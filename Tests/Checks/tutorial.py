@@ -48,8 +48,7 @@ def main():
     # Job control, for %larderd.
     shell = subprocess.Popen(
         ["bash", "-m"], cwd=folder, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    run(shell, 'swift() { command swift "$1" --scratch-path '
-        f'{build} $SWIFT_BUILD_FLAGS "${{@:2}}"; }}')
+    run(shell, f'swift() {{ command swift "$1" --scratch-path {build} "${{@:2}}"; }}')
     commands = 0
     try:
         for info, text in re.findall(r"^```([^\n]+)\n(.*?)^```$", page, re.M | re.S):
