@@ -36,7 +36,7 @@ package struct DocumentComparator: Sendable {
         return directed(order, isNameDescending)
     }
 
-    /// Whether documents are ordered by their names alone.
+    /// True if documents are ordered by their names, and by no field.
     var isByName: Bool { fields.isEmpty }
 
     /// The order of a shared document's name and another one; the whole order if that is by name.

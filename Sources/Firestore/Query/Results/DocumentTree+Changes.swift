@@ -15,12 +15,12 @@ extension DocumentTree {
     struct Edit {
         /// The number of documents of the tree before the place.
         let offset: Int
-        /// Whether the document at the place leaves the tree.
+        /// True if the document at the place is removed.
         let removes: Bool
-        /// The document that enters the tree at the place, if any.
+        /// The document that is inserted at the place, if any.
         let added: StoredDocument?
 
-        /// Whether the change comes before another one.
+        /// True if the change is made before another one of the same pass.
         func precedes(_ other: Self, by comparator: DocumentComparator) -> Bool {
             if offset != other.offset { return offset < other.offset }
             if removes != other.removes { return other.removes }
@@ -59,9 +59,9 @@ extension DocumentTree.Child {
 }
 
 extension DocumentTree.Node {
-    /// The nodes that take the place of this one, and have its height.
+    /// The nodes that replace this one after changes; they have its height.
     ///
-    /// A single one may have too few members; several have not.
+    /// If there is only one, it may have fewer members than ``DocumentTree/minimumCount``.
     ///
     /// - Parameter start: the number of documents of the tree before this node.
     fileprivate func changed(by edits: ArraySlice<DocumentTree.Edit>, from start: Int) -> [Self] {
@@ -79,7 +79,7 @@ extension DocumentTree.Node {
         var result: [StoredDocument] = []
         result.reserveCapacity(documents.count + edits.count)
         var next = 0
-        // A document leaves once, whatever the edits say.
+        // Of several removals of one document the first counts.
         for edit in edits where edit.offset - start >= next {
             let index = edit.offset - start
             result += documents[next..<index]
@@ -99,7 +99,7 @@ extension DocumentTree.Node {
         for index in children.indices {
             let start = end
             end += children[index].count
-            // What is added between two children is added to the later one.
+            // A document that is inserted between two children goes to the second one.
             let isLast = index == children.count - 1
             let own = isLast ? rest : rest.prefix { $0.offset < end }
             guard !own.isEmpty else { continue }
@@ -119,7 +119,7 @@ extension DocumentTree.Node {
 // MARK: - Balance
 
 extension DocumentTree.Node {
-    /// Whether the node has too few members, unless it is the root.
+    /// True if the node has fewer members than nodes other than the root may have.
     var isSparse: Bool {
         switch self {
         case .leaf(let documents): documents.count < DocumentTree.minimumCount
@@ -166,7 +166,7 @@ extension DocumentTree.Node {
     private func joined(with next: Self) -> [Self] {
         switch (self, next) {
         case (.leaf(let left), .leaf(let right)): Self.leaves(of: left + right)
-        // The only child of a node has had no neighbour yet.
+        // A sparse node that was the only child could not be joined before.
         case (.inner(let left), .inner(let right)): Self.inners(of: Self.balanced(left + right))
         default: [self, next]
         }
@@ -176,7 +176,7 @@ extension DocumentTree.Node {
 // MARK: - Tests
 
 extension DocumentTree {
-    /// Whether the sizes and depths of all nodes are valid, and what is known of children is true.
+    /// True if all nodes have valid sizes and depths, and each child its right count and first document.
     var isSound: Bool {
         switch root {
         case .leaf(let documents): documents.count <= Self.maximumCount

@@ -21,7 +21,7 @@ struct DocumentTree: Sendable {
         case inner([Child])
     }
 
-    /// A node that is not empty, with what is known of it.
+    /// A node with at least one document, its first document, and its count of documents.
     struct Child: Sendable {
         let node: Node
         let first: StoredDocument
@@ -47,7 +47,7 @@ extension DocumentTree.Node {
         }
     }
 
-    /// Whether both are the same memory.
+    /// True if both share their memory.
     fileprivate func isIdentical(to other: Self) -> Bool {
         switch (self, other) {
         case (.leaf(let left), .leaf(let right)): left.isIdentical(to: right)
@@ -117,7 +117,7 @@ extension DocumentTree {
         root.forEach(body)
     }
 
-    /// Whether both are the same memory, and so have the same documents.
+    /// True if both share their memory, and so have the same documents.
     func isIdentical(to other: DocumentTree) -> Bool { root.isIdentical(to: other.root) }
 }
 

@@ -14,7 +14,7 @@ final class CompressedChildren: Sendable {
 
     private struct State {
         var children: [Child]?
-        /// True if the children were used since they were last looked at.
+        /// True if the children were used since ``forget(evenIfUsed:)`` was last called.
         var isUsed = false
         /// The digests of the children that were known when the children were forgotten.
         var digests: [SHA1.Digest?] = []
@@ -56,22 +56,21 @@ final class CompressedChildren: Sendable {
     /// - Parameter evenIfUsed: false to keep those that were used since the last call.
     /// - Returns: false if they are kept.
     fileprivate func forget(evenIfUsed: Bool) -> Bool {
-        // Released outside of the lock.
-        let (forgotten, isForgotten): ([Child]?, Bool) = state.withLock { state in
+        state.withLock { state in
             if state.isUsed, !evenIfUsed {
                 state.isUsed = false
-                return (nil, false)
+                return false
             }
             let digests = state.children?.map { $0.node.branch?.knownDigest } ?? []
             state.digests = digests.contains { $0 != nil } ? digests : []
-            return (state.children.take(), true)
+            state.children = nil
+            return true
         }
-        _ = forgotten
-        return isForgotten
     }
 }
 
-/// The compressed children that are kept as nodes as well: those that were used last.
+/// The compressed children that are kept as nodes as well: about those that were used last, by the
+/// clock algorithm.
 private enum ExpandedChildren {
     /// How many runs of children: a few MiB, and never more than about 30.
     private static let capacity = 256
@@ -84,8 +83,9 @@ private enum ExpandedChildren {
 
     private static let clock = Mutex(Clock())
 
-    /// Notes children that were made, for which others are forgotten that were not used since the
-    /// clock's hand came by.
+    /// Notes children that were made.
+    ///
+    /// Beyond the capacity, those are forgotten that were not used since the hand last passed them.
     static func note(_ run: CompressedChildren) {
         clock.withLock { clock in
             guard clock.runs.count == capacity else {
