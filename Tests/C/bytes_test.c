@@ -48,6 +48,9 @@ static void crc32c_is_the_same_by_table_and_in_pieces(void) {
         size_t first = test_random_below(size + 1);
         CHECK_EQ(larder__crc32c(larder__crc32c(0, bytes, first), bytes + first, size - first),
                  whole);
+        CHECK_EQ(larder__crc32c_join(larder__crc32c(0, bytes, first),
+                                     larder__crc32c(0, bytes + first, size - first), size - first),
+                 whole);
     }
 }
 

@@ -29,6 +29,7 @@
     SUITE(disk)                                                                                    \
     SUITE(process)                                                                                 \
     SUITE(wal)                                                                                     \
+    SUITE(wal_record)                                                                              \
     SUITE(wal_damage)                                                                              \
     SUITE(wal_share)                                                                               \
     SUITE(guard)                                                                                   \

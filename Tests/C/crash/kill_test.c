@@ -12,6 +12,7 @@
  * another durability mode, and with or without a budget that it exceeds.
  */
 #include "crash.h"
+#include "store/wal.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -63,6 +64,7 @@ static void write_until_killed(store *s, int reports, uint64_t seed) {
         fprintf(stderr, "child: open: %s\n", error.message);
         _exit(4);
     }
+    if (s->profile.seed % 2 == 0) env->wal->part_bytes = LARDER__WAL_BLOCK; /* large records */
     for (;;) {
         larder_txn *txn;
         if (larder_txn_begin_write(env, &txn, &error) != LARDER_OK) break;

@@ -50,6 +50,9 @@ enum {
  * images of the pages that they replace. */
 static bool has_large_log(long trace) { return trace / 2 % 2 == 1; }
 
+/* Records that are written to the log in parts. */
+static bool has_parts(long trace) { return trace >= TRACES / 2; }
+
 static mirror_profile profile_of(uint64_t seed, long trace) {
     mirror_profile profile = {.seed = seed + (uint64_t)trace,
                               .operations = has_large_log(trace) ? 3 : 10};
@@ -69,12 +72,13 @@ static int run_workload(const char *path, uint64_t seed, long trace) {
         trace % 2 ? LARDER_DURABILITY_LAST_COMMIT_AT_RISK : LARDER_DURABILITY_EVERY_COMMIT;
     if (profile.lenient) options.budget_bytes = LARDER_BUDGET_MIN_BYTES;
     options.log_bytes = has_large_log(trace) ? 1 << 20 : 65536;
-    uint64_t image_count = 0;
+    uint64_t image_count = 0, part_count = 0;
     larder_env *env;
     larder_error error;
     if (larder_env_open(path, &options, &env, &error) != LARDER_OK) goto failed;
     while (m->sequence < COMMITS) {
         larder_txn *txn;
+        if (has_parts(trace)) env->wal->part_bytes = LARDER__WAL_BLOCK;
         if (larder_txn_begin_write(env, &txn, &error) != LARDER_OK) goto failed;
         mirror_commit(m, txn, &profile, NULL);
         if (larder_txn_commit(txn, &error) != LARDER_OK) goto failed;
@@ -85,13 +89,16 @@ static int run_workload(const char *path, uint64_t seed, long trace) {
         }
         if (mirror_random_below(&random, 10) == 0) { /* a new file size, stale pages, ... */
             image_count += env->wal->image_count;
+            part_count += env->wal->part_count;
             if (larder_env_close(env, &error) != LARDER_OK) goto failed;
             if (larder_env_open(path, &options, &env, &error) != LARDER_OK) goto failed;
         }
     }
     image_count += env->wal->image_count;
+    part_count += env->wal->part_count;
     if (larder_env_close(env, &error) != LARDER_OK) goto failed;
     if (has_large_log(trace) && image_count == 0) mirror_problem("no image of a page was needed");
+    if (has_parts(trace) && part_count == 0) mirror_problem("no record was large");
     return mirror_problem_count() > 0;
 failed:
     fprintf(stderr, "workload: %s\n", error.message);

@@ -114,6 +114,8 @@ static inline size_t larder__varint_get(const uint8_t *from, const uint8_t *end,
 uint32_t larder__crc32c(uint32_t seed, const void *data, size_t size_bytes);
 /* The same by table, as processors without the instruction compute it. */
 uint32_t larder__crc32c_portable(uint32_t seed, const void *data, size_t size_bytes);
+/* Of two pieces of data together, from the checksum of each and the size of the second. */
+uint32_t larder__crc32c_join(uint32_t first, uint32_t second, uint64_t second_bytes);
 
 /* Sorts count items of item_bytes (at most 64) in place: heap sort, no memory. compare answers
  * below, equal to or above 0. */

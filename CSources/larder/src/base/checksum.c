@@ -171,6 +171,26 @@ uint32_t larder__crc32c(uint32_t seed, const void *data, size_t size_bytes) {
     return larder__crc32c_portable(seed, data, size_bytes);
 }
 
+/* The product of two polynomials modulo that of the checksum. As in the checksum, the coefficient
+ * of x^0 is the highest bit. */
+static uint32_t multiply(uint32_t a, uint32_t b) {
+    uint32_t product = 0;
+    for (; a != 0; a <<= 1) {
+        if (a >> 31 != 0) product ^= b;
+        b = b >> 1 ^ ((b & 1) != 0 ? UINT32_C(0x82f63b78) : 0);
+    }
+    return product;
+}
+
+uint32_t larder__crc32c_join(uint32_t first, uint32_t second, uint64_t second_bytes) {
+    uint32_t power = UINT32_C(1) << 23; /* x^8: a byte that follows */
+    for (; second_bytes > 0; second_bytes >>= 1) {
+        if ((second_bytes & 1) != 0) first = multiply(first, power);
+        power = multiply(power, power);
+    }
+    return first ^ second;
+}
+
 uint32_t larder__checksum_portable(uint32_t seed, const void *data, size_t size_bytes) {
     return ~row_by_table(~seed, data, size_bytes);
 }

@@ -13,7 +13,7 @@
  *   catalog.c, mention.c, shape.c, blob.c, named.c
  *                            names to numbers and back; field names; compression; small values
  *   table.c                  accounted get/put/remove and cursors over LMDB tables
- *   wal.c, wal_checkpoint.c, wal_pages.c, wal_recover.c
+ *   wal.c, wal_record.c, wal_checkpoint.c, wal_pages.c, wal_recover.c
  *                            the write-ahead log
  *   guard.c, verify.c        LMDB's calls, which damaged pages cannot end the process with
  *   page.c, page_check.c, tree.c
@@ -293,6 +293,15 @@ typedef struct larder__collection_delta {
     int64_t bytes_delta;
 } larder__collection_delta;
 
+/* A write transaction's record for the write-ahead log (wal_record.c). */
+typedef struct larder__redo {
+    larder__buffer rest; /* what is not in the log; at first with room for the head */
+    bool is_given_up;
+    uint64_t written_bytes;  /* in the log already, whole blocks */
+    uint64_t at, room_bytes; /* the place in the log, and the free space there */
+    uint32_t checksum;       /* of the payload that is written */
+} larder__redo;
+
 struct larder_txn {
     larder_env *env;
     MDB_txn *mdb;
@@ -328,8 +337,7 @@ struct larder_txn {
     larder__buffer cold;    /* its cold container */
     larder__buffer scratch; /* scratch space within one call */
     larder__buffer lru_log; /* entries for the epoch, written at commit (lru.c) */
-    larder__buffer redo;    /* the record for the write-ahead log (wal.c) */
-    bool redo_is_given_up;
+    larder__redo redo;      /* the record for the write-ahead log (wal_record.c) */
 };
 
 /* Read transactions that are open; exact while none begins or ends. */

@@ -149,14 +149,14 @@ static int insert(larder_txn *txn, larder__table table, MDB_cursor *cursor, MDB_
                   MDB_val *v) {
     larder_bytes key = as_bytes(*k), value = as_bytes(*v);
     int64_t cost = larder__row_cost(k->mv_size, v->mv_size);
-    size_t redo = txn->redo.size_bytes;
+    uint64_t record_bytes = larder__wal_record_bytes(txn);
     if (!larder__wal_put(txn, table, key, value)) return ENOMEM;
     bool is_last = goes_last(txn, table, cursor, key);
     int code = larder__mdb_cursor_put(cursor, k, v, is_last ? MDB_APPEND : MDB_NOOVERWRITE);
     if (code == 0)
         account(txn, table, 1, cost);
     else
-        larder__wal_take_back(txn, redo);
+        larder__wal_take_back(txn, record_bytes);
     return is_last && code == MDB_KEYEXIST ? MDB_CORRUPTED : code;
 }
 

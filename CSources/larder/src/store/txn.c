@@ -48,7 +48,7 @@ larder_txn *larder__txn_new(larder_env *env) {
     txn->sealed.allocator = &env->allocator;
     txn->old.allocator = txn->row.allocator = txn->hot.allocator = &env->allocator;
     txn->cold.allocator = txn->scratch.allocator = txn->lru_log.allocator = &env->allocator;
-    txn->redo.allocator = &env->allocator;
+    txn->redo.rest.allocator = &env->allocator;
     return txn;
 }
 
@@ -61,7 +61,7 @@ void larder__txn_free(larder_txn *txn) {
     larder__buffer_free(&txn->cold);
     larder__buffer_free(&txn->scratch);
     larder__buffer_free(&txn->lru_log);
-    larder__buffer_free(&txn->redo);
+    larder__buffer_free(&txn->redo.rest);
     larder__release(&env->allocator, txn->deltas);
     larder__release(&env->allocator, txn);
 }

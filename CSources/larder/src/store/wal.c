@@ -1,5 +1,5 @@
 /*
- * wal.c - the write-ahead log's file: headers, records, appending (wal.h has the pictures).
+ * wal.c - the write-ahead log's file: headers, and reading records (wal.h has the pictures).
  */
 #include "wal.h"
 
@@ -11,13 +11,11 @@
 #include <unistd.h>
 
 #define MAGIC_HEADER UINT32_C(0x4857444c) /* "LDWH" */
-#define MAGIC_RECORD UINT32_C(0x5257444c) /* "LDWR" */
 #define HEADER_BYTES (80 + LARDER__WAL_META)
-#define RECORD_MAX (UINT64_C(1) << 20) /* a longer record's commit is a checkpoint by itself */
 
 /* ---- reading and writing ---- */
 
-static int write_at(int file, const uint8_t *data, size_t size, uint64_t at) {
+int larder__wal_write_at(int file, const uint8_t *data, size_t size, uint64_t at) {
     while (size > 0) {
         ssize_t n = pwrite(file, data, size, (off_t)at);
         if (n < 0 && errno == EINTR) continue;
@@ -29,7 +27,7 @@ static int write_at(int file, const uint8_t *data, size_t size, uint64_t at) {
     return 0;
 }
 
-static int32_t fail_log(larder_error *error, int code, const char *doing) {
+int32_t larder__wal_fail(larder_error *error, int code, const char *doing) {
     int32_t status = code == ENOSPC || code == EDQUOT || code == EFBIG ? LARDER_E_NO_SPACE
                      : code == ENOMEM                                  ? LARDER_E_NO_MEMORY
                                                                        : LARDER_E_IO;
@@ -61,7 +59,7 @@ static bool decode_header(const uint8_t *from, uint64_t block, larder__wal_heade
 int32_t larder__wal_read_header(int file, larder__wal_header *header, larder_error *error) {
     uint8_t blocks[2 * LARDER__WAL_BLOCK];
     ssize_t size = larder__file_read(file, blocks, sizeof blocks, 0);
-    if (size < 0) return fail_log(error, errno, "reading");
+    if (size < 0) return larder__wal_fail(error, errno, "reading");
     larder__wal_header found;
     bool is_found = false;
     for (uint64_t block = 0; block < 2; block++) {
@@ -88,7 +86,8 @@ int larder__wal_write_header(int file, const larder__wal_header *header) {
     larder__store32(block + 64, header->root_checksum);
     memcpy(block + 72, header->meta, LARDER__WAL_META);
     larder__store32(block, larder__crc32c(0, block + 4, HEADER_BYTES - 4));
-    int code = write_at(file, block, sizeof block, header->sequence % 2 * LARDER__WAL_BLOCK);
+    int code =
+        larder__wal_write_at(file, block, sizeof block, header->sequence % 2 * LARDER__WAL_BLOCK);
     return code != 0 ? code : larder__sync_data(file);
 }
 
@@ -96,7 +95,7 @@ int larder__wal_fill(int file, uint64_t from, uint64_t to) {
     static const uint8_t zeros[65536];
     while (from < to) {
         size_t size = to - from < sizeof zeros ? (size_t)(to - from) : sizeof zeros;
-        int code = write_at(file, zeros, size, from);
+        int code = larder__wal_write_at(file, zeros, size, from);
         if (code != 0) return code;
         from += size;
     }
@@ -112,21 +111,18 @@ uint64_t larder__wal_new_salt(void) {
     return larder__hash64(larder__bytes(seed, sizeof seed));
 }
 
-/* ---- records ---- */
-
-static uint64_t whole_blocks(uint64_t size) {
-    return (size + LARDER__WAL_BLOCK - 1) / LARDER__WAL_BLOCK * LARDER__WAL_BLOCK;
-}
+/* ---- reading records ---- */
 
 /* The payload's size, or UINT64_MAX where the head is not that of the record expected there. */
 static uint64_t match_head(const uint8_t *head, const larder__wal_header *header,
                            const larder__wal_place *before, uint64_t at) {
     uint64_t size = larder__load64(head + 40);
-    bool is_match =
-        larder__load32(head + 4) == MAGIC_RECORD && larder__load64(head + 8) == header->salt &&
-        larder__load64(head + 16) == before->commit + 1 && larder__load64(head + 24) == at &&
-        larder__load32(head + 32) == before->chain && size <= header->capacity_bytes &&
-        at + LARDER__WAL_RECORD_HEAD + size <= header->capacity_bytes;
+    bool is_match = larder__load32(head + 4) == LARDER__WAL_MAGIC_RECORD &&
+                    larder__load64(head + 8) == header->salt &&
+                    larder__load64(head + 16) == before->commit + 1 &&
+                    larder__load64(head + 24) == at && larder__load32(head + 32) == before->chain &&
+                    size <= header->capacity_bytes &&
+                    at + LARDER__WAL_RECORD_HEAD + size <= header->capacity_bytes;
     return is_match ? size : UINT64_MAX;
 }
 
@@ -134,7 +130,7 @@ static int32_t read_record(int file, const larder__wal_header *header, larder__w
                            uint64_t at, larder__buffer *payload, larder_error *error) {
     uint8_t head[LARDER__WAL_RECORD_HEAD];
     ssize_t n = larder__file_read(file, head, sizeof head, (off_t)at);
-    if (n < 0) return fail_log(error, errno, "reading");
+    if (n < 0) return larder__wal_fail(error, errno, "reading");
     if (n < (ssize_t)sizeof head) return LARDER_END;
     uint64_t size = match_head(head, header, place, at);
     if (size == UINT64_MAX) return LARDER_END;
@@ -144,7 +140,7 @@ static int32_t read_record(int file, const larder__wal_header *header, larder__w
             return larder__fail(error, LARDER_E_NO_MEMORY, "no memory to read the log");
         uint8_t *whole = payload->data + before;
         n = larder__file_read(file, whole, sizeof head + (size_t)size, (off_t)at);
-        if (n < 0) return fail_log(error, errno, "reading");
+        if (n < 0) return larder__wal_fail(error, errno, "reading");
         if ((uint64_t)n < sizeof head + size ||
             larder__load32(head) != larder__crc32c(0, whole + 4, sizeof head - 4 + (size_t)size))
             return LARDER_END; /* torn */
@@ -152,7 +148,7 @@ static int32_t read_record(int file, const larder__wal_header *header, larder__w
         payload->size_bytes = before + (size_t)size;
     }
     place->commit++;
-    place->end = at + whole_blocks(sizeof head + size);
+    place->end = at + larder__wal_whole_blocks(sizeof head + size);
     place->chain = larder__load32(head);
     return LARDER_OK;
 }
@@ -167,15 +163,16 @@ int32_t larder__wal_next(int file, const larder__wal_header *header, larder__wal
 
 uint64_t larder__wal_size_of_any(const uint8_t *head, uint64_t at, uint64_t file_bytes) {
     uint64_t size = larder__load64(head + 40);
-    bool is_head = larder__load32(head + 4) == MAGIC_RECORD && larder__load64(head + 24) == at &&
-                   size <= file_bytes && at + LARDER__WAL_RECORD_HEAD + size <= file_bytes;
+    bool is_head = larder__load32(head + 4) == LARDER__WAL_MAGIC_RECORD &&
+                   larder__load64(head + 24) == at && size <= file_bytes &&
+                   at + LARDER__WAL_RECORD_HEAD + size <= file_bytes;
     return is_head ? LARDER__WAL_RECORD_HEAD + size : 0;
 }
 
 int32_t larder__wal_find_later(int file, uint64_t commit, larder__buffer *scratch, bool *is_found,
                                larder_error *error) {
     off_t end = lseek(file, 0, SEEK_END);
-    if (end < 0) return fail_log(error, errno, "reading");
+    if (end < 0) return larder__wal_fail(error, errno, "reading");
     *is_found = false;
     uint8_t head[LARDER__WAL_RECORD_HEAD];
     for (uint64_t at = LARDER__WAL_FIRST; at + sizeof head <= (uint64_t)end && !*is_found;
@@ -187,74 +184,11 @@ int32_t larder__wal_find_later(int file, uint64_t commit, larder__buffer *scratc
         if (n >= 0 && !larder__buffer_reserve(scratch, (size_t)size))
             return larder__fail(error, LARDER_E_NO_MEMORY, "no memory to read the log");
         if (n >= 0) n = larder__file_read(file, scratch->data, (size_t)size, (off_t)at);
-        if (n < 0) return fail_log(error, errno, "reading");
+        if (n < 0) return larder__wal_fail(error, errno, "reading");
         *is_found = (uint64_t)n == size &&
                     larder__load32(scratch->data) == larder__crc32c(0, scratch->data + 4, size - 4);
     }
     return LARDER_OK;
-}
-
-/* ---- a transaction's record ---- */
-
-/* Makes room for a change in a record that is still kept. *is_kept: it is. */
-static bool reserve(larder_txn *txn, size_t more, bool *is_kept) {
-    larder__buffer *redo = &txn->redo;
-    *is_kept = txn->env->wal != NULL && !txn->redo_is_given_up;
-    if (*is_kept && redo->size_bytes + more > RECORD_MAX) {
-        txn->redo_is_given_up = true;
-        *is_kept = false;
-        larder__buffer_free(redo);
-    }
-    if (!*is_kept) return true;
-    size_t head = redo->size_bytes == 0 ? LARDER__WAL_RECORD_HEAD : 0;
-    if (!larder__buffer_reserve(redo, head + more + LARDER__WAL_BLOCK)) return false;
-    if (head > 0) memset(redo->data, 0, head);
-    redo->size_bytes += head;
-    return true;
-}
-
-static void note_bytes(larder__buffer *redo, larder_bytes bytes) {
-    uint8_t *to = redo->data + redo->size_bytes;
-    size_t size = larder__varint_put(to, bytes.size_bytes);
-    if (bytes.size_bytes > 0) memcpy(to + size, bytes.data, bytes.size_bytes);
-    redo->size_bytes += size + bytes.size_bytes;
-}
-
-static void note(larder_txn *txn, larder__table table, uint8_t kind, larder_bytes key) {
-    larder__buffer *redo = &txn->redo;
-    redo->data[redo->size_bytes++] = (uint8_t)table;
-    redo->data[redo->size_bytes++] = kind;
-    note_bytes(redo, key);
-}
-
-bool larder__wal_put(larder_txn *txn, larder__table table, larder_bytes key, larder_bytes value) {
-    bool is_kept;
-    size_t more = 2 + 2 * LARDER__VARINT_MAX + key.size_bytes + value.size_bytes;
-    if (!reserve(txn, more, &is_kept)) return false;
-    if (is_kept) {
-        note(txn, table, LARDER__WAL_PUT, key);
-        note_bytes(&txn->redo, value);
-    }
-    return true;
-}
-
-bool larder__wal_remove(larder_txn *txn, larder__table table, larder_bytes key) {
-    bool is_kept;
-    if (!reserve(txn, 2 + LARDER__VARINT_MAX + key.size_bytes, &is_kept)) return false;
-    if (is_kept) note(txn, table, LARDER__WAL_REMOVE, key);
-    return true;
-}
-
-bool larder__wal_note_image(larder_txn *txn, larder_bytes number, larder_bytes image) {
-    size_t more = 2 + 2 * LARDER__VARINT_MAX + number.size_bytes + image.size_bytes;
-    if (!larder__buffer_reserve(&txn->redo, more + LARDER__WAL_BLOCK)) return false;
-    note(txn, 0, LARDER__WAL_PAGE, number);
-    note_bytes(&txn->redo, image);
-    return true;
-}
-
-void larder__wal_take_back(larder_txn *txn, size_t redo_bytes) {
-    if (txn->redo.size_bytes > redo_bytes) txn->redo.size_bytes = redo_bytes;
 }
 
 /* ---- reading a record's changes ---- */
@@ -277,87 +211,4 @@ bool larder__wal_next_change(const uint8_t **at, const uint8_t *end, larder__wal
     *at += 2;
     return read_bytes(at, end, &change->key) &&
            (change->kind == LARDER__WAL_REMOVE || read_bytes(at, end, &change->value));
-}
-
-/* ---- appending ---- */
-
-/* Adds the images that LMDB's next commit makes necessary, or pins the pages. *at: where the
- * record goes. LARDER_MORE: it does not fit. */
-static int32_t complete_record(larder_txn *txn, uint64_t *at) {
-    larder_env *env = txn->env;
-    larder__wal *wal = env->wal;
-    larder__buffer *redo = &txn->redo;
-    size_t changes = redo->size_bytes;
-    wal->imaged_count = 0;
-    if (wal->is_imaging) {
-        bool is_whole = larder__wal_add_images(txn) == LARDER_OK;
-        if (is_whole && larder__wal_has_room(wal, whole_blocks(redo->size_bytes), at))
-            return LARDER_OK;
-        wal->is_small = is_whole && larder__wal_can_grow(env);
-        wal->imaged_count = 0;
-        redo->size_bytes = changes;
-        if (larder__wal_pin(env) != 0) return LARDER_MORE; /* too many readers: a checkpoint */
-    }
-    return larder__wal_has_room(wal, whole_blocks(changes), at) ? LARDER_OK : LARDER_MORE;
-}
-
-int32_t larder__wal_append(larder_txn *txn, larder_error *error) {
-    larder__wal *wal = txn->env->wal;
-    larder__buffer *redo = &txn->redo;
-    if (txn->redo_is_given_up || redo->size_bytes == 0) return LARDER_MORE;
-    uint64_t at;
-    int code = wal->is_closed ? larder__wal_mark(txn->env, LARDER__WAL_ACTIVE) : 0;
-    if (code != 0) return fail_log(error, code, "writing to");
-    int32_t status = complete_record(txn, &at);
-    if (status == LARDER_MORE) {
-        larder__wal_wait(txn->env);
-        status = complete_record(txn, &at);
-    }
-    if (status == LARDER_MORE) {
-        status = larder__wal_checkpoint(txn->env, txn->mdb, error);
-        if (status == LARDER_OK) status = complete_record(txn, &at);
-    }
-    if (status != LARDER_OK) return status;
-    larder__wal_count_kept(txn);
-    uint64_t size = whole_blocks(redo->size_bytes);
-    uint8_t *record = redo->data;
-    memset(record + redo->size_bytes, 0, size - redo->size_bytes); /* there is room: reserve */
-    larder__store32(record + 4, MAGIC_RECORD);
-    larder__store64(record + 8, wal->salt);
-    larder__store64(record + 16, txn->commit);
-    larder__store64(record + 24, at);
-    larder__store32(record + 32, wal->last.chain);
-    larder__store64(record + 40, redo->size_bytes - LARDER__WAL_RECORD_HEAD);
-    uint32_t checksum = larder__crc32c(0, record + 4, redo->size_bytes - 4);
-    larder__store32(record, checksum);
-    wal->next = (larder__wal_place){txn->commit, at + size, checksum};
-    code = write_at(wal->file, record, size, at);
-    if (code != 0) {
-        if (code == EIO && larder__file_lacks_room(txn->env, LARDER__NO_ROOM_BYTES)) code = ENOSPC;
-        larder__wal_withdraw(txn);
-        return fail_log(error, code, "appending to");
-    }
-    code = larder__sync_data(wal->file);
-    if (code == 0) return LARDER_OK;
-    /* Which of its pages are on disk is not known, whatever the code. */
-    wal->failed = true;
-    atomic_store(&txn->env->writes_refused, true);
-    fail_log(error, code, "flushing");
-    return code == ENOSPC || code == EDQUOT ? LARDER_E_NO_SPACE : LARDER_E_IO;
-}
-
-void larder__wal_committed(larder_txn *txn) {
-    larder__wal *wal = txn->env->wal;
-    wal->last = wal->next;
-    larder__wal_settle_images(wal);
-}
-
-void larder__wal_withdraw(larder_txn *txn) {
-    static const uint8_t blank[LARDER__WAL_RECORD_HEAD];
-    larder__wal *wal = txn->env->wal;
-    uint64_t size = whole_blocks(txn->redo.size_bytes);
-    if (write_at(wal->file, blank, sizeof blank, wal->next.end - size) != 0 ||
-        larder__sync_data(wal->file) != 0)
-        larder__log(txn->env, LARDER_LOG_WARNING,
-                    "the record of a failed commit could not be removed from the log");
 }

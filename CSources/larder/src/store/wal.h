@@ -1,7 +1,8 @@
 /*
  * wal.h - the write-ahead log: what a commit promises, on disk with one flush.
  *
- *   wal.c             the file: headers, records, appending
+ *   wal.c             the file: headers, and reading records
+ *   wal_record.c      a transaction's record, and appending it
  *   wal_checkpoint.c  checkpoints, pins, what a write transaction begins with
  *   wal_pages.c       images of the checkpoint's pages that commits replace
  *   wal_recover.c     opening: the map as it was at the checkpoint, then the log's records
@@ -49,6 +50,8 @@
 #define LARDER__WAL_FIRST (2 * LARDER__WAL_BLOCK) /* where records begin */
 #define LARDER__WAL_RECORD_HEAD 64
 #define LARDER__WAL_META 136
+#define LARDER__WAL_MAGIC_RECORD UINT32_C(0x5257444c) /* "LDWR" */
+#define LARDER__WAL_PART (UINT64_C(256) << 10)        /* of a record */
 #define LARDER__WAL_PAGE_MAX 65536
 #define LARDER__WAL_IMAGES_MAX 64 /* in a record; where more are needed, a pin costs less */
 #define LARDER__WAL_SMALLEST (UINT64_C(64) << 10)
@@ -124,7 +127,9 @@ struct larder__wal {
     int64_t kept_bytes;     /* of replaced pages, by a pin, since a checkpoint was captured */
     int64_t row_bytes;      /* what the rows take */
     bool is_cramped;        /* the disk was full */
-    bool is_small;          /* images did not fit the log */
+    bool is_small;          /* a record did not fit the log */
+    uint64_t part_bytes;    /* of a record in memory; tests have less */
+    int without_parts;      /* so many commits are not written in parts */
     bool failed; /* a header could not be written, or flushed: only opening again helps */
 
     /* As the writer: images (wal_pages.c). */
@@ -148,11 +153,18 @@ struct larder__wal {
     bool is_running, is_started; /* the thread of a checkpoint; started: to be joined */
     pthread_t thread;
     larder__wal_point point; /* what it writes */
-    uint64_t checkpoint_count, recovered_count, image_count;
+    uint64_t checkpoint_count, recovered_count, image_count, part_count;
 };
 
 /* ---- the file (wal.c) ---- */
 
+static inline uint64_t larder__wal_whole_blocks(uint64_t size_bytes) {
+    return (size_bytes + LARDER__WAL_BLOCK - 1) / LARDER__WAL_BLOCK * LARDER__WAL_BLOCK;
+}
+/* 0 or errno. */
+int larder__wal_write_at(int file, const uint8_t *data, size_t size, uint64_t at);
+/* The error for errno. */
+int32_t larder__wal_fail(larder_error *error, int code, const char *doing);
 /* Reads both headers. OK; NOT_FOUND: neither is valid. */
 int32_t larder__wal_read_header(int file, larder__wal_header *header, larder_error *error);
 /* Writes it in its block and flushes. 0 or errno. */
@@ -182,14 +194,6 @@ static inline uint32_t larder__wal_chain_of(const uint8_t *head) {
 int32_t larder__wal_find_later(int file, uint64_t commit, larder__buffer *scratch, bool *is_found,
                                larder_error *error);
 
-/* Adds a change to the transaction's record, before LMDB makes it; false: no memory. Beyond a
- * limit the record is given up, and the commit becomes a checkpoint. */
-bool larder__wal_put(larder_txn *txn, larder__table table, larder_bytes key, larder_bytes value);
-bool larder__wal_remove(larder_txn *txn, larder__table table, larder_bytes key);
-/* The image of a page, to the end of a record that has changes. */
-bool larder__wal_note_image(larder_txn *txn, larder_bytes number, larder_bytes image);
-/* Takes back what was added since the record had so many bytes. */
-void larder__wal_take_back(larder_txn *txn, size_t redo_bytes);
 /* The change at *at, and moves behind it; false: there is none that can be read. */
 bool larder__wal_next_change(const uint8_t **at, const uint8_t *end, larder__wal_change *change);
 /* The number of a page with an image. */
@@ -197,6 +201,18 @@ static inline uint64_t larder__wal_page_of(const larder__wal_change *change) {
     return change->key.size_bytes == 8 ? larder__load64(change->key.data) : UINT64_MAX;
 }
 
+/* ---- a transaction's record (wal_record.c) ---- */
+
+/* Adds a change to the transaction's record, before LMDB makes it; false: no memory. Beyond a
+ * limit the record is given up, and the commit becomes a checkpoint. */
+bool larder__wal_put(larder_txn *txn, larder__table table, larder_bytes key, larder_bytes value);
+bool larder__wal_remove(larder_txn *txn, larder__table table, larder_bytes key);
+/* The image of a page, to the end of a record that has changes. */
+bool larder__wal_note_image(larder_txn *txn, larder_bytes number, larder_bytes image);
+/* The size so far, with the head. */
+uint64_t larder__wal_record_bytes(const larder_txn *txn);
+/* Takes back the one change that was added since the record had so many bytes. */
+void larder__wal_take_back(larder_txn *txn, uint64_t record_bytes);
 /* Appends and flushes the transaction's record. OK; LARDER_MORE: it does not fit the log; < 0 */
 int32_t larder__wal_append(larder_txn *txn, larder_error *error);
 /* LMDB has made the commit whose record was appended. */
@@ -228,8 +244,11 @@ int larder__wal_restore_pages(larder_env *env, int data_file);
 /* What a write transaction begins with, as LMDB's writer: the log's end, a pin, and a checkpoint
  * when one is due. */
 int32_t larder__wal_begin(larder_txn *txn, larder_error *error);
-/* Whether a record of so many bytes fits behind the last one; it goes to *at. */
-bool larder__wal_has_room(larder__wal *wal, uint64_t size_bytes, uint64_t *at);
+/* Finds the free space behind the last record where at least so many bytes (not 0) fit; it begins
+ * at *at. Returns its size, which checkpoints only make larger; 0: there is none. */
+uint64_t larder__wal_find_room(larder__wal *wal, uint64_t least_bytes, uint64_t *at);
+/* Of the file, with its headers. */
+uint64_t larder__wal_capacity(larder__wal *wal);
 /* Whether the next checkpoint can make the log larger. */
 bool larder__wal_can_grow(larder_env *env);
 /* Writes a checkpoint of the commit before the open write transaction, and waits for it. */

@@ -316,23 +316,33 @@ static int32_t start_thread(larder_env *env, MDB_txn *writing, larder_error *err
 
 /* ---- room in the log, and in the map ---- */
 
-bool larder__wal_has_room(larder__wal *wal, uint64_t size_bytes, uint64_t *at) {
+uint64_t larder__wal_find_room(larder__wal *wal, uint64_t least_bytes, uint64_t *at) {
     pthread_mutex_lock(&wal->lock);
     const larder__wal_header *h = &wal->header;
-    uint64_t end = wal->last.end, capacity = h->capacity_bytes;
-    bool is_empty = wal->last.commit == h->commit, has_room = true;
+    bool is_empty = wal->last.commit == h->commit;
+    uint64_t end = wal->last.end, room;
     if (!is_empty && end <= h->start) {
-        has_room = end + size_bytes <= h->start;
-    } else if (end + size_bytes > capacity) {
-        has_room = LARDER__WAL_FIRST + size_bytes <= h->start;
-        end = LARDER__WAL_FIRST;
+        room = h->start - end;
+    } else {
+        room = end < h->capacity_bytes ? h->capacity_bytes - end : 0;
+        if (room < least_bytes) {
+            end = LARDER__WAL_FIRST;
+            room = h->start - end;
+        }
     }
     pthread_mutex_unlock(&wal->lock);
     *at = end;
-    return has_room;
+    return room < least_bytes ? 0 : room;
 }
 
-/* Three quarters of the log are in use; or the log is too small for images; or a pin keeps as much as the store has
+uint64_t larder__wal_capacity(larder__wal *wal) {
+    pthread_mutex_lock(&wal->lock);
+    uint64_t capacity = wal->header.capacity_bytes;
+    pthread_mutex_unlock(&wal->lock);
+    return capacity;
+}
+
+/* Three quarters of the log are in use; or the log is too small for a record; or a pin keeps as much as the store has
  * rows. */
 static bool is_due(larder_env *env) {
     larder__wal *wal = env->wal;
@@ -379,9 +389,11 @@ static int32_t follow(larder_env *env, uint64_t commit, bool *is_safe, larder_er
 int32_t larder__wal_begin(larder_txn *txn, larder_error *error) {
     larder_env *env = txn->env;
     larder__wal *wal = env->wal;
-    txn->redo.size_bytes = 0;
-    txn->redo_is_given_up = false;
+    txn->redo.rest.size_bytes = 0;
+    txn->redo.written_bytes = 0;
+    txn->redo.is_given_up = false;
     if (wal == NULL) return LARDER_OK;
+    if (wal->without_parts > 0) wal->without_parts--;
     uint64_t commit = txn->commit - 1;
     bool is_safe = wal->last_is_known && wal->last.commit == commit;
     if (is_shared(env)) {

@@ -120,7 +120,7 @@ void larder__wal_count_kept(larder_txn *txn) {
     if (wal->is_imaging) return;
     mdb_env_stat(txn->env->mdb, &pages);
     if (wal->reader == NULL) { /* about as many */
-        count = PAGES_A_COMMIT + 2 * (int64_t)(txn->redo.size_bytes / pages.ms_psize);
+        count = PAGES_A_COMMIT + 2 * (int64_t)(larder__wal_record_bytes(txn) / pages.ms_psize);
     } else if (larder__mdb_txn_renew(wal->reader) == 0) {
         larder__mdb_each_free(wal->reader, txn->commit - 1, txn->commit - 1, count_page, &count);
         mdb_txn_reset(wal->reader);

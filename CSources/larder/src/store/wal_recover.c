@@ -179,6 +179,7 @@ static larder__wal *new_wal(larder_env *env) {
     memset(wal, 0, sizeof *wal);
     wal->file = -1;
     wal->capacity_wanted = env->log_bytes;
+    wal->part_bytes = LARDER__WAL_PART;
     wal->records.allocator = &env->allocator;
     pthread_mutex_init(&wal->lock, NULL);
     return wal;

@@ -109,7 +109,7 @@ extension WireWorld {
         let write = WireWrite(
             number: number, client: client.number, changed: changed, counts: counts)
         writes.append(write)
-        tasks.append(Task { await write.follow(handle) })
+        begin("write \(number) of client \(client.number)") { await write.follow(handle) }
     }
 
     private func change(_ document: DocumentReference, _ batch: WriteBatch, _ number: Int) {
@@ -165,36 +165,40 @@ extension WireWorld {
     private func get(_ client: WireClient) {
         let query = query(client.db)
         let source = random.pick([FirestoreSource.default, .server, .cache])
-        tasks.append(Task { _ = try? await query.getDocuments(source: source) })
+        begin("a get of client \(client.number) from \(source)") {
+            _ = try? await query.getDocuments(source: source)
+        }
     }
 
     private func aggregate(_ client: WireClient) {
         let query = query(client.db)
-        tasks.append(Task { _ = try? await query.count.getAggregation(source: .server) })
+        begin("an aggregation of client \(client.number)") {
+            _ = try? await query.count.getAggregation(source: .server)
+        }
     }
 
     private func runTransaction(_ client: WireClient) {
         let number = makeNumber()
         let write = WireWrite(number: number, client: client.number, changed: [], isQueued: false)
         writes.append(write)
-        let (db, options) = (client.db, TransactionOptions())
-        options.maxAttempts = 2
-        tasks.append(
-            Task {
-                let counter = db.document("t/counter")
-                let result = try? await db.runTransaction(with: options) { transaction, error in
-                    do {
-                        let count = try transaction.getDocument(counter).data()?["n"] as? Int
-                        transaction.setData(["n": (count ?? 0) + 1], forDocument: counter)
-                        transaction.setData(
-                            ["w": number], forDocument: db.document("log/w\(number)"))
-                        return true
-                    } catch let failure as NSError {
-                        error?.pointee = failure
-                        return nil
-                    }
+        let db = client.db
+        begin("transaction \(number) of client \(client.number)") {
+            let options = TransactionOptions()
+            options.maxAttempts = 2
+            let counter = db.document("t/counter")
+            let result = try? await db.runTransaction(with: options) { transaction, error in
+                do {
+                    let count = try transaction.getDocument(counter).data()?["n"] as? Int
+                    transaction.setData(["n": (count ?? 0) + 1], forDocument: counter)
+                    transaction.setData(
+                        ["w": number], forDocument: db.document("log/w\(number)"))
+                    return true
+                } catch let failure as NSError {
+                    error?.pointee = failure
+                    return nil
                 }
-                if result != nil { write.noteAcknowledgement() }
-            })
+            }
+            if result != nil { write.noteAcknowledgement() }
+        }
     }
 }

@@ -22,12 +22,12 @@ extension WireWorld {
                 try await db.waitForPendingWrites()
             }
         }
-        for task in tasks { await task.value }
-        tasks = []
+        try await endTasks()
     }
 
     /// The server has what was acknowledged, and all have what it has.
     func checkAgreement() async throws {
+        note("what the server has is read")
         let truth = try await truth()
         try await checkWrites(truth)
         for client in clients {
@@ -115,7 +115,11 @@ extension WireWorld {
 
     /// Everybody goes, and the server is left with nothing.
     func end() async throws {
-        for client in clients { try await client.end() }
+        for client in clients {
+            note("client \(client.number) ends")
+            try await client.end()
+        }
+        note("the others end")
         await witness.close()
         for client in clients {
             // The server may not have heard of the end of connections that lead nowhere.
@@ -131,7 +135,7 @@ extension WireWorld {
     /// Waits for something that is to happen soon.
     ///
     /// - Throws: what was broken, where it has not happened in a minute.
-    private func within(
+    func within(
         _ what: String, _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
         // What never ends is not waited for, as a group of tasks would do.

@@ -4,7 +4,9 @@ import LarderGRPC
 import LarderModel
 import LarderRemote
 import LarderServer
+import LarderSharedTestSupport
 import LarderTestSupport
+import Testing
 
 /// Some clients, each behind a proxy, and a server on disk, over real sockets.
 ///
@@ -23,10 +25,10 @@ final class WireWorld {
     let ledger = WireLedger()
     private(set) var clients: [WireClient] = []
     var writes: [WireWrite] = []
-    /// What was begun and is not waited for.
-    var tasks: [Task<Void, Never>] = []
+    /// What was begun and is waited for at the end only, with what it is.
+    private(set) var tasks: [(name: String, task: Task<Void, Never>)] = []
     /// What was done, in order.
-    private(set) var script: [String] = []
+    let script = Awaited<[String]>([])
     /// A client whose connection never breaks.
     let witness: CloudFirestore
     private let directory: TemporaryDirectory
@@ -53,14 +55,32 @@ final class WireWorld {
 
     /// Notes what is done.
     func note(_ text: String) {
-        script.append(text)
+        script.change { $0.append(text) }
         if Self.isTracing { print("world \(seed): \(text)") }
+    }
+
+    /// Begins something that nothing waits for until the world heals.
+    func begin(_ name: String, _ body: @escaping @Sendable () async -> Void) {
+        tasks.append((name, Task(operation: body)))
+    }
+
+    /// Waits for what was begun.
+    func endTasks() async throws {
+        for (name, task) in tasks { try await within("\(name) ends") { await task.value } }
+        tasks = []
     }
 
     /// Lets the world live, heal and end.
     ///
     /// - Throws: what was broken, with the script.
     func live() async throws {
+        let (script, seed) = (script, seed)
+        // Before the limit of the suite, which does not say what has no end.
+        let watch = Task {
+            try await Task.sleep(for: .seconds(240))
+            Issue.record("world \(seed) has not ended, after: \(script.value.suffix(10))")
+        }
+        defer { watch.cancel() }
         for _ in 0..<(60 + random.below(60)) { try await act() }
         try await heal()
         try await checkAgreement()
@@ -91,6 +111,6 @@ struct BrokenPromises: Error, CustomStringConvertible {
         let promises = (world.ledger.violations + promises).prefix(10).joined(separator: "\n")
         description =
             "repeat the script with LARDER_TEST_SEED=\(world.seed)\n\(promises)\n"
-            + "after: \(world.script.joined(separator: "; "))"
+            + "after: \(world.script.value.joined(separator: "; "))"
     }
 }

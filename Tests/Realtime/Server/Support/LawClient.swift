@@ -3,6 +3,7 @@ import LarderRealtimeRemote
 import LarderRealtimeTestSupport
 import LarderSharedTestSupport
 import Synchronization
+import Testing
 
 /// A client's connection to any remote, whose events a test waits for as short texts.
 final class LawClient: Sendable {
@@ -32,22 +33,29 @@ final class LawClient: Sendable {
 
     /// Sends a request, and waits for its answer.
     ///
-    /// - Returns: the events since the previous request, whose number is left out of the answer.
+    /// - Returns: the events since the previous request, whose number is left out of the answer; up
+    ///   to the end of the connection if that comes first.
     @discardableResult
     func send(_ request: RealtimeRequest) async -> [String] {
         let before = events.value.count
         let number = lastNumber.add(1, ordering: .relaxed).newValue
         connection.send(request, number: number)
-        await events.wait { $0.contains { $0.hasPrefix("\(number) ") } }
+        await events.wait {
+            $0.contains { $0.hasPrefix("\(number) ") || $0.hasPrefix(Self.end) }
+        }
         return events.value[before...].map {
             $0.hasPrefix("\(number) ") ? String($0.drop { $0 != " " }.dropFirst()) : $0
         }
     }
 
-    /// Waits for an event after the greeting.
+    /// Waits for an event after the greeting, which has to come before the connection ends.
     func wait(for event: String) async {
-        await events.wait { $0.contains(event) }
+        await events.wait { $0.contains { $0 == event || $0.hasPrefix(Self.end) } }
+        #expect(all.contains(event))
     }
+
+    /// How the event of the end begins, whatever its reason.
+    private static let end = "closed"
 
     /// All events.
     var all: [String] { events.value }
