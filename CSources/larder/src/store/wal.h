@@ -210,7 +210,9 @@ bool larder__wal_remove(larder_txn *txn, larder__table table, larder_bytes key);
 /* The image of a page, to the end of a record that has changes. */
 bool larder__wal_note_image(larder_txn *txn, larder_bytes number, larder_bytes image);
 /* The size so far, with the head. */
-uint64_t larder__wal_record_bytes(const larder_txn *txn);
+static inline uint64_t larder__wal_record_bytes(const larder_txn *txn) {
+    return txn->redo.written_bytes + txn->redo.rest.size_bytes;
+}
 /* Takes back the one change that was added since the record had so many bytes. */
 void larder__wal_take_back(larder_txn *txn, uint64_t record_bytes);
 /* Appends and flushes the transaction's record. OK; LARDER_MORE: it does not fit the log; < 0 */

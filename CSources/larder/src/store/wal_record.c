@@ -25,10 +25,6 @@
 
 /* ---- growing ---- */
 
-uint64_t larder__wal_record_bytes(const larder_txn *txn) {
-    return txn->redo.written_bytes + txn->redo.rest.size_bytes;
-}
-
 static bool give_up(larder__redo *redo) {
     redo->is_given_up = true;
     redo->written_bytes = 0;
