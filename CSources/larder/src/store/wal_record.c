@@ -20,8 +20,8 @@
 
 #define PARTS_AT_LEAST 4               /* of free space, for a record that is written in parts */
 #define RECORD_MAX (UINT64_C(2) << 20) /* beyond it, flushing the map is as fast */
-#define MEMORY_MAX (UINT64_C(1) << 20)
-#define COMMITS_WITHOUT_PARTS 16 /* after a record that did not fit */
+#define MEMORY_MAX (UINT64_C(1) << 20) /* of a record that is not */
+#define COMMITS_WITHOUT_PARTS 16       /* after a record that did not fit */
 
 /* ---- growing ---- */
 
