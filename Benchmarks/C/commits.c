@@ -1,4 +1,4 @@
-/* commits.c - small commits one at a time, each on disk; what they write; opening after them. */
+/* commits.c - commits one at a time, each on disk; what they write; opening after them. */
 #include "generator.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-enum { COMMITS = 600 };
+enum { COMMITS = 600, LARGE_COMMITS = 20, LARGE_DOCUMENTS = 5000 };
 
 static int compare_doubles(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -59,6 +59,30 @@ static double commit_median(int system, store *s, int64_t n, bool is_local_write
     double median = taken[COMMITS / 2];
     free(taken);
     return median;
+}
+
+/* Commits so many new documents, so many times; the median in seconds. */
+static double large_commit_median(int system, store *s, int64_t n) {
+    static prepared batch;
+    double taken[LARGE_COMMITS];
+    for (int i = 0; i < LARGE_COMMITS; i++) {
+        prepared_clear(&batch);
+        for (int64_t k = 0; k < LARGE_DOCUMENTS; k++) {
+            city c;
+            char name[32];
+            int64_t number = n + (int64_t)i * LARGE_DOCUMENTS + k;
+            city_generate(number, &c);
+            span name_span = {name, city_name(number, name)};
+            city_tell(&c, peers[system]->encoder());
+            prepared_add(&batch, name_span, peers[system]->encoded());
+        }
+        prepared_finish(&batch);
+        stopwatch started = stopwatch_start();
+        peers[system]->insert(s, &batch);
+        taken[i] = stopwatch_stop(started).wall;
+    }
+    qsort(taken, LARGE_COMMITS, sizeof *taken, compare_doubles);
+    return taken[LARGE_COMMITS / 2];
 }
 
 static store *open_for_commits(const bench *b, int system, int64_t n, const char **path) {
@@ -115,6 +139,8 @@ static void local_writes(const bench *b, int64_t n) {
 static void run_commits(const bench *b, int64_t n) {
     static const row_spec spec = {
         "commit.document", "a document, on disk", "us", LIMIT_TO_SQLITE, 0.9, GROWTH_NONE};
+    static const row_spec large_spec = {
+        "commit.large", "5,000 documents, on disk", "ms", LIMIT_NONE, 0, GROWTH_NONE};
     for (int round = 0; round < b->rounds; round++) {
         for (int turn = 0; turn < SYSTEM_COUNT; turn++) {
             int system = system_in_turn(b, round, turn);
@@ -122,6 +148,7 @@ static void run_commits(const bench *b, int64_t n) {
             const char *path;
             store *s = open_for_commits(b, system, n, &path);
             row_add(&spec, n, system, commit_median(system, s, n, false) * 1e6, -1);
+            row_add(&large_spec, n, system, large_commit_median(system, s, n + COMMITS) * 1e3, -1);
             peers[system]->close(s);
             remove_tree(path);
         }
@@ -130,4 +157,4 @@ static void run_commits(const bench *b, int64_t n) {
 }
 
 const operation commit_operations[] = {
-    {"commit", "small commits one at a time, each on disk", run_commits, false}, {0}};
+    {"commit", "small and large commits one at a time, each on disk", run_commits, false}, {0}};

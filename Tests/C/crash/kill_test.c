@@ -64,7 +64,7 @@ static void write_until_killed(store *s, int reports, uint64_t seed) {
         fprintf(stderr, "child: open: %s\n", error.message);
         _exit(4);
     }
-    if (s->profile.seed % 2 == 0) env->wal->part_bytes = LARDER__WAL_BLOCK; /* large records */
+    if (s->profile.seed % 2 == 0) env->wal->part_bytes = LARDER__WAL_BLOCK; /* records in parts */
     for (;;) {
         larder_txn *txn;
         if (larder_txn_begin_write(env, &txn, &error) != LARDER_OK) break;

@@ -51,7 +51,7 @@
 #define LARDER__WAL_RECORD_HEAD 64
 #define LARDER__WAL_META 136
 #define LARDER__WAL_MAGIC_RECORD UINT32_C(0x5257444c) /* "LDWR" */
-#define LARDER__WAL_PART (UINT64_C(256) << 10)        /* of a record */
+#define LARDER__WAL_PART (UINT64_C(256) << 10)        /* part_bytes, but for tests */
 #define LARDER__WAL_PAGE_MAX 65536
 #define LARDER__WAL_IMAGES_MAX 64 /* in a record; where more are needed, a pin costs less */
 #define LARDER__WAL_SMALLEST (UINT64_C(64) << 10)
@@ -128,8 +128,8 @@ struct larder__wal {
     int64_t row_bytes;      /* what the rows take */
     bool is_cramped;        /* the disk was full */
     bool is_small;          /* a record did not fit the log */
-    uint64_t part_bytes;    /* of a record in memory; tests have less */
-    int without_parts;      /* so many commits are not written in parts */
+    uint64_t part_bytes;    /* a larger record is written in parts; tests set less */
+    int without_parts;      /* so many transactions, with this one, do without */
     bool failed; /* a header could not be written, or flushed: only opening again helps */
 
     /* As the writer: images (wal_pages.c). */
@@ -161,9 +161,9 @@ struct larder__wal {
 static inline uint64_t larder__wal_whole_blocks(uint64_t size_bytes) {
     return (size_bytes + LARDER__WAL_BLOCK - 1) / LARDER__WAL_BLOCK * LARDER__WAL_BLOCK;
 }
-/* 0 or errno. */
+/* Writes all of it. 0 or errno. */
 int larder__wal_write_at(int file, const uint8_t *data, size_t size, uint64_t at);
-/* The error for errno. */
+/* The error for an errno: "DOING the write-ahead log: ...". */
 int32_t larder__wal_fail(larder_error *error, int code, const char *doing);
 /* Reads both headers. OK; NOT_FOUND: neither is valid. */
 int32_t larder__wal_read_header(int file, larder__wal_header *header, larder_error *error);

@@ -342,8 +342,8 @@ uint64_t larder__wal_capacity(larder__wal *wal) {
     return capacity;
 }
 
-/* Three quarters of the log are in use; or the log is too small for a record; or a pin keeps as much as the store has
- * rows. */
+/* Three quarters of the log are in use; or the log is too small for a record; or a pin keeps as much
+ * as the store has rows. */
 static bool is_due(larder_env *env) {
     larder__wal *wal = env->wal;
     pthread_mutex_lock(&wal->lock);

@@ -9,8 +9,8 @@
  * A record that outgrows its space is given up, and its commit becomes a checkpoint by itself. Where
  * the log has no space of a few parts, a record stays in memory and is given up earlier.
  *
- * Rejected: parts for each large record. Commits that are all too large for the log would write
- * twice as much, so that after one of them the next commits do without.
+ * Rejected: trying it with every large record. A store whose commits are all too large would write
+ * each of them twice, so that parts are tried again some transactions after one that was.
  */
 #include "wal.h"
 
@@ -21,7 +21,7 @@
 #define PARTS_AT_LEAST 4               /* of free space, for a record that is written in parts */
 #define RECORD_MAX (UINT64_C(2) << 20) /* beyond it, flushing the map is as fast */
 #define MEMORY_MAX (UINT64_C(1) << 20) /* of a record that is not */
-#define COMMITS_WITHOUT_PARTS 16       /* after a record that did not fit */
+#define PARTS_AGAIN_AFTER 16           /* transactions, when a record was too large */
 
 /* ---- growing ---- */
 
@@ -69,7 +69,7 @@ static bool grow(larder_txn *txn, size_t more) {
         return give_up(redo);
     }
     if (size <= redo->room_bytes) return write_part(wal, redo);
-    wal->without_parts = COMMITS_WITHOUT_PARTS;
+    wal->without_parts = PARTS_AGAIN_AFTER;
     return give_up(redo);
 }
 
