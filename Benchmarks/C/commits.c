@@ -7,7 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-enum { COMMITS = 600, LARGE_COMMITS = 20, LARGE_DOCUMENTS = 5000 };
+enum { COMMITS = 600, LARGE_COMMITS = 11, LARGE_DOCUMENTS = 5000 };
 
 static int compare_doubles(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
