@@ -21,7 +21,7 @@ bench_packages := $(server_packages) libsqlite3-dev
 dist_packages := $(server_packages) debootstrap python3
 
 step := .ci/step
-swift_build := swift build
+swift_build := $(CURDIR)/.ci/swift-build
 swift_test := .ci/swift-test
 # Of a crash: the thread that crashed. Registers are left out because the backtracer can wait for
 # ever for the memory that they refer to.
@@ -114,8 +114,9 @@ test: server-packages
 
 # ---- check -----------------------------------------------------------------------------------
 
-# The C core's checks and those of Swift run side by side; each uses about one processor. Both
-# sanitizers' tests do as well, once both are built.
+# The C core's checks and those of Swift run side by side; each uses about one processor. The
+# sanitizers' builds follow the C core's, beside checks that wait for servers and clients. Both
+# sanitizers' tests run side by side at the end.
 c_checks := check-compilers check-install check-c-threads check-crash check-fuzz
 swift_checks := check-format check-layers check-generated check-documentation check-consumer \
 	check-compatibility check-examples check-demo check-bench check-kill check-frames check-interop \
@@ -126,12 +127,11 @@ sanitizers := check-swift-threads check-swift-memory
 
 check: check-packages
 	@.ci/together c-checks swift-checks
-	@$(MAKE) --no-print-directory $(sanitizers:=-build)
 	@.ci/together $(sanitizers)
 	@echo
 	@echo 'make check: everything passed'
 
-c-checks: $(c_checks)
+c-checks: $(c_checks) $(sanitizers:=-build)
 
 swift-checks: $(swift_checks)
 
@@ -165,9 +165,11 @@ check-install: check-packages
 check-consumer: check-packages
 	@$(step) 'a Swift package that depends on Larder' Tests/Checks/consumer.sh $(build)/consumer
 
-# Apple's own test sources as well, where FIREBASE_IOS_SDK names a checkout of firebase-ios-sdk.
+# In the scratch path of the consumer, which has compiled what it is built on. Apple's own test sources
+# as well, where FIREBASE_IOS_SDK names a checkout of firebase-ios-sdk.
 check-compatibility: check-packages
-	@$(step) "an application with the import lines of Apple's SDK" Tests/Checks/compatibility.sh
+	@$(step) "an application with the import lines of Apple's SDK" \
+		Tests/Checks/compatibility.sh $(build)/consumer
 
 # In the scratch path of the consumer of the server, which has compiled half of what they need.
 check-examples: check-packages
@@ -184,7 +186,7 @@ check-bench: check-packages
 		$(MAKE) --no-print-directory -s -C Benchmarks/C check BUILD=$(build)/c/bench
 	@$(step) 'client benchmarks, a short run' \
 		$(MAKE) --no-print-directory -s -C Benchmarks check-client \
-			CONFIGURATION=debug SCRATCH=$(build)/consumer/server
+			CONFIGURATION=debug SCRATCH=$(build)/consumer
 	@$(step) 'build the server' $(swift_build) --product larderd
 	@$(step) 'build the benchmark over sockets' $(swift_build) --product WireBenchmark
 	@$(step) 'benchmark over sockets, a short run' \
@@ -229,10 +231,13 @@ check-image: check-packages
 		Tests/Checks/image.sh $(build)/debug/larderd $(build)/image
 
 check-simulation: check-packages
+	@$(step) "build Firestore's simulator" $(swift_build) -c release --product LarderSimulation
+	@$(step) "build the Realtime Database's simulator" \
+		$(swift_build) -c release --product LarderRealtimeSimulation
 	@$(step) 'Firestore clients, networks and a backend, $(SEEDS) worlds' \
-		swift run -c release LarderSimulation --seeds $(SEEDS)
+		$(build)/release/LarderSimulation --seeds $(SEEDS)
 	@$(step) 'Realtime Database clients, networks and a backend, $(SEEDS) worlds' \
-		swift run -c release LarderRealtimeSimulation --seeds $(SEEDS)
+		$(build)/release/LarderRealtimeSimulation --seeds $(SEEDS)
 
 check-fuzz: check-packages
 	@$(step) 'fuzzers, 60 s each' $(c_tests) fuzz
@@ -312,11 +317,9 @@ soak: check-packages
 		$(step) 'the same of the Realtime Database' \
 		$(swift_test) --skip-build --filter RealtimeSoakTests
 	@$(step) 'Firestore clients, networks and a backend, a quarter of $(MINUTES) minutes' \
-		swift run -c release --skip-build \
-			LarderSimulation --seconds $$(($(MINUTES) * 15))
+		$(build)/release/LarderSimulation --seconds $$(($(MINUTES) * 15))
 	@$(step) 'Realtime Database clients, networks and a backend, a quarter of $(MINUTES) minutes' \
-		swift run -c release --skip-build \
-			LarderRealtimeSimulation --seconds $$(($(MINUTES) * 15))
+		$(build)/release/LarderRealtimeSimulation --seconds $$(($(MINUTES) * 15))
 	@LARDER_KILL_ROUNDS=400 $(step) 'a client killed 400 times' \
 		$(swift_test) --skip-build --filter KillTests
 	@$(step) 'kill, power-cut and fault tests, ten to fifty times as long' $(c_tests) crash \

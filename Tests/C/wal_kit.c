@@ -31,12 +31,21 @@ void wal_kit_write(const char *path, const uint8_t *content, size_t size) {
     close(file);
 }
 
+/* In the kernel: a log has 16 MiB, and sanitizers track each byte that is read into memory. */
 void wal_kit_copy(const char *from, const char *to, const char *name) {
-    size_t size;
-    uint8_t *content = wal_kit_read(wal_kit_join(from, name), &size);
-    CHECK(content && size > 0);
-    wal_kit_write(wal_kit_join(to, name), content, size);
-    free(content);
+    int source = open(wal_kit_join(from, name), O_RDONLY);
+    int copy = open(wal_kit_join(to, name), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    struct stat info = {0};
+    CHECK(source >= 0 && copy >= 0 && fstat(source, &info) == 0 && info.st_size > 0);
+    off_t left = info.st_size;
+    while (left > 0) {
+        ssize_t copied = copy_file_range(source, NULL, copy, NULL, (size_t)left, 0);
+        if (copied <= 0) break;
+        left -= copied;
+    }
+    CHECK_EQ(left, 0);
+    close(source);
+    close(copy);
 }
 
 void wal_kit_make_image(const char *from, const char *to) {

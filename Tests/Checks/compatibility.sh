@@ -1,13 +1,14 @@
 #!/bin/sh
-# Builds and runs an application with Apple's import lines on Compatibility/; and, where
+# Builds and runs an application with Apple's import lines on Compatibility/, in BUILD; and, where
 # FIREBASE_IOS_SDK names a checkout of firebase-ios-sdk, compiles Apple's own test sources, and runs
 # those that can run, against Larder's backends. The sources are copied below .build only.
-# compatibility.sh
+# compatibility.sh BUILD
 set -eu
 cd "$(dirname "$0")/../../Compatibility"
+build=$1
 sdk=${FIREBASE_IOS_SDK:-}
 if [ -z "$sdk" ]; then
-    swift test
+    swift test --scratch-path "$build"
     echo "FIREBASE_IOS_SDK names no checkout of firebase-ios-sdk: skipped Apple's test sources"
     exit 0
 fi
@@ -59,4 +60,4 @@ skip testPerformsAggregateOverResultSetOfZeroFields
 # A document that nothing needs is gone as soon as its write is acknowledged, which is not promised here.
 skip testCannotGetDocumentWithMemoryEagerGCEnabled
 # shellcheck disable=SC2086  # one option a word
-swift test $skipped
+swift test --scratch-path "$build" $skipped

@@ -3,10 +3,13 @@
 # consumer.sh BUILD
 set -eu
 cd "$(dirname "$0")/../Consumer"
-swift run --scratch-path "$1" StorageConsumer
-swift run --scratch-path "$1" Consumer
-swift run --scratch-path "$1" RealtimeConsumer
-swift run --scratch-path "$1" BothConsumer
+build=../../.ci/swift-build
+mkdir -p "$1"
+touch "$1/begin"
+for program in StorageConsumer Consumer RealtimeConsumer BothConsumer; do
+    $build --scratch-path "$1" --product $program
+    "$1/debug/$program"
+done
 
 # without PROGRAM MODULES: fails if the program is linked with one of the modules.
 without() {
@@ -27,8 +30,9 @@ if ls "$1/checkouts" | grep -vE '^swift-(collections|log)$'; then
     exit 1
 fi
 
-# Nothing that only the command-line tool or a remote needs may have been compiled.
-if find "$1"/debug/ -name '*.o' | grep -E '/(ArgumentParser|LarderTool|LarderWire|LarderServer|SwiftProtobuf|GRPC|NIO)[A-Za-z]*\.build/'
+# Nothing that only the command-line tool or a remote needs may have been compiled: here, for other
+# packages that are built in this scratch path, too, may need it.
+if find "$1"/debug/ -name '*.o' -newer "$1/begin" | grep -E '/(ArgumentParser|LarderTool|LarderWire|LarderServer|SwiftProtobuf|GRPC|NIO)[A-Za-z]*\.build/'
 then
     echo "the products compile what only the tool or a remote needs" >&2
     exit 1
@@ -37,7 +41,7 @@ fi
 # A product whose trait is not set says which one it needs.
 for product in LarderGRPC LarderServer LarderRealtimeWebSocket LarderLifecycle; do
     if said=$(LARDER_PRODUCT_WITHOUT_TRAIT=$product \
-        swift build --scratch-path "$1" --target RefusedConsumer 2>&1); then
+        $build --scratch-path "$1" --target RefusedConsumer 2>&1); then
         echo "$product is built without its trait" >&2
         exit 1
     fi
@@ -50,5 +54,6 @@ for product in LarderGRPC LarderServer LarderRealtimeWebSocket LarderLifecycle; 
 done
 
 # The server needs all of that, and no client: in a scratch path of its own.
-swift run --scratch-path "$1/server" --traits Server ServerConsumer
+$build --scratch-path "$1/server" --traits Server --product ServerConsumer
+"$1/server/debug/ServerConsumer"
 without "$1/server/debug/ServerConsumer" 'Larder|LarderSync|LarderGRPC|LarderRealtime[A-Za-z]*'

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 larderd=$1
 build=$2
 if [ "${3:-}" != try ]; then
-    swift build --package-path Examples --scratch-path "$build"
+    .ci/swift-build --package-path Examples --scratch-path "$build"
     # Whatever hangs is ended after five minutes.
     timeout 300 "$0" "$larderd" "$build" try
     rm -rf "$build/notes"

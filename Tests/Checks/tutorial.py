@@ -48,7 +48,9 @@ def main():
     # Job control, for %larderd.
     shell = subprocess.Popen(
         ["bash", "-m"], cwd=folder, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    run(shell, f'swift() {{ command swift "$1" --scratch-path {build} "${{@:2}}"; }}')
+    # The programs, too, run without random hashing, which the builds need: see .ci/swift-build.
+    run(shell, f'swift() {{ SWIFT_DETERMINISTIC_HASHING=1 command swift "$1"'
+        f' --scratch-path {build} "${{@:2}}"; }}')
     commands = 0
     try:
         for info, text in re.findall(r"^```([^\n]+)\n(.*?)^```$", page, re.M | re.S):
