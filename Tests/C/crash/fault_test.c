@@ -127,8 +127,9 @@ typedef struct run {
     mirror *m;     /* what is committed for certain */
     mirror *after; /* with the commit that failed, or NULL */
     mirror_profile profile;
-    bool evicts; /* from now on documents may be gone */
-    bool failed; /* something has failed */
+    bool evicts;    /* from now on documents may be gone */
+    bool failed;    /* something has failed */
+    bool has_parts; /* a record was written in parts */
     int descriptors;
     char where[64];
     int32_t status;
@@ -157,6 +158,9 @@ static void store_path(const run *r, char *path, size_t capacity) {
     snprintf(path, capacity, "%s/store", r->root);
 }
 
+/* In half of the runs records of more than a block are written in parts. */
+static bool with_parts(const run *r) { return r->seed % 4 < 2; }
+
 static int32_t open_store(run *r) {
     char path[1100];
     larder_env_options options;
@@ -167,8 +171,7 @@ static int32_t open_store(run *r) {
     options.log_bytes = 65536; /* checkpoints, and commits that are one */
     store_path(r, path, sizeof path);
     int32_t status = CALL(larder_env_open(path, &options, &r->env, &r->error));
-    /* Some records are written in parts. */
-    if (status == LARDER_OK && r->seed % 4 < 2) r->env->wal->part_bytes = LARDER__WAL_BLOCK;
+    if (status == LARDER_OK && with_parts(r)) r->env->wal->part_bytes = LARDER__WAL_BLOCK;
     return status;
 }
 
@@ -186,6 +189,7 @@ static int32_t commit(run *r) {
         mirror_free(next);
         return status;
     }
+    r->has_parts |= txn->redo.written_bytes > 0 && !txn->redo.is_given_up;
     status = CALL(larder_txn_commit(txn, &r->error));
     mirror_free(status == LARDER_OK ? r->m : r->after);
     if (status == LARDER_OK)
@@ -430,8 +434,10 @@ static int run_scenario(void *context) {
         snprintf(r->where, sizeof r->where, "the run (%ld allocations are left)", left);
         wrong(r, "memory is left");
     }
+    bool is_last = made < r->n; /* of the sweep: nothing has failed */
+    if (is_last && with_parts(r) && !r->has_parts) wrong(r, "no record was written in parts");
     if (mirror_problem_count() > 0) return 1;
-    return made < r->n ? 2 : 0;
+    return is_last ? 2 : 0;
 }
 
 /* ---- sweeps ---- */
