@@ -14,8 +14,11 @@
     SUITE(patch)                                                                                   \
     SUITE(detached)                                                                                \
     SUITE(mutation)                                                                                \
+    SUITE(mutation_model)                                                                          \
     SUITE(overlay)                                                                                 \
+    SUITE(overlay_model)                                                                           \
     SUITE(target)                                                                                  \
+    SUITE(target_model)                                                                            \
     SUITE(index)                                                                                   \
     SUITE(index_scan)                                                                              \
     SUITE(index_backfill)                                                                          \
