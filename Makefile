@@ -49,7 +49,7 @@ help:
 	@echo 'make serve    build the server of both databases and run it: PORT=$(PORT) DATA=$(DATA)'
 	@echo 'make test     C and Swift tests'
 	@echo 'make check    everything else: formats, layers, installation, sanitizers, crash tests,'
-	@echo '              fuzzers, the server with other clients (half an hour; make test first)'
+	@echo '              fuzzers, the server with other clients (an hour on two cores)'
 	@echo 'make soak     long-running checks: the tests with new seeds, random frames and requests, slow'
 	@echo '              clients, a crowd of clients, clients and a server over breaking connections,'
 	@echo '              both simulators with new seeds (MINUTES=$(MINUTES) together), longer fuzzing, kills and'
