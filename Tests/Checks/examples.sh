@@ -1,20 +1,20 @@
 #!/bin/sh
 # Builds the programs of Examples/ and tries them as their page says: the service with its backend
 # in the process and with larderd, killed and ended; tills offline and online, killed. Then follows
-# the tutorial.
-# examples.sh LARDERD BUILD
+# the tutorial, whose package at first enables no trait and is then built in PLAIN.
+# examples.sh LARDERD BUILD PLAIN
 set -eu
 cd "$(dirname "$0")/../.."
 larderd=$1
 build=$2
-if [ "${3:-}" != try ]; then
+if [ "$3" != try ]; then
     .ci/swift-build --package-path Examples --scratch-path "$build"
     # Whatever hangs is ended after five minutes.
     timeout 300 "$0" "$larderd" "$build" try
     rm -rf "$build/notes"
     mkdir "$build/notes"
     # What the examples have compiled serves the tutorial's package, too.
-    PATH=$(dirname "$larderd"):$PATH exec Tests/Checks/tutorial.py "$build/notes" "$build"
+    PATH=$(dirname "$larderd"):$PATH exec Tests/Checks/tutorial.py "$build/notes" "$3" "$build"
 fi
 
 run=$build/run

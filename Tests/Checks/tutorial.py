@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Follows Documentation/Tutorial.md in a folder: writes its files, runs its commands, and compares
 what they print with what the page shows. Three things differ: Larder comes from this checkout, the
-port is a free one, and SwiftPM builds in BUILD, where another package may have compiled the same.
+port is a free one, and SwiftPM builds where other packages may have compiled the same: in PLAIN as
+long as the tutorial's package enables no trait, in NETWORKING afterwards.
 
-tutorial.py FOLDER BUILD
+tutorial.py FOLDER PLAIN NETWORKING
 larderd must be in PATH.
 """
 
@@ -39,7 +40,7 @@ def run(shell, command):
 
 
 def main():
-    folder, build = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    folder, plain, networking = map(pathlib.Path, sys.argv[1:])
     page = PAGE.read_text()
     if URL not in page or "8080" not in page:
         sys.exit(f"{PAGE.name} does not name Larder's package and the port as expected")
@@ -49,8 +50,8 @@ def main():
     shell = subprocess.Popen(
         ["bash", "-m"], cwd=folder, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     # The programs, too, run without random hashing, which the builds need: see .ci/swift-build.
-    run(shell, f'swift() {{ SWIFT_DETERMINISTIC_HASHING=1 command swift "$1"'
-        f' --scratch-path {build} "${{@:2}}"; }}')
+    run(shell, 'swift() { SWIFT_DETERMINISTIC_HASHING=1 command swift "$1"'
+        ' --scratch-path "$scratch" "${@:2}"; }')
     commands = 0
     try:
         for info, text in re.findall(r"^```([^\n]+)\n(.*?)^```$", page, re.M | re.S):
@@ -59,6 +60,8 @@ def main():
                 file = folder / title
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text)
+                if title == "Package.swift":
+                    run(shell, f"scratch={plain if 'traits: []' in text else networking}")
             elif language == "console":
                 for piece in re.split(r"^\$ ", text, flags=re.M)[1:]:
                     command, _, expected = piece.partition("\n")
