@@ -21,7 +21,7 @@ bench_packages := $(server_packages) libsqlite3-dev
 dist_packages := $(server_packages) debootstrap python3
 
 step := .ci/step
-swift_build := $(CURDIR)/.ci/swift-build
+swift_build := .ci/swift-build
 swift_test := .ci/swift-test
 # Of a crash: the thread that crashed. Registers are left out because the backtracer can wait for
 # ever for the memory that they refer to.
@@ -123,7 +123,7 @@ swift_checks := check-format check-layers check-generated check-documentation ch
 	check-wire check-image check-simulation
 sanitizers := check-swift-threads check-swift-memory
 .PHONY: $(c_checks) $(swift_checks) $(sanitizers) $(sanitizers:=-build)
-.PHONY: check-packages c-checks swift-checks
+.PHONY: check-packages c-checks swift-checks simulators
 
 check: check-packages
 	@.ci/together c-checks swift-checks
@@ -230,10 +230,12 @@ check-image: check-packages
 	@$(step) "the steps of the server's image" \
 		Tests/Checks/image.sh $(build)/debug/larderd $(build)/image
 
-check-simulation: check-packages
+simulators: packages
 	@$(step) "build Firestore's simulator" $(swift_build) -c release --product LarderSimulation
 	@$(step) "build the Realtime Database's simulator" \
 		$(swift_build) -c release --product LarderRealtimeSimulation
+
+check-simulation: simulators
 	@$(step) 'Firestore clients, networks and a backend, $(SEEDS) worlds' \
 		$(build)/release/LarderSimulation --seeds $(SEEDS)
 	@$(step) 'Realtime Database clients, networks and a backend, $(SEEDS) worlds' \
@@ -292,12 +294,9 @@ check-swift-memory: check-swift-memory-build
 
 # ---- soak ------------------------------------------------------------------------------------
 
-soak: check-packages
+soak: check-packages simulators
 	@$(step) 'build the tests' $(build_tests)
 	@$(step) 'Swift tests, with new seeds' $(swift_test) --skip-build
-	@$(step) "build Firestore's simulator" $(swift_build) -c release --product LarderSimulation
-	@$(step) "build the Realtime Database's simulator" \
-		$(swift_build) -c release --product LarderRealtimeSimulation
 	@$(step) 'build the server' $(swift_build) -c release --product larderd
 	@$(step) 'build the benchmark over sockets' $(swift_build) -c release --product WireBenchmark
 	@LARDER_FUZZ_SECONDS=$$(($(MINUTES) * 60)) TESTS_AT_ONCE=64 \

@@ -36,6 +36,8 @@ static void model_change(model *m, larder_txn *txn) {
         larder_target put = {.struct_bytes = sizeof put, .target_id = id_of(target)};
         put.sequence_number = expected->sequence_number;
         put.canonical_id = canonical_of(expected->canonical);
+        put.resume_token = TEST_BYTES("to\0ken");
+        put.query = test_text("query");
         CHECK_OK(larder_target_put(txn, &put, &test_error));
     } else if (what < 8) {
         CHECK_STATUS(larder_target_remove(txn, id_of(target), &test_error), if_present);

@@ -30,8 +30,8 @@ if ls "$1/checkouts" | grep -vE '^swift-(collections|log)$'; then
     exit 1
 fi
 
-# Nothing that only the command-line tool or a remote needs may have been compiled: here, for other
-# packages that are built in this scratch path, too, may need it.
+# Nothing that only the command-line tool or a remote needs may have been compiled by this run: other
+# packages, which may need it, are built in this scratch path as well.
 if find "$1"/debug/ -name '*.o' -newer "$1/begin" | grep -E '/(ArgumentParser|LarderTool|LarderWire|LarderServer|SwiftProtobuf|GRPC|NIO)[A-Za-z]*\.build/'
 then
     echo "the products compile what only the tool or a remote needs" >&2
