@@ -6,6 +6,8 @@ cd "$(dirname "$0")/../Consumer"
 build=../../.ci/swift-build
 mkdir -p "$1"
 touch "$1/begin"
+# What other packages, or this one with its trait, had fetched here before.
+rm -rf Package.resolved "$1/workspace-state.json" "$1/checkouts"
 for program in StorageConsumer Consumer RealtimeConsumer BothConsumer; do
     $build --scratch-path "$1" --product $program
     "$1/debug/$program"
