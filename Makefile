@@ -114,26 +114,29 @@ test: server-packages
 
 # ---- check -----------------------------------------------------------------------------------
 
-# The C core's checks and those of Swift run side by side; each uses about one processor. The
-# sanitizers' builds follow the C core's, beside checks that wait for servers and clients. Both
-# sanitizers' tests run side by side at the end.
-c_checks := check-compilers check-install check-c-threads check-crash check-fuzz
-swift_checks := check-format check-layers check-generated check-documentation check-consumer \
-	check-compatibility check-examples check-demo check-bench check-kill check-frames check-interop \
-	check-wire check-image check-simulation
+# Three lanes at a time, each with about as much work as the others. What waits for servers and clients
+# leaves the processors to the others; what shares a scratch path, in which SwiftPM builds one thing at
+# a time, follows each other in a lane.
+core_checks := check-compilers check-install check-c-threads check-crash check-fuzz
+package_checks := check-consumer check-compatibility check-examples check-bench-client
+server_checks := check-documentation check-format check-layers check-generated check-demo \
+	check-bench-core check-bench-wire check-kill check-frames check-interop check-wire check-image \
+	check-simulation
 sanitizers := check-swift-threads check-swift-memory
-.PHONY: $(c_checks) $(swift_checks) $(sanitizers) $(sanitizers:=-build)
-.PHONY: check-packages c-checks swift-checks simulators
+lanes := core-checks package-checks server-checks $(sanitizers)
+.PHONY: $(core_checks) $(package_checks) $(server_checks) $(lanes) $(sanitizers:=-build)
+.PHONY: check-packages check-bench simulators
 
 check: check-packages
-	@.ci/together c-checks swift-checks
-	@.ci/together $(sanitizers)
+	@.ci/together 3 $(lanes)
 	@echo
 	@echo 'make check: everything passed'
 
-c-checks: $(c_checks) $(sanitizers:=-build)
+core-checks: $(core_checks)
 
-swift-checks: $(swift_checks)
+package-checks: $(package_checks)
+
+server-checks: $(server_checks)
 
 check-packages:
 	@.ci/packages $(check_packages)
@@ -181,12 +184,19 @@ check-demo: check-packages
 	@$(step) 'make run' $(MAKE) --no-print-directory run
 	@$(step) 'make demo' $(MAKE) --no-print-directory demo
 
-check-bench: check-packages
+check-bench: check-bench-core check-bench-client check-bench-wire
+
+check-bench-core: check-packages
 	@$(step) 'benchmark program, a short run' \
 		$(MAKE) --no-print-directory -s -C Benchmarks/C check BUILD=$(build)/c/bench
+
+# In the scratch path of the consumer, like the application with Apple's import lines.
+check-bench-client: check-packages
 	@$(step) 'client benchmarks, a short run' \
 		$(MAKE) --no-print-directory -s -C Benchmarks check-client \
 			CONFIGURATION=debug SCRATCH=$(build)/consumer
+
+check-bench-wire: check-packages
 	@$(step) 'build the server' $(swift_build) --product larderd
 	@$(step) 'build the benchmark over sockets' $(swift_build) --product WireBenchmark
 	@$(step) 'benchmark over sockets, a short run' \

@@ -1,18 +1,10 @@
 /*
  * differential_test.c - random operations on a store and on the mirror, compared all the time.
- *
- * LARDER_OPERATIONS sets how many operations each of the long tests does (20,000 over all of
- * them by default); LARDER_TEST_SEED repeats a run.
  */
 #include "mirror.h"
 #include "test.h"
 
 #include <sys/stat.h>
-
-static int64_t operation_total(void) {
-    const char *text = getenv("LARDER_OPERATIONS");
-    return text ? strtoll(text, NULL, 0) : 20000;
-}
 
 static bool differs(void) {
     if (mirror_problem_count() == 0) return false;
@@ -96,8 +88,8 @@ static void run(bool in_memory, int operations_a_commit, int64_t operations) {
     CHECK_EQ(larder_live_handle_count(), 0);
 }
 
-static void on_disk(void) { run(false, 40, operation_total() * 45 / 100); }
-static void in_memory(void) { run(true, 10, operation_total() * 35 / 100); }
+static void on_disk(void) { run(false, 40, test_steps(9000)); }
+static void in_memory(void) { run(true, 10, test_steps(7000)); }
 
 /* ---- under a budget ---- */
 
@@ -158,7 +150,7 @@ static void check_budget(larder_env *env, const mirror *m, int64_t budget_bytes)
 
 static void under_a_budget(void) {
     const char *path = test_directory();
-    int64_t operations = operation_total() * 20 / 100, budget_bytes = LARDER_BUDGET_MIN_BYTES;
+    int64_t operations = test_steps(4000), budget_bytes = LARDER_BUDGET_MIN_BYTES;
     mirror_profile profile = {
         .seed = test_random(), .operations = 12, .large = true, .lenient = true};
     mirror *m = mirror_create();

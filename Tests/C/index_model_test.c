@@ -7,15 +7,7 @@
 
 #include "store/key.h"
 
-enum {
-    OPERATIONS = 5000,
-    NAMES = 60,
-    USERS = 2,
-    INDEXES = 6,
-    RECORD_BYTES = 4096,
-    ENTRIES = NAMES * 8,
-    CUT = 240
-};
+enum { NAMES = 60, USERS = 2, INDEXES = 6, RECORD_BYTES = 4096, ENTRIES = NAMES * 8, CUT = 240 };
 
 static const char *const collections[] = {"posts",
                                           "posts/5/posts",
@@ -452,7 +444,7 @@ static void random_operations(void) {
     committed = now;
     env = store_open();
     txn = store_write(env);
-    for (int i = 0; i < OPERATIONS; i++)
+    for (int64_t steps = test_steps(5000); steps > 0; steps--)
         operate();
     store_commit(txn);
     store_check(env);

@@ -108,6 +108,11 @@ uint64_t test_random(void) {
 }
 uint64_t test_random_below(uint64_t bound) { return test_random() % bound; }
 uint64_t test_seed(void) { return seed; }
+int64_t test_steps(int64_t steps) {
+    const char *percent = getenv("LARDER_TEST_PERCENT");
+    int64_t taken = percent ? steps * strtoll(percent, NULL, 0) / 100 : steps;
+    return taken > 0 ? taken : 1;
+}
 
 const char *test_directory(void) {
     if (directory_count == DIRECTORY_MAX) {

@@ -241,7 +241,8 @@ static void values_equal_a_naive_model(void) {
     static model now, before;
     memset(&now, 0, sizeof now);
     make_names();
-    for (int done = 0; done < 5000;) {
+    int64_t steps = test_steps(5000);
+    for (int64_t done = 0; done < steps;) {
         larder_txn *txn = store_write(env);
         before = now;
         for (uint64_t n = test_random_below(20) + 1; n > 0; n--, done++)

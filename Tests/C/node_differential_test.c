@@ -1,17 +1,10 @@
 /*
  * node_differential_test.c - random writes to a tree and to a plain structure, compared all the
  * time: subtrees, children by key, pages, windows, counts.
- *
- * LARDER_OPERATIONS sets how many writes there are over all tests; LARDER_TEST_SEED repeats a run.
  */
 #include "node_model.h"
 #include "store.h"
 #include "test.h"
-
-static int64_t operation_total(void) {
-    const char *text = getenv("LARDER_OPERATIONS");
-    return text ? strtoll(text, NULL, 0) : 3000;
-}
 
 static uint64_t random_below(void *context, uint64_t bound) {
     (void)context;
@@ -369,8 +362,8 @@ static void run(bool long_keys, int64_t operations) {
     end(&w);
 }
 
-static void short_keys(void) { run(false, operation_total() / 2); }
-static void long_keys(void) { run(true, operation_total() / 2); }
+static void short_keys(void) { run(false, test_steps(1500)); }
+static void long_keys(void) { run(true, test_steps(1500)); }
 
 /* Everything is deleted again: no row is left. */
 static void deletes_everything(void) {

@@ -247,7 +247,7 @@ static void a_walk_by_rules_goes_in_small_steps(void) {
 
 /* ---- random uses, and a model ---- */
 
-enum { COLLECTIONS = 6, IDS = 12, ROUNDS = 3000 };
+enum { COLLECTIONS = 6, IDS = 12 };
 static const char *const collections[COLLECTIONS] = {"c",     "a/b/g", "a/c/g",
                                                      "a/d/g", "pin",   "other"};
 
@@ -367,7 +367,8 @@ static void random_uses_agree_with_a_model(void) {
     has_disagreed = false;
     memset(documents, 0, sizeof documents);
     at(env, now);
-    for (int round = 0; round < ROUNDS && !has_disagreed; round++) {
+    int rounds = (int)test_steps(3000);
+    for (int round = 0; round < rounds && !has_disagreed; round++) {
         int c = below(COLLECTIONS), i = below(IDS), kind = below(100);
         model_document *document = &documents[c][i];
         if (kind < 40) {

@@ -143,7 +143,8 @@ static void targets_equal_a_naive_model(void) {
     larder_env *env = store_open();
     static model now, before;
     memset(&now, 0, sizeof now);
-    for (int done = 0; done < 5000;) {
+    int64_t steps = test_steps(5000);
+    for (int64_t done = 0; done < steps;) {
         larder_txn *txn = store_write(env);
         before = now;
         for (uint64_t n = test_random_below(20) + 1; n > 0; n--, done++) {

@@ -102,6 +102,9 @@ static inline larder_bytes test_text(const char *text) {
 uint64_t test_random(void);
 /* 0 .. bound - 1; bound is above 0. */
 uint64_t test_random_below(uint64_t bound);
+/* How many steps a random test takes instead of this number: LARDER_TEST_PERCENT (100) of it, at least
+ * one. */
+int64_t test_steps(int64_t steps);
 /* The seed that was printed. */
 uint64_t test_seed(void);
 

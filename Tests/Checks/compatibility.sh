@@ -8,7 +8,8 @@ cd "$(dirname "$0")/../../Compatibility"
 build=$1
 sdk=${FIREBASE_IOS_SDK:-}
 if [ -z "$sdk" ]; then
-    swift test --scratch-path "$build"
+    ../.ci/swift-build --scratch-path "$build" --product larder-compatibilityPackageTests
+    swift test --scratch-path "$build" --skip-build
     echo "FIREBASE_IOS_SDK names no checkout of firebase-ios-sdk: skipped Apple's test sources"
     exit 0
 fi
@@ -59,5 +60,6 @@ skip testCannotPerformMoreThanMaxAggregations
 skip testPerformsAggregateOverResultSetOfZeroFields
 # A document that nothing needs is gone as soon as its write is acknowledged, which is not promised here.
 skip testCannotGetDocumentWithMemoryEagerGCEnabled
+../.ci/swift-build --scratch-path "$build" --product larder-compatibilityPackageTests
 # shellcheck disable=SC2086  # one option a word
-swift test --scratch-path "$build" $skipped
+swift test --scratch-path "$build" --skip-build $skipped

@@ -50,7 +50,7 @@ def main():
     shell = subprocess.Popen(
         ["bash", "-m"], cwd=folder, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     # The programs, too, run without random hashing, which the builds need: see .ci/swift-build.
-    run(shell, 'swift() { SWIFT_DETERMINISTIC_HASHING=1 command swift "$1"'
+    run(shell, 'swift() { SWIFT_DETERMINISTIC_HASHING=1 command swift "$1" $SWIFT_BUILD_FLAGS'
         ' --scratch-path "$scratch" "${@:2}"; }')
     commands = 0
     try:
