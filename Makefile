@@ -332,6 +332,7 @@ soak: check-packages simulators
 	@$(step) 'kill, power-cut and fault tests, ten to fifty times as long' $(c_tests) crash \
 		KILL='--rounds 10000' POWERCUT='--images 20000' CORRUPTION='--files 50000'
 	@$(step) 'fuzzers, 10 minutes each' $(c_tests) fuzz FUZZ_SECONDS=600
+	@LARDER_TEST_PERCENT=100 $(step) 'C unit tests, thread sanitizer' $(c_tests) tsan
 	@$(MAKE) --no-print-directory $(sanitizers) THREAD_TARGETS= MEMORY_TARGETS=
 
 # ---- bench, dist, install, clean -------------------------------------------------------------

@@ -5,174 +5,21 @@
 
 #include <math.h>
 
-static void *keep(const void *data, size_t size) {
-    larder_bytes zeros = {NULL, 0};
-    void *memory = calloc(1, size ? size : 1);
+/* ---- making ---- */
+
+void *model_keep(const void *data, size_t size_bytes) {
+    void *memory = calloc(1, size_bytes ? size_bytes : 1);
     if (!memory) abort();
-    if (data && size) memcpy(memory, data, size);
-    zeros = make_copy((larder_bytes){memory, size});
+    if (data && size_bytes) memcpy(memory, data, size_bytes);
+    larder_bytes kept = make_copy((larder_bytes){memory, size_bytes});
     free(memory);
-    return (void *)(uintptr_t)zeros.data;
+    return (void *)(uintptr_t)kept.data;
 }
 
-static model *new_model(int32_t type) {
-    model *made = keep(NULL, sizeof *made);
+model *model_new(int32_t type) {
+    model *made = model_keep(NULL, sizeof *made);
     made->type = type;
     return made;
-}
-
-/* ---- random values ---- */
-
-static const int64_t integers[] = {0,
-                                   1,
-                                   -1,
-                                   2,
-                                   127,
-                                   128,
-                                   -128,
-                                   -129,
-                                   255,
-                                   32767,
-                                   32768,
-                                   -32768,
-                                   -32769,
-                                   8388607,
-                                   8388608,
-                                   INT32_MAX,
-                                   INT32_MIN,
-                                   9007199254740991,
-                                   9007199254740992,
-                                   9007199254740993,
-                                   -9007199254740991,
-                                   -9007199254740992,
-                                   -9007199254740993,
-                                   9007199254740994,
-                                   4611686018427387904,
-                                   4611686018427387905,
-                                   -4611686018427387905,
-                                   INT64_MAX,
-                                   INT64_MAX - 1,
-                                   INT64_MAX - 511,
-                                   INT64_MAX - 512,
-                                   INT64_MAX - 513,
-                                   INT64_MAX - 1023,
-                                   INT64_MAX - 1024,
-                                   INT64_MIN,
-                                   INT64_MIN + 1,
-                                   INT64_MIN + 1024,
-                                   INT64_MIN + 1025};
-
-static int64_t random_integer(void) {
-    switch (test_random_below(4)) {
-    case 0:
-        return (int64_t)test_random_below(5) - 2;
-    case 1:
-        return (int64_t)(test_random() >> test_random_below(64));
-    case 2:
-        return -(int64_t)(test_random() >> (1 + test_random_below(63)));
-    default:
-        return integers[test_random_below(sizeof integers / sizeof integers[0])];
-    }
-}
-
-static double random_double(void) {
-    static const double doubles[] = {0.0,
-                                     -0.0,
-                                     0.5,
-                                     -0.5,
-                                     1.0,
-                                     -1.0,
-                                     1.5,
-                                     0x1p53,
-                                     -0x1p53,
-                                     0x1.0000000000001p53,
-                                     0x1p62,
-                                     0x1p63,
-                                     -0x1p63,
-                                     0x1.fffffffffffffp62,
-                                     -0x1.0000000000001p63,
-                                     0x1p64,
-                                     5e-324,
-                                     -5e-324,
-                                     1.7976931348623157e308};
-    double number;
-    uint64_t bits;
-    switch (test_random_below(6)) {
-    case 0:
-        return NAN;
-    case 1:
-        return test_random_below(2) ? INFINITY : -INFINITY;
-    case 2:
-        return (double)random_integer();
-    case 3:
-        return nextafter((double)random_integer(), test_random_below(2) ? 1e300 : -1e300);
-    case 4:
-        bits = test_random();
-        memcpy(&number, &bits, 8);
-        return number;
-    default:
-        return doubles[test_random_below(sizeof doubles / sizeof doubles[0])];
-    }
-}
-
-static larder_time random_time(void) {
-    static const int64_t seconds[] = {0, 1, -1, -62135596800, 253402300799, 1700000000};
-    static const int32_t nanoseconds[] = {0, 1, 999999999, 500};
-    larder_time time = {seconds[test_random_below(6)], nanoseconds[test_random_below(4)], 0};
-    return time;
-}
-
-/* Characters of 1 to 4 bytes, those that UTF-16 order gets wrong, and NUL. */
-static larder_bytes random_text(size_t max_count) {
-    static const char *const characters[] = {"a",
-                                             "b",
-                                             "\x01",
-                                             "~",
-                                             "\x7f",
-                                             "\xc3\xa9",
-                                             "\xef\xbf\xbf",
-                                             "z",
-                                             "\xee\x80\x80",
-                                             "\xf0\x90\x80\x80",
-                                             "\xf4\x8f\xbf\xbf"};
-    char text[256];
-    size_t size = 0, count = test_random_below(max_count + 1);
-    for (size_t i = 0; i < count; i++) {
-        if (test_random_below(8) == 0) {
-            text[size++] = 0;
-            continue;
-        }
-        const char *character = characters[test_random_below(11)];
-        memcpy(text + size, character, strlen(character));
-        size += strlen(character);
-    }
-    return make_copy((larder_bytes){text, size});
-}
-
-static larder_bytes random_content(void) {
-    static const uint8_t bytes[] = {0, 0, 1, 2, 0x7f, 0x80, 0xfe, 0xff};
-    uint8_t content[8];
-    size_t size = test_random_below(5);
-    for (size_t i = 0; i < size; i++)
-        content[i] = bytes[test_random_below(8)];
-    return make_copy((larder_bytes){content, size});
-}
-
-static larder_bytes random_reference(void) {
-    static const char *const segments[] = {"a", "b", "a\x01", "ab", "__id7__", "", "a.", "a-"};
-    char text[256] = "";
-    size_t count = test_random_below(5);
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0 || test_random_below(4) == 0) strcat(text, "/");
-        strcat(text, segments[test_random_below(8)]);
-    }
-    return make_copy(test_text(text));
-}
-
-static double random_degrees(double limit) {
-    static const double choices[] = {0.0, -0.0, 1, -1, 45.5, 90, -90};
-    double degrees = choices[test_random_below(7)];
-    return limit == 180 && test_random_below(4) == 0 ? 2 * degrees : degrees;
 }
 
 static int compare_bytes(larder_bytes a, larder_bytes b) {
@@ -183,24 +30,14 @@ static int compare_bytes(larder_bytes a, larder_bytes b) {
     return a.size_bytes < b.size_bytes ? -1 : a.size_bytes > b.size_bytes;
 }
 
-static larder_bytes random_name(void) {
-    static const char *const names[] = {"a", "b", "c", "aa", "ab", "\xc3\xa9", "a.b", "long name"};
-    if (test_random_below(6) == 0) {
-        larder_bytes name = random_text(3);
-        if (name.size_bytes > 0) return name;
-    }
-    return make_copy(test_text(names[test_random_below(8)]));
-}
-
-/* Inserts in order; replaces one of the same name. */
-static void map_put(model *map, larder_bytes name, const model *value) {
+void model_map_put(model *map, larder_bytes name, const model *value) {
     size_t at = 0;
     while (at < map->count && compare_bytes(map->names[at], name) < 0)
         at++;
     bool present = at < map->count && compare_bytes(map->names[at], name) == 0;
     if (!present) {
-        larder_bytes *names = keep(NULL, (map->count + 1) * sizeof *names);
-        const model **items = keep(NULL, (map->count + 1) * sizeof *items);
+        larder_bytes *names = model_keep(NULL, (map->count + 1) * sizeof *names);
+        const model **items = model_keep(NULL, (map->count + 1) * sizeof *items);
         for (size_t i = 0; i < map->count; i++) {
             names[i + (i >= at)] = map->names[i];
             items[i + (i >= at)] = map->items[i];
@@ -223,273 +60,20 @@ static void map_remove(model *map, larder_bytes name) {
     map->count = kept;
 }
 
-static const model *map_get(const model *map, larder_bytes name) {
+const model *model_map_get(const model *map, larder_bytes name) {
     for (size_t i = 0; i < map->count; i++)
         if (compare_bytes(map->names[i], name) == 0) return map->items[i];
     return NULL;
 }
 
-static model *copy_map(const model *map) {
-    model *copy = new_model(LARDER_TYPE_MAP);
+model *model_map_copy(const model *map) {
+    model *copy = model_new(LARDER_TYPE_MAP);
     if (map && map->type == LARDER_TYPE_MAP) {
         copy->count = map->count;
-        copy->names = keep(map->names, map->count * sizeof *map->names);
-        copy->items = keep(map->items, map->count * sizeof *map->items);
+        copy->names = model_keep(map->names, map->count * sizeof *map->names);
+        copy->items = model_keep(map->items, map->count * sizeof *map->items);
     }
     return copy;
-}
-
-const model *model_random_map(int depth) {
-    model *map = new_model(LARDER_TYPE_MAP);
-    size_t count = test_random_below(5);
-    for (size_t i = 0; i < count; i++)
-        map_put(map, random_name(), model_random(depth));
-    return map;
-}
-
-const model *model_random(int depth) {
-    int32_t type = (int32_t)test_random_below(13);
-    if (depth <= 0 && (type == LARDER_TYPE_ARRAY || type == LARDER_TYPE_MAP))
-        type = LARDER_TYPE_INTEGER;
-    if (type == LARDER_TYPE_MAP) return model_random_map(depth - 1);
-    model *made = new_model(type);
-    switch (type) {
-    case LARDER_TYPE_BOOLEAN:
-        made->boolean = test_random_below(2);
-        break;
-    case LARDER_TYPE_INTEGER:
-        made->integer = random_integer();
-        break;
-    case LARDER_TYPE_DOUBLE:
-        made->number = random_double();
-        break;
-    case LARDER_TYPE_SERVER_TIMESTAMP:
-        made->time = random_time();
-        if (test_random_below(2)) {
-            made->previous = model_random(depth > 0 ? 1 : 0);
-            if (made->previous->type == LARDER_TYPE_SERVER_TIMESTAMP) made->previous = NULL;
-        }
-        break;
-    case LARDER_TYPE_TIMESTAMP:
-        made->time = random_time();
-        break;
-    case LARDER_TYPE_STRING:
-        made->text = random_text(5);
-        break;
-    case LARDER_TYPE_BYTES:
-        made->text = random_content();
-        break;
-    case LARDER_TYPE_REFERENCE:
-        made->text = random_reference();
-        break;
-    case LARDER_TYPE_GEO_POINT:
-        made->number = random_degrees(90);
-        made->second = random_degrees(180);
-        break;
-    case LARDER_TYPE_ARRAY:
-        made->count = test_random_below(4);
-        made->items = keep(NULL, made->count * sizeof *made->items);
-        for (size_t i = 0; i < made->count; i++)
-            made->items[i] = model_random(depth - 1);
-        break;
-    case LARDER_TYPE_VECTOR:
-        made->count = test_random_below(4);
-        made->numbers = keep(NULL, made->count * sizeof *made->numbers);
-        for (size_t i = 0; i < made->count; i++)
-            made->numbers[i] = random_double();
-        break;
-    default:
-        break;
-    }
-    return made;
-}
-
-const model *model_vary(const model *value, int depth) {
-    model *copy;
-    switch (test_random_below(4)) {
-    case 0:
-        return value;
-    case 1:
-        return model_random(depth);
-    default:
-        break;
-    }
-    if (value->count > 0 && value->type == LARDER_TYPE_ARRAY) {
-        copy = keep(value, sizeof *value);
-        copy->items = keep(value->items, value->count * sizeof *value->items);
-        size_t at = test_random_below(value->count);
-        copy->items[at] = model_vary(value->items[at], depth - 1);
-        return copy;
-    }
-    if (value->type == LARDER_TYPE_MAP) {
-        copy = copy_map(value);
-        larder_bytes name = random_name();
-        const model *old = map_get(copy, name);
-        map_put(copy, name, old ? model_vary(old, depth - 1) : model_random(depth - 1));
-        return copy;
-    }
-    copy = keep(value, sizeof *value);
-    if (value->type == LARDER_TYPE_INTEGER) {
-        copy->type = LARDER_TYPE_DOUBLE;
-        copy->number = (double)value->integer;
-    } else if (value->type == LARDER_TYPE_SERVER_TIMESTAMP) {
-        copy->previous = NULL;
-    } else if (value->type == LARDER_TYPE_DOUBLE) {
-        copy->number = -value->number;
-    }
-    return copy;
-}
-
-/* ---- encoding and decoding ---- */
-
-void model_build(larder_builder *builder, const model *value) {
-    larder_bytes previous = {NULL, 0};
-    switch (value->type) {
-    case LARDER_TYPE_NULL:
-        CHECK_OK(larder_builder_null(builder, &test_error));
-        break;
-    case LARDER_TYPE_BOOLEAN:
-        CHECK_OK(larder_builder_boolean(builder, value->boolean, &test_error));
-        break;
-    case LARDER_TYPE_INTEGER:
-        CHECK_OK(larder_builder_integer(builder, value->integer, &test_error));
-        break;
-    case LARDER_TYPE_DOUBLE:
-        CHECK_OK(larder_builder_double(builder, value->number, &test_error));
-        break;
-    case LARDER_TYPE_TIMESTAMP:
-        CHECK_OK(larder_builder_timestamp(builder, value->time, &test_error));
-        break;
-    case LARDER_TYPE_SERVER_TIMESTAMP:
-        if (value->previous) previous = model_encode(value->previous);
-        CHECK_OK(larder_builder_server_timestamp(builder, value->time, previous, &test_error));
-        break;
-    case LARDER_TYPE_STRING:
-        CHECK_OK(larder_builder_string(builder, value->text, &test_error));
-        break;
-    case LARDER_TYPE_BYTES:
-        CHECK_OK(larder_builder_bytes(builder, value->text, &test_error));
-        break;
-    case LARDER_TYPE_REFERENCE:
-        CHECK_OK(larder_builder_reference(builder, value->text, &test_error));
-        break;
-    case LARDER_TYPE_GEO_POINT:
-        CHECK_OK(larder_builder_geo_point(builder, value->number, value->second, &test_error));
-        break;
-    case LARDER_TYPE_VECTOR:
-        CHECK_OK(larder_builder_vector(builder, value->numbers, value->count, &test_error));
-        break;
-    case LARDER_TYPE_ARRAY:
-        CHECK_OK(larder_builder_begin_array(builder, &test_error));
-        for (size_t i = 0; i < value->count; i++)
-            model_build(builder, value->items[i]);
-        CHECK_OK(larder_builder_end_array(builder, &test_error));
-        break;
-    case LARDER_TYPE_MAP: {
-        CHECK_OK(larder_builder_begin_map(builder, &test_error));
-        /* from a random name on, and round */
-        size_t first = value->count ? test_random_below(value->count) : 0;
-        for (size_t i = 0; i < value->count; i++) {
-            size_t at = (first + i) % value->count;
-            CHECK_OK(larder_builder_name(builder, value->names[at], &test_error));
-            model_build(builder, value->items[at]);
-        }
-        CHECK_OK(larder_builder_end_map(builder, &test_error));
-        break;
-    }
-    default:
-        CHECK(false);
-    }
-}
-
-static larder_bytes encode(const model *value, bool as_record) {
-    larder_builder *builder = NULL;
-    larder_bytes bytes = {NULL, 0};
-    if (larder_builder_create(NULL, &builder, &test_error) != LARDER_OK) abort();
-    model_build(builder, value);
-    CHECK_OK(as_record ? larder_builder_finish_record(builder, &bytes, &test_error)
-                       : larder_builder_finish_value(builder, &bytes, &test_error));
-    bytes = make_copy(bytes);
-    larder_builder_close(builder);
-    return bytes;
-}
-
-larder_bytes model_encode(const model *value) { return encode(value, false); }
-larder_bytes model_encode_record(const model *map) { return encode(map, true); }
-
-const model *model_decode(larder_bytes value) {
-    int32_t type = larder_value_type(value), boolean = 0, status = LARDER_OK;
-    larder_bytes name, item;
-    if (type < 0) return NULL;
-    model *made = new_model(type);
-    switch (type) {
-    case LARDER_TYPE_NULL:
-        break;
-    case LARDER_TYPE_BOOLEAN:
-        status = larder_value_get_boolean(value, &boolean);
-        made->boolean = boolean != 0;
-        break;
-    case LARDER_TYPE_INTEGER:
-        status = larder_value_get_integer(value, &made->integer);
-        break;
-    case LARDER_TYPE_DOUBLE:
-        status = larder_value_get_double(value, &made->number);
-        break;
-    case LARDER_TYPE_TIMESTAMP:
-        status = larder_value_get_timestamp(value, &made->time);
-        break;
-    case LARDER_TYPE_SERVER_TIMESTAMP:
-        status = larder_value_get_server_timestamp(value, &made->time, &item);
-        if (status == LARDER_OK && item.size_bytes > 0 && !(made->previous = model_decode(item)))
-            return NULL;
-        break;
-    case LARDER_TYPE_STRING:
-    case LARDER_TYPE_BYTES:
-    case LARDER_TYPE_REFERENCE:
-        status = larder_value_get_bytes(value, &made->text);
-        break;
-    case LARDER_TYPE_GEO_POINT:
-        status = larder_value_get_geo_point(value, &made->number, &made->second);
-        break;
-    case LARDER_TYPE_VECTOR:
-        if (larder_value_count(value, &made->count) != LARDER_OK) return NULL;
-        made->numbers = keep(NULL, made->count * sizeof *made->numbers);
-        for (size_t i = 0; status == LARDER_OK && i < made->count; i++)
-            status = larder_value_get_component(value, i, &made->numbers[i]);
-        break;
-    case LARDER_TYPE_ARRAY:
-    case LARDER_TYPE_MAP:
-        if (larder_value_count(value, &made->count) != LARDER_OK) return NULL;
-        made->items = keep(NULL, made->count * sizeof *made->items);
-        made->names = keep(NULL, made->count * sizeof *made->names);
-        for (size_t i = 0; status == LARDER_OK && i < made->count; i++) {
-            status = type == LARDER_TYPE_ARRAY ? larder_value_get_element(value, i, &item)
-                                               : larder_value_get_entry(value, i, &name, &item);
-            if (status == LARDER_OK && type == LARDER_TYPE_MAP) made->names[i] = make_copy(name);
-            if (status == LARDER_OK && !(made->items[i] = model_decode(item))) return NULL;
-        }
-        break;
-    default:
-        return NULL;
-    }
-    return status == LARDER_OK ? made : NULL;
-}
-
-const model *model_decode_record(const larder_record *record) {
-    model *map = new_model(LARDER_TYPE_MAP);
-    map->count = larder_record_count(record);
-    map->items = keep(NULL, map->count * sizeof *map->items);
-    map->names = keep(NULL, map->count * sizeof *map->names);
-    for (size_t i = 0; i < map->count; i++) {
-        larder_bytes value;
-        int32_t type;
-        if (larder_record_get_entry(record, i, &map->names[i], &value, &type) != LARDER_OK)
-            return NULL;
-        map->names[i] = make_copy(map->names[i]);
-        map->items[i] = model_decode(value);
-        if (!map->items[i] || map->items[i]->type != type) return NULL;
-    }
-    return map;
 }
 
 /* ---- rules ---- */
@@ -659,28 +243,28 @@ int64_t model_size(const model *value) {
 static const model *find_path(const model *map, const model_path *path) {
     const model *value = map;
     for (size_t i = 0; value && i < path->count; i++)
-        value = value->type == LARDER_TYPE_MAP ? map_get(value, path->segments[i]) : NULL;
+        value = value->type == LARDER_TYPE_MAP ? model_map_get(value, path->segments[i]) : NULL;
     return value;
 }
 
 static const model *set_path(const model *map, const model_path *path, size_t at,
                              const model *value) {
-    model *copy = copy_map(map);
+    model *copy = model_map_copy(map);
     if (at + 1 == path->count)
-        map_put(copy, path->segments[at], value);
+        model_map_put(copy, path->segments[at], value);
     else
-        map_put(copy, path->segments[at],
-                set_path(map_get(copy, path->segments[at]), path, at + 1, value));
+        model_map_put(copy, path->segments[at],
+                      set_path(model_map_get(copy, path->segments[at]), path, at + 1, value));
     return copy;
 }
 
 static const model *delete_path(const model *map, const model_path *path, size_t at) {
-    model *copy = copy_map(map);
-    const model *below = map_get(copy, path->segments[at]);
+    model *copy = model_map_copy(map);
+    const model *below = model_map_get(copy, path->segments[at]);
     if (at + 1 == path->count)
         map_remove(copy, path->segments[at]);
     else /* maps on the way are made for a delete, too */
-        map_put(copy, path->segments[at], delete_path(below, path, at + 1));
+        model_map_put(copy, path->segments[at], delete_path(below, path, at + 1));
     return copy;
 }
 
@@ -697,7 +281,7 @@ static bool is_covered(const model_path *paths, size_t path_count, size_t which)
 
 const model *model_patch(const model *base, const model *source, const model_path *paths,
                          size_t path_count) {
-    const model *result = copy_map(base);
+    const model *result = model_map_copy(base);
     for (size_t i = 0; i < path_count; i++) {
         if (is_covered(paths, path_count, i)) continue;
         const model *value = find_path(source, &paths[i]);

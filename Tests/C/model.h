@@ -25,6 +25,16 @@ struct model {
     double *numbers;       /* vector */
 };
 
+/* In the memory of make.h: a value without content; a copy of data, or zeros where it is NULL. */
+model *model_new(int32_t type);
+void *model_keep(const void *data, size_t size_bytes);
+/* A copy that can be changed; empty when it is NULL or no map. */
+model *model_map_copy(const model *map);
+/* Inserts in order; replaces one of the same name. */
+void model_map_put(model *map, larder_bytes name, const model *value);
+/* NULL when there is none. */
+const model *model_map_get(const model *map, larder_bytes name);
+
 /* A random value, in the memory of make.h; depth: how many containers it may be deep. Small
  * alphabets and edge cases are preferred, so that equal and nearly equal values come up. */
 const model *model_random(int depth);
