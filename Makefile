@@ -39,7 +39,7 @@ c_library := $(MAKE) --no-print-directory -j$(jobs) -C CSources/larder
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run demo serve test check soak bench generate dist install uninstall clean
-.PHONY: packages server-packages
+.PHONY: packages server-packages core-tests swift-tests
 
 help:
 	@echo 'make run      build the tool; import, query, change and watch a sample of real cities;'
@@ -103,14 +103,19 @@ serve: server-packages
 test check: export LARDER_TEST_SEED ?= 1
 
 test: server-packages
+	@.ci/together 2 core-tests swift-tests
+	@echo
+	@echo 'make test: everything passed'
+
+core-tests:
 	@$(step) 'larder.h alone, as C99 and C++17' $(c_tests) headers
 	@$(step) 'C unit tests, address and undefined-behaviour sanitizers' $(c_tests) test
 	@$(step) 'fuzzers: replay of the corpora' $(c_tests) replay
 	@$(step) 'exported symbols' Tests/Checks/symbols.sh $(build)/c/library
+
+swift-tests:
 	@$(step) 'build the Swift tests' $(build_tests)
 	@$(step) 'Swift tests' $(tests_limit) $(swift_test) --skip-build
-	@echo
-	@echo 'make test: everything passed'
 
 # ---- check -----------------------------------------------------------------------------------
 

@@ -79,7 +79,7 @@ struct Options {
           --n LIST                numbers of documents, messages and scores
                                   (default 10000,100000)
           --rounds COUNT          rounds of each operation, systems in turn (default 5)
-          --quick                 --n 2000 --rounds 1, few writes and listeners
+          --quick                 --n 500 --rounds 1, few writes and listeners
           --only LIST             operations by name, see --list
           --system LIST           larder, floor, grdb (default: all)
           --acknowledgement FILE  the program that measures acknowledging pending writes
@@ -102,7 +102,7 @@ struct Options {
             case "--rounds":
                 rounds = try Self.numbers(try Self.value(of: option, &rest)).first ?? rounds
             case "--quick":
-                sizes = [2_000]
+                sizes = [500]
                 rounds = 1
                 isQuick = true
             case "--only":

@@ -105,7 +105,7 @@ struct Measure: AsyncParsableCommand {
 
     func run() async throws {
         let run = try Run(
-            larderd: larderd, emulator: emulator, parent: dir, rounds: quick ? 2 : rounds,
+            larderd: larderd, emulator: emulator, parent: dir, rounds: quick ? 1 : rounds,
             isQuick: quick)
         defer { run.removeDirectory() }
         print(

@@ -333,6 +333,43 @@ struct ClientTests {
         second.remove()
     }
 
+    @Test("A second call to end the client completes after the first")
+    func endsOnce() throws {
+        let client = try client()
+        let (held, ending, refused, ended) = (
+            DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0),
+            DispatchSemaphore(value: 0)
+        )
+        let (goOn, end, refuse) = (
+            DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+        )
+        client.afterLoading {
+            held.signal()
+            goOn.wait()
+        }
+        held.wait()
+        // The engine takes these two together: the listener comes too late to be taken with them, and
+        // is refused by the end.
+        client.afterLoading {
+            ending.signal()
+            end.wait()
+        }
+        client.terminate { _ in }
+        goOn.signal()
+        ending.wait()
+        let registration = client.listen(to: try query("a"), options: ListenOptions()) { _ in
+            refused.signal()
+            refuse.wait()
+        }
+        end.signal()
+        refused.wait()
+        client.terminate { _ in ended.signal() }
+        #expect(ended.wait(timeout: .now()) == .timedOut)
+        refuse.signal()
+        #expect(ended.wait(timeout: .now() + 20) == .success)
+        registration.remove()
+    }
+
     @Test("After the end every call fails, and the store can be cleared")
     func terminates() async throws {
         let directory = try TemporaryDirectory()

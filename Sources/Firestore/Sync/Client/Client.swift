@@ -66,12 +66,12 @@ package final class Client: Sendable {
     /// Ends the client: waiting requests fail, listeners receive nothing more, and the store is
     /// closed after the present reads, unless it is shared.
     ///
-    /// Pending writes stay in the store. A second call only completes.
+    /// Pending writes stay in the store. A second call completes when the client has ended, too.
     package func terminate(
         _ completion: @escaping @Sendable (Result<Void, LarderError>) -> Void
     ) {
         inbox.end()
-        perform({ $0.terminate(completion) }, otherwise: { completion(.success(())) })
+        perform({ $0.terminate(completion) }, otherwise: { engine.afterEnd(completion) })
     }
 }
 

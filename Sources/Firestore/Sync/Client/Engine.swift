@@ -271,6 +271,7 @@ actor Engine {
     // MARK: The end
 
     func terminate(_ completion: @escaping Completion) {
+        guard !isTerminated else { return afterEnd(completion) }
         isTerminated = true
         for command in inbox.close() {
             switch command {
@@ -295,6 +296,15 @@ actor Engine {
         deliveries = [:]
         observers = EngineObservers()
         watch = nil
+        closeStore(completion)
+    }
+
+    /// Calls the closure when the end that has begun is over, and the store closed.
+    nonisolated func afterEnd(_ completion: @escaping Completion) {
+        scheduler.run { self.closeStore(completion) }
+    }
+
+    private nonisolated func closeStore(_ completion: @escaping Completion) {
         if ownsStore { store.closeWhenIdle(completion) } else { completion(.success(())) }
     }
 }

@@ -51,10 +51,10 @@ package final class DatabaseClient: Sendable {
     /// Ends the client: requests that wait are refused, listeners receive nothing more, and the
     /// store is closed.
     ///
-    /// Pending writes stay in the store.
+    /// Pending writes stay in the store. A second call completes when the client has ended, too.
     package func terminate(_ completion: @escaping Completion<Void>) {
         engine.inbox.end()
-        perform({ $0.terminate(completion) }, otherwise: { completion(.success(())) })
+        perform({ $0.terminate(completion) }, otherwise: { engine.afterEnd(completion) })
     }
 }
 

@@ -29,6 +29,8 @@ final class DatabaseDisk {
     }
 
     private(set) var stored: Stored?
+    /// The store that was closed, or will be when its reads have ended.
+    private var closed: Store?
     private let budget: StoreConfiguration.Budget
     let uncommitted = UncommittedChanges()
     private var transactions: [TransactionID: StoredWrite] = [:]
@@ -218,13 +220,15 @@ final class DatabaseDisk {
         }
     }
 
-    /// Refuses calls from now on and closes the store.
+    /// Refuses calls from now on and closes the store; a second call completes with it, too.
     func close(_ completion: @escaping Completion<Void>) {
-        guard let stored else { return completion(.success(())) }
-        self.stored = nil
-        stored.reads.unpin()
-        guard stored.isOwned else { return completion(.success(())) }
-        stored.store.closeWhenIdle(completion)
+        if let stored {
+            self.stored = nil
+            stored.reads.unpin()
+            if stored.isOwned { closed = stored.store }
+        }
+        guard let closed else { return completion(.success(())) }
+        closed.closeWhenIdle(completion)
     }
 }
 

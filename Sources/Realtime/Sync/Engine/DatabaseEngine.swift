@@ -242,7 +242,7 @@ actor DatabaseEngine {
     // MARK: The end
 
     func terminate(_ completion: @escaping Completion<Void>) {
-        guard !isTerminated else { return completion(.success(())) }
+        guard !isTerminated else { return afterEnd(completion) }
         endTurn()
         isTerminated = true
         for command in inbox.close() {
@@ -269,5 +269,10 @@ actor DatabaseEngine {
         local?.close()
         local = nil
         disk.close(completion)
+    }
+
+    /// Calls the closure when the end that has begun is over, and the store closed.
+    nonisolated func afterEnd(_ completion: @escaping Completion<Void>) {
+        scheduler.run { self.assumeIsolated { $0.disk.close(completion) } }
     }
 }

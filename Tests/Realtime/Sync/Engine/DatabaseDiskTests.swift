@@ -128,6 +128,22 @@ struct DatabaseDiskTests {
         #expect(again.read() == ["a: value 1"])
     }
 
+    @Test("A second call to end the client completes after the first, as does one that comes later")
+    func endsOnce() throws {
+        let (engine, _) = try engine()
+        let ends = Box<[String]>([])
+        let end: (String) -> Void = { name in
+            engine.client.terminate { _ in ends.withLock { $0.append(name) } }
+        }
+        end("first")
+        end("second")
+        engine.scheduler.drain()
+        #expect(ends.withLock { $0 } == ["first", "second"])
+        end("third")
+        engine.scheduler.drain()
+        #expect(ends.withLock { $0 } == ["first", "second", "third"])
+    }
+
     @Test("All requests of a turn share a commit")
     func groupCommit() throws {
         let commits = Box(0)
