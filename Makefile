@@ -48,12 +48,12 @@ help:
 	@echo 'make demo     the same with the server, over gRPC and WebSockets'
 	@echo 'make serve    build the server of both databases and run it: PORT=$(PORT) DATA=$(DATA)'
 	@echo 'make test     C and Swift tests'
-	@echo 'make check    everything else: formats, layers, installation, sanitizers, crash tests,'
-	@echo '              fuzzers, the server with other clients (an hour on two cores)'
+	@echo 'make check    everything else: formats, layers, installation, thread sanitizer, crash'
+	@echo '              tests, fuzzers, the server with other clients (an hour on two cores)'
 	@echo 'make soak     long-running checks: the tests with new seeds, random frames and requests, slow'
 	@echo '              clients, a crowd of clients, clients and a server over breaking connections,'
 	@echo '              both simulators with new seeds (MINUTES=$(MINUTES) together), longer fuzzing, kills and'
-	@echo '              power cuts, all tests under both sanitizers'
+	@echo '              power cuts, all tests under both sanitizers, the benchmarks of clients'
 	@echo 'make bench    benchmarks in release mode, against raw LMDB, SQLite, GRDB and, where it is'
 	@echo "              installed, Google's Firestore emulator"
 	@echo 'make generate Swift of the .proto files; needs protoc, or PROTOC=COMMAND'
@@ -121,15 +121,15 @@ swift-tests:
 
 # Three lanes at a time, each with about as much work as the others. What waits for servers and clients
 # leaves the processors to the others; what shares a scratch path, in which SwiftPM builds one thing at
-# a time, follows each other in a lane.
+# a time, follows each other in a lane. Swift's address sanitizer and the benchmarks of clients are left to
+# make soak: each takes ten minutes of a processor or more.
 core_checks := check-compilers check-install check-c-threads check-crash check-fuzz
-package_checks := check-consumer check-compatibility check-examples check-bench-client
+package_checks := check-consumer check-compatibility check-examples
 server_checks := check-documentation check-format check-layers check-generated check-demo \
 	check-bench-core check-bench-wire check-kill check-frames check-interop check-wire check-image \
 	check-simulation
-sanitizers := check-swift-threads check-swift-memory
-lanes := core-checks package-checks server-checks $(sanitizers)
-.PHONY: $(core_checks) $(package_checks) $(server_checks) $(lanes) $(sanitizers:=-build)
+lanes := core-checks package-checks server-checks check-swift-threads
+.PHONY: $(core_checks) $(package_checks) $(server_checks) $(lanes) check-bench-client check-swift-memory
 .PHONY: check-packages check-bench simulators
 
 check: check-packages
@@ -263,14 +263,11 @@ check-fuzz: check-packages
 suppressions := $(abspath Tests/Checks/sanitizers)
 mutex := $(build)/mutex.so
 
-# The test targets that each sanitizer builds and runs in make check: for threads those of code that
-# several threads run, for memory those of code that handles bytes itself. Those that talk over sockets
-# are left to make soak: NIO, gRPC and TLS take longer to build with a sanitizer than everything else.
-# None named: all of them.
+# The test targets that make check builds and runs with the thread sanitizer: those of code that several
+# threads run. Those that talk over sockets are left to make soak: NIO, gRPC and TLS take longer to build
+# with a sanitizer than everything else. None named: all of them.
 THREAD_TARGETS = $(patsubst %,Larder%Tests, \
 	Core Runtime Storage DocumentStore Backend RealtimeSync RealtimeBackend Realtime) LarderTests
-MEMORY_TARGETS = $(patsubst %,Larder%Tests, \
-	Core Model DocumentJSON Storage DocumentStore Wire RealtimeModel RealtimeStore RealtimeWire)
 # Random tests of machines that one thread drives.
 single_threaded := --skip PlanningDifferentialTests --skip ViewsRandomTests \
 	--skip LocalStoreDifferentialTests --skip BackendWatchDifferentialTests --skip LarderQueryTests \
@@ -278,18 +275,12 @@ single_threaded := --skip PlanningDifferentialTests --skip ViewsRandomTests \
 # The amount in flight while no client reads differs at the sanitizer's speed.
 timed := --skip BackpressureTests
 
-check-swift-threads-build: check-packages
+check-swift-threads: check-packages
 	@mkdir -p $(build) && clang -std=c17 -O2 -shared -fPIC -o $(mutex) $(suppressions)/mutex.c
 	@LARDER_TEST_TARGETS='$(THREAD_TARGETS)' $(step) 'build the tests, thread sanitizer' \
 		$(build_tests) --sanitize=thread --scratch-path $(build)/thread
-
-check-swift-memory-build: check-packages
-	@LARDER_TEST_TARGETS='$(MEMORY_TARGETS)' $(step) 'build the tests, address sanitizer' \
-		$(build_tests) --sanitize=address --scratch-path $(build)/address
-
-# One test at a time, or those that speak over sockets starve. And no waiting at the end of each
-# process: tests start hundreds.
-check-swift-threads: check-swift-threads-build
+	@# One test at a time, or those that speak over sockets starve. And no waiting at the end of each
+	@# process: tests start hundreds.
 	@LARDER_TEST_TARGETS='$(THREAD_TARGETS)' LARDER_TEST_STEPS=4000 LD_PRELOAD=$(mutex) \
 		TSAN_OPTIONS=suppressions=$(suppressions)/thread.txt:atexit_sleep_ms=0 \
 		$(step) 'Swift tests, thread sanitizer' \
@@ -297,12 +288,13 @@ check-swift-threads: check-swift-threads-build
 			--scratch-path $(build)/thread \
 			$(single_threaded) $(timed)
 
-# XCTest itself leaks; Swift Testing, which the tests use, does not. One test at a time, or those
-# that speak over sockets starve until their connections are given up. Tests of the tool read what it
-# prints, so used suppressions are not printed.
-check-swift-memory: check-swift-memory-build
-	@LARDER_TEST_TARGETS='$(MEMORY_TARGETS)' \
-		LSAN_OPTIONS=suppressions=$(suppressions)/leak.txt:print_suppressions=0 \
+# All tests; a part of make soak. XCTest itself leaks; Swift Testing, which the tests use, does not. One
+# test at a time, or those that speak over sockets starve until their connections are given up. Tests of
+# the tool read what it prints, so used suppressions are not printed.
+check-swift-memory: check-packages
+	@$(step) 'build the tests, address sanitizer' \
+		$(build_tests) --sanitize=address --scratch-path $(build)/address
+	@LSAN_OPTIONS=suppressions=$(suppressions)/leak.txt:print_suppressions=0 \
 		$(step) 'Swift tests, address sanitizer' \
 		$(swift_test) --skip-build --sanitize=address --disable-xctest --no-parallel \
 			--scratch-path $(build)/address
@@ -338,7 +330,8 @@ soak: check-packages simulators
 		KILL='--rounds 10000' POWERCUT='--images 20000' CORRUPTION='--files 50000'
 	@$(step) 'fuzzers, 10 minutes each' $(c_tests) fuzz FUZZ_SECONDS=600
 	@LARDER_TEST_PERCENT=100 $(step) 'C unit tests, thread sanitizer' $(c_tests) tsan
-	@$(MAKE) --no-print-directory $(sanitizers) THREAD_TARGETS= MEMORY_TARGETS=
+	@$(MAKE) --no-print-directory check-swift-threads check-swift-memory THREAD_TARGETS=
+	@$(MAKE) --no-print-directory check-bench-client
 
 # ---- bench, dist, install, clean -------------------------------------------------------------
 
