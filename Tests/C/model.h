@@ -25,10 +25,13 @@ struct model {
     double *numbers;       /* vector */
 };
 
-/* In the memory of make.h: a value without content; a copy of data, or zeros where it is NULL. */
+/* What these return is in the memory of make.h. */
+
+/* A value of the type, with zeros for content. */
 model *model_new(int32_t type);
+/* A copy of data, or zeros where it is NULL. */
 void *model_keep(const void *data, size_t size_bytes);
-/* A copy that can be changed; empty when it is NULL or no map. */
+/* A copy that can be changed; empty when the map is NULL or another value. */
 model *model_map_copy(const model *map);
 /* Inserts in order; replaces one of the same name. */
 void model_map_put(model *map, larder_bytes name, const model *value);

@@ -102,8 +102,8 @@ static inline larder_bytes test_text(const char *text) {
 uint64_t test_random(void);
 /* 0 .. bound - 1; bound is above 0. */
 uint64_t test_random_below(uint64_t bound);
-/* How many steps a random test takes instead of this number: LARDER_TEST_PERCENT (100) of it, at least
- * one. */
+/* The number of steps that a random test takes: LARDER_TEST_PERCENT (100) percent of the given one, at
+ * least 1. */
 int64_t test_steps(int64_t steps);
 /* The seed that was printed. */
 uint64_t test_seed(void);
