@@ -8,7 +8,7 @@ DATA ?= .build/data
 # For make bench: a file of real documents, NDJSON with an "id" in each line.
 CITIES ?=
 # For make check: how many worlds of clients, networks and a backend live in each simulator.
-SEEDS ?= 2000
+SEEDS ?= 1000
 # For make soak: how long the random tests of the whole system take, together.
 MINUTES ?= 60
 
@@ -21,7 +21,7 @@ bench_packages := $(server_packages) libsqlite3-dev
 dist_packages := $(server_packages) debootstrap python3
 
 step := .ci/step
-swift_build := .ci/swift-build
+swift_build := .ci/swift build
 swift_test := .ci/swift-test
 # Of a crash: the thread that crashed. Registers are left out because the backtracer can wait for
 # ever for the memory that they refer to.
@@ -48,14 +48,15 @@ help:
 	@echo 'make demo     the same with the server, over gRPC and WebSockets'
 	@echo 'make serve    build the server of both databases and run it: PORT=$(PORT) DATA=$(DATA)'
 	@echo 'make test     C and Swift tests'
-	@echo 'make check    everything else: formats, layers, installation, thread sanitizer, crash'
-	@echo '              tests, fuzzers, the server with other clients (an hour on two cores)'
+	@echo 'make check    everything else: formats, layers, installation, the C core under the thread'
+	@echo '              sanitizer, crash tests, other packages, the server with other clients,'
+	@echo '              simulators (20 minutes on two cores)'
 	@echo 'make soak     long-running checks: the tests with new seeds, random frames and requests, slow'
 	@echo '              clients, a crowd of clients, clients and a server over breaking connections,'
-	@echo '              both simulators with new seeds (MINUTES=$(MINUTES) together), longer fuzzing, kills and'
-	@echo '              power cuts, all tests under both sanitizers, the benchmarks of clients'
+	@echo '              both simulators with new seeds (MINUTES=$(MINUTES) together), fuzzing, longer kills and'
+	@echo '              power cuts, all tests under both sanitizers, products without traits'
 	@echo 'make bench    benchmarks in release mode, against raw LMDB, SQLite, GRDB and, where it is'
-	@echo "              installed, Google's Firestore emulator"
+	@echo "              installed, Google's Firestore emulator; QUICK=1: a short run in debug mode"
 	@echo 'make generate Swift of the .proto files; needs protoc, or PROTOC=COMMAND'
 	@echo 'make dist     the server and the tool for Debian machines without Swift, as an archive that'
 	@echo '              is tried in a bare system (as root)'
@@ -99,52 +100,60 @@ serve: server-packages
 
 # ---- test ------------------------------------------------------------------------------------
 
-# The random tests take the same cases in each run; those of make soak and of `swift test` are new.
+# The random tests take the same cases in each run; those of make soak and of `swift test` are new, and
+# the longest of them have more steps.
 test check: export LARDER_TEST_SEED ?= 1
+test check: export LARDER_TEST_STEPS ?= 5000
+test check: export LARDER_SYNC_WORLDS ?= 10
 
 test: server-packages
 	@.ci/together 2 core-tests swift-tests
-	@echo
-	@echo 'make test: everything passed'
 
 core-tests:
 	@$(step) 'larder.h alone, as C99 and C++17' $(c_tests) headers
 	@$(step) 'C unit tests, address and undefined-behaviour sanitizers' $(c_tests) test
 	@$(step) 'fuzzers: replay of the corpora' $(c_tests) replay
-	@$(step) 'exported symbols' Tests/Checks/symbols.sh $(build)/c/library
 
 swift-tests:
 	@$(step) 'build the Swift tests' $(build_tests)
-	@$(step) 'Swift tests' $(tests_limit) $(swift_test) --skip-build
+	@$(step) 'Swift tests' $(tests_limit) $(swift_test)
 
 # ---- check -----------------------------------------------------------------------------------
 
-# Three lanes at a time, each with about as much work as the others. What waits for servers and clients
-# leaves the processors to the others; what shares a scratch path, in which SwiftPM builds one thing at
-# a time, follows each other in a lane. Swift's address sanitizer and the benchmarks of clients are left to
-# make soak: each takes ten minutes of a processor or more.
-core_checks := check-compilers check-install check-c-threads check-crash check-fuzz
-package_checks := check-consumer check-compatibility check-examples
-server_checks := check-documentation check-format check-layers check-generated check-demo \
-	check-bench-core check-bench-wire check-kill check-frames check-interop check-wire check-image \
-	check-simulation
-lanes := core-checks package-checks server-checks check-swift-threads
-.PHONY: $(core_checks) $(package_checks) $(server_checks) $(lanes) check-bench-client check-swift-memory
-.PHONY: check-packages check-bench simulators
+# Everything that is written in Swift is built in one scratch path, with the same traits and flags, the
+# packages that depend on Larder included: whatever they are built on is compiled once. First what the
+# checks run, then lanes, three at a time: the C core; what builds other packages, one at a time because
+# SwiftPM locks the scratch path; what runs programs. CONTRIBUTING.md has a table of all checks.
+core_checks := check-compilers check-install check-c-threads check-crash
+package_checks := check-consumer check-compatibility check-examples check-bench
+program_checks := check-format check-layers check-generated check-documentation check-demo \
+	check-simulation check-kill check-interop check-wire check-image
+# Left to make soak.
+soak_checks := check-traits check-swift-threads check-swift-memory
+lanes := core-checks package-checks program-checks
+.PHONY: $(core_checks) $(package_checks) $(program_checks) $(soak_checks) $(lanes)
+.PHONY: check-packages check-lanes programs
 
+check: export COUNT_CHECKS = 1
 check: check-packages
+	@.ci/together 1 programs check-lanes
+
+check-lanes:
 	@.ci/together 3 $(lanes)
-	@echo
-	@echo 'make check: everything passed'
 
 core-checks: $(core_checks)
 
 package-checks: $(package_checks)
 
-server-checks: $(server_checks)
+program-checks: $(program_checks)
 
 check-packages:
 	@.ci/packages $(check_packages)
+
+# All programs of the package, and the tests.
+programs: server-packages
+	@$(step) 'build the programs' $(swift_build)
+	@$(step) 'build the Swift tests' $(build_tests)
 
 check-format: check-packages
 	@$(step) 'formatters' Tests/Checks/format.sh
@@ -156,7 +165,6 @@ check-generated: check-packages
 	@$(step) 'generated code' Tests/Checks/generated.sh $(build)/generated
 
 check-documentation:
-	@$(step) 'debug build' $(swift_build)
 	@$(step) 'links in the documentation' Tests/Checks/documentation.sh $(build)/documentation
 
 check-compilers: check-packages
@@ -167,48 +175,30 @@ check-compilers: check-packages
 	done
 
 check-install: check-packages
+	@$(step) 'exported symbols' Tests/Checks/symbols.sh $(build)/c/library
 	@$(step) 'installed C library: pkg-config, C, C++, Python' \
 		Tests/Checks/install.sh $(build)/c/library $(build)/c/install
 
 check-consumer: check-packages
-	@$(step) 'a Swift package that depends on Larder' Tests/Checks/consumer.sh $(build)/consumer
+	@$(step) 'a Swift package that depends on Larder' \
+		Tests/Checks/consumer.sh $(build) $(build)/consumer
 
-# In the scratch path of the consumer, which has compiled what it is built on. Apple's own test sources
-# as well, where FIREBASE_IOS_SDK names a checkout of firebase-ios-sdk.
+check-traits: check-packages
+	@$(step) 'the same without traits' Tests/Checks/traits.sh $(build)/traits
+
+# Apple's own test sources as well, where FIREBASE_IOS_SDK names a checkout of firebase-ios-sdk.
 check-compatibility: check-packages
 	@$(step) "an application with the import lines of Apple's SDK" \
-		Tests/Checks/compatibility.sh $(build)/consumer
+		Tests/Checks/compatibility.sh $(build)
 
-# In the scratch paths of the consumers, which have compiled half of what they need.
 check-examples: check-packages
-	@$(step) 'build the server' $(swift_build) --product larderd
-	@$(step) 'sample programs and the tutorial' \
-		Tests/Checks/examples.sh $(build)/debug/larderd $(build)/consumer/server $(build)/consumer
+	@$(step) 'sample programs and the tutorial' Tests/Checks/examples.sh $(build)
 
-check-demo: check-packages
-	@$(step) 'make run' $(MAKE) --no-print-directory run
-	@$(step) 'make demo' $(MAKE) --no-print-directory demo
+check-demo: run demo
 
-check-bench: check-bench-core check-bench-client check-bench-wire
-
-check-bench-core: check-packages
-	@$(step) 'benchmark program, a short run' \
-		$(MAKE) --no-print-directory -s -C Benchmarks/C check BUILD=$(build)/c/bench
-
-# In the scratch path of the consumer, like the application with Apple's import lines.
-check-bench-client: check-packages
-	@$(step) 'client benchmarks, a short run' \
-		$(MAKE) --no-print-directory -s -C Benchmarks check-client \
-			CONFIGURATION=debug SCRATCH=$(build)/consumer
-
-check-bench-wire: check-packages
-	@$(step) 'build the server' $(swift_build) --product larderd
-	@$(step) 'build the benchmark over sockets' $(swift_build) --product WireBenchmark
-	@$(step) 'benchmark over sockets, a short run' \
-		$(build)/debug/WireBenchmark measure --quick --larderd $(build)/debug/larderd
-	@$(step) '1,000 clients that listen and write, a short run' \
-		$(build)/debug/WireBenchmark measure --quick --only crowd --strict \
-			--larderd $(build)/debug/larderd
+# What make bench runs, each part shortly, without optimisation.
+check-bench: check-packages
+	@$(step) 'all benchmarks, a short run' $(MAKE) --no-print-directory bench QUICK=1
 
 check-c-threads: check-packages
 	@$(step) 'C unit tests, thread sanitizer' $(c_tests) tsan
@@ -218,56 +208,34 @@ check-crash: check-packages
 	@$(step) 'kill, power-cut and fault tests' $(c_tests) crash \
 		KILL='--seed 1' POWERCUT='--seed 1' FAULT='--seed 1' CORRUPTION='--seed 1'
 
-check-kill: check-packages
-	@$(step) 'build the tests' $(build_tests)
+check-kill:
 	@LARDER_KILL_ROUNDS=40 $(step) 'a client killed 40 times' \
-		$(swift_test) --skip-build --filter KillTests
-
-# A minute for each of the fuzzers, which run side by side.
-check-frames: check-packages
-	@$(step) 'build the tests' $(build_tests)
-	@LARDER_FUZZ_SECONDS=60 TESTS_AT_ONCE=64 $(step) 'random frames, calls and requests, 60 s' \
-		$(swift_test) --skip-build --filter FuzzTests
+		$(swift_test) --filter KillTests
 
 check-interop: check-packages
-	@$(step) 'build the server' $(swift_build) --product larderd
 	@$(step) "Google's Python client against the server" \
 		Tests/Checks/interop.sh $(build)/debug/larderd $(build)/interop
 
 check-wire: check-packages
-	@$(step) 'build the server' $(swift_build) --product larderd
-	@$(step) 'build the tests' $(build_tests)
-	@$(step) "the client against the server and Google's emulator" \
+	@$(step) 'the client against the server' \
 		Tests/Checks/wire.sh $(build)/debug/larderd $(build)/wire
 
 check-image: check-packages
-	@$(step) 'build the server' $(swift_build) --product larderd
 	@$(step) "the steps of the server's image" \
 		Tests/Checks/image.sh $(build)/debug/larderd $(build)/image
 
-simulators: packages
-	@$(step) "build Firestore's simulator" $(swift_build) -c release --product LarderSimulation
-	@$(step) "build the Realtime Database's simulator" \
-		$(swift_build) -c release --product LarderRealtimeSimulation
-
-check-simulation: simulators
+check-simulation:
 	@$(step) 'Firestore clients, networks and a backend, $(SEEDS) worlds' \
-		$(build)/release/LarderSimulation --seeds $(SEEDS)
+		$(build)/debug/LarderSimulation --seeds $(SEEDS)
 	@$(step) 'Realtime Database clients, networks and a backend, $(SEEDS) worlds' \
-		$(build)/release/LarderRealtimeSimulation --seeds $(SEEDS)
-
-check-fuzz: check-packages
-	@$(step) 'fuzzers, 60 s each' $(c_tests) fuzz
+		$(build)/debug/LarderRealtimeSimulation --seeds $(SEEDS)
 
 # What the sanitizers need to know about libraries that they do not instrument.
 suppressions := $(abspath Tests/Checks/sanitizers)
 mutex := $(build)/mutex.so
 
-# The test targets that make check builds and runs with the thread sanitizer: those of code that several
-# threads run. Those that talk over sockets are left to make soak: NIO, gRPC and TLS take longer to build
-# with a sanitizer than everything else. None named: all of them.
-THREAD_TARGETS = $(patsubst %,Larder%Tests, \
-	Core Runtime Storage DocumentStore Backend RealtimeSync RealtimeBackend Realtime) LarderTests
+# Test targets to build with the thread sanitizer; none named: all of them.
+THREAD_TARGETS ?=
 # Random tests of machines that one thread drives.
 single_threaded := --skip PlanningDifferentialTests --skip ViewsRandomTests \
 	--skip LocalStoreDifferentialTests --skip BackendWatchDifferentialTests --skip LarderQueryTests \
@@ -281,34 +249,37 @@ check-swift-threads: check-packages
 		$(build_tests) --sanitize=thread --scratch-path $(build)/thread
 	@# One test at a time, or those that speak over sockets starve. And no waiting at the end of each
 	@# process: tests start hundreds.
-	@LARDER_TEST_TARGETS='$(THREAD_TARGETS)' LARDER_TEST_STEPS=4000 LD_PRELOAD=$(mutex) \
+	@LARDER_TEST_STEPS=4000 LD_PRELOAD=$(mutex) \
 		TSAN_OPTIONS=suppressions=$(suppressions)/thread.txt:atexit_sleep_ms=0 \
 		$(step) 'Swift tests, thread sanitizer' \
-		$(swift_test) --skip-build --sanitize=thread --no-parallel \
-			--scratch-path $(build)/thread \
+		$(swift_test) --bundle $(build)/thread/debug/larderPackageTests.xctest --no-parallel \
 			$(single_threaded) $(timed)
 
-# All tests; a part of make soak. XCTest itself leaks; Swift Testing, which the tests use, does not. One
-# test at a time, or those that speak over sockets starve until their connections are given up. Tests of
-# the tool read what it prints, so used suppressions are not printed.
+# XCTest itself leaks; Swift Testing, which the tests use, does not. One test at a time, or those that
+# speak over sockets starve until their connections are given up. Tests of the tool read what it
+# prints, so used suppressions are not printed.
 check-swift-memory: check-packages
 	@$(step) 'build the tests, address sanitizer' \
 		$(build_tests) --sanitize=address --scratch-path $(build)/address
 	@LSAN_OPTIONS=suppressions=$(suppressions)/leak.txt:print_suppressions=0 \
 		$(step) 'Swift tests, address sanitizer' \
-		$(swift_test) --skip-build --sanitize=address --disable-xctest --no-parallel \
-			--scratch-path $(build)/address
+		$(swift_test) --bundle $(build)/address/debug/larderPackageTests.xctest --no-parallel
 
 # ---- soak ------------------------------------------------------------------------------------
 
-soak: check-packages simulators
-	@$(step) 'build the tests' $(build_tests)
-	@$(step) 'Swift tests, with new seeds' $(swift_test) --skip-build
-	@$(step) 'build the server' $(swift_build) -c release --product larderd
-	@$(step) 'build the benchmark over sockets' $(swift_build) -c release --product WireBenchmark
+soak: check-packages
+	@COUNT_CHECKS=1 .ci/together 1 soak-checks
+
+soak-checks:
+	@$(step) 'build the programs' $(swift_build)
+	@$(step) 'build the Swift tests' $(build_tests)
+	@$(step) 'Swift tests, with new seeds' $(swift_test)
+	@for program in larderd WireBenchmark LarderSimulation LarderRealtimeSimulation; do \
+		$(step) "build $$program for release" $(swift_build) -c release --product $$program || exit 1; \
+	done
 	@LARDER_FUZZ_SECONDS=$$(($(MINUTES) * 60)) TESTS_AT_ONCE=64 \
 		$(step) 'random frames, calls and requests, $(MINUTES) minutes' \
-		$(swift_test) --skip-build --filter FuzzTests
+		$(swift_test) --filter FuzzTests
 	@LARDER_SLOW_SECONDS=300 $(step) 'clients that take their responses slowly, 5 minutes each' \
 		Tests/Checks/interop.sh $(build)/release/larderd $(build)/interop -k slow_clients
 	@$(step) '1,000 clients that listen and write, 10 minutes' \
@@ -316,22 +287,23 @@ soak: check-packages simulators
 			--larderd $(build)/release/larderd
 	@LARDER_SOAK_SECONDS=$$(($(MINUTES) * 15)) \
 		$(step) 'clients and a server over connections that break, a quarter of $(MINUTES) minutes' \
-		$(swift_test) --skip-build --filter LarderSocketTests.SoakTests
+		$(swift_test) --filter LarderSocketTests.SoakTests
 	@LARDER_SOAK_SECONDS=$$(($(MINUTES) * 15)) \
 		$(step) 'the same of the Realtime Database' \
-		$(swift_test) --skip-build --filter RealtimeSoakTests
+		$(swift_test) --filter RealtimeSoakTests
 	@$(step) 'Firestore clients, networks and a backend, a quarter of $(MINUTES) minutes' \
 		$(build)/release/LarderSimulation --seconds $$(($(MINUTES) * 15))
 	@$(step) 'Realtime Database clients, networks and a backend, a quarter of $(MINUTES) minutes' \
 		$(build)/release/LarderRealtimeSimulation --seconds $$(($(MINUTES) * 15))
 	@LARDER_KILL_ROUNDS=400 $(step) 'a client killed 400 times' \
-		$(swift_test) --skip-build --filter KillTests
+		$(swift_test) --filter KillTests
+	@$(step) "the client against Google's emulator" Tests/Checks/wire.sh emulator $(build)/wire
 	@$(step) 'kill, power-cut and fault tests, ten to fifty times as long' $(c_tests) crash \
 		KILL='--rounds 10000' POWERCUT='--images 20000' CORRUPTION='--files 50000'
+	@$(step) 'mutants of the log' $(c_tests) mutants
 	@$(step) 'fuzzers, 10 minutes each' $(c_tests) fuzz FUZZ_SECONDS=600
 	@LARDER_TEST_PERCENT=100 $(step) 'C unit tests, thread sanitizer' $(c_tests) tsan
-	@$(MAKE) --no-print-directory check-swift-threads check-swift-memory THREAD_TARGETS=
-	@$(MAKE) --no-print-directory check-bench-client
+	@$(MAKE) --no-print-directory $(soak_checks)
 
 # ---- bench, dist, install, clean -------------------------------------------------------------
 

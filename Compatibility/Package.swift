@@ -10,7 +10,13 @@ let package = Package(
         .library(name: "FirebaseFirestore", targets: ["FirebaseFirestore"]),
         .library(name: "FirebaseDatabase", targets: ["FirebaseDatabase"]),
     ],
-    dependencies: [.package(name: "larder", path: "..", traits: [])],
+    // Larder's own checks build this package with the modules that they have compiled with all traits.
+    traits: [.trait(name: "All", description: "all traits of Larder")],
+    dependencies: [
+        .package(
+            name: "larder", path: "..",
+            traits: [.trait(name: "Tools", condition: .when(traits: ["All"]))])
+    ],
     targets: [
         // Application objects and options, and the types that both databases share.
         .target(

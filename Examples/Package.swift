@@ -1,12 +1,12 @@
 // swift-tools-version: 6.2
 // Programs that use Larder as an application does; README.md explains them. An application names
-// Larder by its URL instead of the path.
+// Larder by its URL instead of the path, and the traits that it needs: these programs Networking.
 import PackageDescription
 
 let package = Package(
     name: "larder-examples",
     dependencies: [
-        .package(name: "larder", path: "..", traits: ["Networking"]),
+        .package(name: "larder", path: ".."),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),

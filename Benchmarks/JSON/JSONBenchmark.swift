@@ -9,14 +9,18 @@ import LarderCore
 @main
 struct JSONBenchmark {
     private static let limit = 3.0
-    private static let rounds = 15
 
     static func main() throws {
         var arguments = Array(CommandLine.arguments.dropFirst())
         let checks = arguments.first == "--check"
         if checks { arguments.removeFirst() }
-        guard arguments.count == 1 else {
-            print("JSONBenchmark [--check] FILE.ndjson")
+        var rounds = 15
+        if arguments.first == "--rounds", arguments.count > 1 {
+            rounds = Int(arguments[1]) ?? 0
+            arguments.removeFirst(2)
+        }
+        guard arguments.count == 1, rounds > 0 else {
+            print("JSONBenchmark [--check] [--rounds COUNT] FILE.ndjson")
             exit(64)
         }
         let file = try Data(contentsOf: URL(fileURLWithPath: arguments[0]))
@@ -27,8 +31,8 @@ struct JSONBenchmark {
         print("median of \(rounds) rounds, MB/s    LarderCore  JSONSerialization  ratio")
         var isMet = true
         for (name, texts) in [("documents", documents), ("1 MiB object", [nested])] {
-            let reading = try reading(texts)
-            let writing = try writing(texts)
+            let reading = try reading(texts, rounds)
+            let writing = try writing(texts, rounds)
             for (verb, rates) in [("read", reading), ("write", writing)] {
                 let ratio = rates.ours / rates.foundation
                 isMet = isMet && ratio >= limit
@@ -46,21 +50,21 @@ struct JSONBenchmark {
 
     private typealias Rates = (ours: Double, foundation: Double)
 
-    private static func reading(_ texts: [[UInt8]]) throws -> Rates {
+    private static func reading(_ texts: [[UInt8]], _ rounds: Int) throws -> Rates {
         let data = texts.map { Data($0) }
         let size = texts.reduce(0) { $0 + $1.count }
-        return try compare(bytes: size) {
+        return try compare(bytes: size, rounds: rounds) {
             for text in texts { consume(try JSONValue(parsing: text)) }
         } foundation: {
             for text in data { consume(try JSONSerialization.jsonObject(with: text)) }
         }
     }
 
-    private static func writing(_ texts: [[UInt8]]) throws -> Rates {
+    private static func writing(_ texts: [[UInt8]], _ rounds: Int) throws -> Rates {
         let values = try texts.map { try JSONValue(parsing: $0) }
         let objects = try texts.map { try JSONSerialization.jsonObject(with: Data($0)) }
         let size = texts.reduce(0) { $0 + $1.count }
-        return try compare(bytes: size) {
+        return try compare(bytes: size, rounds: rounds) {
             for value in values {
                 var bytes: [UInt8] = []
                 JSONWriter.append(value, to: &bytes)
@@ -73,7 +77,7 @@ struct JSONBenchmark {
 
     /// Runs both in turn; the medians in MB/s.
     private static func compare(
-        bytes: Int, ours: () throws -> Void, foundation: () throws -> Void
+        bytes: Int, rounds: Int, ours: () throws -> Void, foundation: () throws -> Void
     ) throws -> Rates {
         var times: (ours: [Double], foundation: [Double]) = ([], [])
         for _ in 0..<rounds {

@@ -9,9 +9,12 @@ import Workload
 // the scaling factor) or of one query, as the names say.
 
 let benchmarks: @Sendable () -> Void = {
+    // 0: one iteration, to see that each works.
+    let seconds = ProcessInfo.processInfo.environment["BENCHMARK_SECONDS"].flatMap { Int($0) } ?? 2
     Benchmark.defaultConfiguration = .init(
         metrics: [.wallClock, .cpuTotal, .throughput, .peakMemoryResident],
-        warmupIterations: 2, maxDuration: .seconds(2), maxIterations: 1_000)
+        warmupIterations: seconds > 0 ? 2 : 0, maxDuration: .seconds(seconds),
+        maxIterations: seconds > 0 ? 1_000 : 1)
 
     let perThousand = Benchmark.Configuration(scalingFactor: .kilo)
 
@@ -38,7 +41,8 @@ let benchmarks: @Sendable () -> Void = {
     for (name, durability) in durabilities {
         Benchmark(
             "ingest 10,000, 500 a commit, \(name)",
-            configuration: .init(maxDuration: .seconds(4), maxIterations: 10)
+            configuration: .init(
+                maxDuration: .seconds(2 * seconds), maxIterations: seconds > 0 ? 10 : 1)
         ) { benchmark in
             let city = try CityStore(count: 0, durability: durability)
             let batches = try stride(from: 0, to: 10_000, by: 500).map {

@@ -101,6 +101,9 @@ final class ServerProcess {
     }
 
     let port: Int
+    /// A socket that is bound to the port and does not listen: no other program can take the port
+    /// before the server listens.
+    private let reservation: FileHandle
     private let process = Process()
 
     /// Starts `larderd` on a free port, and waits until it listens.
@@ -141,7 +144,7 @@ final class ServerProcess {
     }
 
     private init(_ program: String, _ arguments: (Int) -> [String]) throws {
-        port = try Self.freePort()
+        (port, reservation) = try Self.reservedPort()
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments(port)
         process.standardInput = FileHandle.nullDevice
@@ -208,10 +211,12 @@ final class ServerProcess {
         Double(ProcessStatus.bytes("RssAnon", of: "\(process.processIdentifier)"))
     }
 
-    private static func freePort() throws -> Int {
+    private static func reservedPort() throws -> (Int, FileHandle) {
         let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(socket) }
-        var address = sockaddr_in()
+        let handle = FileHandle(fileDescriptor: socket, closeOnDealloc: true)
+        var (isOn, address) = (Int32(1), sockaddr_in())
+        // The server, which sets it, too, can listen at the same port.
+        setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
         var count = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -220,6 +225,6 @@ final class ServerProcess {
             return bind(socket, pointer, count) | getsockname(socket, pointer, &count)
         }
         guard result == 0 else { throw WireConnection.Problem(description: "no port is free") }
-        return Int(UInt16(bigEndian: address.sin_port))
+        return (Int(UInt16(bigEndian: address.sin_port)), handle)
     }
 }

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { PAIRS = 40, WRITERS = 2, READERS = 3, COMMITS_EACH = 60 };
+enum { PAIRS = 40, WRITERS = 2, READERS = 3, COMMITS_EACH = 60, TOUCHES_A_STEP = 8 };
 
 typedef struct shared {
     larder_env *env;
@@ -21,7 +21,34 @@ typedef struct shared {
     _Atomic int64_t reads, failures;
     _Atomic uint64_t number; /* of the last write that began */
     char copy[600];
+    pthread_mutex_t mutex;
+    pthread_cond_t stepped;
+    uint64_t steps; /* transactions that the writers have ended */
 } shared;
+
+static void note_step(shared *s) {
+    pthread_mutex_lock(&s->mutex);
+    s->steps++;
+    pthread_cond_broadcast(&s->stepped);
+    pthread_mutex_unlock(&s->mutex);
+}
+
+static void stop_all(shared *s) {
+    pthread_mutex_lock(&s->mutex);
+    atomic_store(&s->stop, true);
+    pthread_cond_broadcast(&s->stepped);
+    pthread_mutex_unlock(&s->mutex);
+}
+
+/* Waits until the writers have taken more steps than were seen; false once all have to stop. */
+static bool wait_for_step(shared *s, uint64_t *seen) {
+    pthread_mutex_lock(&s->mutex);
+    while (s->steps == *seen && !atomic_load(&s->stop))
+        pthread_cond_wait(&s->stepped, &s->mutex);
+    *seen = s->steps;
+    pthread_mutex_unlock(&s->mutex);
+    return !atomic_load(&s->stop);
+}
 
 static void failed(shared *s, const char *what, const larder_error *error) {
     if (atomic_fetch_add(&s->failures, 1) == 0)
@@ -95,6 +122,7 @@ static void *write_pairs(void *context) {
         else
             status = larder_txn_commit(txn, &error);
         if (status != LARDER_OK) failed(s, "a commit", &error);
+        note_step(s);
     }
     larder_builder_close(builder);
     return NULL;
@@ -163,28 +191,32 @@ static void read_pairs_once(shared *s) {
 
 static void *read_pairs(void *context) {
     shared *s = context;
-    while (!atomic_load(&s->stop))
+    do
         read_pairs_once(s);
+    while (!atomic_load(&s->stop));
     return NULL;
+}
+
+static void touch_and_pin_once(shared *s, uint64_t i) {
+    larder_error error = {0};
+    char text[64];
+    larder_bytes name = name_of(text, sizeof text, i % 2 ? "left" : "right", i % PAIRS);
+    if (larder_lru_touch(s->env, name, &error) != LARDER_OK) failed(s, "touch", &error);
+    if (larder_lru_pin(s->env, name, &error) != LARDER_OK) failed(s, "pin", &error);
+    if (larder_lru_unpin(s->env, name, &error) != LARDER_OK) failed(s, "unpin", &error);
+    if (larder_lru_pin_target(s->env, 5, &error) != LARDER_OK) failed(s, "pin_target", &error);
+    if (larder_lru_unpin_target(s->env, 5, &error) != LARDER_OK) failed(s, "unpin_target", &error);
+    if (larder_env_set_budget(s->env, LARDER_BUDGET_MIN_BYTES + (int64_t)(i % 100), &error) !=
+        LARDER_OK)
+        failed(s, "set_budget", &error);
 }
 
 static void *touch_and_pin(void *context) {
     shared *s = context;
-    larder_error error = {0};
-    for (uint64_t i = 0; !atomic_load(&s->stop); i++) {
-        char text[64];
-        larder_bytes name = name_of(text, sizeof text, i % 2 ? "left" : "right", i % PAIRS);
-        if (larder_lru_touch(s->env, name, &error) != LARDER_OK) failed(s, "touch", &error);
-        if (larder_lru_pin(s->env, name, &error) != LARDER_OK) failed(s, "pin", &error);
-        if (larder_lru_unpin(s->env, name, &error) != LARDER_OK) failed(s, "unpin", &error);
-        if (larder_lru_pin_target(s->env, 5, &error) != LARDER_OK) failed(s, "pin_target", &error);
-        if (larder_lru_unpin_target(s->env, 5, &error) != LARDER_OK)
-            failed(s, "unpin_target", &error);
-        if (larder_env_set_budget(s->env, LARDER_BUDGET_MIN_BYTES + (int64_t)(i % 100), &error) !=
-            LARDER_OK)
-            failed(s, "set_budget", &error);
-        usleep(200); /* leaves the processors to the others */
-    }
+    uint64_t i = 0, seen = 0;
+    while (wait_for_step(s, &seen))
+        for (int touch = 0; touch < TOUCHES_A_STEP; touch++)
+            touch_and_pin_once(s, i++);
     return NULL;
 }
 
@@ -203,7 +235,8 @@ static void remove_copy(const char *path) {
 static void *evict_and_copy(void *context) {
     shared *s = context;
     larder_error error = {0};
-    for (int i = 0; !atomic_load(&s->stop); i++) {
+    uint64_t seen = 0;
+    for (int i = 0; wait_for_step(s, &seen); i++) {
         larder_lru_result result = {.struct_bytes = sizeof result};
         int32_t status = larder_lru_step(s->env, 20000, 10, 500, &result, &error);
         if (status != LARDER_OK && status != LARDER_MORE) failed(s, "lru_step", &error);
@@ -214,7 +247,6 @@ static void *evict_and_copy(void *context) {
             if (status != LARDER_OK) failed(s, "copy", &error);
             remove_copy(s->copy);
         }
-        usleep(500);
     }
     return NULL;
 }
@@ -229,7 +261,7 @@ static void check_store(larder_env *env) {
 }
 
 static void all_at_once(void) {
-    shared s = {.env = NULL};
+    shared s = {.mutex = PTHREAD_MUTEX_INITIALIZER, .stepped = PTHREAD_COND_INITIALIZER};
     const char *root = test_directory();
     char path[600];
     snprintf(path, sizeof path, "%s/store", root);
@@ -247,7 +279,7 @@ static void all_at_once(void) {
     REQUIRE(pthread_create(&others[READERS + 1], NULL, evict_and_copy, &s) == 0);
     for (int i = 0; i < WRITERS; i++)
         pthread_join(writers[i], NULL);
-    atomic_store(&s.stop, true);
+    stop_all(&s);
     for (int i = 0; i < READERS + 2; i++)
         pthread_join(others[i], NULL);
     CHECK_EQ(atomic_load(&s.failures), 0);

@@ -1,15 +1,15 @@
 #!/bin/sh
-# Builds and runs an application with Apple's import lines on Compatibility/, in BUILD; and, where
+# Builds and runs an application with Apple's import lines on Compatibility/, in SCRATCH; and, where
 # FIREBASE_IOS_SDK names a checkout of firebase-ios-sdk, compiles Apple's own test sources, and runs
 # those that can run, against Larder's backends. The sources are copied below .build only.
-# compatibility.sh BUILD
+# compatibility.sh SCRATCH
 set -eu
 cd "$(dirname "$0")/../../Compatibility"
-build=$1
+tests=larder-compatibilityPackageTests
 sdk=${FIREBASE_IOS_SDK:-}
 if [ -z "$sdk" ]; then
-    ../.ci/swift-build --scratch-path "$build" --product larder-compatibilityPackageTests
-    swift test --scratch-path "$build" --skip-build
+    ../.ci/swift build --scratch-path "$1" --enable-all-traits --product $tests
+    ../.ci/swift-test --bundle "$1/debug/$tests.xctest"
     echo "FIREBASE_IOS_SDK names no checkout of firebase-ios-sdk: skipped Apple's test sources"
     exit 0
 fi
@@ -60,6 +60,7 @@ skip testCannotPerformMoreThanMaxAggregations
 skip testPerformsAggregateOverResultSetOfZeroFields
 # A document that nothing needs is gone as soon as its write is acknowledged, which is not promised here.
 skip testCannotGetDocumentWithMemoryEagerGCEnabled
-../.ci/swift-build --scratch-path "$build" --product larder-compatibilityPackageTests
+# Apple's tests are XCTest's, which SwiftPM finds by the index: with other flags, in a scratch path of
+# their own.
 # shellcheck disable=SC2086  # one option a word
-swift test --scratch-path "$build" --skip-build $skipped
+swift test --scratch-path "$1/apple" $skipped

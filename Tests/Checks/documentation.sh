@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 build=$1
-products=$(swift build --show-bin-path)
+products=.build/debug
 target=$(swift -print-target-info | sed -n 's/.*"unversionedTriple": "\(.*\)".*/\1/p')
 
 # Where the C modules are that the Swift ones are built on, here and in packages, as options.

@@ -1,23 +1,22 @@
 #!/bin/sh
 # Builds the programs of Examples/ and tries them as their page says: the service with its backend
 # in the process and with larderd, killed and ended; tills offline and online, killed. Then follows
-# the tutorial, whose package at first enables no trait and is then built in PLAIN.
-# examples.sh LARDERD BUILD PLAIN
+# the tutorial. The server is built already.
+# examples.sh SCRATCH
 set -eu
 cd "$(dirname "$0")/../.."
-larderd=$1
-build=$2
-if [ "$3" != try ]; then
-    .ci/swift-build --package-path Examples --scratch-path "$build"
+build=$1
+larderd=$build/debug/larderd
+if [ "${2:-}" != try ]; then
+    .ci/swift build --package-path Examples --scratch-path "$build"
     # Whatever hangs is ended after five minutes.
-    timeout 300 "$0" "$larderd" "$build" try
-    rm -rf "$build/notes"
-    mkdir "$build/notes"
-    # What the examples have compiled serves the tutorial's package, too.
-    PATH=$(dirname "$larderd"):$PATH exec Tests/Checks/tutorial.py "$build/notes" "$3" "$build"
+    timeout 300 "$0" "$build" try
+    rm -rf "$build/examples/notes"
+    mkdir "$build/examples/notes"
+    PATH=$build/debug:$PATH exec Tests/Checks/tutorial.py "$build/examples/notes" "$build"
 fi
 
-run=$build/run
+run=$build/examples
 rm -rf "$run"
 mkdir -p "$run"
 service= server= events= till1= till2=

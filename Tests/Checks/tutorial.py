@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Follows Documentation/Tutorial.md in a folder: writes its files, runs its commands, and compares
-what they print with what the page shows. Three things differ: Larder comes from this checkout, the
-port is a free one, and SwiftPM builds where other packages may have compiled the same: in PLAIN as
-long as the tutorial's package enables no trait, in NETWORKING afterwards.
+what they print with what the page shows. Three things differ: Larder comes from this checkout with
+all of its traits, the port is a free one, and SwiftPM builds in SCRATCH, where other packages may
+have compiled the same.
 
-tutorial.py FOLDER PLAIN NETWORKING
+tutorial.py FOLDER SCRATCH
 larderd must be in PATH.
 """
 
@@ -16,14 +16,17 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "Documentation/Tutorial.md"
-URL = 'url: "https://github.com/OWNER/larder", branch: "main"'
+DEPENDENCY = re.compile(
+    r'url: "https://github.com/OWNER/larder", branch: "main", traits: \[.*?\]')
 MARK = "-- end of a command --"
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return str(listener.getsockname()[1])
+def reserved_port():
+    """A bound socket that does not listen: no other program gets its port, and larderd can listen."""
+    reserved = socket.socket()
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind(("127.0.0.1", 0))
+    return reserved
 
 
 def run(shell, command):
@@ -40,18 +43,16 @@ def run(shell, command):
 
 
 def main():
-    folder, plain, networking = map(pathlib.Path, sys.argv[1:])
-    page = PAGE.read_text()
-    if URL not in page or "8080" not in page:
+    folder, scratch = map(pathlib.Path, sys.argv[1:])
+    page, dependencies = DEPENDENCY.subn(f'name: "larder", path: "{ROOT}"', PAGE.read_text())
+    if not dependencies or "8080" not in page:
         sys.exit(f"{PAGE.name} does not name Larder's package and the port as expected")
-    page = page.replace(URL, f'name: "larder", path: "{ROOT}"')
-    page = page.replace("8080", free_port())
+    reserved = reserved_port()
+    page = page.replace("8080", str(reserved.getsockname()[1]))
     # Job control, for %larderd.
     shell = subprocess.Popen(
         ["bash", "-m"], cwd=folder, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    # The programs, too, run without random hashing, which the builds need: see .ci/swift-build.
-    run(shell, 'swift() { SWIFT_DETERMINISTIC_HASHING=1 command swift "$1" $SWIFT_BUILD_FLAGS'
-        ' --scratch-path "$scratch" "${@:2}"; }')
+    run(shell, f'swift() {{ {ROOT}/.ci/swift "$1" --scratch-path {scratch.resolve()} "${{@:2}}"; }}')
     commands = 0
     try:
         for info, text in re.findall(r"^```([^\n]+)\n(.*?)^```$", page, re.M | re.S):
@@ -60,8 +61,6 @@ def main():
                 file = folder / title
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text)
-                if title == "Package.swift":
-                    run(shell, f"scratch={plain if 'traits: []' in text else networking}")
             elif language == "console":
                 for piece in re.split(r"^\$ ", text, flags=re.M)[1:]:
                     command, _, expected = piece.partition("\n")

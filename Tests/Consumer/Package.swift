@@ -1,15 +1,16 @@
 // swift-tools-version: 6.2
 // A package outside Larder that depends on it, as applications do: Tests/Checks/consumer.sh builds
-// and runs it. Each program must need nothing but the products that it names.
+// and runs it with all traits, traits.sh without. Each program must need nothing but the products
+// that it names.
 import PackageDescription
 
 let package = Package(
     name: "consumer",
-    traits: [.trait(name: "Server", description: "the program ServerConsumer")],
+    traits: [.trait(name: "All", description: "all traits of Larder; the program ServerConsumer")],
     dependencies: [
         .package(
             name: "larder", path: "../..",
-            traits: [.trait(name: "Networking", condition: .when(traits: ["Server"]))]),
+            traits: [.trait(name: "Tools", condition: .when(traits: ["All"]))]),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     ],
     targets: [
@@ -25,7 +26,7 @@ let package = Package(
             name: "ServerConsumer",
             dependencies: [
                 .product(
-                    name: "LarderServer", package: "larder", condition: .when(traits: ["Server"])),
+                    name: "LarderServer", package: "larder", condition: .when(traits: ["All"])),
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .executableTarget(

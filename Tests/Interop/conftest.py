@@ -7,6 +7,7 @@ whatever listens there, and those that start servers of their own are skipped.
 import itertools
 import os
 import pathlib
+import socket
 import subprocess
 import tempfile
 
@@ -21,7 +22,7 @@ from differences import DIFFERENCES
 
 PROJECT = "interop"
 START_SECONDS = 60
-STOP_SECONDS = 30
+STOP_SECONDS = 60
 numbers = itertools.count(1)
 
 
@@ -87,6 +88,18 @@ def start_server():
     for server in servers:
         if server.process.poll() is None:
             server.stop()
+
+
+@pytest.fixture
+def reserved_port():
+    """A port that no other program can take while a server that is started again does not listen.
+
+    A socket is bound to it that does not listen; like larderd it sets SO_REUSEADDR.
+    """
+    with socket.socket() as reserved:
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserved.bind(("127.0.0.1", 0))
+        yield reserved.getsockname()[1]
 
 
 @pytest.fixture(scope="session")

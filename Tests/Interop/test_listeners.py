@@ -154,8 +154,8 @@ def test_every_last_state_is_heard(collection):
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
 def test_a_listener_goes_on_after_the_server_restarts(
-        start_server, tmp_path, monkeypatch, end):
-    server = start_server("--data", str(tmp_path))
+        start_server, reserved_port, tmp_path, monkeypatch, end):
+    server = start_server("--data", str(tmp_path), port=reserved_port)
     monkeypatch.setenv("FIRESTORE_EMULATOR_HOST", server.address)
     client = firestore.Client(project="restart", credentials=AnonymousCredentials())
     collection = client.collection("things")
@@ -164,7 +164,7 @@ def test_a_listener_goes_on_after_the_server_restarts(
     with Heard(collection) as heard:
         assert heard.next()[0] == ["a", "b", "c"]
         getattr(server, end)()
-        server = start_server("--data", str(tmp_path), port=server.port)
+        server = start_server("--data", str(tmp_path), port=reserved_port)
         # Another client changes things: the listener may not have come back yet.
         other = firestore.Client(project="restart", credentials=AnonymousCredentials())
         batch = other.batch()

@@ -178,8 +178,8 @@ def test_listener(place):
         listener.close()
 
 
-def test_listener_goes_on_after_a_restart(start_server, tmp_path, monkeypatch):
-    server = start_server("--data", str(tmp_path))
+def test_listener_goes_on_after_a_restart(start_server, reserved_port, tmp_path, monkeypatch):
+    server = start_server("--data", str(tmp_path), port=reserved_port)
     app = open_app(server, "again")
     place = db.reference("x", app=app)
     place.set(1)
@@ -188,7 +188,7 @@ def test_listener_goes_on_after_a_restart(start_server, tmp_path, monkeypatch):
     try:
         events.wait(("put", "/", 1))
         assert server.stop() == 0
-        server = start_server("--data", str(tmp_path), port=server.port)
+        server = start_server("--data", str(tmp_path), port=reserved_port)
         place.set(2)
         events.wait(("put", "/", 2))
     finally:

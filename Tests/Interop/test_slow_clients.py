@@ -50,7 +50,8 @@ class Honest:
         commit = requests.CommitRequest(
             database=DATABASE, writes=[{"update": document("small/0", 10)}])
         number = 0
-        while not self.stopped.wait(0.01):
+        # A percentile is that of two times or more.
+        while not self.stopped.wait(0.01) or len(self.times) < 2 and not self.errors:
             number += 1
             start = time.monotonic()
             try:
@@ -73,7 +74,7 @@ class Honest:
             body(time.monotonic() + seconds)
         finally:
             self.stopped.set()
-            thread.join(TIMEOUT)
+            thread.join(3 * TIMEOUT)
         assert not thread.is_alive() and not self.errors, self.errors[:3]
         return statistics.quantiles(self.times, n=100)[98]
 

@@ -45,7 +45,7 @@ enum {
     COMMITS = 30,
     OLDER_COMMITS = 24,
     LOG_BYTES = 512 << 10,
-    LIMIT_SECONDS = 20,
+    LIMIT_SECONDS = 120,
     KINDS_MAX = 32
 };
 

@@ -35,7 +35,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { COMMITS = 8, LIMIT_SECONDS = 30, EVERY_ONE = 150, FAULT_HOOK = 1 << 20 };
+enum { COMMITS = 8, LIMIT_SECONDS = 120, EVERY_ONE = 150, FAULT_HOOK = 1 << 20 };
 /* What libc keeps for later, e.g. of threads. */
 enum { ALLOCATIONS_KEPT = 4 };
 

@@ -41,7 +41,7 @@ enum {
     COMMITS = 40,
     DIRECTED_AT_MOST = 60, /* of a trace */
     ROUNDS_AT_MOST = 20,
-    LIMIT_SECONDS = 60
+    LIMIT_SECONDS = 120
 };
 
 /* ---- the workload ---- */

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Clients and a server over connections that break", .timeLimit(.minutes(5)))
+@Suite("Clients and a server over connections that break", .timeLimit(.minutes(10)))
 struct WireWorldTests {
     @Test("every guarantee holds under network faults", arguments: seeds)
     func promises(seed: UInt64) async throws {

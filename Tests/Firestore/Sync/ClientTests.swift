@@ -78,7 +78,7 @@ struct ClientTests {
         client.write([try set("a/x", [:])], committed: { _ in }, acknowledged: { _ in })
         client.afterEarlierWrites { ended.signal() }
         end.signal()
-        #expect(ended.wait(timeout: .now() + 20) == .success)
+        #expect(ended.wait(timeout: .now() + 120) == .success)
     }
 
     @Test("A closure that waits for writes runs at once when there are none")
@@ -366,7 +366,7 @@ struct ClientTests {
         client.terminate { _ in ended.signal() }
         #expect(ended.wait(timeout: .now()) == .timedOut)
         refuse.signal()
-        #expect(ended.wait(timeout: .now() + 20) == .success)
+        #expect(ended.wait(timeout: .now() + 120) == .success)
         registration.remove()
     }
 

@@ -6,7 +6,7 @@ import LarderSharedTestSupport
 import Testing
 
 /// What holds for every remote: the backend in the process, and the same behind sockets.
-@Suite("Realtime: laws of remotes", .timeLimit(.minutes(2)))
+@Suite("Realtime: laws of remotes", .timeLimit(.minutes(10)))
 struct RemoteLawTests {
     enum Way: CaseIterable { case inProcess, sockets }
 

@@ -4,7 +4,7 @@ import LarderRealtime
 import LarderSharedTestSupport
 import Testing
 
-@Suite("Writes that arrive late", .timeLimit(.minutes(5)))
+@Suite("Writes that arrive late", .timeLimit(.minutes(10)))
 struct LateWriteTests {
     private let directory: TemporaryDirectory
     private let server: SocketServer

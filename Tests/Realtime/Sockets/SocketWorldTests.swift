@@ -9,7 +9,7 @@ private let soakSeconds = ProcessInfo.processInfo.environment["LARDER_SOAK_SECON
 @Suite("Clients of a Realtime Database and a server over connections that break")
 struct SocketWorldTests {
     @Test(
-        "every guarantee holds under network faults", .timeLimit(.minutes(5)), arguments: seeds)
+        "every guarantee holds under network faults", .timeLimit(.minutes(10)), arguments: seeds)
     func promises(seed: UInt64) async throws {
         try await SocketWorld(seed: seed).live()
     }

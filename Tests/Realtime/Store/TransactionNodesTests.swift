@@ -37,7 +37,7 @@ struct TransactionNodesTests {
     @Test("a large location is read in parts of any size, with and without compression")
     func largeNodes() throws {
         var random = SeededRandom()
-        for _ in 0..<30 {
+        for _ in 0..<10 {
             let store = try Store(.inMemory())
             func location(depth: Int) -> Node {
                 let children = (0..<random.below(depth == 0 ? 300 : 12)).map { _ in

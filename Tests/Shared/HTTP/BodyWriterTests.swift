@@ -7,7 +7,7 @@ import Testing
 
 @testable import LarderHTTP
 
-@Suite("Bodies in files", .timeLimit(.minutes(1)))
+@Suite("Bodies in files", .timeLimit(.minutes(10)))
 struct BodyWriterTests {
     private let loop = MultiThreadedEventLoopGroup.singleton.any()
     private let pauses = Awaited<[Bool]>([])

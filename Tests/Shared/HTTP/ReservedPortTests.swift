@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// What the tests of servers rest upon.
-@Suite("Ports of tests", .timeLimit(.minutes(5)))
+@Suite("Ports of tests", .timeLimit(.minutes(10)))
 struct ReservedPortTests {
     private let port: ReservedPort
 

@@ -101,12 +101,10 @@ struct SharingProcessTests {
         try child.read(until: "heard ours theirs")
         #expect(!asked.isGiven)
 
-        let began = ContinuousClock.now
         child.kill()
-        try asked.wait()
         // The lease may have been renewed just before; the rest is for a slow machine. The exact
         // time is tested with a manual clock (LeaseTests and the tests of several clients).
-        #expect(ContinuousClock.now - began < .seconds(20))
+        try asked.wait(seconds: 20)
         listener.remove()
         try end(client)
     }
@@ -171,8 +169,13 @@ private final class Signal: Sendable {
     }
 
     /// Waits for it for a limited time.
-    func wait() throws {
-        try #require(semaphore.wait(timeout: .now() + 30) == .success, "it does not happen")
+    ///
+    /// The time is waited for in steps: it is longer when other programs keep this one waiting.
+    func wait(seconds: Int = 120) throws {
+        for _ in 0..<seconds * 10 {
+            if semaphore.wait(timeout: .now() + 0.1) == .success { return }
+        }
+        try #require(isGiven, "it does not happen")
     }
 }
 
@@ -191,7 +194,7 @@ private final class Heard: Sendable {
     func wait(for expected: [String]) throws {
         while ids.withLock({ $0 }) != expected {
             let last = ids.withLock { $0 }
-            try #require(semaphore.wait(timeout: .now() + 30) == .success, "heard \(last)")
+            try #require(semaphore.wait(timeout: .now() + 120) == .success, "heard \(last)")
         }
     }
 }

@@ -136,7 +136,7 @@ struct DocumentSetTests {
     func manyChanges(order: SetOrder) throws {
         var random = SeededRandom()
         var set = DocumentSet(comparator: try order.comparator())
-        for _ in 0..<100 {
+        for _ in 0..<50 {
             let (former, before) = (set, Array(set))
             var oneByOne = set
             var changes: [(path: DocumentPath, new: Document?)] = []

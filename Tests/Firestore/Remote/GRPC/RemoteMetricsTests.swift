@@ -8,7 +8,7 @@ import Metrics
 import MetricsTestKit
 import Testing
 
-@Suite("The metrics of a connection", .timeLimit(.minutes(5)))
+@Suite("The metrics of a connection", .timeLimit(.minutes(10)))
 struct RemoteMetricsTests {
     private let metrics = TestMetrics()
 

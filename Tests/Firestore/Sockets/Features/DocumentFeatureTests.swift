@@ -4,7 +4,7 @@ import LarderModel
 import LarderTestSupport
 import Testing
 
-@Suite("Documents over the wire", .timeLimit(.minutes(5)))
+@Suite("Documents over the wire", .timeLimit(.minutes(10)))
 struct DocumentFeatureTests {
     @Test("are set, merged, updated, transformed and deleted", arguments: Site.all)
     func writing(site: Site) async throws {

@@ -4,7 +4,7 @@ import LarderNetworkTestSupport
 import LarderTestSupport
 import Testing
 
-@Suite("Listeners over the wire", .timeLimit(.minutes(5)))
+@Suite("Listeners over the wire", .timeLimit(.minutes(10)))
 struct ListenerFeatureTests {
     @Test("receive documents added, modified, moved and removed by others", arguments: Site.all)
     func changes(site: Site) async throws {

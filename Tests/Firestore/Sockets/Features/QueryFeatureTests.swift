@@ -3,7 +3,7 @@ import Larder
 import LarderTestSupport
 import Testing
 
-@Suite("Queries over the wire", .timeLimit(.minutes(5)))
+@Suite("Queries over the wire", .timeLimit(.minutes(10)))
 struct QueryFeatureTests {
     private static func cities() -> [(String, [String: Any])] {
         [

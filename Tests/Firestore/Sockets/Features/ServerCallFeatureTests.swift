@@ -6,7 +6,7 @@ import LarderRemote
 import LarderTestSupport
 import Testing
 
-@Suite("Calls of server programs over the wire", .timeLimit(.minutes(5)))
+@Suite("Calls of server programs over the wire", .timeLimit(.minutes(10)))
 struct ServerCallFeatureTests {
     @Test("keep the laws of a remote", arguments: Site.all, RemoteLaw.ofDirectCalls)
     func laws(site: Site, law: RemoteLaw) async throws {

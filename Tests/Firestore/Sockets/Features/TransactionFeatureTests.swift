@@ -3,7 +3,7 @@ import Larder
 import LarderTestSupport
 import Testing
 
-@Suite("Transactions over the wire", .timeLimit(.minutes(5)))
+@Suite("Transactions over the wire", .timeLimit(.minutes(10)))
 struct TransactionFeatureTests {
     @Test("that contend for a document are made one after the other", arguments: Site.all)
     func contention(site: Site) async throws {

@@ -5,7 +5,7 @@ import LarderServer
 import LarderTestSupport
 import Testing
 
-@Suite("Connections that lead nowhere", .timeLimit(.minutes(5)))
+@Suite("Connections that lead nowhere", .timeLimit(.minutes(10)))
 struct KeepaliveTests {
     @Test("are detected by a silent client, also after a time without calls")
     func client() async throws {

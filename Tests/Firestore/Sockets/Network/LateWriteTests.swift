@@ -5,7 +5,7 @@ import LarderNetworkTestSupport
 import LarderTestSupport
 import Testing
 
-@Suite("Writes that arrive late", .timeLimit(.minutes(5)))
+@Suite("Writes that arrive late", .timeLimit(.minutes(10)))
 struct LateWriteTests {
     private let directory: TemporaryDirectory
     private let server: WireServer

@@ -5,7 +5,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-@Suite("A proxy that breaks connections", .timeLimit(.minutes(5)))
+@Suite("A proxy that breaks connections", .timeLimit(.minutes(10)))
 struct ProxyTests {
     @Test("bytes go both ways, and so does the end")
     func passing() async throws {
@@ -140,26 +140,34 @@ private struct Line {
 /// A server that keeps its connections and sends what a test tells it to.
 private final class Host: Sendable {
     let peers: Awaited<[Peer]>
-    let port: Int
+    private let reservedPort: ReservedPort
     private let listener: any Channel
 
-    private init(_ listener: any Channel, _ peers: Awaited<[Peer]>) {
+    private init(
+        _ listener: any Channel, _ peers: Awaited<[Peer]>, _ reservedPort: ReservedPort
+    ) {
         self.listener = listener
         self.peers = peers
-        port = listener.localAddress?.port ?? 0
+        self.reservedPort = reservedPort
     }
+
+    /// The port at which it listens; after ``close()`` connections to it are refused.
+    var port: Int { reservedPort.number }
 
     static func started() async throws -> Host {
         let peers = Awaited<[Peer]>([])
+        let reservedPort = try ReservedPort()
+        waitForSpawns()
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let peer = try Peer(channel)
                     peers.change { $0.append(peer) }
                 }
             }
-            .bind(host: "127.0.0.1", port: 0).get()
-        return Host(listener, peers)
+            .bind(host: "127.0.0.1", port: reservedPort.number).get()
+        return Host(listener, peers, reservedPort)
     }
 
     /// Waits for one more than there were, and gives the last.

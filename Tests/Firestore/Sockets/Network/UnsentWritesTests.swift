@@ -6,7 +6,7 @@ import Logging
 import Synchronization
 import Testing
 
-@Suite("An application that only writes", .timeLimit(.minutes(5)))
+@Suite("An application that only writes", .timeLimit(.minutes(10)))
 struct UnsentWritesTests {
     /// Keeps the warnings that it is given.
     private struct Warnings: LogHandler {

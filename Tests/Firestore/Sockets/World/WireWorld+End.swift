@@ -134,29 +134,13 @@ extension WireWorld {
 
     /// Waits for something that is to happen soon.
     ///
-    /// - Throws: what was broken, where it has not happened in a minute.
+    /// - Throws: what was broken, where it has not happened in four minutes.
     func within(
         _ what: String, _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
-        // What never ends is not waited for, as a group of tasks would do.
-        let (results, feed) = AsyncStream.makeStream(of: Result<Bool, any Error>.self)
-        let tasks = [
-            Task {
-                do {
-                    try await body()
-                    feed.yield(.success(true))
-                } catch {
-                    feed.yield(.failure(error))
-                }
-            },
-            Task {
-                try? await Task.sleep(for: .seconds(60))
-                feed.yield(.success(false))
-            },
-        ]
-        defer { for task in tasks { task.cancel() } }
-        let isInTime = try await results.first { _ in true }?.get() ?? false
-        if !isInTime {
+        do {
+            try await withDeadline(.seconds(240), body)
+        } catch is DeadlineExceeded {
             throw BrokenPromises(self, ["it does not come to pass that \(what)"])
         }
     }

@@ -77,7 +77,7 @@ final class WireWorld {
         let (script, seed) = (script, seed)
         // Before the limit of the suite, which does not say what has no end.
         let watch = Task {
-            try await Task.sleep(for: .seconds(240))
+            try await Task.sleep(for: .seconds(540))
             Issue.record("world \(seed) has not ended, after: \(script.value.suffix(10))")
         }
         defer { watch.cancel() }

@@ -119,17 +119,16 @@ struct NodeParserTests {
     @Test("an object with very many names that begin with a dot is refused soon")
     func manyNamesWithDots() {
         let names = (0..<300_000).map { #"".n\#($0 &* 7_919 % 300_000)":1"# }
-        let clock = ContinuousClock()
         var found: [String] = []
         // A comparison of each name with each other one takes minutes.
-        let elapsed = clock.measure {
+        let seconds = processorSeconds {
             for last in ["", #","a":1,".n17":2"#, #",".n17":2"#] {
                 found.append(problem("{\(names.joined(separator: ","))\(last)}"))
             }
         }
         #expect(found[0].contains("the key '.n0' contains '.'"))
         #expect(found.dropFirst().allSatisfy { $0 == "0: duplicate name '.n17'" }, "\(found)")
-        #expect(elapsed < .seconds(60))
+        #expect(seconds < 60)
     }
 
     @Test("the memory in use is that of one leaf: what was read is passed by")

@@ -67,7 +67,7 @@ struct SortedTreeTests {
         var random = SeededRandom()
         let tree = SortedTree(sorted: (0..<100_000).map { child($0 * 2) })
         let before = tree.blocks
-        for _ in 0..<100 {
+        for _ in 0..<25 {
             var changed = tree
             switch random.below(3) {
             case 0: changed.insert(child(random.below(200_000), 1))

@@ -9,7 +9,7 @@ import LarderSharedTestSupport
 import Testing
 
 /// Databases that synchronise through sockets with a backend behind a server.
-@Suite(.timeLimit(.minutes(2))) struct RealtimeRemoteConnectorTests {
+@Suite(.timeLimit(.minutes(10))) struct RealtimeRemoteConnectorTests {
     private func database(
         _ url: String, environment: [String: String] = [:],
         _ change: (inout DatabaseConfiguration) -> Void = { _ in }

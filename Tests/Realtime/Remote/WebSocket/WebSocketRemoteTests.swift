@@ -44,7 +44,7 @@ private final class Client: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct WebSocketRemoteTests {
+@Suite(.timeLimit(.minutes(10))) struct WebSocketRemoteTests {
     private func remote(
         _ host: String, isEncrypted: Bool = false,
         _ configuration: WebSocketConfiguration = WebSocketConfiguration()
@@ -130,6 +130,7 @@ private final class Client: Sendable {
         first.connections[1].raise(.shutdown(reason: "enough"))
         #expect(await back.wait(for: 1) == ["shutdown enough"])
         try await server.close()
+        withExtendedLifetime(other) {}
     }
 
     @Test func `servers that only send clients on are an error at last`() async throws {
@@ -195,10 +196,10 @@ private final class Client: Sendable {
     }
 
     @Test func `a port without a server, and an address of none, are errors`() async throws {
-        let server = try await LoopbackServer { _ in ScriptedServer() }
-        try await server.close()
-        let client = Client(try remote("127.0.0.1:\(server.port)"))
+        let port = try ReservedPort()
+        let client = Client(try remote("127.0.0.1:\(port.number)"))
         #expect(await client.wait(for: 1) == ["closed unavailable"])
+        withExtendedLifetime(port) {}
         #expect(code { try remote("no host") } == .invalidArgument)
     }
 

@@ -64,13 +64,13 @@ final class SocketWorld {
 
     /// Waits for something that is to happen soon.
     ///
-    /// - Throws: what was broken, where it has not happened in a minute.
+    /// - Throws: what was broken, where it has not happened in four minutes.
     private func within(
         _ what: String, _ body: @escaping @Sendable () async throws -> Void,
         otherwise state: () -> String = { "" }
     ) async throws {
         do {
-            try await withDeadline(.seconds(60), body)
+            try await withDeadline(.seconds(240), body)
         } catch {
             throw broken("\(what): \(error) \(state())")
         }

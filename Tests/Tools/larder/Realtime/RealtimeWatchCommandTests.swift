@@ -32,8 +32,25 @@ import Testing
             ])
     }
 
+    /// The first result that is complete of a command that ends after a second, or after a longer
+    /// time on a busy machine.
+    private func firstResult(
+        of command: (_ seconds: String) throws -> ToolResult,
+        where isComplete: (ToolResult) -> Bool
+    ) throws -> ToolResult {
+        for seconds in ["1", "4", "16"] {
+            let result = try command(seconds)
+            if result.status != 0 || isComplete(result) { return result }
+        }
+        return try command("64")
+    }
+
     @Test func `all data is one event, --for ends after a time`() throws {
-        let result = try store.run("watch", "scores", "--for", "1")
+        let result = try firstResult {
+            try store.run("watch", "scores", "--for", $0)
+        } where: {
+            !$0.lines.isEmpty
+        }
         #expect(result.status == 0, "\(result)")
         #expect(result.lines == [RealtimeToolFolder.scores])
         let json = try store.run("watch", "scores/pterodactyl", "--count", "1", "--json").json()
@@ -62,12 +79,20 @@ import Testing
         let backend = store.folder.path + "/other"
         let other = try RealtimeToolFolder()
         try other.output("import", "-", "--backend", backend, input: "null")
-        let result = try store.run(
-            "watch", "scores", "--children", "--backend", backend, "--for", "1", "--json")
+        var pending = ""
+        let isNew = { (line: String) in
+            line.contains(#""child_added""#) && line.contains(#""new""#)
+        }
+        let result = try firstResult {
+            let result = try store.run(
+                "watch", "scores", "--children", "--backend", backend, "--for", $0, "--json")
+            pending = try store.run("pending").messages
+            return result
+        } where: {
+            $0.lines.contains(where: isNew) && pending == "larder: no pending writes\n"
+        }
         #expect(result.status == 0, "\(result)")
-        #expect(
-            result.lines.first { $0.contains(#""child_added""#) && $0.contains(#""new""#) } != nil,
-            "\(result)")
-        #expect(try store.run("pending").messages == "larder: no pending writes\n")
+        #expect(result.lines.contains(where: isNew), "\(result)")
+        #expect(pending == "larder: no pending writes\n")
     }
 }

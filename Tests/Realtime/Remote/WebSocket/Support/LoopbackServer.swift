@@ -11,11 +11,12 @@ import NIOWebSocket
 /// A WebSocket server on this machine in front of a remote in the process.
 final class LoopbackServer: Sendable {
     private let channel: any Channel
+    private let reservedPort: ReservedPort
     /// The targets of the requests that opened connections.
     let targets: Box<[String]>
 
-    /// The address for clients, without a host's name.
-    let port: Int
+    /// The port at which it listens; after ``close()`` connections to it are refused.
+    var port: Int { reservedPort.number }
 
     /// Serves the remotes of namespaces.
     ///
@@ -26,7 +27,11 @@ final class LoopbackServer: Sendable {
     ) async throws {
         let targets = Box<[String]>([])
         self.targets = targets
+        let reservedPort = try ReservedPort()
+        self.reservedPort = reservedPort
+        waitForSpawns()
         channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if let tls {
@@ -53,8 +58,7 @@ final class LoopbackServer: Sendable {
                         configuration: .init(upgradeConfiguration: upgrade))
                 }
             }
-            .bind(host: "127.0.0.1", port: 0).get()
-        port = channel.localAddress?.port ?? 0
+            .bind(host: "127.0.0.1", port: reservedPort.number).get()
     }
 
     func close() async throws {
